@@ -1,0 +1,67 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace hone {
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(path + ".XXXXXX") {
+  if (std::filesystem::is_directory(path)) fail("{}: is a directory; give the name of a file to write", path);
+  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (file_ < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
+  ::fchmod(file_, 0644);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::failed(const char* what) const { fail("{}: {} failed: {}; nothing was left behind", path_, what, std::strerror(errno)); }
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) failed("writing");
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(file_) != 0) failed("syncing");
+  const int closed = ::close(file_);
+  file_ = -1;
+  if (closed != 0) failed("closing");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) failed("renaming");
+  temporary_.clear();
+  std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  if (folder.empty()) folder = ".";
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    ::fsync(directory);
+    ::close(directory);
+  }
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+std::string read_file(const std::string& path, size_t max_bytes) {
+  const MappedFile file(path);
+  if (file.bytes().size() > max_bytes) fail("{}: {} bytes; at most {} are accepted here", path, file.bytes().size(), max_bytes);
+  return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+}
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+// Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the target, and
+// the directory synced. Without commit() nothing is left behind.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);  // throws Error when the folder is missing or not writable
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);  // throws Error on a full disk or any other failure
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what) const;
+  std::string path_, temporary_;
+  int file_ = -1;
+};
+
+void write_file(const std::string& path, std::string_view text);  // atomically
+std::string read_file(const std::string& path, size_t max_bytes = size_t{1} << 30);
+
+}  // namespace hone

@@ -1,0 +1,9 @@
+#include "base/error.h"
+
+namespace hone {
+
+void check_failed(const char* condition, const char* file, int line, const std::string& detail) {
+  throw Bug(fmt::format("{}:{}: check failed: {}{}{}", file, line, condition, detail.empty() ? "" : ": ", detail));
+}
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// A file mapped read-only into memory. Pages are loaded when touched and can be given back.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace hone {
+
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);  // throws Error naming the path and the system's reason
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  MappedFile(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Gives the whole pages inside `bytes` of a read-only file mapping back to the system; they are read again when touched.
+void drop_pages(std::span<const std::byte> bytes);
+
+}  // namespace hone

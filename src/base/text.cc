@@ -1,0 +1,72 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace hone {
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates, int count) {
+  std::vector<std::pair<int, std::string>> scored;
+  for (const std::string& candidate : candidates) {
+    const int distance = edit_distance(name, candidate);
+    if (2 * distance <= static_cast<int>(std::max(name.size(), candidate.size()))) scored.emplace_back(distance, candidate);
+  }
+  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> nearest;
+  for (const auto& [distance, candidate] : scored)
+    if (static_cast<int>(nearest.size()) < count) nearest.push_back(candidate);
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  const std::vector<std::string> nearest = nearest_names(name, candidates);
+  if (nearest.empty()) return "";
+  std::string text = ". Did you mean ";
+  for (size_t i = 0; i < nearest.size(); ++i) {
+    if (i > 0) text += i + 1 == nearest.size() ? " or " : ", ";
+    text += nearest[i];
+  }
+  return text + "?";
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != std::string_view::npos; begin = end + 1)
+    parts.emplace_back(text.substr(begin, end - begin));
+  parts.emplace_back(text.substr(begin));
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+std::string human_bytes(double bytes) {
+  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
+  if (unit == 0) return fmt::format("{:.0f} B", bytes);
+  return fmt::format("{:.{}f} {}", bytes, bytes < 10 ? 2 : bytes < 100 ? 1 : 0, units[unit]);
+}
+
+}  // namespace hone

@@ -1,0 +1,121 @@
+// Workers sleep on a futex and spin only briefly (about the length of a short kernel) before sleeping, so that a waiting thread
+// never takes a busy neighbour's core. Chunks are claimed with one atomic increment; a descheduled worker delays at most one.
+#include "base/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace hone {
+namespace {
+
+constexpr int kSpins = 2000;  // pauses of ~40 cycles: about 20 us, the order of one kernel step
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+struct Region {
+  ChunkFn fn;
+  int64_t n, grain, chunks;
+  std::atomic<int64_t> next{0};
+  std::mutex failure_mutex;
+  int64_t failed_chunk = -1;
+  std::exception_ptr failure;
+
+  void work(int thread) {
+    for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
+      try {
+        fn(c * grain, std::min(n, (c + 1) * grain), thread);
+      } catch (...) {
+        std::lock_guard lock(failure_mutex);
+        if (failed_chunk < 0 || c < failed_chunk) failed_chunk = c, failure = std::current_exception();
+      }
+    }
+  }
+};
+
+thread_local bool inside_region = false;
+
+class Pool {
+ public:
+  explicit Pool(int workers) {
+    for (int i = 0; i < workers; ++i) threads_.emplace_back([this, i] { run(i + 1); });
+  }
+  ~Pool() {
+    stop_ = true;
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (std::thread& t : threads_) t.join();
+  }
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  void execute(Region& region, int threads) {
+    std::lock_guard one_region(region_mutex_);
+    wanted_.store(std::min(threads, size()) - 1, std::memory_order_relaxed);
+    region_.store(&region, std::memory_order_relaxed);
+    running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
+    epoch_.fetch_add(1, std::memory_order_release);
+    epoch_.notify_all();
+    inside_region = true;
+    region.work(0);
+    inside_region = false;
+    for (int spin = 0; running_.load(std::memory_order_acquire) > 0; ++spin) {
+      if (spin < kSpins) pause();
+      else std::this_thread::yield();
+    }
+  }
+
+ private:
+  void run(int index) {
+    inside_region = true;
+    uint32_t seen = 0;
+    for (;;) {
+      for (int spin = 0; epoch_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin) pause();
+      epoch_.wait(seen, std::memory_order_acquire);
+      seen = epoch_.load(std::memory_order_acquire);
+      if (stop_) return;
+      if (index <= wanted_.load(std::memory_order_relaxed)) region_.load(std::memory_order_relaxed)->work(index);
+      running_.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  std::vector<std::thread> threads_;
+  std::mutex region_mutex_;
+  std::atomic<Region*> region_{nullptr};
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<int> wanted_{0}, running_{0};
+  std::atomic<bool> stop_{false};
+};
+
+Pool& pool() {
+  static Pool the_pool(hardware_threads() - 1);
+  return the_pool;
+}
+
+}  // namespace
+
+int hardware_threads() {
+  static const int count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return count;
+}
+
+void parallel_chunks(int64_t n, int64_t grain, int threads, ChunkFn fn) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  Region region{.fn = fn, .n = n, .grain = grain, .chunks = (n + grain - 1) / grain, .failure_mutex = {}, .failure = {}};
+  if (threads <= 1 || region.chunks == 1 || inside_region || hardware_threads() == 1) region.work(0);
+  else pool().execute(region, threads);
+  if (region.failure) std::rethrow_exception(region.failure);
+}
+
+}  // namespace hone

@@ -1,0 +1,98 @@
+// A number format is data: element codec × scale kind × block geometry (docs/FORMATS.md, section 2).
+//
+// FormatDef    a family of formats with a name pattern: one file each in this folder, found by the generated table.
+// Format       a value: one member of a family with its parameters and geometry, e.g. "int4.g128". Cheap to copy.
+// ElementCodec how one number becomes W bits and back, as expressions.
+// ScaleKind    how a group gets its scale: reductions over the group, then expressions of their results.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "expr/expr.h"
+
+namespace hone {
+
+struct FormatDef;
+
+// Parameters of an element codec; which of them mean something is the codec's business.
+struct ElementParams {
+  int bits = 0;             // W, bits of one code
+  int exponent_bits = 0, mantissa_bits = 0, bias = 0;
+  int fraction_bits = 0;    // int codec: value = code * 2^-fraction_bits
+  bool is_signed = true;
+  bool symmetric = false;   // int codec: the most negative code is never emitted
+  bool round_floor = false; // round toward minus infinity instead of to nearest even
+  enum class Top : uint8_t { finite, fn, ieee } top = Top::finite;  // what the largest exponent field means (FORMATS 5.1)
+  bool saturate = true;     // beyond the largest value: saturate, or overflow to infinity
+  bool operator==(const ElementParams&) const = default;
+};
+
+struct ElementCodec {
+  const char* name;
+  Expr (*encode)(const ElementParams&, Expr x);  // f64 value already divided by the scale -> u32 code
+  Expr (*decode)(const ElementParams&, Expr code);  // u32 code -> f64 value without scale
+  double (*max)(const ElementParams&);           // largest finite value
+  int (*fraction_bits_on_top)(const ElementParams&);  // t of FORMATS section 2
+};
+
+enum class ScaleRule : uint8_t { floor, rceil, even, mse };
+
+struct ScaleParams {
+  int bits = 0;  // stored bits per group (0: no scale, 32: f32, k: power of two with k exponent bits)
+  ScaleRule rule = ScaleRule::floor;
+  bool operator==(const ScaleParams&) const = default;
+};
+
+struct ScaleKind;  // formats/scale.h
+
+struct Geometry {
+  enum class Kind : uint8_t { none, tensor, channel, group, tile } kind = Kind::none;
+  int64_t rows = 1, columns = 0;  // group: columns = N; tile: rows x columns, 0 = the whole dimension
+  int axis = -1;
+  bool operator==(const Geometry&) const = default;
+};
+
+struct Format {
+  const FormatDef* family = nullptr;
+  const ElementCodec* codec = nullptr;
+  ElementParams element;
+  const ScaleKind* scale_kind = nullptr;  // never null; scale kind `none` where there is no scale
+  ScaleParams scale;
+  Geometry geometry;
+  bool operator==(const Format&) const = default;
+};
+
+// A definition in the table: recognises its own heads and fills a Format; prints it canonically.
+struct FormatDef {
+  const char* name;       // as listed by `hone formats`: "mxint<W>", "int<W>.f<F>"
+  const char* doc;        // what it is, where it comes from
+  const char* examples;   // space-separated canonical strings that `hone formats` lists and tests loop over
+  // Parses `text` ("int4.g128"); returns false when the head is not this family's; throws FormatError for a bad parameter or option.
+  bool (*parse)(std::string_view text, Format& out);
+  std::string (*print)(const Format&);
+};
+
+// Error of a format string: `code` is one of FORMATS section 1 (E_SYNTAX ...), `position` the offending character; what() shows
+// both with a caret under the character.
+class FormatError : public Error {
+ public:
+  FormatError(std::string code, std::string_view text, size_t position, const std::string& message);
+  std::string code;
+  size_t position;
+};
+
+namespace formats {
+std::span<const FormatDef* const> all();
+}
+
+Format parse_format(std::string_view text);
+std::string to_string(const Format& format);  // canonical spelling
+bool is_plain_float(const Format& format);    // fp32 fp16 bf16: tensors of these are plain dtypes, not packed planes
+double nominal_bits(const Format& format);    // bits per element at large sizes (FORMATS 3.6)
+
+}  // namespace hone

@@ -1,0 +1,4 @@
+// The generated table of formats.
+#pragma once
+
+#include "formats/format.h"

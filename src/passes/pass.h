@@ -1,0 +1,29 @@
+// A pass turns a graph into a graph: pure, named, individually disabled (--no-pass=), printable after (--print-after=).
+#pragma once
+
+#include <any>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace hone {
+
+// What a pass may look at besides the graph. Options are the pass's own struct, put in by whoever calls it.
+struct PassContext {
+  std::any options;
+  template <class T> const T& get() const {
+    const T* found = std::any_cast<T>(&options);
+    CHECK(found, "pass called without its options");
+    return *found;
+  }
+};
+
+struct PassDef {
+  const char* name;
+  const char* doc;
+  Graph (*run)(Graph, const PassContext&);
+};
+
+}  // namespace hone
