@@ -1,0 +1,62 @@
+// One generator per kind of plan. std::visit over KernelPlan picks the overload; compiler.cc and plan.cc are the
+// callers.
+//   supports  whether code can be generated on this level, and why not
+//   needs     scratch and a good chunk of work, from the plan alone
+//   items     number of work items of a call (plan.h says what an item is)
+//   emit      adds the external function `symbol` (a KernelFn) and its local ones to the emitter's module. `shrink`
+//   counts the
+//             attempts before this one whose code spilled registers: with each, a generator that has tiles chooses a
+//             smaller one; `can_shrink` says whether attempt `shrink` differs from the one before. Packed data keeps
+//             its layout.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "codegen/plan.h"
+
+namespace hone {
+
+class Emitter;
+
+struct KernelNeeds {
+  int64_t scratch_bytes = 0;    // per thread
+  int64_t items_per_chunk = 1;  // about 20 us of work
+};
+
+namespace kernels {
+
+Refusal supports(const PointwisePlan& plan, IsaLevel isa);
+Refusal supports(const RowPlan& plan, IsaLevel isa);
+Refusal supports(const GemmPlan& plan, IsaLevel isa);
+Refusal supports(const AttentionPlan& plan, IsaLevel isa);
+Refusal supports(const GatherPlan& plan, IsaLevel isa);
+
+KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa);
+KernelNeeds needs(const RowPlan& plan, IsaLevel isa);
+KernelNeeds needs(const GemmPlan& plan, IsaLevel isa);
+KernelNeeds needs(const AttentionPlan& plan, IsaLevel isa);
+KernelNeeds needs(const GatherPlan& plan, IsaLevel isa);
+
+int64_t items(const PointwisePlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const RowPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const GemmPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const AttentionPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const GatherPlan& plan, IsaLevel isa, const KernelArgs& args);
+
+void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int shrink);
+
+inline bool can_shrink(const PointwisePlan&, int) { return false; }
+inline bool can_shrink(const RowPlan&, int) { return false; }
+inline bool can_shrink(const GatherPlan&, int) { return false; }
+bool can_shrink(const GemmPlan& plan, int shrink);
+bool can_shrink(const AttentionPlan& plan, int shrink);
+
+}  // namespace kernels
+}  // namespace hone
