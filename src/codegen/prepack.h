@@ -7,6 +7,8 @@
 
 namespace hone {
 
+// What the layout depends on, as text: plans that differ only in hints (m_hint, m_remainder, epilogue) have equal keys.
+std::string prepack_key(const GemmPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format. Runs on up to `threads` threads, at 2 GB/s or better;
 // pages of a mapped source are dropped behind the reader.

@@ -1,0 +1,41 @@
+// From a graph with constant shapes to kernel plans with their arguments: what the runtime needs to lay out memory and run, still
+// without addresses and machine code.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/fusion.h"
+#include "codegen/plan.h"
+#include "ir/graph.h"
+
+namespace hone {
+
+// Which bytes a kernel's pointer means.
+struct PointerBinding {
+  enum class Plane : uint8_t { none, data, scales, prepacked } plane = Plane::none;
+  ValueId value = kNone;
+  int64_t byte_offset = 0;
+};
+
+struct Step {
+  std::string name;                    // of the value it computes
+  Group group;
+  std::optional<KernelPlan> plan;      // none: interpreted (group.nodes has one node)
+  std::string why_interpreted;
+  std::vector<PointerBinding> pointers;
+  std::array<int64_t, 48> dims{};
+  std::vector<ValueId> reads, writes;  // values in memory
+  double flops = 0, bytes = 0;         // predicted: arithmetic, and bytes of operands and results moved once
+};
+
+struct LoweredGraph {
+  std::vector<Step> steps;
+  std::vector<ValueId> alias_of;       // per ValueId: the value whose memory it shares (views), itself otherwise
+};
+
+LoweredGraph lower(const Graph& graph, IsaLevel isa);
+
+}  // namespace hone

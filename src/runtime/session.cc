@@ -1,0 +1,119 @@
+#include "runtime/session.h"
+
+#include <chrono>
+#include <list>
+
+#include "codegen/compiler.h"
+#include "ops/evaluate.h"
+#include "runtime/executable.h"
+#include "runtime/inputs.h"
+
+namespace hone {
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+Compute compute_of(const Graph& graph, const SessionOptions& options) {
+  if (options.compute) return *options.compute;
+  const auto stored = graph.metadata.find("compute");
+  return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
+}
+
+}  // namespace
+
+struct Session::Impl {
+  SessionOptions options;
+  Compute compute = Compute::f32;
+  IsaLevel isa = IsaLevel::avx2;
+  Graph graph;
+  std::vector<std::string> symbols;
+  SessionStatistics statistics;
+  std::unique_ptr<KernelLibrary> library;
+  std::unique_ptr<WeightStore> weights;
+  Workspace workspace;
+  std::list<std::pair<Bindings, Executable>> executables;  // most recently used first
+
+  bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
+
+  Executable& executable(const Bindings& bindings) {
+    for (auto it = executables.begin(); it != executables.end(); ++it)
+      if (it->first == bindings) {
+        executables.splice(executables.begin(), executables, it);
+        return it->second;
+      }
+    const auto start = std::chrono::steady_clock::now();
+    const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
+    executables.emplace_front(bindings, Executable(specialise(graph, bindings), *library, *weights, isa, options.threads));
+    if (executables.size() > options.max_specialisations) executables.pop_back();
+    Executable& made = executables.front().second;
+    statistics.compile_milliseconds = library->statistics().milliseconds;
+    statistics.prepack_milliseconds = weights->milliseconds();
+    statistics.specialise_milliseconds +=
+        milliseconds_since(start) - (library->statistics().milliseconds - compiled_before) - (weights->milliseconds() - packed_before);
+    statistics.kernels_compiled = library->statistics().compiled;
+    statistics.kernels_cached = library->statistics().cached;
+    statistics.prepacked_bytes = weights->bytes();
+    statistics.arena_bytes = made.arena_bytes();
+    statistics.arena_lower_bound = made.arena_lower_bound();
+    statistics.scratch_bytes = made.scratch_bytes() * options.threads;
+    statistics.direct_weight_bytes = direct_bytes(made);
+    return made;
+  }
+
+  int64_t direct_bytes(const Executable& made) const {
+    std::map<ValueId, int64_t> direct;
+    for (const Step& step : made.lowered().steps)
+      for (const PointerBinding& pointer : step.pointers)
+        if (pointer.plane == PointerBinding::Plane::data && pointer.value != kNone)
+          if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)]; v < static_cast<ValueId>(graph.value_capacity()))
+            if (const Tensor* constant = graph.constant(v)) direct[v] = constant->bytes();
+    int64_t total = 0;
+    for (const auto& [value, bytes] : direct) total += bytes;
+    return total;
+  }
+};
+
+Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>()) {
+  const auto start = std::chrono::steady_clock::now();
+  impl_->options = std::move(options);
+  impl_->compute = compute_of(graph, impl_->options);
+  const SessionOptions& o = impl_->options;
+  if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
+  if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
+  else if (impl_->compiles() || impl_->compute != Compute::f32) impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
+  else impl_->graph = canonicalise(std::move(graph), o.pipeline);
+  impl_->graph.compact();
+  if (impl_->compiles()) {
+    impl_->isa = o.isa ? *o.isa : best_isa_level();
+    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.isa = impl_->isa, .threads = o.threads, .cache_folder = o.cache_folder});
+    impl_->weights = std::make_unique<WeightStore>(impl_->isa, o.threads);
+  }
+  impl_->statistics.prepare_milliseconds = milliseconds_since(start);
+}
+
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+
+std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile) {
+  const Bindings bindings = bind_inputs(impl_->graph, inputs);
+  if (!impl_->compiles()) return evaluate(impl_->graph, inputs);
+  return impl_->executable(bindings).run(inputs, impl_->workspace, profile);
+}
+
+void Session::prepare(const Bindings& bindings) {
+  if (impl_->compiles()) impl_->executable(bindings);
+}
+
+const Graph& Session::graph() const { return impl_->graph; }
+std::vector<std::string> Session::output_names() const {
+  std::vector<std::string> names;
+  for (const Output& output : impl_->graph.outputs()) names.push_back(output.label);
+  return names;
+}
+const SessionStatistics& Session::statistics() const { return impl_->statistics; }
+IsaLevel Session::isa() const { return impl_->isa; }
+Compute Session::compute() const { return impl_->compute; }
+
+}  // namespace hone
