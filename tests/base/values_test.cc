@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/float_bits.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/philox.h"
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+TEST(FloatBits, EveryHalfFloatSurvivesARoundTrip) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const float value = f16_to_f32(static_cast<uint16_t>(bits));
+    EXPECT_EQ(std::isnan(value) ? f32_to_f16(value) & 0x7e00u : f32_to_f16(value), std::isnan(value) ? 0x7e00u : bits);
+    const float brain = bf16_to_f32(static_cast<uint16_t>(bits));
+    EXPECT_TRUE(std::isnan(brain) || f32_to_bf16(brain) == bits) << bits;
+  }
+}
+
+TEST(FloatBits, RoundsTiesToEvenAndOverflowsToInfinity) {
+  EXPECT_EQ(f16_to_f32(f32_to_f16(1 + 0x1p-11f)), 1.0f);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(1 + 3 * 0x1p-11f)), 1 + 0x1p-9f);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(65519.99f)), 65504.0f);
+  EXPECT_TRUE(std::isinf(f16_to_f32(f32_to_f16(65520.0f))));
+  EXPECT_EQ(f16_to_f32(f32_to_f16(0x1p-25f)), 0.0f);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(0x1.8p-25f)), 0x1p-24f);
+  EXPECT_EQ(f32_to_bf16(1 + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(f32_to_bf16(1 + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(f32_to_bf16(std::numeric_limits<float>::max()), 0x7f80);
+}
+
+TEST(Sha256, MatchesThePublishedExamples) {
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  Sha256 pieces;
+  for (int i = 0; i < 1000000; ++i) pieces.update("a");
+  EXPECT_EQ(pieces.hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Philox, MatchesThePublishedKnownAnswers) {
+  using Block = std::array<uint32_t, 4>;
+  EXPECT_EQ(Philox::block(0, 0, 0), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(Philox::block(~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}), (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+}
+
+TEST(Text, SuggestsNearNamesOnly) {
+  const std::vector<std::string> names{"mxint8", "mxint4", "bf16"};
+  EXPECT_EQ(did_you_mean("mxint9", names), ". Did you mean mxint8 or mxint4?");
+  EXPECT_EQ(did_you_mean("zzzzzz", names), "");
+  EXPECT_EQ(human_bytes(90868376), "90.9 MB");
+  EXPECT_EQ(human_bytes(812), "812 B");
+}
+
+TEST(Json, RefusesDuplicateKeysDepthAndTrailingText) {
+  EXPECT_EQ(parse_json(R"({"a":[1,2]})", "t")["a"][1], 2);
+  EXPECT_THROW(parse_json(R"({"a":1,"a":2})", "t"), Error);
+  EXPECT_THROW(parse_json(R"({"b":{"a":1,"a":2}})", "t"), Error);
+  EXPECT_THROW(parse_json("{} x", "t"), Error);
+  EXPECT_THROW(parse_json(std::string(100, '[') + std::string(100, ']'), "t"), Error);
+  EXPECT_THROW(json_get<int>(parse_json(R"({"a":"x"})", "t"), "a", "t"), Error);
+  EXPECT_THROW(json_get<int>(parse_json("{}", "t"), "a", "t"), Error);
+}
+
+TEST(Cpu, NamesItsLevelsAndRefusesOthers) {
+  for (IsaLevel level : available_isa_levels()) EXPECT_EQ(parse_isa_level(to_string(level)), level);
+  EXPECT_THROW(parse_isa_level("sse9"), Error);
+}
+
+}  // namespace
+}  // namespace hone
