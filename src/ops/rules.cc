@@ -1,0 +1,64 @@
+#include "ops/rules.h"
+
+#include <algorithm>
+
+namespace hone {
+
+size_t checked_axis(int64_t axis, size_t rank) {
+  const auto r = static_cast<int64_t>(rank);
+  if (axis < -r || axis >= r) fail("axis {} does not exist in {} dimensions; accepted: {} to {}", axis, rank, -r, r - 1);
+  return static_cast<size_t>(axis < 0 ? axis + r : axis);
+}
+
+std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank) {
+  std::vector<size_t> result;
+  for (int64_t axis : axes) {
+    const size_t checked = checked_axis(axis, rank);
+    if (std::find(result.begin(), result.end(), checked) != result.end()) fail("axis {} is listed twice", checked);
+    result.push_back(checked);
+  }
+  return result;
+}
+
+void expect_rank(const TensorType& type, size_t least, size_t most, const char* what) {
+  if (type.rank() >= least && type.rank() <= most) return;
+  const std::string accepted = least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+  fail("{} is {} with {} dimensions; accepted: {}", what, to_string(type), type.rank(), accepted);
+}
+
+void expect_float(const TensorType& type, const char* what) {
+  if (!is_float(type.dtype)) fail("{} is {}; accepted element types: f64, f32, bf16, f16 and packed formats", what, to_string(type));
+}
+
+void expect_index(const TensorType& type, const char* what) {
+  if (type.dtype != DType::i64 && type.dtype != DType::i32) fail("{} is {}; accepted element types: i64, i32", what, to_string(type));
+}
+
+void expect_not_string(const TensorType& type, const char* what) {
+  if (type.dtype == DType::string) fail("{} is {}; strings are not accepted here", what, to_string(type));
+}
+
+void expect_dim(const Dim& found, const Dim& wanted, const char* what) {
+  if (!(found == wanted)) fail("{} is {} but must be {}", what, found.to_string(), wanted.to_string());
+}
+
+void expect_positive(int64_t value, const char* what) {
+  if (value < 1) fail("{} is {}; it must be at least 1", what, value);
+}
+
+DType sum_dtype(const InferArgs& a, size_t first, size_t second) {
+  const bool doubles = a[first].dtype == DType::f64 || a[second].dtype == DType::f64;
+  return doubles ? DType::f64 : DType::f32;
+}
+
+TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
+
+std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback, size_t count, int64_t least) {
+  std::vector<int64_t> values = attributes.get_or<std::vector<int64_t>>(name, std::move(fallback));
+  if (values.size() != count) fail("{} has {} values; accepted: {}", name, values.size(), count);
+  for (int64_t value : values)
+    if (value < least) fail("{} holds {}; each value must be at least {}", name, value, least);
+  return values;
+}
+
+}  // namespace hone
