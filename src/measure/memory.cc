@@ -1,0 +1,47 @@
+#include "measure/memory.h"
+
+#include <charconv>
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "measure/proc_file.h"
+
+namespace hone {
+namespace {
+
+// A line such as "VmRSS:\t   12345 kB" (kB are KiB there).
+int64_t field_bytes(std::string_view status, std::string_view key) {
+  const size_t at = status.find(std::string("\n").append(key).append(":"));
+  if (at == std::string_view::npos) fail("/proc/self/status: no line \"{}:\"; Linux 4.5 or newer is needed", key);
+  std::string_view rest = trim(status.substr(at + key.size() + 2, 40));
+  int64_t kibibytes = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), kibibytes);
+  if (error != std::errc{} || !trim(rest.substr(static_cast<size_t>(end - rest.data()))).starts_with("kB"))
+    fail("/proc/self/status: \"{}: {}\": expected a number of kB", key, split(rest, '\n')[0]);
+  return kibibytes * 1024;
+}
+
+}  // namespace
+
+MemoryUse parse_memory_use(std::string_view status) {
+  return {.resident_bytes = field_bytes(status, "VmRSS"),
+          .peak_bytes = field_bytes(status, "VmHWM"),
+          .anonymous_bytes = field_bytes(status, "RssAnon"),
+          .file_bytes = field_bytes(status, "RssFile")};
+}
+
+MemoryUse memory_use() {
+  const std::string status = read_proc("/proc/self/status");
+  if (status.empty()) fail("/proc/self/status can't be read: memory is counted by the kernel; mount /proc");
+  return parse_memory_use(status);
+}
+
+bool reset_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;  // 5: reset VmHWM (proc(5))
+  return file.good();
+}
+
+}  // namespace hone

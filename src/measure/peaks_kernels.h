@@ -1,0 +1,24 @@
+// The instruction loops behind measure_peaks() and pair_check(): written in assembly, so that they mean the same at any
+// optimisation level. Each level's loop runs only where cpu_features() allows it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cpu.h"
+
+namespace hone {
+
+// A loop of independent multiply-adds in registers, and the floating-point operations of one step.
+struct ArithmeticLoop {
+  void (*run)(int64_t steps) = nullptr;  // null: this CPU has no such instruction
+  double flop_per_step = 0;
+};
+ArithmeticLoop f32_loop(const CpuFeatures& cpu);
+ArithmeticLoop bf16_loop(const CpuFeatures& cpu);
+
+// Loads every byte of a 64-byte aligned range whose size is a multiple of 512.
+using ReadLoop = void (*)(const std::byte* data, size_t bytes);
+ReadLoop read_loop(const CpuFeatures& cpu);
+
+}  // namespace hone

@@ -1,0 +1,26 @@
+// How much faster one candidate is than another, and the sentence that may be said about it.
+#pragma once
+
+#include <string>
+
+#include "measure/timing.h"
+
+namespace hone {
+
+// time of base / time of candidate: above 1 the candidate is faster.
+struct Ratio {
+  double value = 1;
+  Interval ci95;  // of the median of the per-round ratios
+  int rounds = 0;
+  bool difference_shown() const { return rounds >= kFewestForInterval && !ci95.contains(1); }
+};
+
+// From paired rounds of one interleaved run: the median of base/candidate per round with its sign-test interval. Drift
+// that both candidates of a round share cancels. Throws Bug when the numbers of rounds differ.
+Ratio speed_ratio(const Timing& base, const Timing& candidate);
+
+// "1.63x faster (1.60-1.66)", "1.25x slower (1.21-1.30)", or "no difference shown (0.98-1.03)". The words faster and
+// slower appear only when the interval of the ratio excludes 1.
+std::string verdict(const Ratio& ratio);
+
+}  // namespace hone

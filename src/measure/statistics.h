@@ -1,0 +1,30 @@
+// Order statistics of samples. Nothing here assumes a distribution: times on a shared machine have long tails and more
+// than one mode.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace hone {
+
+struct Interval {
+  double low = 0, high = 0;
+  bool contains(double value) const { return low <= value && value <= high; }
+};
+
+// The q-quantile (0..1) of samples, linear between neighbours. Bug when there are none.
+double quantile(std::span<const double> samples, double q);
+double median(std::span<const double> samples);
+
+// Median of the distances from the median, unscaled.
+double median_absolute_deviation(std::span<const double> samples);
+
+// Fewest samples from which a 95 % interval of the median exists: 1 - 2 * 2^-n >= 0.95.
+constexpr int kFewestForInterval = 6;
+
+// 95 % interval of the median between two order statistics (the inverted sign test): exact for any distribution of
+// independent samples. With fewer than kFewestForInterval samples there is no such interval and the answer is (-inf,
+// inf).
+Interval median_interval(std::span<const double> samples);
+
+}  // namespace hone
