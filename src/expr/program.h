@@ -1,4 +1,5 @@
-// An expression as a flat list of instructions: what the interpreter runs, the code generators read, and cache keys print.
+// An expression as a flat list of instructions: what the interpreter runs, the code generators read, and cache keys
+// print.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ namespace hone {
 
 struct Instruction {
   ExprOp op;
-  Scalar type;               // of the result
+  Scalar type;                     // of the result
   int32_t a = -1, b = -1, c = -1;  // earlier instructions
-  int64_t payload = 0;       // constant: bits; arg: position; lookup: index into Program::tables
+  int64_t payload = 0;             // constant: bits; arg: position; lookup: index into Program::tables
   bool operator==(const Instruction&) const = default;
 };
 
@@ -42,8 +43,10 @@ struct Column {
   void* data;
 };
 
-// Evaluates the program for n elements: args[i] is read for position i, results[j] written; `first_index` is `index` of the first element.
-void interpret(const Program& program, std::span<const ConstColumn> args, int64_t first_index, int64_t n, std::span<const Column> results);
+// Evaluates the program for n elements: args[i] is read for position i, results[j] written; `first_index` is `index` of
+// the first element.
+void interpret(const Program& program, std::span<const ConstColumn> args, int64_t first_index, int64_t n,
+               std::span<const Column> results);
 
 // For single values (tests, tables, constant folding): each value in the type's own bit pattern.
 std::vector<uint64_t> evaluate(const Program& program, std::span<const uint64_t> args, int64_t index = 0);
