@@ -1,0 +1,191 @@
+#include "io/artefact.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/registry.h"
+#include "io/safetensors.h"
+#include "ir/text.h"
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr const char* kVersionKey = "hone.version";
+constexpr const char* kGraphKey = "hone.graph";
+constexpr std::string_view kTensorKey = "hone.tensor.";
+constexpr std::string_view kFilePrefix = "hone.file.";
+constexpr std::string_view kAnonymous = "hone.constant.";  // labels that exist in the file only
+constexpr int64_t kMaxInline = 16;                         // larger anonymous constants become tensors of the file
+
+// Text shows decimal digits, in which the payload of a NaN is lost.
+bool survives_as_text(const Tensor& tensor) {
+  if (tensor.is_packed() || tensor.elements() > kMaxInline) return false;
+  if (tensor.dtype() == DType::string || !is_float(tensor.dtype())) return true;
+  for (double x : tensor.to_doubles())
+    if (std::isnan(x)) return false;
+  return true;
+}
+
+// The graph as it is written: a constant either has a label of its own, under which its bytes are stored, or is small.
+Graph with_labels(Graph graph, const std::string& path) {
+  std::set<std::string> taken;
+  for (ValueId id : graph.constants()) {
+    const Value& value = graph.value(id);
+    if (value.constant->dtype() == DType::string && !value.label.empty())
+      fail("{}: constant \"{}\" holds strings, which an artefact can't store", path, value.label);
+    std::string label = value.label;
+    if (label.empty()) {
+      if (survives_as_text(*value.constant)) continue;
+      label = std::string(kAnonymous) + value.name;
+    }
+    for (int copy = 2; !taken.insert(label).second; ++copy) label = fmt::format("{}.{}", value.label, copy);
+    graph.set_label(id, label);
+  }
+  return graph;
+}
+
+struct PlaneName {
+  const char* suffix;
+  const Buffer& (Tensor::*buffer)() const;
+  int64_t PlaneBytes::*bytes;
+};
+constexpr std::array<PlaneName, 4> kPlanes{{{".codes", &Tensor::data, &PlaneBytes::codes},
+                                            {".scales", &Tensor::scales, &PlaneBytes::scales},
+                                            {".zero_points", &Tensor::zero_points, &PlaneBytes::zero_points},
+                                            {".global", &Tensor::global, &PlaneBytes::global}}};
+
+Tensor raw_bytes(Buffer buffer) {
+  const int64_t size = static_cast<int64_t>(buffer.size());
+  return Tensor(DType::u8, {size}, std::move(buffer));
+}
+
+void add_packed(const std::string& name, const Tensor& tensor, std::vector<NamedTensor>& tensors,
+                std::map<std::string, std::string>& metadata) {
+  for (const PlaneName& plane : kPlanes) {
+    const Buffer& buffer = (tensor.*plane.buffer)();
+    if (buffer.size() > 0) tensors.push_back({name + plane.suffix, raw_bytes(buffer)});
+  }
+  metadata[std::string(kTensorKey) + name] = Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
+}
+
+// Rebuilds constants from the tensors of one file.
+class Reader {
+ public:
+  explicit Reader(const SafetensorsFile& file) : file_(file) {}
+
+  std::optional<Tensor> find(const std::string& name, const TensorType& type) const {
+    Tensor tensor = type.is_packed() ? packed(name) : plain(name);
+    if (tensor.type() != type)
+      fail("{}: constant \"{}\" is {} in the file, but {} in the graph", file_.path(), name, to_string(tensor.type()), to_string(type));
+    return tensor;
+  }
+
+ private:
+  Tensor plain(const std::string& name) const { return file_.tensor(name); }
+
+  Tensor packed(const std::string& name) const {
+    const std::string key = std::string(kTensorKey) + name, where = file_.path() + ": metadata \"" + key + "\"";
+    const auto found = file_.metadata().find(key);
+    if (found == file_.metadata().end()) fail("{}: packed constant \"{}\" has no metadata \"{}\"", file_.path(), name, key);
+    const Json facts = parse_json(found->second, where);
+    const Format format = parse_format(json_get<std::string>(facts, "format", where));
+    auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
+    for (int64_t n : shape)
+      if (n < 0) fail("{}: the shape has the negative dimension {}", where, n);
+    (void)element_count(shape);  // refuses shapes that overflow
+    const PlaneBytes expected = plane_bytes(format, shape);
+    std::array<Buffer, kPlanes.size()> planes;
+    for (size_t i = 0; i < kPlanes.size(); ++i) planes[i] = plane(name + kPlanes[i].suffix, expected.*kPlanes[i].bytes, format, shape);
+    return Tensor::packed(format, std::move(shape), planes[0], planes[1], planes[2], planes[3]);
+  }
+
+  Buffer plane(const std::string& name, int64_t bytes, const Format& format, const std::vector<int64_t>& shape) const {
+    if (bytes == 0 && !file_.find(name)) return {};
+    const Tensor tensor = file_.tensor(name);
+    if (tensor.dtype() != DType::u8 || tensor.bytes() != bytes)
+      fail("{}: plane \"{}\" is {}; {}[{}] needs u8[{}]", file_.path(), name, to_string(tensor.type()), to_string(format),
+           fmt::join(shape, ","), bytes);
+    return tensor.data();
+  }
+
+  const SafetensorsFile& file_;
+};
+
+const std::string& metadata_of(const SafetensorsFile& file, const char* key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end())
+    fail("{}: no metadata \"{}\": a safetensors file, but not one that hone wrote. For a Hugging Face model give its folder", file.path(),
+         key);
+  return found->second;
+}
+
+void check_version(const SafetensorsFile& file) {
+  const std::string& text = metadata_of(file, kVersionKey);
+  const bool digits = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int version = digits ? std::stoi(text) : 0;
+  if (version < 1) fail("{}: metadata \"{}\" is \"{}\"; expected a number from 1 to {}", file.path(), kVersionKey, text, kVersion);
+  if (version > kVersion)
+    fail("{}: written by a newer hone (file version {}; this one reads up to {}). Use that hone, or write the file again with this one",
+         file.path(), version, kVersion);
+}
+
+}  // namespace
+
+void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
+  const Graph labelled = with_labels(graph, path);
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata{{kVersionKey, std::to_string(kVersion)},
+                                              {kGraphKey, print(labelled, {.max_inline_elements = 0})}};
+  for (ValueId id : labelled.constants()) {
+    const Value& value = labelled.value(id);
+    if (value.label.empty()) continue;
+    if (value.constant->is_packed())
+      add_packed(value.label, *value.constant, tensors, metadata);
+    else
+      tensors.push_back({value.label, *value.constant});
+  }
+  for (const auto& [name, content] : files)
+    tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
+  write_safetensors(path, tensors, metadata);
+}
+
+Artefact load_artefact(const std::string& path) {
+  const SafetensorsFile file(path);
+  check_version(file);
+  const Reader reader(file);
+  const ParseContext context{
+      .find_op = [](std::string_view name) { return ops::find(name); },
+      .op_names = [] { return names_of(ops::all()); },
+      .find_constant = [&](const std::string& name, const TensorType& type) { return reader.find(name, type); }};
+  Artefact artefact{parse_graph(metadata_of(file, kGraphKey), context, path + ": graph"), {}};
+  for (ValueId id : artefact.graph.constants())
+    if (artefact.graph.value(id).label.starts_with(kAnonymous)) artefact.graph.set_label(id, "");
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (!entry.name.starts_with(kFilePrefix)) continue;
+    const Tensor content = file.tensor(entry.name);
+    const auto bytes = content.data().bytes();
+    artefact.files.emplace(entry.name.substr(kFilePrefix.size()), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  return artefact;
+}
+
+bool is_artefact(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return false;
+  if (!path.ends_with(".safetensors")) {
+    const MappedFile file(path);
+    const auto bytes = file.bytes();
+    uint64_t length = 0;
+    if (bytes.size() >= 9) std::memcpy(&length, bytes.data(), 8);
+    if (length == 0 || length > bytes.size() - 8 || bytes[8] != std::byte{'{'}) return false;
+  }
+  return SafetensorsFile(path).metadata().contains(kVersionKey);
+}
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+// hone's own model file: one safetensors file that any safetensors reader opens and that runs alone.
+//   metadata  "hone.version"        version of this layout, "1"
+//             "hone.graph"          the graph as text (ir/text.h)
+//             "hone.tensor.<name>"  {"format", "shape"} of each packed tensor
+//   tensors   <name>                plain constants, in their own dtype
+//             <name>.codes .scales .zero_points .global   planes of a packed one, U8, those that its format has
+//             hone.file.<name>      files that ride along (tokenizer.json, config.json, labels), U8
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace hone {
+
+struct Artefact {
+  Graph graph;                               // its constants share the file's mapping
+  std::map<std::string, std::string> files;  // by name, e.g. "tokenizer.json"
+};
+
+// Writes atomically. Loading gives the same graph text and the same bits in every constant.
+void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files = {});
+
+// Throws Error for a file that is not an artefact, is damaged, or was written by a newer hone.
+Artefact load_artefact(const std::string& path);
+
+// Whether the path is a safetensors file that hone wrote. False for a folder and for files of another kind; throws Error when the
+// file can't be read or is a damaged safetensors file.
+bool is_artefact(const std::string& path);
+
+}  // namespace hone

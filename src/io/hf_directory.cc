@@ -1,0 +1,119 @@
+#include "io/hf_directory.h"
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t kMaxText = 256 << 20;  // configurations and vocabularies are far smaller
+
+std::string inside(const std::string& folder, const std::string& name) { return (fs::path(folder) / name).string(); }
+
+std::optional<Json> read_json_if_present(const std::string& path) {
+  if (!fs::exists(path)) return std::nullopt;
+  Json value = parse_json(read_file(path, kMaxText), path);
+  return value;
+}
+
+std::optional<std::string> read_if_present(const std::string& path) {
+  if (!fs::exists(path)) return std::nullopt;
+  return read_file(path, kMaxText);
+}
+
+Json read_config(const std::string& folder) {
+  const std::string path = inside(folder, "config.json");
+  if (!fs::exists(folder)) fail("{}: no such file or folder", folder);
+  if (!fs::is_directory(folder)) fail("{}: not a folder; a Hugging Face model is a folder with config.json and model.safetensors", folder);
+  if (!fs::exists(path))
+    fail("{}: the folder has no config.json; expected a Hugging Face model: config.json and model.safetensors", folder);
+  Json config = parse_json(read_file(path, kMaxText), path);
+  if (!config.is_object()) fail("{}: holds {}; expected an object", path, config.type_name());
+  return config;
+}
+
+int64_t positive_or_zero(const Json& value, const std::string& key, const std::string& source) {
+  if (!value.contains(key) || value[key].is_null()) return 0;
+  // Unlimited is written as 1e30, which is no integer.
+  if (value[key].is_number_float() || value[key].is_number_unsigned()) {
+    const double n = value[key].get<double>();
+    return n >= 1 && n <= 1 << 30 ? static_cast<int64_t>(n) : 0;
+  }
+  fail("{}: key \"{}\" is {}; expected a length", source, key, value[key].dump());
+}
+
+TokenizerFiles read_tokenizer(const std::string& folder) {
+  TokenizerFiles files;
+  files.tokenizer_json = read_if_present(inside(folder, "tokenizer.json"));
+  files.vocab_txt = read_if_present(inside(folder, "vocab.txt"));
+  const std::string settings_path = inside(folder, "tokenizer_config.json");
+  if (const auto settings = read_json_if_present(settings_path)) {
+    if (settings->contains("do_lower_case")) files.lowercase = json_get<bool>(*settings, "do_lower_case", settings_path);
+    files.max_length = positive_or_zero(*settings, "model_max_length", settings_path);
+  }
+  const std::string sentence_path = inside(folder, "sentence_bert_config.json");
+  if (const auto sentence = read_json_if_present(sentence_path))
+    if (const int64_t length = positive_or_zero(*sentence, "max_seq_length", sentence_path)) files.max_length = length;
+  return files;
+}
+
+// A path stated by a file of the folder must stay in the folder.
+void check_contained(const std::string& name, const std::string& source) {
+  for (const auto& part : fs::path(name))
+    if (part == ".." || fs::path(name).is_absolute()) fail("{}: \"{}\" leads out of the model's folder", source, name);
+}
+
+struct Modules {
+  Json pooling;
+  bool normalise = false;
+};
+
+// modules.json of sentence-transformers: Transformer, Pooling and perhaps Normalize, in this order.
+Modules read_modules(const std::string& folder) {
+  Modules modules;
+  const std::string path = inside(folder, "modules.json");
+  const auto list = read_json_if_present(path);
+  if (!list) return modules;
+  if (!list->is_array()) fail("{}: holds {}; expected a list of modules", path, list->type_name());
+  for (const Json& module : *list) {
+    const auto type = json_get<std::string>(module, "type", path);
+    const std::string kind = type.substr(type.rfind('.') + 1);
+    if (kind == "Pooling") {
+      const auto name = json_get<std::string>(module, "path", path);
+      check_contained(name, path);
+      modules.pooling = read_json_file(inside(inside(folder, name), "config.json"));
+    } else if (kind == "Normalize") {
+      modules.normalise = true;
+    } else if (kind == "Transformer") {
+      const auto name = json_get<std::string>(module, "path", path);
+      if (!name.empty()) fail("{}: the Transformer module is in \"{}\"; only a model at the top of the folder is read", path, name);
+    } else {
+      fail("{}: module \"{}\" is not supported; supported: Transformer, Pooling, Normalize", path, type);
+    }
+  }
+  return modules;
+}
+
+std::string model_type_of(const Json& config) {
+  return config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>() : "";
+}
+
+}  // namespace
+
+HfDirectory::HfDirectory(const std::string& path)
+    : path_(path), config_(read_config(path)), tokenizer_(read_tokenizer(path)), weights_(path, model_type_of(config_)) {
+  Modules modules = read_modules(path);
+  pooling_ = std::move(modules.pooling);
+  normalise_ = modules.normalise;
+}
+
+std::string HfDirectory::config_path() const { return inside(path_, "config.json"); }
+
+std::function<Tensor(const std::string&, const std::vector<int64_t>&)> HfDirectory::weight_source() {
+  return [this](const std::string& name, const std::vector<int64_t>& shape) { return weights_.tensor(name, shape); };
+}
+
+}  // namespace hone

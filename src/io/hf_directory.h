@@ -1,0 +1,49 @@
+// A model folder as Hugging Face libraries write it: config.json, weights in safetensors (one file or shards), tokenizer files,
+// and for sentence encoders modules.json with the pooling. Pickled weights are refused: reading a pickle runs its code.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "io/hf_weights.h"
+
+namespace hone {
+
+// The tokenizer files as text, for data/tokenizer.h.
+struct TokenizerFiles {
+  std::optional<std::string> tokenizer_json;
+  std::optional<std::string> vocab_txt;
+  bool lowercase = true;      // do_lower_case of tokenizer_config.json: what vocab.txt needs to know
+  int64_t max_length = 0;     // tokens a text is cut to: max_seq_length, else model_max_length; 0 when not stated
+};
+
+class HfDirectory {
+ public:
+  // Reads the small files and opens the weights. Throws Error naming what is missing or malformed.
+  explicit HfDirectory(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const Json& config() const { return config_; }
+  std::string config_path() const;                  // for errors about the configuration
+  bool is_sentence_encoder() const { return !pooling_.is_null(); }
+  const Json& pooling() const { return pooling_; }  // the Pooling module's config.json; null without one
+  bool normalise() const { return normalise_; }     // modules.json has a Normalize module
+  const TokenizerFiles& tokenizer() const { return tokenizer_; }
+
+  HfWeights& weights() { return weights_; }
+  // What a model builder takes (WeightSource of models/registry.h): weights().tensor. Refers to this object. Call
+  // weights().check_complete() when the builder is done.
+  std::function<Tensor(const std::string&, const std::vector<int64_t>&)> weight_source();
+
+ private:
+  std::string path_;
+  Json config_, pooling_;
+  bool normalise_ = false;
+  TokenizerFiles tokenizer_;
+  HfWeights weights_;
+};
+
+}  // namespace hone

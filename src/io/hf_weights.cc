@@ -1,0 +1,134 @@
+#include "io/hf_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array<std::string_view, 5> kPickleEndings{".bin", ".pt", ".pth", ".pkl", ".ckpt"};
+
+bool replace_ending(std::string& text, std::string_view ending, std::string_view with) {
+  if (!text.ends_with(ending)) return false;
+  text.replace(text.size() - ending.size(), ending.size(), with);
+  return true;
+}
+
+// The names under which files may hold what a builder calls `name`, most likely first.
+std::vector<std::string> spellings(const std::string& name, const std::string& model_type) {
+  std::vector<std::string> all{name};
+  const std::string prefix = model_type + ".";
+  if (!model_type.empty()) all.push_back(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name);
+  for (size_t i = 0, n = all.size(); i < n; ++i) {
+    std::string old = all[i];
+    if (replace_ending(old, "LayerNorm.weight", "LayerNorm.gamma") || replace_ending(old, "LayerNorm.bias", "LayerNorm.beta"))
+      all.push_back(old);
+  }
+  return all;
+}
+
+// The files that weight_map names, each once.
+std::set<std::string> shard_names(const Json& index, const std::string& source) {
+  const Json map = json_get<Json>(index, "weight_map", source);
+  if (!map.is_object()) fail("{}: key \"weight_map\" is {}; expected an object from tensor to file", source, map.type_name());
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : map.items()) {
+    if (!file.is_string()) fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, file.dump());
+    const auto name = file.get<std::string>();
+    if (name.empty() || name.find('/') != std::string::npos || name.find("..") != std::string::npos)
+      fail("{}: weight_map: \"{}\" is in \"{}\"; expected a file of the same folder, without / or ..", source, tensor, name);
+    names.insert(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void refuse_pickle(const std::string& path) {
+  const std::string ending = fs::path(path).extension().string();
+  if (std::find(kPickleEndings.begin(), kPickleEndings.end(), ending) == kPickleEndings.end()) return;
+  const std::string target = fs::path(path).replace_filename("model.safetensors").string();
+  fail("{}: a pickle, which runs code when it is read, so hone does not. Convert it once where you trust it: python -c \"import torch, "
+       "safetensors.torch as s; s.save_file({{k: v.clone().contiguous() for k, v in torch.load('{}', map_location='cpu', weights_only=True).items()}}, "
+       "'{}')\"",
+       path, path, target);
+}
+
+HfWeights::HfWeights(const std::string& folder, std::string model_type) : folder_(folder), model_type_(std::move(model_type)) {
+  const fs::path base(folder);
+  const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
+  if (fs::exists(single)) return add_file(single);
+  if (fs::exists(index)) return open_shards(index);
+  std::vector<std::string> others;
+  for (const auto& entry : fs::directory_iterator(base)) others.push_back(entry.path().string());
+  std::sort(others.begin(), others.end());
+  for (const std::string& other : others)
+    if (fs::path(other).filename() != "training_args.bin") refuse_pickle(other);
+  fail("{}: the folder has no weights; expected model.safetensors, or model.safetensors.index.json with its shards", folder);
+}
+
+void HfWeights::open_shards(const std::string& index_path) {
+  const Json index = read_json_file(index_path);
+  for (const std::string& name : shard_names(index, index_path)) add_file((fs::path(folder_) / name).string());
+  for (const auto& [tensor, file] : index["weight_map"].items())
+    if (!places_.contains(tensor)) fail("{}: weight_map lists \"{}\", which {} does not hold", index_path, tensor, file.get<std::string>());
+}
+
+void HfWeights::add_file(const std::string& path) {
+  files_.emplace_back(path);
+  for (const SafetensorsEntry& entry : files_.back().entries()) {
+    const auto [place, added] = places_.emplace(entry.name, Place{files_.size() - 1});
+    if (!added) fail("{}: tensor \"{}\" is also in {}", path, entry.name, files_[place->second.file].path());
+  }
+}
+
+std::vector<std::string> HfWeights::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : places_) names.push_back(name);
+  return names;
+}
+
+Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
+  for (const std::string& spelling : spellings(name, model_type_)) {
+    const auto found = places_.find(spelling);
+    if (found == places_.end()) continue;
+    found->second.used = true;
+    const SafetensorsFile& file = files_[found->second.file];
+    const SafetensorsEntry& entry = *file.find(spelling);
+    if (entry.shape == shape) return file.tensor(spelling);
+    wrong_.push_back(fmt::format("\"{}\" is [{}]; config.json asks for [{}]", spelling, fmt::join(entry.shape, ","), fmt::join(shape, ",")));
+    return placeholder(shape);
+  }
+  wrong_.push_back(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));
+  return placeholder(shape);
+}
+
+// Zeros in place of a tensor that can't be had. A configuration with absurd sizes must not make us allocate them.
+Tensor HfWeights::placeholder(const std::vector<int64_t>& shape) {
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  const int64_t elements = element_count(shape);
+  if (elements > (kMostBytes - placeholder_bytes_) / 4) check_complete();
+  placeholder_bytes_ += elements * 4;
+  return Tensor(DType::f32, shape);
+}
+
+void HfWeights::check_complete() const {
+  if (wrong_.empty()) return;
+  fail("{}: the weights do not fit config.json:\n  {}", folder_, fmt::join(wrong_, "\n  "));
+}
+
+std::vector<std::string> HfWeights::unused() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : places_)
+    if (!place.used) names.push_back(name);
+  return names;
+}
+
+}  // namespace hone

@@ -1,0 +1,50 @@
+// The weights of a Hugging Face folder: one safetensors file or shards with an index, looked up by name as a model builder asks
+// for them, with a record of what was used, missing or of another shape.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+
+namespace hone {
+
+class HfWeights {
+ public:
+  // Opens model.safetensors or the shards of model.safetensors.index.json. Throws Error when there are none, with the one-line
+  // conversion when there is a pickle. model_type: of config.json, "" when not stated.
+  HfWeights(const std::string& folder, std::string model_type);
+
+  std::vector<std::string> names() const;  // sorted
+
+  // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without the model
+  // type in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing tensor or another
+  // shape is recorded and answered with zeros, so that one run of a builder finds all of them; check_complete() tells.
+  Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
+
+  void check_complete() const;              // throws one Error that lists every missing tensor and wrong shape
+  std::vector<std::string> unused() const;  // tensors of the files that nobody asked for, sorted
+
+ private:
+  struct Place {
+    size_t file;
+    bool used = false;
+  };
+  void open_shards(const std::string& index_path);
+  void add_file(const std::string& path);
+  Tensor placeholder(const std::vector<int64_t>& shape);
+
+  std::string folder_, model_type_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, Place, std::less<>> places_;
+  std::vector<std::string> wrong_;  // one line each
+  int64_t placeholder_bytes_ = 0;
+};
+
+// Throws Error with the one-line conversion when the path names a pickle by its ending (.bin .pt .pth .pkl .ckpt).
+void refuse_pickle(const std::string& path);
+
+}  // namespace hone
