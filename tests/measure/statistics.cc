@@ -1,0 +1,54 @@
+#include "measure/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/philox.h"
+
+namespace hone {
+namespace {
+
+TEST(Statistics, QuantilesAreLinearBetweenNeighbours) {
+  const std::vector<double> samples{40, 10, 30, 20};
+  EXPECT_EQ(quantile(samples, 0), 10);
+  EXPECT_EQ(median(samples), 25);
+  EXPECT_EQ(quantile(samples, 0.9), 37);
+  EXPECT_EQ(quantile(samples, 1), 40);
+  EXPECT_THROW(median({}), Bug);
+}
+
+TEST(Statistics, OneOutlierDoesNotMoveTheMedianDeviation) {
+  EXPECT_EQ(median_absolute_deviation(std::vector<double>{1, 2, 3, 4, 1000}), 1);
+}
+
+TEST(Statistics, FiveSamplesGiveNoIntervalAndSixGiveTheirRange) {
+  EXPECT_TRUE(std::isinf(median_interval(std::vector<double>{1, 2, 3, 4, 5}).high));
+  const Interval six = median_interval(std::vector<double>{3, 1, 2, 6, 5, 4});
+  EXPECT_EQ(six.low, 1);
+  EXPECT_EQ(six.high, 6);
+}
+
+// Of Binomial(100, 1/2): P(X < 40) = 0.0176 <= 0.025 < P(X < 41) = 0.0284, so k = 40.
+TEST(Statistics, AHundredSamplesGiveTheFortiethFromEachEnd) {
+  std::vector<double> samples;
+  for (int i = 1; i <= 100; ++i) samples.push_back(i);
+  EXPECT_EQ(median_interval(samples).low, 40);
+  EXPECT_EQ(median_interval(samples).high, 61);
+}
+
+TEST(Statistics, TheIntervalCoversTheTrueMedianNineteenTimesOfTwenty) {
+  Philox rng(7);
+  int covered = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::vector<double> samples;
+    for (int i = 0; i < 41; ++i) samples.push_back(std::exp(rng.normal()));  // skewed; its median is 1
+    covered += median_interval(samples).contains(1);
+  }
+  EXPECT_GE(covered, 1880);  // 1900 less four standard deviations (9.7 each), rounded up
+  EXPECT_LE(covered, 1980);  // the exact level at n = 41 is 0.9723
+}
+
+}  // namespace
+}  // namespace hone
