@@ -1,0 +1,63 @@
+// The program: one subcommand per registered verb. Exit codes: 0 done, 1 bad input, 2 wrong usage, 70 a bug of ours.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "cli/registry.h"
+
+namespace {
+
+constexpr int kBadInput = 1, kUsage = 2, kBug = 70;
+
+void add_verb(CLI::App& app, const hone::VerbDef& verb, int& code) {
+  CLI::App* command = app.add_subcommand(verb.name, verb.summary);
+  command->footer(std::string("Examples:\n") + verb.examples);
+  verb.setup(*command);
+  command->callback([&verb, &code] { code = verb.run(); });
+}
+
+// CLI11 does not suggest names; an unknown first word is most often a misspelt verb.
+std::string suggestion(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  const auto names = hone::names_of(hone::cli::all());
+  if (hone::find_def(hone::cli::all(), argv[1])) return "";
+  return fmt::format("hone: unknown command '{}'{}\n", argv[1], hone::did_you_mean(argv[1], names));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"hone: a trained model in; a smaller, faster model out, honestly measured.", "hone"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "hone " HONE_VERSION);
+  app.failure_message(CLI::FailureMessage::simple);
+  int code = 0;
+  hone::set_log_sink([](hone::LogLevel level, std::string_view text) {
+    std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()), text.data());
+  });
+  for (const hone::VerbDef* verb : hone::cli::all()) add_verb(app, *verb, code);
+  try {
+    app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) hone::fail("standard output: writing failed");
+    return code;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    std::fputs(suggestion(argc, argv).c_str(), stderr);
+    app.exit(e);
+    return kUsage;
+  } catch (const hone::Error& e) {
+    std::fprintf(stderr, "hone: %s\n", e.what());
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "hone: out of memory\n");
+    return kBadInput;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "hone: this is a bug in hone, please report it with the command line:\n  %s\n", e.what());
+    return kBug;
+  }
+}
