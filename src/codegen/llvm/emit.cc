@@ -318,11 +318,19 @@ llvm::Value* Emitter::lookup_f32(llvm::Value* index, std::span<const float> tabl
   for (size_t first = 0; first < size; first += step) {
     std::vector<float> part(step);
     for (size_t k = 0; k < step; ++k) part[k] = table[(first + k) & (size - 1)];
-    llvm::Constant* entries = llvm::ConstantDataVector::get(context, llvm::ArrayRef<float>(part));
-    const ID permute = avx512 ? ID(Intrinsic::x86_avx512_permvar_sf_512) : ID(Intrinsic::x86_avx2_permps);
-    parts.push_back(b.CreateIntrinsic(permute, {}, {entries, index}));
+    parts.push_back(llvm::ConstantDataVector::get(context, llvm::ArrayRef<float>(part)));
   }
-  for (uint32_t bit = static_cast<uint32_t>(lanes); parts.size() > 1; bit *= 2) {
+  auto bit = static_cast<uint32_t>(lanes);
+  if (avx512 && parts.size() > 1) {  // vpermi2ps permutes two registers at once
+    Values pairs;
+    for (size_t k = 0; k < parts.size(); k += 2)
+      pairs.push_back(b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {parts[k], index, parts[k + 1]}));
+    parts = pairs, bit *= 2;
+  } else {
+    const ID permute = avx512 ? ID(Intrinsic::x86_avx512_permvar_sf_512) : ID(Intrinsic::x86_avx2_permps);
+    for (llvm::Value*& part : parts) part = b.CreateIntrinsic(permute, {}, {part, index});
+  }
+  for (; parts.size() > 1; bit *= 2) {
     llvm::Value* upper = b.CreateICmpNE(b.CreateAnd(index, c_i32(bit)), c_i32(0));
     Values next;
     for (size_t k = 0; k < parts.size(); k += 2) next.push_back(b.CreateSelect(upper, parts[k + 1], parts[k]));

@@ -1,0 +1,184 @@
+#include "codegen/llvm/jit.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "base/error.h"
+#include "codegen/llvm/emit.h"
+
+namespace hone {
+namespace {
+
+// Callee-saved registers, alignment of the frame and a few scalars; one spilled vector tile is far beyond.
+constexpr uint64_t kFrameSlackBytes = 160;
+
+// Loop strength reduction costs a quarter of the compile time and undoes the pointer walks that the generators write by
+// hand.
+void initialise_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto& options = llvm::cl::getRegisteredOptions();
+    const auto found = options.find("disable-lsr");
+    if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  });
+}
+
+uint64_t stack_wanted(const llvm::Function& function) {
+  uint64_t bytes = 0;
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  for (const llvm::Instruction& instruction : function.getEntryBlock())
+    if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+      bytes += slot->getAllocationSize(layout)->getFixedValue() + slot->getAlign().value();
+  return bytes;
+}
+
+void note_spill(const llvm::DiagnosticInfo* info, void* spilled) {
+  if (info->getKind() == llvm::DK_StackSize)
+    static_cast<std::vector<std::string>*>(spilled)->push_back(
+        llvm::cast<llvm::DiagnosticInfoResourceLimit>(info)->getFunction().getName().str());
+}
+
+}  // namespace
+
+struct ObjectCompiler::Impl {
+  IsaLevel isa;
+  std::unique_ptr<llvm::TargetMachine> machine;
+
+  std::vector<std::string> run(const std::function<void(Emitter&)>& emit, llvm::CodeGenFileType type,
+                               llvm::SmallVectorImpl<char>& out) {
+    std::vector<std::string> spilled;
+    llvm::LLVMContext context;
+    context.setDiscardValueNames(true);
+    context.setDiagnosticHandlerCallBack(note_spill, &spilled);
+    llvm::Module module("hone", context);
+    module.setDataLayout(machine->createDataLayout());
+    module.setTargetTriple(machine->getTargetTriple().str());
+    Emitter emitter(module, isa);
+    emit(emitter);
+    std::string fault;
+    llvm::raw_string_ostream fault_stream(fault);
+    CHECK(!llvm::verifyModule(module, &fault_stream), "{}", fault);
+    for (llvm::Function& function : module)
+      if (!function.isDeclaration())
+        function.addFnAttr("warn-stack-size", std::to_string(stack_wanted(function) + kFrameSlackBytes));
+    llvm::raw_svector_ostream stream(out);
+    llvm::legacy::PassManager passes;
+    CHECK(!machine->addPassesToEmitFile(passes, stream, nullptr, type));
+    passes.run(module);
+    return spilled;
+  }
+};
+
+ObjectCompiler::ObjectCompiler(IsaLevel isa) : impl_(std::make_unique<Impl>()) {
+  initialise_llvm();
+  impl_->isa = isa;
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string reason;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, reason);
+  CHECK(target, "{}", reason);
+  impl_->machine.reset(target->createTargetMachine(triple, isa >= IsaLevel::avx512 ? "x86-64-v4" : "x86-64-v3",
+                                                   llvm_features(isa), llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  CHECK(impl_->machine != nullptr);
+}
+
+ObjectCompiler::~ObjectCompiler() = default;
+
+ObjectCode ObjectCompiler::compile(const std::function<void(Emitter&)>& emit) {
+  llvm::SmallVector<char, 0> out;
+  ObjectCode code;
+  code.spilled = impl_->run(emit, llvm::CodeGenFileType::ObjectFile, out);
+  code.bytes.resize(out.size());
+  std::memcpy(code.bytes.data(), out.data(), out.size());
+  return code;
+}
+
+std::string ObjectCompiler::assembly(const std::function<void(Emitter&)>& emit) {
+  llvm::SmallVector<char, 0> out;
+  impl_->run(emit, llvm::CodeGenFileType::AssemblyFile, out);
+  return {out.data(), out.size()};
+}
+
+namespace {
+
+template <class T>
+T expect(llvm::Expected<T> value, const char* what) {
+  if (!value) fail("machine code can't be loaded: {}: {}", what, llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+
+void expect(llvm::Error error, const char* what) {
+  if (error) fail("machine code can't be loaded: {}: {}", what, llvm::toString(std::move(error)));
+}
+
+// What generated code may call: f64 functions that have no vector polynomial (expr_emit.cc), and the three routines
+// that LLVM itself may choose for a copy or a fill.
+llvm::orc::SymbolMap library_symbols(llvm::orc::ExecutionSession& session) {
+  using F1 = double (*)(double);
+  using F2 = double (*)(double, double);
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](const char* name, auto* function) {
+    symbols[session.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+  };
+  add("exp", static_cast<F1>(std::exp)), add("log", static_cast<F1>(std::log)), add("tanh", static_cast<F1>(std::tanh));
+  add("erf", static_cast<F1>(std::erf)), add("sin", static_cast<F1>(std::sin)), add("cos", static_cast<F1>(std::cos));
+  add("pow", static_cast<F2>(std::pow));
+  add("memcpy", &std::memcpy), add("memset", &std::memset), add("memmove", &std::memmove);
+  return symbols;
+}
+
+}  // namespace
+
+// ORC's session and JITLink layer without LLJIT around them: nothing here needs its platform support, and creating it
+// would take longer than linking a model's kernels.
+struct Linker::Impl {
+  std::unique_ptr<llvm::orc::ExecutionSession> session;
+  std::unique_ptr<llvm::orc::ObjectLinkingLayer> layer;
+  llvm::orc::JITDylib* library = nullptr;
+
+  ~Impl() {
+    if (session) llvm::consumeError(session->endSession());
+  }
+};
+
+Linker::Linker() : impl_(std::make_unique<Impl>()) {
+  impl_->session = std::make_unique<llvm::orc::ExecutionSession>(
+      expect(llvm::orc::SelfExecutorProcessControl::Create(), "this process"));
+  impl_->session->setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  impl_->layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*impl_->session);
+  impl_->library = &impl_->session->createBareJITDylib("hone");
+  expect(impl_->library->define(llvm::orc::absoluteSymbols(library_symbols(*impl_->session))), "library functions");
+}
+
+Linker::~Linker() = default;
+
+void Linker::add(std::span<const std::byte> object, const std::string& name) {
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
+  expect(impl_->layer->add(*impl_->library, llvm::MemoryBuffer::getMemBufferCopy(bytes, name)), name.c_str());
+}
+
+void* Linker::find(const std::string& symbol) {
+  const auto found = expect(impl_->session->lookup({impl_->library}, impl_->session->intern(symbol)), symbol.c_str());
+  return found.getAddress().toPtr<void*>();
+}
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
+
+}  // namespace hone

@@ -1,0 +1,18 @@
+// exp log tanh erf sin cos pow over vectors.
+//
+// f32: branch-free polynomials within kMaxUlpF32 (tests/codegen/expr_test.cc measures each), special values as in C99
+// Annex F, subnormals kept. f64: the C library, lane by lane.
+#pragma once
+
+#include "codegen/llvm/emit.h"
+#include "expr/expr.h"
+
+namespace hone {
+
+// `x` (and `y` for pow) are vectors of e.lanes f32 or f64.
+llvm::Value* vector_function(Emitter& e, ExprOp op, llvm::Value* x, llvm::Value* y = nullptr);
+
+// f32 only, for generators that need just one.
+llvm::Value* vector_exp(Emitter& e, llvm::Value* x);
+
+}  // namespace hone
