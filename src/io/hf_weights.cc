@@ -61,17 +61,28 @@ void refuse_pickle(const std::string& path) {
        path, path, target);
 }
 
-HfWeights::HfWeights(const std::string& folder, std::string model_type) : folder_(folder), model_type_(std::move(model_type)) {
-  const fs::path base(folder);
-  const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
-  if (fs::exists(single)) return add_file(single);
-  if (fs::exists(index)) return open_shards(index);
+namespace {
+
+[[noreturn]] void refuse_absent(const fs::path& folder) {
   std::vector<std::string> others;
-  for (const auto& entry : fs::directory_iterator(base)) others.push_back(entry.path().string());
+  for (const auto& entry : fs::directory_iterator(folder)) others.push_back(entry.path().string());
   std::sort(others.begin(), others.end());
   for (const std::string& other : others)
     if (fs::path(other).filename() != "training_args.bin") refuse_pickle(other);
-  fail("{}: the folder has no weights; expected model.safetensors, or model.safetensors.index.json with its shards", folder);
+  fail("{}: the folder has no weights; expected model.safetensors, or model.safetensors.index.json with its shards", folder.string());
+}
+
+}  // namespace
+
+HfWeights::HfWeights(const std::string& folder, std::string model_type) : folder_(folder), model_type_(std::move(model_type)) {
+  const fs::path base(folder);
+  const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
+  if (fs::exists(single))
+    add_file(single);
+  else if (fs::exists(index))
+    open_shards(index);
+  else
+    refuse_absent(base);
 }
 
 void HfWeights::open_shards(const std::string& index_path) {
