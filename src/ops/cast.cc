@@ -1,4 +1,5 @@
 // Ops that hand elements on: cast to another type, identity, and dropout, which does nothing in inference.
+#include "ir/compute_column.h"
 #include "ops/pointwise_args.h"
 
 namespace hone {
@@ -7,28 +8,10 @@ namespace {
 constexpr AttributeSpec kCastAttributes[] = {{"dtype", AttributeKind::dtype, true, "element type of the result"}};
 constexpr AttributeSpec kDropoutAttributes[] = {{"ratio", AttributeKind::number, false, "share of elements dropped in training"}};
 
-struct IntegerRange {
-  double low, high;
-};
-constexpr IntegerRange range_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8: return {-128, 127};
-    case DType::i16: return {-32768, 32767};
-    case DType::u8: return {0, 255};
-    case DType::u16: return {0, 65535};
-    default: return {0, 0};  // computed in its own width: the expression language saturates
-  }
-}
-
-// Types narrower than 32 bits are computed in 32 bits, so floats are clamped to their range first; integers wrap when stored.
 Expr cast_elements(Args a) {
   const DType to = a.attributes.get<DType>("dtype");
   if (to == DType::string) fail("a cast to string is not supported; accepted: bool, integers and floats");
-  const Expr& x = a[0];
-  const Scalar scalar = compute_scalar(to);
-  const IntegerRange range = range_of(to);
-  if (!is_float(a.dtypes[0]) || range.high == 0) return cast(scalar, x);
-  return min(max(cast(scalar, x), Expr::number(scalar, range.low)), Expr::number(scalar, range.high));
+  return cast_element(to, a[0]);
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// linear: x · wᵀ + b, the layout in which weights live everywhere.
+#include "base/threads.h"
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+std::vector<TensorType> infer_linear(const InferArgs& a) {
+  expect_float(a[0], "x");
+  expect_float(a[1], "w");
+  if (a[0].rank() < 1) fail("x is a scalar; accepted: [..., K]");
+  expect_rank(a[1], 2, 2, "w");
+  expect_dim(a[1].shape[1], a[0].shape.back(), "the number of columns of w [N,K], one per column of x [...,K],");
+  if (a.has(2)) {
+    expect_float(a[2], "b");
+    expect_rank(a[2], 1, 1, "b");
+    expect_dim(a[2].shape[0], a[1].shape[0], "the length of b, one per row of w,");
+  }
+  Shape shape = a[0].shape;
+  shape.back() = a[1].shape[0];
+  return {plain_type(sum_dtype(a, 0, 1), shape)};
+}
+
+std::vector<Tensor> eval_linear(const EvalArgs& a) {
+  const std::vector<double> x = a[0].to_doubles(), w = a[1].to_doubles();
+  const std::vector<double> b = a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
+  const int64_t n = a[1].dim(0), k = a[1].dim(1);
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  std::vector<double> y(static_cast<size_t>(element_count(sizes)));
+  const int64_t rows = n > 0 ? static_cast<int64_t>(y.size()) / n : 0;
+  parallel_for(rows, [&](int64_t m) {
+    for (int64_t j = 0; j < n; ++j)
+      y[static_cast<size_t>(m * n + j)] = dot(&x[static_cast<size_t>(m * k)], &w[static_cast<size_t>(j * k)], k) + b[static_cast<size_t>(j)];
+  });
+  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+}
+
+Dim linear_flops(const InferArgs& a) { return 2 * element_count(a[0].shape) * a[1].shape[0]; }
+
+}  // namespace
+
+extern constinit const OpDef linear_def{
+    .name = "linear",
+    .doc = "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed.",
+    .min_operands = 2,
+    .max_operands = 3,
+    .infer = infer_linear,
+    .eval = eval_linear,
+    .codegen = Codegen::gemm,
+    .flops = linear_flops};
+
+}  // namespace hone

@@ -1,0 +1,84 @@
+// matmul: batched products of matrices; leading dimensions broadcast.
+#include "base/threads.h"
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kMatmulAttributes[] = {
+    {"transpose_b", AttributeKind::integer, false, "1: b is [...,N,K]; default 0: [...,K,N]"},
+};
+
+bool transposed(const Attributes& attributes) {
+  const int64_t flag = attributes.get_or<int64_t>("transpose_b", 0);
+  if (flag != 0 && flag != 1) fail("transpose_b is {}; accepted: 0, 1", flag);
+  return flag == 1;
+}
+
+std::vector<TensorType> infer_matmul(const InferArgs& a) {
+  expect_float(a[0], "a");
+  expect_float(a[1], "b");
+  if (a[0].rank() < 2 || a[1].rank() < 2) fail("both operands need at least 2 dimensions; unsqueeze vectors first");
+  const bool swap = transposed(a.attributes);
+  const Shape &left = a[0].shape, &right = a[1].shape;
+  const size_t r = right.size();
+  expect_dim(right[swap ? r - 1 : r - 2], left.back(), swap ? "the last dimension of b, one per column of a," : "the number of rows of b, one per column of a,");
+  Shape shape = broadcast(Shape(left.begin(), left.end() - 2), Shape(right.begin(), right.end() - 2));
+  shape.push_back(left[left.size() - 2]);
+  shape.push_back(right[swap ? r - 2 : r - 1]);
+  return {plain_type(sum_dtype(a, 0, 1), shape)};
+}
+
+// b as [...,N,K], so that every product is a dot product of two rows.
+Tensor with_rows_of_k(const Tensor& b, bool is_transposed) {
+  if (is_transposed) return b;
+  std::vector<int64_t> sizes = b.shape(), strides = strides_of(sizes);
+  const size_t r = sizes.size();
+  std::swap(sizes[r - 1], sizes[r - 2]);
+  std::swap(strides[r - 1], strides[r - 2]);
+  return copy_strided(plain(b), sizes, strides);
+}
+
+std::vector<int64_t> offsets_of_matrices(const std::vector<int64_t>& sizes, const std::vector<int64_t>& batch) {
+  const std::vector<int64_t> lead(sizes.begin(), sizes.end() - 2);
+  const int64_t matrix = sizes[sizes.size() - 1] * sizes[sizes.size() - 2];
+  std::vector<int64_t> offsets;
+  for_each_offset(batch, strides_broadcast(lead, batch), [&](int64_t index) { offsets.push_back(index * matrix); });
+  return offsets;
+}
+
+std::vector<Tensor> eval_matmul(const EvalArgs& a) {
+  const Tensor rows = with_rows_of_k(a[1], transposed(a.attributes));
+  const std::vector<double> left = a[0].to_doubles(), right = rows.to_doubles();
+  const int64_t m = a[0].dim(-2), k = a[0].dim(-1), n = rows.dim(-2);
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), batch(sizes.begin(), sizes.end() - 2);
+  const std::vector<int64_t> from_left = offsets_of_matrices(a[0].shape(), batch), from_right = offsets_of_matrices(rows.shape(), batch);
+  std::vector<double> out(static_cast<size_t>(element_count(sizes)));
+  parallel_for(static_cast<int64_t>(from_left.size()) * m, [&](int64_t row) {
+    const auto matrix = static_cast<size_t>(row / m);
+    const double* l = left.data() + from_left[matrix] + row % m * k;
+    for (int64_t j = 0; j < n; ++j) out[static_cast<size_t>(row * n + j)] = dot(l, right.data() + from_right[matrix] + j * k, k);
+  });
+  return {Tensor::from_doubles(a.results[0].dtype, sizes, out)};
+}
+
+Dim matmul_flops(const InferArgs& a) {
+  const Shape shape = infer_matmul(a)[0].shape;
+  return 2 * element_count(shape) * a[0].shape.back();
+}
+
+}  // namespace
+
+extern constinit const OpDef matmul_def{
+    .name = "matmul",
+    .doc = "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is). Leading dimensions broadcast; transpose_b=1 reads b as [...,N,K].",
+    .min_operands = 2,
+    .max_operands = 2,
+    .attributes = kMatmulAttributes,
+    .infer = infer_matmul,
+    .eval = eval_matmul,
+    .codegen = Codegen::gemm,
+    .flops = matmul_flops};
+
+}  // namespace hone
