@@ -83,6 +83,7 @@ class Graph {
   void replace_all_uses(ValueId old_value, ValueId new_value);          // in nodes and outputs; the name stays with the old value
   void set_operand(NodeId id, int i, ValueId value);
   void set_attribute(NodeId id, const std::string& name, Attribute value);
+  void set_subgraphs(NodeId id, std::vector<Graph> bodies);
   void set_constant(ValueId id, Tensor value);                          // new contents (type may change, users are re-inferred by reinfer())
   void set_input_type(ValueId id, TensorType type);
   void rename(ValueId id, std::string name);                            // made unique by a suffix when taken
@@ -95,7 +96,10 @@ class Graph {
   void compact();                                                       // drops erased slots: ids change
 
  private:
-  std::string unique_name(std::string_view wanted) const;
+  ValueId add_value(Value value, std::string_view wanted_name);
+  std::string unique_name(std::string_view wanted);
+  std::vector<TensorType> infer(const Node& node) const;
+  std::string users_text(ValueId id) const;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;
@@ -103,6 +107,7 @@ class Graph {
   std::vector<Output> outputs_;
   NodeId insertion_point_ = kNone;
   std::map<std::string, ValueId, std::less<>> names_;
+  std::map<std::string, int, std::less<>> next_suffix_;  // per wanted name: where the search for a free one goes on
 };
 
 // Types of a node's results by its op's rule; throws Error that names the op and shows the operand types.
@@ -115,7 +120,7 @@ void verify(const Graph& graph);
 // Every symbol replaced by its binding, all types inferred again: a graph with constant shapes where all symbols are bound.
 Graph specialise(const Graph& graph, const Bindings& bindings);
 
-// Constants that hold data: bytes of all planes; elements; FLOP of one run under bindings.
+// What the constants hold: elements of the floating and packed ones, bytes of all planes of all.
 struct Sizes { int64_t parameters = 0, weight_bytes = 0; };
 Sizes sizes(const Graph& graph);
 

@@ -53,6 +53,7 @@ class Tensor {
   Tensor reshaped(std::vector<int64_t> shape) const;  // same elements (plain tensors only)
 
   const Buffer& data() const { return data_; }        // plain elements, or codes
+  std::byte* mutable_data() { return data_.mutable_bytes().data(); }
   const Buffer& scales() const { return scales_; }
   const Buffer& zero_points() const { return zero_points_; }
   const Buffer& global() const { return global_; }

@@ -1,0 +1,211 @@
+#include "ir/dim.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/dim_parse.h"
+
+namespace hone {
+namespace {
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) fail("dimension arithmetic overflows: {} + {}", a, b);
+  return sum;
+}
+
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) fail("dimension arithmetic overflows: {} * {}", a, b);
+  return product;
+}
+
+int64_t floor_quotient(int64_t a, int64_t b) {
+  if (b == 0) fail("dimension arithmetic divides {} by zero", a);
+  if (b == -1) return checked_mul(a, -1);
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+using Monomial = std::vector<std::string>;
+
+Monomial merge(const Monomial& a, const Monomial& b) {
+  Monomial merged;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(merged));
+  return merged;
+}
+
+bool divides(const Monomial& b, const Monomial& a) { return std::includes(a.begin(), a.end(), b.begin(), b.end()); }
+
+// By degree, then lexicographically: compatible with multiplication, so that polynomial division ends.
+bool lower(const Monomial& a, const Monomial& b) { return a.size() != b.size() ? a.size() < b.size() : b < a; }
+
+bool is_quotient(const std::string& factor) { return factor.front() == '('; }
+
+// The two sides of "(a)/(b)".
+std::pair<std::string, std::string> sides(const std::string& factor) {
+  int depth = 0;
+  size_t end = 0;
+  do {
+    depth += (factor[end] == '(') - (factor[end] == ')');
+    ++end;
+  } while (depth > 0);
+  return {factor.substr(1, end - 2), factor.substr(end + 2, factor.size() - end - 3)};
+}
+
+std::string in_parentheses(const std::string& text) {
+  const bool atomic = text.find_first_of("+-*/(") == std::string::npos;
+  return atomic ? text : "(" + text + ")";
+}
+
+std::string factor_text(const std::string& factor) {
+  if (!is_quotient(factor)) return factor;
+  const auto [a, b] = sides(factor);
+  return in_parentheses(a) + "/" + in_parentheses(b);
+}
+
+std::string term_text(const Monomial& factors, int64_t magnitude) {
+  std::string text = factors.empty() || magnitude != 1 ? std::to_string(magnitude) : "";
+  const bool alone = factors.size() == 1 && magnitude == 1;
+  for (const std::string& factor : factors) {
+    if (!text.empty()) text += '*';
+    text += alone ? factor_text(factor) : in_parentheses(factor_text(factor));
+  }
+  return text;
+}
+
+}  // namespace
+
+Dim::Dim(int64_t constant) {
+  if (constant != 0) terms_[{}] = constant;
+}
+
+Dim Dim::symbol(std::string_view name) {
+  CHECK(is_symbol_name(name), "not a symbol name: {}", name);
+  Dim dim;
+  dim.terms_[{std::string(name)}] = 1;
+  return dim;
+}
+
+bool Dim::is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
+
+int64_t Dim::constant() const {
+  CHECK(is_constant(), "dimension {} is not a constant", to_string());
+  return terms_.empty() ? 0 : terms_.begin()->second;
+}
+
+std::string Dim::to_string() const {
+  std::string text;
+  auto append = [&](const Monomial& factors, int64_t coefficient) {
+    const bool negative = coefficient < 0;
+    if (negative || !text.empty()) text += negative ? '-' : '+';
+    std::string magnitude = term_text(factors, coefficient);
+    if (negative) magnitude = coefficient == -1 && !factors.empty() ? term_text(factors, 1) : magnitude.substr(1);
+    text += magnitude;
+  };
+  for (const auto& [factors, coefficient] : terms_)
+    if (!factors.empty()) append(factors, coefficient);
+  if (const auto constant = terms_.find({}); constant != terms_.end()) append({}, constant->second);
+  return text.empty() ? "0" : text;
+}
+
+int64_t Dim::evaluate(const Bindings& bindings) const {
+  const Dim bound = substitute(bindings);
+  if (bound.is_constant()) return bound.constant();
+  std::vector<std::string> unbound;
+  bound.collect_symbols(unbound);
+  fail("dimension {}: symbol {} has no value", to_string(), unbound.front());
+}
+
+Dim Dim::substitute(const Bindings& bindings) const {
+  Dim sum;
+  for (const auto& [factors, coefficient] : terms_) {
+    Dim product = coefficient;
+    for (const std::string& factor : factors) {
+      if (is_quotient(factor)) {
+        const auto [a, b] = sides(factor);
+        product = product * floordiv(parse(a).substitute(bindings), parse(b).substitute(bindings));
+      } else {
+        const auto bound = bindings.find(factor);
+        product = product * (bound != bindings.end() ? Dim(bound->second) : symbol(factor));
+      }
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+void Dim::collect_symbols(std::vector<std::string>& names) const {
+  for (const auto& [factors, coefficient] : terms_) {
+    for (const std::string& factor : factors) {
+      if (is_quotient(factor)) {
+        const auto [a, b] = sides(factor);
+        parse(a).collect_symbols(names);
+        parse(b).collect_symbols(names);
+      } else if (std::find(names.begin(), names.end(), factor) == names.end()) {
+        names.push_back(factor);
+      }
+    }
+  }
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  Dim sum = a;
+  for (const auto& [factors, coefficient] : b.terms_) {
+    int64_t& term = sum.terms_[factors];
+    term = checked_add(term, coefficient);
+    if (term == 0) sum.terms_.erase(factors);
+  }
+  return sum;
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  Dim product;
+  for (const auto& [fa, ca] : a.terms_)
+    for (const auto& [fb, cb] : b.terms_) {
+      Dim term;
+      term.terms_[merge(fa, fb)] = checked_mul(ca, cb);
+      product = product + term;
+    }
+  return product;
+}
+
+Dim floordiv(const Dim& a, const Dim& b) {
+  if (b.is_constant() && b.constant() == 0) fail("dimension {} is divided by zero", a.to_string());
+  if (a.is_constant() && b.is_constant()) return floor_quotient(a.constant(), b.constant());
+  if (b.is_constant() && b.constant() < 0) return floordiv(Dim(-1) * a, Dim(-1) * b);
+
+  // a = b * quotient + rest. A constant divisor takes its multiples out of every term; another one must divide exactly.
+  Dim quotient, rest;
+  if (b.is_constant()) {
+    const int64_t divisor = b.constant();
+    for (const auto& [factors, coefficient] : a.terms_) {
+      const int64_t whole = floor_quotient(coefficient, divisor), part = coefficient - whole * divisor;
+      if (whole != 0) quotient.terms_[factors] = whole;
+      if (part != 0) rest.terms_[factors] = part;
+    }
+    if (rest.is_constant()) return quotient;  // 0 <= rest < divisor
+  } else {
+    const auto by_order = [](const auto& x, const auto& y) { return lower(x.first, y.first); };
+    const auto lead = *std::max_element(b.terms_.begin(), b.terms_.end(), by_order);
+    for (rest = a; !rest.terms_.empty();) {
+      const auto top = *std::max_element(rest.terms_.begin(), rest.terms_.end(), by_order);
+      if (!divides(lead.first, top.first) || top.second % lead.second != 0) break;
+      Dim term;
+      Monomial factors;
+      std::set_difference(top.first.begin(), top.first.end(), lead.first.begin(), lead.first.end(),
+                          std::back_inserter(factors));
+      term.terms_[factors] = top.second / lead.second;
+      quotient = quotient + term;
+      rest = rest - term * b;
+    }
+    if (rest.terms_.empty()) return quotient;
+    quotient = Dim(), rest = a;
+  }
+  Dim fraction;
+  fraction.terms_[{"(" + rest.to_string() + ")/(" + b.to_string() + ")"}] = 1;
+  return quotient + fraction;
+}
+
+}  // namespace hone

@@ -1,0 +1,102 @@
+// Dim::parse: sums of products of symbols, integers and parentheses; / is floor division, all operators associate to
+// the left.
+#include "ir/dim_parse.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "ir/dim.h"
+
+namespace hone {
+namespace {
+
+constexpr int kMaxDepth = 64;  // of parentheses and signs: texts come from files
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+class DimParser {
+ public:
+  explicit DimParser(std::string_view text) : text_(text) {}
+
+  Dim whole() {
+    const Dim dim = sum();
+    if (peek() != 0) wrong("an operator or the end");
+    return dim;
+  }
+
+ private:
+  [[noreturn]] void wrong(const char* expected) const {
+    fail("dimension \"{}\": expected {} at column {}; write e.g. 128, S, B*S, (S+1)/2", text_, expected, at_ + 1);
+  }
+  char peek() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : char{0};
+  }
+  bool accept(char c) {
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  Dim sum() {
+    if (++depth_ > kMaxDepth) wrong("less nesting");
+    Dim value = product();
+    for (;;) {
+      if (accept('+')) value = value + product();
+      else if (accept('-')) value = value - product();
+      else break;
+    }
+    --depth_;
+    return value;
+  }
+  Dim product() {
+    Dim value = factor();
+    for (;;) {
+      if (accept('*')) value = value * factor();
+      else if (accept('/')) value = floordiv(value, factor());
+      else return value;
+    }
+  }
+  Dim factor() {
+    if (accept('-')) {
+      if (++depth_ > kMaxDepth) wrong("less nesting");
+      const Dim value = Dim(-1) * factor();
+      --depth_;
+      return value;
+    }
+    if (accept('(')) {
+      const Dim value = sum();
+      if (!accept(')')) wrong("')'");
+      return value;
+    }
+    if (is_digit(peek())) return integer();
+    if (!is_letter(peek())) wrong("a number, a symbol or '('");
+    const size_t start = at_;
+    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    return Dim::symbol(text_.substr(start, at_ - start));
+  }
+  Dim integer() {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc()) wrong("a number below 2^63");
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+bool is_symbol_name(std::string_view name) {
+  if (name.empty() || !is_letter(name[0])) return false;
+  for (char c : name)
+    if (!is_letter(c) && !is_digit(c)) return false;
+  return true;
+}
+
+Dim Dim::parse(std::string_view text) { return DimParser(text).whole(); }
+
+}  // namespace hone

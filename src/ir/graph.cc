@@ -1,0 +1,172 @@
+// Building and reading; editing is in graph_edit.cc.
+#include "ir/graph.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/node_rules.h"
+#include "ir/value_name.h"
+
+namespace hone {
+
+std::string Graph::unique_name(std::string_view wanted) {
+  const std::string base = value_name(wanted);
+  if (!names_.contains(base)) return base;
+  int& suffix = next_suffix_[base];
+  for (;;) {
+    std::string name = fmt::format("{}_{}", base, ++suffix);
+    if (!names_.contains(name)) return name;
+  }
+}
+
+ValueId Graph::add_value(Value value, std::string_view wanted_name) {
+  const auto id = static_cast<ValueId>(values_.size());
+  value.name = unique_name(wanted_name);
+  names_[value.name] = id;
+  values_.push_back(std::move(value));
+  return id;
+}
+
+ValueId Graph::add_input(std::string label, TensorType type) {
+  for (ValueId input : inputs_)
+    if (value(input).label == label) fail("graph {} already has an input \"{}\"", name, label);
+  Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
+  const ValueId id = add_value(std::move(value), label);
+  inputs_.push_back(id);
+  return id;
+}
+
+ValueId Graph::add_constant(std::string label, Tensor tensor) {
+  Value value{.kind = ValueKind::constant, .type = tensor.type(), .name = {}, .label = label, .constant = {}};
+  value.constant = std::move(tensor);
+  return add_value(std::move(value), label.empty() ? "c" : label);
+}
+
+std::vector<TensorType> Graph::infer(const Node& node) const {
+  std::vector<const TensorType*> types;
+  std::vector<const Tensor*> constants;
+  for (ValueId operand : node.operands) {
+    types.push_back(operand == kNone ? nullptr : &value(operand).type);
+    constants.push_back(constant(operand));
+  }
+  return infer_results(*node.op, types, constants, node.attributes);
+}
+
+NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes, std::string result_name) {
+  for (ValueId operand : operands)
+    CHECK(operand == kNone || value(operand).live, "operand {} of {} is erased", operand, op.name);
+  Node node{.op = &op, .operands = std::move(operands), .results = {}, .attributes = {}, .subgraphs = {}};
+  try {
+    node.attributes = normalised(op, std::move(attributes));
+  } catch (const Error& error) {
+    fail("{}: {}", op.name, error.what());
+  }
+  const std::vector<TensorType> types = infer(node);
+  const auto id = static_cast<NodeId>(nodes_.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    Value value{.type = types[i], .name = {}, .label = {}, .node = id, .result = static_cast<int>(i), .constant = {}};
+    node.results.push_back(add_value(std::move(value), result_name.empty() ? op.name : result_name));
+  }
+  nodes_.push_back(std::move(node));
+  const auto before =
+      insertion_point_ == kNone ? order_.end() : std::find(order_.begin(), order_.end(), insertion_point_);
+  order_.insert(before, id);
+  return id;
+}
+
+ValueId Graph::emit(const OpDef& op, std::vector<ValueId> operands, Attributes attributes, std::string result_name) {
+  const NodeId id = add_node(op, std::move(operands), std::move(attributes), std::move(result_name));
+  CHECK(node(id).results.size() == 1, "{} has {} results", op.name, node(id).results.size());
+  return result(id);
+}
+
+void Graph::add_output(ValueId id, std::string label) {
+  CHECK(value(id).live);
+  for (const Output& output : outputs_)
+    if (output.label == label) fail("graph {} already has an output \"{}\"", name, label);
+  outputs_.push_back({id, std::move(label)});
+}
+
+void Graph::set_insertion_point(NodeId before) {
+  CHECK(before == kNone || node(before).live, "insertion point {} is erased", before);
+  insertion_point_ = before;
+}
+
+std::vector<NodeId> Graph::nodes(std::string_view op_name) const {
+  std::vector<NodeId> found;
+  for (NodeId id : order_)
+    if (op_name == node(id).op->name) found.push_back(id);
+  return found;
+}
+
+const Node& Graph::node(NodeId id) const {
+  CHECK(id >= 0 && static_cast<size_t>(id) < nodes_.size(), "no node {}", id);
+  return nodes_[static_cast<size_t>(id)];
+}
+
+const Value& Graph::value(ValueId id) const {
+  CHECK(id >= 0 && static_cast<size_t>(id) < values_.size(), "no value {}", id);
+  return values_[static_cast<size_t>(id)];
+}
+
+const Tensor* Graph::constant(ValueId id) const {
+  if (id == kNone || !value(id).constant) return nullptr;
+  return &*value(id).constant;
+}
+
+const OpDef* Graph::producer_op(ValueId id) const {
+  return id == kNone || producer(id) == kNone ? nullptr : node(producer(id)).op;
+}
+
+std::vector<ValueId> Graph::constants() const {
+  std::vector<ValueId> found;
+  for (size_t i = 0; i < values_.size(); ++i)
+    if (values_[i].live && values_[i].kind == ValueKind::constant) found.push_back(static_cast<ValueId>(i));
+  return found;
+}
+
+std::vector<Graph::Use> Graph::uses(ValueId id) const {
+  std::vector<Use> found;
+  for (NodeId user : order_) {
+    const std::vector<ValueId>& operands = node(user).operands;
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i] == id) found.push_back({user, static_cast<int>(i)});
+  }
+  return found;
+}
+
+int Graph::use_count(ValueId id) const {
+  const auto by_outputs =
+      std::count_if(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.value == id; });
+  return static_cast<int>(uses(id).size()) + static_cast<int>(by_outputs);
+}
+
+std::vector<std::vector<Graph::Use>> Graph::all_uses() const {
+  std::vector<std::vector<Use>> found(values_.size());
+  for (NodeId user : order_) {
+    const std::vector<ValueId>& operands = node(user).operands;
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i] != kNone) found[static_cast<size_t>(operands[i])].push_back({user, static_cast<int>(i)});
+  }
+  return found;
+}
+
+ValueId Graph::find_value(std::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? kNone : found->second;
+}
+
+ValueId Graph::find_constant(std::string_view label) const {
+  for (ValueId id : constants())
+    if (value(id).label == label) return id;
+  return kNone;
+}
+
+std::vector<std::string> Graph::symbols() const {
+  std::vector<std::string> names;
+  for (ValueId input : inputs_)
+    for (const Dim& dim : type(input).shape) dim.collect_symbols(names);
+  return names;
+}
+
+}  // namespace hone

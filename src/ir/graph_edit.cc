@@ -1,0 +1,152 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/graph.h"
+#include "ir/text.h"
+
+namespace hone {
+
+std::string Graph::users_text(ValueId id) const {
+  std::string text;
+  for (const Use& use : uses(id)) text += "\n  " + print_node(*this, use.node);
+  for (const Output& output : outputs_)
+    if (output.value == id) text += fmt::format("\n  return %{} as \"{}\"", value(id).name, output.label);
+  return text;
+}
+
+void Graph::replace_all_uses(ValueId old_value, ValueId new_value) {
+  CHECK(value(new_value).live && old_value != new_value);
+  for (NodeId id : order_)
+    for (ValueId& operand : nodes_[static_cast<size_t>(id)].operands)
+      if (operand == old_value) operand = new_value;
+  for (Output& output : outputs_)
+    if (output.value == old_value) output.value = new_value;
+}
+
+void Graph::set_operand(NodeId id, int i, ValueId operand) {
+  CHECK(node(id).live && (operand == kNone || value(operand).live));
+  nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)) = operand;
+}
+
+void Graph::set_attribute(NodeId id, const std::string& attribute, Attribute value) {
+  CHECK(node(id).live);
+  nodes_[static_cast<size_t>(id)].attributes.set(attribute, std::move(value));
+}
+
+void Graph::set_subgraphs(NodeId id, std::vector<Graph> bodies) {
+  CHECK(node(id).live);
+  nodes_[static_cast<size_t>(id)].subgraphs = std::move(bodies);
+}
+
+void Graph::set_constant(ValueId id, Tensor tensor) {
+  CHECK(value(id).kind == ValueKind::constant && value(id).live);
+  Value& changed = values_[static_cast<size_t>(id)];
+  changed.type = tensor.type();
+  changed.constant = std::move(tensor);
+}
+
+void Graph::set_input_type(ValueId id, TensorType type) {
+  CHECK(value(id).kind == ValueKind::input && value(id).live);
+  values_[static_cast<size_t>(id)].type = std::move(type);
+}
+
+void Graph::rename(ValueId id, std::string wanted) {
+  CHECK(value(id).live);
+  Value& renamed = values_[static_cast<size_t>(id)];
+  names_.erase(renamed.name);
+  renamed.name = unique_name(wanted);
+  names_[renamed.name] = id;
+}
+
+void Graph::set_label(ValueId id, std::string label) {
+  CHECK(value(id).live);
+  values_[static_cast<size_t>(id)].label = std::move(label);
+}
+
+void Graph::erase(NodeId id) {
+  CHECK(node(id).live, "node {} is erased twice", id);
+  Node& erased = nodes_[static_cast<size_t>(id)];
+  for (ValueId result : erased.results) {
+    const std::string users = users_text(result);
+    if (!users.empty()) fail("can't erase {}: %{} is used by{}", erased.op->name, value(result).name, users);
+  }
+  for (ValueId result : erased.results) {
+    names_.erase(value(result).name);
+    values_[static_cast<size_t>(result)].live = false;
+  }
+  if (insertion_point_ == id) {
+    const auto next = std::next(std::find(order_.begin(), order_.end(), id));
+    insertion_point_ = next == order_.end() ? kNone : *next;
+  }
+  erased.live = false;
+  std::erase(order_, id);
+}
+
+void Graph::erase_input(ValueId id) {
+  CHECK(value(id).kind == ValueKind::input && value(id).live);
+  const std::string users = users_text(id);
+  if (!users.empty()) fail("can't erase input \"{}\": it is used by{}", value(id).label, users);
+  names_.erase(value(id).name);
+  values_[static_cast<size_t>(id)].live = false;
+  std::erase(inputs_, id);
+}
+
+void Graph::erase_unused_constants() {
+  std::vector<bool> used(values_.size(), false);
+  for (NodeId id : order_)
+    for (ValueId operand : node(id).operands)
+      if (operand != kNone) used[static_cast<size_t>(operand)] = true;
+  for (const Output& output : outputs_) used[static_cast<size_t>(output.value)] = true;
+  for (ValueId id : constants()) {
+    if (used[static_cast<size_t>(id)]) continue;
+    Value& erased = values_[static_cast<size_t>(id)];
+    names_.erase(erased.name);
+    erased.constant.reset();
+    erased.live = false;
+  }
+}
+
+void Graph::set_outputs(std::vector<Output> outputs) {
+  outputs_.clear();
+  for (Output& output : outputs) add_output(output.value, std::move(output.label));
+}
+
+void Graph::reinfer() {
+  for (NodeId id : order_) {
+    const Node& inferred = node(id);
+    const std::vector<TensorType> types = infer(inferred);
+    CHECK(types.size() == inferred.results.size());
+    for (size_t i = 0; i < types.size(); ++i) values_[static_cast<size_t>(inferred.results[i])].type = types[i];
+  }
+}
+
+void Graph::compact() {
+  std::vector<ValueId> value_ids(values_.size(), kNone);
+  std::vector<Value> values;
+  std::vector<NodeId> node_ids(nodes_.size(), kNone);
+  for (size_t i = 0; i < order_.size(); ++i) node_ids[static_cast<size_t>(order_[i])] = static_cast<NodeId>(i);
+  auto renumber = [&](ValueId& id) { id = id == kNone ? kNone : value_ids[static_cast<size_t>(id)]; };
+
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (!values_[i].live) continue;
+    value_ids[i] = static_cast<ValueId>(values.size());
+    values.push_back(std::move(values_[i]));
+    NodeId& producer = values.back().node;
+    if (producer != kNone) producer = node_ids[static_cast<size_t>(producer)];
+  }
+  std::vector<Node> nodes;
+  for (NodeId& id : order_) {
+    nodes.push_back(std::move(nodes_[static_cast<size_t>(id)]));
+    id = static_cast<NodeId>(nodes.size()) - 1;
+    for (ValueId& operand : nodes.back().operands) renumber(operand);
+    for (ValueId& result : nodes.back().results) renumber(result);
+  }
+  for (ValueId& input : inputs_) renumber(input);
+  for (Output& output : outputs_) renumber(output.value);
+  for (auto& [name, id] : names_) renumber(id);
+  if (insertion_point_ != kNone) insertion_point_ = node_ids[static_cast<size_t>(insertion_point_)];
+  values_ = std::move(values);
+  nodes_ = std::move(nodes);
+}
+
+}  // namespace hone

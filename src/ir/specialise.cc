@@ -1,0 +1,50 @@
+// specialise() and sizes() of graph.h.
+#include "ir/graph.h"
+
+namespace hone {
+namespace {
+
+Shape substituted(const Shape& shape, const Bindings& bindings) {
+  Shape result;
+  for (const Dim& dim : shape) result.push_back(dim.substitute(bindings));
+  return result;
+}
+
+void substitute_attributes(Graph& graph, NodeId id, const Bindings& bindings) {
+  const Attributes attributes = graph.node(id).attributes;
+  for (const auto& [name, value] : attributes.items()) {
+    if (const auto* dim = std::get_if<Dim>(&value)) graph.set_attribute(id, name, dim->substitute(bindings));
+    if (const auto* shape = std::get_if<Shape>(&value)) graph.set_attribute(id, name, substituted(*shape, bindings));
+  }
+}
+
+}  // namespace
+
+Graph specialise(const Graph& graph, const Bindings& bindings) {
+  Graph result = graph;
+  for (ValueId id : graph.inputs()) {
+    TensorType type = graph.type(id);
+    type.shape = substituted(type.shape, bindings);
+    result.set_input_type(id, std::move(type));
+  }
+  for (NodeId id : graph.nodes()) {
+    substitute_attributes(result, id, bindings);
+    std::vector<Graph> bodies;
+    for (const Graph& body : graph.node(id).subgraphs) bodies.push_back(specialise(body, bindings));
+    if (!bodies.empty()) result.set_subgraphs(id, std::move(bodies));
+  }
+  result.reinfer();
+  return result;
+}
+
+Sizes sizes(const Graph& graph) {
+  Sizes total;
+  for (ValueId id : graph.constants()) {
+    const Tensor& tensor = *graph.constant(id);
+    if (tensor.is_packed() || is_float(tensor.dtype())) total.parameters += tensor.elements();
+    total.weight_bytes += tensor.bytes();
+  }
+  return total;
+}
+
+}  // namespace hone

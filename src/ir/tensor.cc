@@ -1,0 +1,152 @@
+#include "ir/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return DType::boolean;
+  else if constexpr (std::is_same_v<T, int8_t>) return DType::i8;
+  else if constexpr (std::is_same_v<T, int16_t>) return DType::i16;
+  else if constexpr (std::is_same_v<T, int32_t>) return DType::i32;
+  else if constexpr (std::is_same_v<T, int64_t>) return DType::i64;
+  else if constexpr (std::is_same_v<T, uint8_t>) return DType::u8;
+  else if constexpr (std::is_same_v<T, uint16_t>) return DType::u16;
+  else if constexpr (std::is_same_v<T, uint32_t>) return DType::u32;
+  else if constexpr (std::is_same_v<T, uint64_t>) return DType::u64;
+  else if constexpr (std::is_same_v<T, float>) return DType::f32;
+  else return DType::f64;
+}
+
+template <class T>
+bool holds(DType dtype) {
+  if (dtype == DType::f16 || dtype == DType::bf16) return std::is_same_v<T, uint16_t>;
+  return dtype == dtype_of<T>();
+}
+
+size_t plain_bytes(DType dtype, const std::vector<int64_t>& shape) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(element_count(shape), int64_t{size_bytes(dtype)}, &bytes))
+    fail("a tensor of shape {} does not fit into memory", to_string(to_shape(shape)));
+  return static_cast<size_t>(bytes);
+}
+
+bool same_bytes(const Buffer& a, const Buffer& b) {
+  if (a.size() != b.size()) return false;
+  return a.bytes().data() == b.bytes().data() || std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
+}
+
+}  // namespace
+
+Tensor::Tensor(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
+  if (dtype == DType::string)
+    strings_ = std::make_shared<std::vector<std::string>>(static_cast<size_t>(element_count(shape_)));
+  else data_ = Buffer(plain_bytes(dtype, shape_));
+}
+
+Tensor::Tensor(DType dtype, std::vector<int64_t> shape, Buffer data)
+    : dtype_(dtype), shape_(std::move(shape)), data_(std::move(data)) {
+  CHECK(data_.size() == plain_bytes(dtype, shape_), "{} bytes for {}", data_.size(), to_string(type()));
+}
+
+Tensor Tensor::packed(Format format, std::vector<int64_t> shape, Buffer codes, Buffer scales, Buffer zero_points,
+                      Buffer global) {
+  const PlaneBytes bytes = plane_bytes(format, shape);
+  auto fits = [](const Buffer& plane, int64_t wanted) { return plane.size() == static_cast<size_t>(wanted); };
+  CHECK(fits(codes, bytes.codes) && fits(scales, bytes.scales) && fits(zero_points, bytes.zero_points) &&
+            fits(global, bytes.global),
+        "planes do not fit {}{}", to_string(format), to_string(to_shape(shape)));
+  Tensor tensor;
+  tensor.format_ = format;
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = std::move(codes);
+  tensor.scales_ = std::move(scales);
+  tensor.zero_points_ = std::move(zero_points);
+  tensor.global_ = std::move(global);
+  return tensor;
+}
+
+Tensor Tensor::strings(std::vector<int64_t> shape, std::vector<std::string> values) {
+  CHECK(element_count(shape) == static_cast<int64_t>(values.size()));
+  Tensor tensor(DType::string, std::move(shape));
+  tensor.strings_ = std::make_shared<const std::vector<std::string>>(std::move(values));
+  return tensor;
+}
+
+template <class T>
+Tensor Tensor::of(std::vector<int64_t> shape, const std::vector<T>& values) {
+  Tensor tensor(dtype_of<T>(), std::move(shape));
+  CHECK(tensor.elements() == static_cast<int64_t>(values.size()), "{} values for {}", values.size(),
+        to_string(tensor.type()));
+  std::copy(values.begin(), values.end(), tensor.mutable_as<T>().begin());
+  return tensor;
+}
+
+int64_t Tensor::bytes() const {
+  if (dtype_ != DType::string || is_packed())
+    return static_cast<int64_t>(data_.size() + scales_.size() + zero_points_.size() + global_.size());
+  int64_t total = 0;
+  for (const std::string& value : string_values()) total += static_cast<int64_t>(value.size());
+  return total;
+}
+
+TensorType Tensor::type() const { return {dtype_, to_shape(shape_), format_}; }
+
+Tensor Tensor::reshaped(std::vector<int64_t> shape) const {
+  CHECK(!is_packed(), "a packed tensor has no other shape");
+  CHECK(element_count(shape) == elements(), "{} as {}", to_string(type()), to_string(to_shape(shape)));
+  Tensor result = *this;
+  result.shape_ = std::move(shape);
+  return result;
+}
+
+PlaneView Tensor::planes() const { return {data_.bytes(), scales_.bytes(), zero_points_.bytes(), global_.bytes()}; }
+
+template <class T>
+std::span<const T> Tensor::as() const {
+  CHECK(!is_packed() && holds<T>(dtype_), "{} read as another type", to_string(type()));
+  return {reinterpret_cast<const T*>(data_.bytes().data()), data_.size() / sizeof(T)};
+}
+
+template <class T>
+std::span<T> Tensor::mutable_as() {
+  CHECK(!is_packed() && holds<T>(dtype_), "{} written as another type", to_string(type()));
+  const std::span<std::byte> bytes = data_.mutable_bytes();
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+const std::vector<std::string>& Tensor::string_values() const {
+  CHECK(dtype_ == DType::string && strings_);
+  return *strings_;
+}
+
+bool Tensor::same_bits(const Tensor& other) const {
+  if (type() != other.type()) return false;
+  if (dtype_ == DType::string) return string_values() == other.string_values();
+  return same_bytes(data_, other.data_) && same_bytes(scales_, other.scales_) &&
+         same_bytes(zero_points_, other.zero_points_) && same_bytes(global_, other.global_);
+}
+
+#define HONE_TENSOR_ACCESS(T)                                                 \
+  template Tensor Tensor::of<T>(std::vector<int64_t>, const std::vector<T>&); \
+  template std::span<const T> Tensor::as<T>() const;                          \
+  template std::span<T> Tensor::mutable_as<T>();
+HONE_TENSOR_ACCESS(bool)
+HONE_TENSOR_ACCESS(int8_t)
+HONE_TENSOR_ACCESS(int16_t)
+HONE_TENSOR_ACCESS(int32_t)
+HONE_TENSOR_ACCESS(int64_t)
+HONE_TENSOR_ACCESS(uint8_t)
+HONE_TENSOR_ACCESS(uint16_t)
+HONE_TENSOR_ACCESS(uint32_t)
+HONE_TENSOR_ACCESS(uint64_t)
+HONE_TENSOR_ACCESS(float)
+HONE_TENSOR_ACCESS(double)
+#undef HONE_TENSOR_ACCESS
+
+}  // namespace hone

@@ -1,0 +1,71 @@
+// Conversions between element types, packed formats included.
+#include "base/error.h"
+#include "ir/compute_column.h"
+#include "ir/tensor.h"
+
+namespace hone {
+namespace {
+
+template <class T>
+std::vector<T> values_as(const Tensor& tensor, DType dtype) {
+  const Tensor converted = tensor.converted(dtype);
+  const std::span<const T> values = converted.as<T>();
+  return {values.begin(), values.end()};
+}
+
+template <class T>
+Tensor from_values(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
+  CHECK(element_count(shape) == static_cast<int64_t>(values.size()));
+  return Tensor::of<T>(std::move(shape), {values.begin(), values.end()}).converted(dtype);
+}
+
+}  // namespace
+
+std::vector<float> Tensor::to_floats() const { return values_as<float>(*this, DType::f32); }
+std::vector<double> Tensor::to_doubles() const { return values_as<double>(*this, DType::f64); }
+
+std::vector<int64_t> Tensor::to_integers() const {
+  if (is_packed() || !(is_integer(dtype_) || dtype_ == DType::boolean))
+    fail("expected a tensor of integers, found {}", to_string(type()));
+  return values_as<int64_t>(*this, DType::i64);
+}
+
+Tensor Tensor::from_floats(DType dtype, std::vector<int64_t> shape, std::span<const float> values) {
+  return from_values<float>(dtype, std::move(shape), values);
+}
+
+Tensor Tensor::from_doubles(DType dtype, std::vector<int64_t> shape, std::span<const double> values) {
+  return from_values<double>(dtype, std::move(shape), values);
+}
+
+Tensor Tensor::converted(DType dtype) const {
+  if (!is_packed() && dtype == dtype_) return *this;
+  if (dtype == DType::string || dtype_ == DType::string)
+    fail("{} can't be converted to {}: strings have no numeric value", to_string(type()), to_string(dtype));
+  const ComputeColumn column(*this);
+  const Program program = flatten(cast_element(dtype, Expr::arg(0, column.scalar())));
+  Tensor scalars(dtype_of(compute_scalar(dtype)), shape_);
+  const ConstColumn in{column.data()};
+  const Column out{scalars.mutable_data()};
+  interpret(program, {&in, 1}, 0, elements(), {&out, 1});
+  return store_column(dtype, scalars);
+}
+
+Tensor pack(const Format& format, const Tensor& plain, EncodeCounts* counts) {
+  if (plain.is_packed() || !is_float(plain.dtype()))
+    fail("only plain floating tensors can be packed as {}; found {}", to_string(format), to_string(plain.type()));
+  if (const std::optional<DType> dtype = dtype_of_plain_format(format)) return plain.converted(*dtype);
+  const Tensor floats = plain.converted(DType::f32);
+  Planes planes = pack(format, plain.shape(), floats.as<float>(), counts);
+  return Tensor::packed(format, plain.shape(), Buffer::copy_of(planes.codes), Buffer::copy_of(planes.scales),
+                        Buffer::copy_of(planes.zero_points), Buffer::copy_of(planes.global));
+}
+
+Tensor unpack(const Tensor& tensor) {
+  if (!tensor.is_packed()) return tensor.converted(DType::f32);
+  Tensor floats(DType::f32, tensor.shape());
+  unpack(*tensor.format(), tensor.shape(), tensor.planes(), floats.mutable_as<float>());
+  return floats;
+}
+
+}  // namespace hone
