@@ -1,0 +1,106 @@
+#include "ops/evaluate.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/pointwise.h"
+#include "ir/text.h"
+
+namespace hone {
+namespace {
+
+void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+  std::vector<std::string> labels;
+  for (ValueId id : graph.inputs()) labels.push_back(graph.value(id).label);
+  for (const auto& [name, tensor] : inputs)
+    if (std::find(labels.begin(), labels.end(), name) == labels.end())
+      fail("\"{}\" is not an input of the model; it takes {}{}", name, labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", ")),
+           did_you_mean(name, labels));
+  std::vector<std::string> given;
+  for (const auto& [name, tensor] : inputs) given.push_back(name);
+  for (const std::string& label : labels)
+    if (!inputs.contains(label)) fail("input \"{}\" is missing; given: {}", label, given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
+}
+
+std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) { return op.eval ? op.eval(args) : eval_pointwise(op, args); }
+
+// Values while a graph runs: constants and inputs stay, results go after their last use.
+class Evaluation {
+ public:
+  Evaluation(const Graph& graph, const std::map<std::string, Tensor>& inputs) : graph_(graph), values_(graph.value_capacity()), uses_left_(graph.value_capacity()) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const auto id = static_cast<ValueId>(i);
+      if (!graph.value(id).live) continue;
+      uses_left_[i] = graph.use_count(id);
+      if (const Tensor* constant = graph.constant(id)) values_[i] = *constant;
+    }
+    for (ValueId id : graph.inputs()) at(id) = inputs.at(graph.value(id).label);
+  }
+
+  void step(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::vector<const Tensor*> operands;
+    for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &at(v));
+    std::vector<TensorType> types;
+    for (ValueId v : node.results) types.push_back(graph_.type(v));
+    std::vector<Tensor> results;
+    try {
+      results = run(*node.op, {operands, node.attributes, types});
+    } catch (const Error& error) {
+      fail("{}\n  in {}", error.what(), print_node(graph_, id));
+    }
+    CHECK(results.size() == node.results.size(), "{} gave {} results", node.op->name, results.size());
+    for (size_t i = 0; i < results.size(); ++i) at(node.results[i]) = std::move(results[i]);
+    for (ValueId v : node.operands) release(v);
+  }
+
+  const Tensor& at(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+
+ private:
+  Tensor& at(ValueId id) { return values_[static_cast<size_t>(id)]; }
+  void release(ValueId id) {
+    if (id != kNone && --uses_left_[static_cast<size_t>(id)] == 0) at(id) = Tensor();
+  }
+
+  const Graph& graph_;
+  std::vector<Tensor> values_;
+  std::vector<int> uses_left_;
+};
+
+}  // namespace
+
+Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+  check_names(graph, inputs);
+  Bindings bindings;
+  for (ValueId id : graph.inputs()) {
+    const Value& input = graph.value(id);
+    const Tensor& tensor = inputs.at(input.label);
+    const std::string what = fmt::format("input \"{}\"", input.label);
+    if (tensor.is_packed() || tensor.dtype() != input.type.dtype)
+      fail("{} is {}; the model takes {}", what, to_string(tensor.type()), to_string(input.type));
+    bind_shape(input.type.shape, tensor.shape(), bindings, what);
+  }
+  return bindings;
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+  const Graph concrete = specialise(graph, bind_inputs(graph, inputs));
+  Evaluation evaluation(concrete, inputs);
+  for (NodeId id : concrete.nodes()) evaluation.step(id);
+  std::vector<Tensor> outputs;
+  for (const Output& output : concrete.outputs()) outputs.push_back(evaluation.at(output.value));
+  return outputs;
+}
+
+std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands, const Attributes& attributes) {
+  std::vector<TensorType> types;
+  for (const Tensor* operand : operands) types.push_back(operand ? operand->type() : TensorType{});
+  std::vector<const TensorType*> type_pointers;
+  for (size_t i = 0; i < operands.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
+  const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes);
+  return run(op, {operands, attributes, results});
+}
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// fake_quant: what packing in a format and reading back leaves of a tensor.
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kAttributes[] = {{"format", AttributeKind::format, true, "the number format, e.g. mxint8"}};
+
+std::vector<TensorType> infer_fake_quant(const InferArgs& a) {
+  expect_float(a[0], "x");
+  return {plain_type(a[0].dtype, a[0].shape)};
+}
+
+std::vector<Tensor> eval_fake_quant(const EvalArgs& a) {
+  const std::vector<float> x = a[0].to_floats();
+  std::vector<float> y(x.size());
+  fake_quantise(a.attributes.get<Format>("format"), a[0].shape(), x, y);
+  return {Tensor::from_floats(a.results[0].dtype, a[0].shape(), y)};
+}
+
+}  // namespace
+
+extern constinit const OpDef fake_quant_def{.name = "fake_quant",
+                                            .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
+                                            .attributes = kAttributes,
+                                            .infer = infer_fake_quant,
+                                            .eval = eval_fake_quant};
+
+}  // namespace hone

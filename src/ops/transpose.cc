@@ -1,0 +1,44 @@
+// transpose: a permutation of the axes.
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kAttributes[] = {
+    {"perm", AttributeKind::integers, false, "axis i of the result is axis perm[i] of x; default: reversed"},
+};
+
+std::vector<size_t> permutation(const Attributes& attributes, size_t rank) {
+  std::vector<size_t> perm;
+  if (attributes.has("perm")) perm = checked_axes(attributes.get<std::vector<int64_t>>("perm"), rank);
+  else
+    for (size_t i = rank; i-- > 0;) perm.push_back(i);
+  if (perm.size() != rank) fail("perm lists {} of {} axes; each must be listed once", perm.size(), rank);
+  return perm;
+}
+
+std::vector<TensorType> infer_transpose(const InferArgs& a) {
+  expect_not_string(a[0], "x");
+  Shape shape;
+  for (size_t axis : permutation(a.attributes, a[0].rank())) shape.push_back(a[0].shape[axis]);
+  return {plain_type(a[0].dtype, shape)};
+}
+
+std::vector<Tensor> eval_transpose(const EvalArgs& a) {
+  const std::vector<int64_t> own = strides_of(a[0].shape());
+  std::vector<int64_t> strides;
+  for (size_t axis : permutation(a.attributes, own.size())) strides.push_back(own[axis]);
+  return {copy_strided(plain(a[0]), sizes_of(a.results[0]), strides)};
+}
+
+}  // namespace
+
+extern constinit const OpDef transpose_def{.name = "transpose",
+                                           .doc = "x with its axes permuted.",
+                                           .attributes = kAttributes,
+                                           .infer = infer_transpose,
+                                           .eval = eval_transpose,
+                                           .codegen = Codegen::move};
+
+}  // namespace hone
