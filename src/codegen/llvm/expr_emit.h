@@ -15,7 +15,7 @@ namespace hone {
 // the program does not use it. Idle lanes may hold anything: nothing in a program can fault.
 Values emit_program(Emitter& e, const Program& program, std::span<llvm::Value* const> args, llvm::Value* index);
 
-// Whether the program can be emitted, and why not.
+// Whether the program reads the element's index.
 bool uses_index(const Program& program);
 
 }  // namespace hone
