@@ -21,22 +21,26 @@ struct FormatDef;
 
 // Parameters of an element codec; which of them mean something is the codec's business.
 struct ElementParams {
-  int bits = 0;             // W, bits of one code
+  int bits = 0;  // W, bits of one code
   int exponent_bits = 0, mantissa_bits = 0, bias = 0;
-  int fraction_bits = 0;    // int codec: value = code * 2^-fraction_bits
+  int fraction_bits = 0;  // int codec: value = code * 2^-fraction_bits
   bool is_signed = true;
-  bool symmetric = false;   // int codec: the most negative code is never emitted
-  bool round_floor = false; // round toward minus infinity instead of to nearest even
-  enum class Top : uint8_t { finite, fn, ieee } top = Top::finite;  // what the largest exponent field means (FORMATS 5.1)
-  bool saturate = true;     // beyond the largest value: saturate, or overflow to infinity
+  bool symmetric = false;    // int codec: the most negative code is never emitted
+  bool round_floor = false;  // round toward minus infinity instead of to nearest even
+  enum class Top : uint8_t {
+    finite,
+    fn,
+    ieee
+  } top = Top::finite;   // what the largest exponent field means (FORMATS 5.1)
+  bool saturate = true;  // beyond the largest value: saturate, or overflow to infinity
   bool operator==(const ElementParams&) const = default;
 };
 
 struct ElementCodec {
   const char* name;
-  Expr (*encode)(const ElementParams&, Expr x);  // f64 value already divided by the scale -> u32 code
-  Expr (*decode)(const ElementParams&, Expr code);  // u32 code -> f64 value without scale
-  double (*max)(const ElementParams&);           // largest finite value
+  Expr (*encode)(const ElementParams&, Expr x);       // f64 value already divided by the scale -> u32 code
+  Expr (*decode)(const ElementParams&, Expr code);    // u32 code -> f64 value without scale
+  double (*max)(const ElementParams&);                // largest finite value
   int (*fraction_bits_on_top)(const ElementParams&);  // t of FORMATS section 2
 };
 
@@ -69,16 +73,17 @@ struct Format {
 
 // A definition in the table: recognises its own heads and fills a Format; prints it canonically.
 struct FormatDef {
-  const char* name;       // as listed by `hone formats`: "mxint<W>", "int<W>.f<F>"
-  const char* doc;        // what it is, where it comes from
-  const char* examples;   // space-separated canonical strings that `hone formats` lists and tests loop over
-  // Parses `text` ("int4.g128"); returns false when the head is not this family's; throws FormatError for a bad parameter or option.
+  const char* name;      // as listed by `hone formats`: "mxint<W>", "int<W>.f<F>"
+  const char* doc;       // what it is, where it comes from
+  const char* examples;  // space-separated canonical strings that `hone formats` lists and tests loop over
+  // Parses `text` ("int4.g128"); returns false when the head is not this family's; throws FormatError for a bad
+  // parameter or option.
   bool (*parse)(std::string_view text, Format& out);
   std::string (*print)(const Format&);
 };
 
-// Error of a format string: `code` is one of FORMATS section 1 (E_SYNTAX ...), `position` the offending character; what() shows
-// both with a caret under the character.
+// Error of a format string: `code` is one of FORMATS section 1 (E_SYNTAX ...), `position` the offending character;
+// what() shows both with a caret under the character.
 class FormatError : public Error {
  public:
   FormatError(std::string code, std::string_view text, size_t position, const std::string& message);

@@ -1,4 +1,5 @@
-// Packing by the reference rules (docs/FORMATS.md, sections 3.4 and 3.5): planes of codes, scales, zero points and a global scale.
+// Packing by the reference rules (docs/FORMATS.md, sections 3.4 and 3.5): planes of codes, scales, zero points and a
+// global scale.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@ namespace hone {
 
 // How a shape falls into lines and groups for a format. A line is a run of codes that starts on a byte.
 struct PackedLayout {
-  int64_t lines = 0, line_elems = 0;       // logical
+  int64_t lines = 0, line_elems = 0;           // logical
   int64_t padded_lines = 0, padded_elems = 0;  // stored, padding included
-  int64_t line_bytes = 0;                  // of codes
-  int64_t groups = 0, group_elems = 0;     // groups in all; logical elements of a full group
-  int64_t groups_per_line = 0;             // geometry group: along the line; tile: per row of tiles; otherwise 1 (channel) or 0
+  int64_t line_bytes = 0;                      // of codes
+  int64_t groups = 0, group_elems = 0;         // groups in all; logical elements of a full group
+  int64_t groups_per_line = 0;  // geometry group: along the line; tile: per row of tiles; otherwise 1 (channel) or 0
   int64_t scale_lines = 0, scale_line_bytes = 0;
 };
 PackedLayout packed_layout(const Format& format, std::span<const int64_t> shape);  // throws FormatError E_AXIS
@@ -39,20 +40,24 @@ struct EncodeCounts {  // what encoding could not represent
 };
 
 // values: row-major elements of `shape`. Runs on all hardware threads; the result does not depend on their number.
-Planes pack(const Format& format, std::span<const int64_t> shape, std::span<const float> values, EncodeCounts* counts = nullptr);
+Planes pack(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+            EncodeCounts* counts = nullptr);
 void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, std::span<float> values);
 
 // Elements [begin, begin + values.size()) in row-major order; equals that part of unpack().
-void unpack_range(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, int64_t begin, std::span<float> values);
+void unpack_range(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, int64_t begin,
+                  std::span<float> values);
 
 // unpack(pack(values)) except that NaN stays NaN in every format (FORMATS 3.2).
-void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values, std::span<float> out);
+void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+                   std::span<float> out);
 
 // One code per element / one scale code per group in storage order (what golden files and `hone cast --codes` show).
 std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
-// For kernels: the exact value of every code without scale (at most 16 bits wide), and the exact value of a stored scale.
+// For kernels: the exact value of every code without scale (at most 16 bits wide), and the exact value of a stored
+// scale.
 std::vector<double> code_values(const Format& format);
 double scale_value(const Format& format, uint32_t scale_code);
 

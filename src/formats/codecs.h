@@ -1,0 +1,22 @@
+// The element codecs: how one number, already divided by its scale, becomes W bits and back (docs/FORMATS.md, section
+// 5).
+#pragma once
+
+#include "formats/format.h"
+
+namespace hone {
+
+extern constinit const ElementCodec int_codec;        // two's complement or unsigned, optional fraction bits (5.4)
+extern constinit const ElementCodec minifloat_codec;  // sign, exponent, mantissa with subnormals (5.1)
+extern constinit const ElementCodec binary32_codec;   // f32 itself (5.3)
+
+ElementParams int_element(int bits, int fraction_bits, bool symmetric);
+ElementParams uint_element(int bits, int fraction_bits);
+// The default bias is 2^(E-1) - 1.
+ElementParams minifloat_element(int exponent_bits, int mantissa_bits,
+                                ElementParams::Top top = ElementParams::Top::finite);
+
+// floor(log2(largest finite value)): emax of docs/FORMATS.md, section 2.
+int top_exponent(const Format& format);
+
+}  // namespace hone

@@ -1,0 +1,68 @@
+#include "formats/format.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "formats/format_string.h"
+#include "formats/registry.h"
+#include "formats/scale.h"
+
+namespace hone {
+namespace {
+
+std::vector<std::string> known_strings() {
+  std::vector<std::string> strings;
+  for (const FormatDef* family : formats::all())
+    for (std::string& example : split(family->examples, ' ')) strings.push_back(std::move(example));
+  return strings;
+}
+
+bool parse_with_families(std::string_view text, Format& format) {
+  for (const FormatDef* family : formats::all()) {
+    Format candidate;
+    if (!family->parse(text, candidate)) continue;
+    candidate.family = family;
+    format = candidate;
+    return true;
+  }
+  return false;
+}
+
+// The text without its compat option, to see whether the sound format exists.
+std::string without_compat(const FormatText& text) {
+  std::string rest(text.head);
+  for (const FormatOption& option : text.options)
+    if (!option.text.starts_with("compat=")) rest += fmt::format(".{}", option.text);
+  return rest;
+}
+
+}  // namespace
+
+Format parse_format(std::string_view string) {
+  const FormatText text(string);
+  Format format;
+  if (parse_with_families(string, format)) return format;
+  if (text.has(OptionKey::compat)) {
+    const std::string sound = without_compat(text);
+    parse_format(sound);  // its own errors come first
+    text.fail_at("E_COMPAT", text.position_of(OptionKey::compat),
+                 fmt::format("hone has no such variant of {}; leave the option out for the sound format", sound));
+  }
+  text.fail_at("E_HEAD", 0, "unknown format; 'hone formats' lists all" + did_you_mean(text.head, known_strings()));
+}
+
+std::string to_string(const Format& format) {
+  CHECK(format.family != nullptr);
+  return format.family->print(format);
+}
+
+double nominal_bits(const Format& format) {
+  const Geometry& g = format.geometry;
+  double group_elems = 0;  // 0: grows with the tensor, so that scales cost nothing in the limit
+  if (g.kind == Geometry::Kind::group) group_elems = static_cast<double>(g.columns);
+  if (g.kind == Geometry::Kind::tile) group_elems = static_cast<double>(g.rows * g.columns);
+  if (group_elems == 0) return format.element.bits;
+  return format.element.bits + (format.scale.bits + 8 * zero_point_bytes(format)) / group_elems;
+}
+
+}  // namespace hone

@@ -1,0 +1,184 @@
+// Encoding: values to planes (pack), and values to values (fake_quantise).
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "formats/bits.h"
+#include "formats/codecs.h"
+#include "formats/group_scales.h"
+#include "formats/packed.h"
+#include "formats/scale.h"
+
+namespace hone {
+namespace {
+
+using Values = std::span<const float>;
+
+// A finite element that lies further than half a step beyond the largest (smallest) code: the next code, if there were
+// one, would be nearer. Two conditions, on the normalised element t and its code.
+struct Losses {
+  Expr saturated, flushed_to_zero;  // boolean
+};
+
+Losses losses(const Format& format, Expr t, Expr code) {
+  const ElementParams& p = format.element;
+  const double highest = format.codec->max(p);
+  const double half_step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p) - 1);
+  const double infinity = HUGE_VAL;
+  const uint64_t lowest_bits =
+      evaluate(flatten(format.codec->decode(p, format.codec->encode(p, Expr::arg(0, Scalar::f64)))),
+               {{std::bit_cast<uint64_t>(-infinity)}})[0];
+  const double lowest = std::max(std::bit_cast<double>(lowest_bits), -highest - 2 * half_step);
+  const Expr zero_point = group_arg(1);
+  const Expr saturated = (t > highest + half_step) | (t < lowest - half_step);
+  const Expr zero = format.scale_kind->zero_point ? zero_point : Expr::number(Scalar::f64, 0);
+  const Expr is_zero = format.codec->decode(p, code) == zero;
+  return {saturated & (abs(element_arg()) < HUGE_VAL), (element_arg() != 0) & is_zero & ~saturated};
+}
+
+// What `counts` needs besides the code: two flags an element.
+Program encode_program(const Format& format, bool with_losses) {
+  const Expr t = format.scale_kind->normalise(format, element_arg(), group_arg(0), group_arg(1));
+  const Expr code = format.codec->encode(format.element, t);
+  if (!with_losses) return flatten(code);
+  const Losses lost = losses(format, t, code);
+  const Expr results[] = {code, lost.saturated, lost.flushed_to_zero};
+  return flatten(results);
+}
+
+// Counts NaN and infinity among the logical elements of a batch.
+void count_nonfinite(const Batch& batch, std::span<const float> x, EncodeCounts& counts) {
+  for (const Run& run : batch.runs)
+    for (int64_t i = run.begin; i < run.begin + run.logical; ++i) {
+      counts.nan += std::isnan(x[static_cast<size_t>(i)]);
+      counts.inf += std::isinf(x[static_cast<size_t>(i)]);
+    }
+}
+
+void fill_dirty(const Batch& batch, std::span<float> x, const std::vector<uint8_t>& dirty, float value) {
+  if (dirty.empty()) return;
+  for (const Run& run : batch.runs)
+    if (dirty[static_cast<size_t>(run.group)]) std::fill_n(x.begin() + run.begin, run.count, value);
+}
+
+class Packer {
+ public:
+  Packer(const Format& format, const Walk& walk, Values values, EncodeCounts* counts)
+      : format_(format), walk_(walk), values_(values), counts_(counts), program_(encode_program(format, counts)) {}
+
+  Planes run() {
+    const PackedLayout& p = walk_.layout();
+    planes_.codes.resize(static_cast<size_t>(p.padded_lines * p.line_bytes));
+    scales_ = choose_scales(format_, walk_, values_);
+    columns_ = scales_.columns();
+    for_each_unit(
+        walk_, [&] { return Scratch{BatchInputs(columns_.size())}; },
+        [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
+    store_scales();
+    store_zero_points();
+    return std::move(planes_);
+  }
+
+ private:
+  struct Scratch {
+    BatchInputs inputs;
+    std::vector<uint32_t> codes = std::vector<uint32_t>(Walk::kBatch);
+    std::vector<uint8_t> saturated = std::vector<uint8_t>(Walk::kBatch);
+    std::vector<uint8_t> flushed = std::vector<uint8_t>(Walk::kBatch);
+  };
+
+  void pack_unit(int64_t unit, Scratch& scratch) {
+    EncodeCounts counts;
+    walk_.for_each_batch(walk_.unit(unit), [&](const Batch& batch) { pack_batch(batch, scratch, counts); });
+    if (!counts_) return;
+    std::lock_guard lock(counts_mutex_);
+    counts_->nan += counts.nan, counts_->inf += counts.inf;
+    counts_->saturated += counts.saturated, counts_->flushed_to_zero += counts.flushed_to_zero;
+  }
+
+  void pack_batch(const Batch& batch, Scratch& scratch, EncodeCounts& counts) {
+    BatchInputs& inputs = scratch.inputs;
+    inputs.load(walk_, batch, values_, columns_);
+    if (any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) {
+      count_nonfinite(batch, inputs.x(), counts);
+      fill_dirty(batch, inputs.x(), scales_.dirty, 0);
+    }
+    const Column results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
+    run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
+    for (const Piece& piece : batch.pieces) store_codes(piece, scratch.codes.data() + piece.offset);
+    if (!counts_) return;
+    for (const Run& run : batch.runs)
+      for (int64_t i = run.begin; i < run.begin + run.logical; ++i) {
+        counts.saturated += scratch.saturated[static_cast<size_t>(i)];
+        counts.flushed_to_zero += scratch.flushed[static_cast<size_t>(i)];
+      }
+  }
+
+  void store_codes(const Piece& piece, const uint32_t* codes) {
+    const int width = format_.element.bits;
+    std::byte* line = planes_.codes.data() + piece.line * walk_.layout().line_bytes;
+    write_codes(line + piece.begin * width / 8, width, {codes, static_cast<size_t>(piece.count)});
+  }
+
+  void store_scales() {
+    const PackedLayout& p = walk_.layout();
+    if (scales_.codes.empty()) return;
+    planes_.scales.resize(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
+    for (int64_t line = 0; line < p.scale_lines; ++line)
+      write_codes(planes_.scales.data() + line * p.scale_line_bytes, format_.scale.bits,
+                  {scales_.codes.data() + line * p.groups_per_line, static_cast<size_t>(p.groups_per_line)});
+  }
+
+  void store_zero_points() {
+    const int bytes = zero_point_bytes(format_);
+    if (bytes == 0) return;
+    planes_.zero_points.resize(scales_.zero_points.size() * static_cast<size_t>(bytes));
+    write_codes(planes_.zero_points.data(), 8 * bytes, scales_.zero_points);
+  }
+
+  const Format& format_;
+  const Walk& walk_;
+  Values values_;
+  EncodeCounts* counts_;
+  std::mutex counts_mutex_;
+  Program program_;
+  GroupScales scales_;
+  std::vector<GroupColumn> columns_;
+  Planes planes_;
+};
+
+}  // namespace
+
+Planes pack(const Format& format, std::span<const int64_t> shape, Values values, EncodeCounts* counts) {
+  const Walk walk(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == walk.elems());
+  if (counts) *counts = {};
+  return Packer(format, walk, values, counts).run();
+}
+
+void fake_quantise(const Format& format, std::span<const int64_t> shape, Values values, std::span<float> out) {
+  const Walk walk(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == walk.elems() && values.size() == out.size());
+  const GroupScales scales = choose_scales(format, walk, values);
+  const std::vector<GroupColumn> columns = scales.columns();
+  const Expr x = element_arg(), scale = group_arg(0), zero = group_arg(1);
+  const Expr y = decoded(format, encoded(format, x, scale, zero), scale, zero);
+  const Program program = flatten(select(x != x, x, y));
+  struct Scratch {
+    BatchInputs inputs;
+    std::vector<float> y = std::vector<float>(Walk::kBatch);
+  };
+  for_each_unit(
+      walk, [&] { return Scratch{BatchInputs(columns.size())}; },
+      [&](int64_t unit, Scratch& scratch) {
+        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
+          scratch.inputs.load(walk, batch, values, columns);
+          const Column result{scratch.y.data()};
+          run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
+          fill_dirty(batch, scratch.y, scales.dirty, std::nanf(""));
+          walk.scatter(batch, scratch.y.data(), out);
+        });
+      });
+}
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+#include "formats/packed.h"
+
+#include "formats/scale.h"
+#include "formats/walk.h"
+
+namespace hone {
+
+PackedLayout packed_layout(const Format& format, std::span<const int64_t> shape) {
+  return Walk(format, shape).layout();
+}
+
+PlaneBytes plane_bytes(const Format& format, std::span<const int64_t> shape) {
+  const PackedLayout p = packed_layout(format, shape);
+  return {.codes = p.padded_lines * p.line_bytes,
+          .scales = p.scale_lines * p.scale_line_bytes,
+          .zero_points = p.groups * zero_point_bytes(format)};
+}
+
+}  // namespace hone

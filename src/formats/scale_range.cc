@@ -1,0 +1,46 @@
+// An f32 and a zero point per group: the codes 0 .. 2^W - 1 cover [min(0, min x), max(0, max x)], and zero is exact.
+#include <cmath>
+
+#include "formats/scale.h"
+
+namespace hone {
+namespace {
+
+constexpr Reduction kReductions[] = {
+    {Reduction::Kind::min, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, min(x, 0)); }},
+    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, max(x, 0)); }}};
+
+double highest_code(const Format& format) { return std::ldexp(1.0, format.element.bits) - 1; }
+
+Expr code(const Format& format, Exprs results, int) {
+  const Expr low = max(results[0], -0x1p127), high = min(results[1], 0x1p127);
+  const Expr quotient = cast(Scalar::f32, (high - low) / highest_code(format));
+  return bitcast(Scalar::u32, select(high == low, typed(Scalar::f32, 1), max(quotient, 0x1p-126)));
+}
+
+Expr zero_point(const Format& format, Exprs results, Expr scale) {
+  const Expr low = cast(Scalar::f32, max(results[0], -0x1p127));
+  const Expr position = rint(-low / cast(Scalar::f32, scale));
+  return cast(Scalar::u32, min(max(position, 0), highest_code(format)));
+}
+
+}  // namespace
+
+extern constinit const ScaleKind f32_range_scale{
+    .name = "f32 range",
+    .reductions = kReductions,
+    .code = code,
+    .value = [](const Format&, Expr code) { return cast(Scalar::f64, bitcast(Scalar::f32, code)); },
+    .zero_point = zero_point,
+    // Rounded before the zero point is added: the codec's own rounding then changes nothing.
+    .normalise = [](const Format&, Expr x, Expr scale,
+                    Expr zero) { return cast(Scalar::f64, rint(x / cast(Scalar::f32, scale))) + zero; },
+    .restore = [](const Format&, Expr value, Expr scale, Expr zero) { return (value - zero) * scale; },
+    .nan_code = [](const Format&) { return 0x7fc00000u; }};
+
+int zero_point_bytes(const Format& format) {
+  if (!format.scale_kind->zero_point) return 0;
+  return format.element.bits <= 8 ? 1 : 2;
+}
+
+}  // namespace hone
