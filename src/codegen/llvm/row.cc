@@ -1,0 +1,291 @@
+// Row kernels: reductions along each row, then results.
+//
+// A row is walked once for every group of reductions that do not need each other (layer_norm: sum, then sum of squares;
+// softmax: max, then sum of exp) and once more for the results; it stays in the first-level cache meanwhile. Each
+// reduction runs in `unroll` vector accumulators: vector v of the row goes to accumulator v mod unroll, the rest behind
+// the last full round to the first ones, and a fixed tree joins them. So the order of additions depends on the length
+// of the row only.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "codegen/llvm/element_cost.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/expr_emit.h"
+#include "codegen/llvm/generate.h"
+#include "ir/op_def.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+Reduction::Kind kind_of(const RowPlan::Step& step) { return static_cast<Reduction::Kind>(step.kind); }
+
+class RowEmitter {
+ public:
+  RowEmitter(Emitter& e, const RowPlan& plan)
+      : e_(e), plan_(plan), operands_(plan.operands.size()), reductions_(plan.reductions.size()) {}
+
+  void run(const std::string& symbol) {
+    frame_ = e_.begin_kernel(symbol);
+    for (size_t i = 0; i < operands_ + plan_.results.size(); ++i)
+      pointers_.push_back(e_.kernel_pointer(frame_, static_cast<int>(i)));
+    length_ = e_.kernel_dim(frame_, 1);
+    full_ = e_.b.CreateAnd(length_, e_.num(-e_.lanes));
+    args_.assign(operands_ + 1 + 2 * reductions_, nullptr);
+    args_[operands_] = e_.splat(e_.b.CreateSIToFP(length_, e_.f32));
+    place_kept();
+    Values phase;  // of each operand: its row
+    for (size_t i = 0; i < operands_; ++i) {
+      Value* period = e_.kernel_dim(frame_, static_cast<int>(2 + operands_ + i));
+      // Without a period the counter runs to the largest integer and never wraps.
+      periods_.push_back(e_.b.CreateSelect(e_.b.CreateICmpSGT(period, e_.num(0)), period,
+                                           e_.num(std::numeric_limits<int64_t>::max())));
+      phase.push_back(e_.b.CreateURem(frame_.begin, periods_.back()));
+    }
+    e_.loop(frame_.begin, frame_.end, 1, phase, [&](Value* row, const Values& phases) {
+      run_row(row, phases);
+      Values next;
+      for (size_t i = 0; i < operands_; ++i) {
+        Value* stepped = e_.b.CreateAdd(phases[i], e_.num(1));
+        next.push_back(e_.b.CreateSelect(e_.b.CreateICmpEQ(stepped, periods_[i]), e_.num(0), stepped));
+      }
+      return next;
+    });
+    e_.end_function();
+  }
+
+  // Scratch for the kept elements of all reductions, one stretch each, whole vectors.
+  static int64_t kept_bytes(const RowPlan& plan, size_t reduction) {
+    const Program& element = plan.reductions[reduction].element;
+    return (plan.max_length + 63) / 64 * 64 * std::max(8, width_bits(element.result_type(0))) / 8;
+  }
+
+ private:
+  void place_kept() {
+    int64_t offset = 0;
+    for (size_t j = 0; j < reductions_; ++j) {
+      kept_.push_back(plan_.reductions[j].keep ? e_.at(frame_.scratch, offset) : nullptr);
+      if (plan_.reductions[j].keep) offset += kept_bytes(plan_, j);
+    }
+  }
+
+  void run_row(Value* row, const Values& phases) {
+    row_starts_.clear();
+    for (size_t i = 0; i < operands_; ++i) {
+      const RowPlan::Operand& operand = plan_.operands[i];
+      Value* stride = e_.times(e_.kernel_dim(frame_, static_cast<int>(2 + i)), size_bytes(operand.dtype));
+      row_starts_.push_back(e_.at(pointers_[i], e_.b.CreateMul(phases[i], stride)));
+      if (operand.row_scalar) args_[i] = e_.load_broadcast(operand.dtype, row_starts_[i]);
+    }
+    for (size_t first = 0; first < reductions_;) {
+      const size_t last = end_of_pass(first);
+      reduce_pass(first, last);
+      first = last;
+    }
+    write_vectors(row);
+    write_scalars(row);
+  }
+
+  // Reductions [first, end) read nothing that one of them makes.
+  size_t end_of_pass(size_t first) const {
+    size_t end = first + 1;
+    for (; end < reductions_; ++end)
+      for (size_t j = first; j < end; ++j)
+        for (size_t made : {operands_ + 1 + j, operands_ + 1 + reductions_ + j})
+          if (reads_argument(plan_.reductions[end].element, static_cast<int>(made))) return end;
+    return end;
+  }
+
+  // Cheap elements need more chains to hide the latency of the accumulation; dear ones would only bloat the code.
+  int64_t unroll(size_t first, size_t last) const {
+    double ns = 0;
+    for (size_t j = first; j < last; ++j) ns += element_ns(plan_.reductions[j].element, 0, e_.isa) * e_.lanes;
+    return ns < 2.5 ? 4 : 2;
+  }
+
+  void reduce_pass(size_t first, size_t last) {
+    const int64_t rounds = unroll(first, last);
+    const size_t count = last - first;
+    Values acc;  // round-major
+    for (int64_t u = 0; u < rounds; ++u)
+      for (size_t j = first; j < last; ++j) acc.push_back(identity(j));
+    auto add_vector = [&](Value* i, Value* mask, Values& into, size_t slot) {
+      for (size_t j = first; j < last; ++j) {
+        Value* element = evaluate(plan_.reductions[j].element, i, mask)[0];
+        if (kept_[j]) e_.store(stored(element), kept_at(j, i));
+        if (mask) element = e_.b.CreateSelect(mask, element, identity(j));
+        Value*& sum = into[slot * count + j - first];
+        sum = combine(j, sum, element);
+      }
+    };
+    Value* whole = e_.b.CreateSub(length_, e_.b.CreateSRem(length_, e_.num(rounds * e_.lanes)));
+    acc = e_.loop(e_.num(0), whole, rounds * e_.lanes, acc, [&](Value* i, Values sums) {
+      for (int64_t u = 0; u < rounds; ++u)
+        add_vector(e_.b.CreateAdd(i, e_.num(u * e_.lanes)), nullptr, sums, static_cast<size_t>(u));
+      return sums;
+    });
+    acc = e_.loop(whole, length_, e_.lanes, acc, [&](Value* i, Values sums) {
+      add_vector(i, e_.tail_mask(e_.b.CreateSub(length_, i)), sums, 0);
+      return sums;
+    });
+    for (size_t j = first; j < last; ++j) {
+      for (size_t half = static_cast<size_t>(rounds) / 2; half > 0; half /= 2)
+        for (size_t u = 0; u < half; ++u)
+          acc[u * count + j - first] = combine(j, acc[u * count + j - first], acc[(u + half) * count + j - first]);
+      Value* total = e_.reduce(acc[j - first], [&](Value* x, Value* y) { return combine(j, x, y); });
+      args_[operands_ + 1 + j] = e_.splat(total);
+    }
+  }
+
+  Scalar element_type(size_t j) const { return plan_.reductions[j].element.result_type(0); }
+
+  Value* identity(size_t j) {
+    const Scalar type = element_type(j);
+    llvm::Type* vec = e_.vec(e_.scalar_type(type));
+    const Reduction::Kind kind = kind_of(plan_.reductions[j]);
+    if (kind == Reduction::Kind::sum) return llvm::Constant::getNullValue(vec);
+    const bool largest = kind == Reduction::Kind::min;
+    if (is_float(type)) return llvm::ConstantFP::getInfinity(vec, !largest);
+    const unsigned bits = static_cast<unsigned>(width_bits(type));
+    const llvm::APInt value =
+        is_signed(type) ? (largest ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
+                        : (largest ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getMinValue(bits));
+    return llvm::ConstantInt::get(vec, value);
+  }
+
+  // Like + max min of expr: a NaN anywhere in the row makes the result NaN.
+  Value* combine(size_t j, Value* x, Value* y) {
+    namespace Intrinsic = llvm::Intrinsic;
+    const Scalar type = element_type(j);
+    switch (kind_of(plan_.reductions[j])) {
+      case Reduction::Kind::sum:
+        return is_float(type) ? e_.b.CreateFAdd(x, y) : e_.b.CreateAdd(x, y);
+      case Reduction::Kind::max:
+        return e_.b.CreateBinaryIntrinsic(is_float(type)    ? Intrinsic::maximum
+                                          : is_signed(type) ? Intrinsic::smax
+                                                            : Intrinsic::umax,
+                                          x, y);
+      case Reduction::Kind::min:
+        return e_.b.CreateBinaryIntrinsic(is_float(type)    ? Intrinsic::minimum
+                                          : is_signed(type) ? Intrinsic::smin
+                                                            : Intrinsic::umin,
+                                          x, y);
+    }
+    CHECK(false);
+  }
+
+  Value* kept_at(size_t j, Value* i) {
+    return e_.at(kept_[j], e_.times(i, std::max(8, width_bits(element_type(j))) / 8));
+  }
+  Value* stored(Value* element) {
+    return element->getType()->getScalarType()->isIntegerTy(1) ? e_.narrow(DType::boolean, element) : element;
+  }
+
+  // The program at elements i .. i+lanes-1 of the row.
+  Values evaluate(const Program& program, Value* i, Value* mask) {
+    Values args = args_;
+    for (size_t k = 0; k < operands_; ++k)
+      if (!plan_.operands[k].row_scalar && reads_argument(program, static_cast<int>(k)))
+        args[k] = e_.load_elements(plan_.operands[k].dtype,
+                                   e_.at(row_starts_[k], e_.times(i, size_bytes(plan_.operands[k].dtype))), mask);
+    for (size_t j = 0; j < reductions_; ++j) {
+      const size_t position = operands_ + 1 + reductions_ + j;
+      if (!kept_[j] || !reads_argument(program, static_cast<int>(position))) continue;
+      if (element_type(j) == Scalar::boolean) args[position] = e_.load_elements(DType::boolean, kept_at(j, i));
+      else args[position] = e_.load(e_.vec(e_.scalar_type(element_type(j))), kept_at(j, i));
+    }
+    return emit_program(e_, program, args, nullptr);
+  }
+
+  // The program reduced to the results that are vectors, or those that are scalars.
+  Program part(bool scalars) const {
+    Program program = plan_.program;
+    program.results.clear();
+    for (size_t j = 0; j < plan_.results.size(); ++j)
+      if (plan_.scalar_results[j] == scalars) program.results.push_back(plan_.program.results[j]);
+    return program;
+  }
+
+  void write_vectors(Value* row) {
+    const Program program = part(false);
+    if (program.results.empty()) return;
+    Value* base = e_.b.CreateMul(row, length_);
+    auto write = [&](Value* i, Value* mask) {
+      const Values results = evaluate(program, i, mask);
+      size_t next = 0;
+      for (size_t j = 0; j < plan_.results.size(); ++j) {
+        if (plan_.scalar_results[j]) continue;
+        Value* at = e_.at(pointers_[operands_ + j], e_.times(e_.b.CreateAdd(base, i), size_bytes(plan_.results[j])));
+        e_.store_elements(results[next++], plan_.results[j], at, mask);
+      }
+    };
+    e_.loop(e_.num(0), full_, e_.lanes, {}, [&](Value* i, const Values&) {
+      write(i, nullptr);
+      return Values{};
+    });
+    e_.when(e_.b.CreateICmpSLT(full_, length_), [&] { write(full_, e_.tail_mask(e_.b.CreateSub(length_, full_))); });
+  }
+
+  void write_scalars(Value* row) {
+    const Program program = part(true);
+    if (program.results.empty()) return;
+    const Values results = evaluate(program, e_.num(0), e_.tail_mask(e_.num(1)));
+    size_t next = 0;
+    for (size_t j = 0; j < plan_.results.size(); ++j) {
+      if (!plan_.scalar_results[j]) continue;
+      Value* value = e_.narrow(plan_.results[j], results[next++]);
+      e_.store(e_.b.CreateExtractElement(value, uint64_t{0}),
+               e_.at(pointers_[operands_ + j], e_.times(row, size_bytes(plan_.results[j]))));
+    }
+  }
+
+  Emitter& e_;
+  const RowPlan& plan_;
+  const size_t operands_, reductions_;
+  KernelFrame frame_{};
+  Values pointers_, periods_, row_starts_, args_, kept_;
+  Value *length_ = nullptr, *full_ = nullptr;
+};
+
+}  // namespace
+
+namespace kernels {
+
+Refusal supports(const RowPlan& plan, IsaLevel) {
+  const size_t operands = plan.operands.size();
+  if (operands + plan.results.size() > KernelArgs{}.pointers.size() || 2 + 2 * operands > KernelArgs{}.dims.size())
+    return {
+        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
+  for (const RowPlan::Operand& operand : plan.operands)
+    if (operand.dtype == DType::string) return {"elements of type string"};
+  bool indexed = uses_index(plan.program);
+  for (const RowPlan::Step& step : plan.reductions) {
+    indexed |= uses_index(step.element);
+    if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
+    if (step.keep && plan.max_length <= 0) return {"kept elements need a bound of the row's length"};
+  }
+  if (indexed) return {"the element's index inside a row kernel"};
+  CHECK(plan.program.results.size() == plan.results.size() && plan.scalar_results.size() == plan.results.size());
+  return {};
+}
+
+KernelNeeds needs(const RowPlan& plan, IsaLevel isa) {
+  KernelNeeds needs;
+  double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), isa);
+  for (size_t j = 0; j < plan.reductions.size(); ++j) {
+    ns += element_ns(plan.reductions[j].element, 1, isa);
+    if (plan.reductions[j].keep) needs.scratch_bytes += RowEmitter::kept_bytes(plan, j);
+  }
+  const auto length = static_cast<double>(plan.max_length > 0 ? plan.max_length : 512);
+  needs.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * length + 10)));
+  return needs;
+}
+
+int64_t items(const RowPlan&, IsaLevel, const KernelArgs& args) { return args.dims[0]; }
+
+void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
+
+}  // namespace kernels
+}  // namespace hone
