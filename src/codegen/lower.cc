@@ -7,7 +7,9 @@
 #include <map>
 
 #include "codegen/compiler.h"
+#include "codegen/gemm_shape.h"
 #include "codegen/shapes.h"
+#include "ir/flops.h"
 
 namespace hone {
 namespace {
@@ -239,7 +241,7 @@ struct Lowering {
     }
     if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16) return {fmt::format("weights of {}", to_string(plan.w))};
     if (Refusal r = batches(step, plan, a_shape, w_shape, out); !r.accepted()) return r;
-    plan.m_hint = step.dims[0];
+    hint_rows(plan, step.dims[0]);
 
     ExprBuilderForGroup builder(graph, 1);
     Expr sum = Expr::arg(0, Scalar::f32);
@@ -261,6 +263,14 @@ struct Lowering {
     for (ValueId v : step.group.results) bind(step, v);
     step.plan = plan;
     return {};
+  }
+
+  // Row counts that are multiples of 8 share one kernel; others, and few rows, get a tile of their own.
+  void hint_rows(GemmPlan& plan, int64_t m) {
+    plan.a_row_stride = plan.k;
+    plan.m_hint = m > 16 && m % 8 == 0 ? 0 : m;
+    const int64_t remainder = m % gemm_tile_rows(plan, isa);
+    plan.m_remainder = plan.m_hint > 0 || remainder == 0 ? remainder : -1;
   }
 
   // One batch: all leading dimensions are rows. More: both operands have the same leading dimensions, or W has none.
@@ -302,7 +312,7 @@ struct Lowering {
     if (v[2] != k[2]) return {"values of another width than the keys"};
     if (step.group.results.size() != 1) return {"several results"};
     plan.result = graph.type(step.group.results[0]).dtype;
-    plan.max_length = k[1];
+    for (plan.max_length = 128; plan.max_length < k[1];) plan.max_length *= 2;  // lengths of one range share a kernel
     auto& d = step.dims;
     d[0] = q[0], d[1] = q[1], d[2] = k[1], d[3] = q[2], d[4] = k[2], d[5] = v[2], d[6] = q[2];
     for (int i = 0; i < 3; ++i) bind(step, node.operands[static_cast<size_t>(i)]);
@@ -376,29 +386,10 @@ struct Lowering {
     return each * (table ? static_cast<double>(element_count(shape_of(graph, graph.node(step.group.anchor).results[0]))) : elements);
   }
 
-  double flops_of(NodeId n) const {
-    const Node& node = graph.node(n);
-    if (node.op->flops) {
-      std::vector<const TensorType*> types;
-      std::vector<const Tensor*> constants;
-      for (ValueId v : node.operands) {
-        types.push_back(v == kNone ? nullptr : &graph.type(v));
-        constants.push_back(graph.constant(v));
-      }
-      return static_cast<double>(node.op->flops({types, constants, node.attributes}).constant());
-    }
-    if (!node.op->pointwise) return 0;
-    ExprBuilderForGroup builder(graph, 0);
-    builder.apply(n);
-    double arithmetic = 0;
-    for (const Instruction& i : program_of(builder, graph, {node.results[0]}).code) arithmetic += i.op != ExprOp::arg && i.op != ExprOp::constant;
-    return arithmetic * static_cast<double>(element_count(shape_of(graph, node.results[0])));
-  }
-
   void finish(Step& step) {
     step.name = graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0]).name;
     for (NodeId n : step.group.nodes) {
-      step.flops += flops_of(n);
+      step.flops += node_flops(graph, n);
       for (ValueId v : graph.node(n).operands)
         if (v != kNone && !in_group(step.group, graph.producer(v)) && std::find(step.reads.begin(), step.reads.end(), v) == step.reads.end())
           step.reads.push_back(v);

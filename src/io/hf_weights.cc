@@ -100,6 +100,12 @@ void HfWeights::add_file(const std::string& path) {
   }
 }
 
+std::vector<std::string> HfWeights::paths() const {
+  std::vector<std::string> paths;
+  for (const SafetensorsFile& file : files_) paths.push_back(file.path());
+  return paths;
+}
+
 std::vector<std::string> HfWeights::names() const {
   std::vector<std::string> names;
   for (const auto& [name, place] : places_) names.push_back(name);

@@ -1,0 +1,76 @@
+#include "jobs/default_inputs.h"
+
+#include <algorithm>
+
+#include "base/philox.h"
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+// Exclusive upper bound for an integer input, from the ops that read it; 1 (only zero is safe) when nothing says more.
+int64_t index_bound(const Graph& graph, ValueId input) {
+  for (const Graph::Use& use : graph.uses(input)) {
+    const Node& node = graph.node(use.node);
+    const std::string_view op = node.op->name;
+    if (op == "gather" && use.operand == 1) {
+      const auto axis = static_cast<size_t>(node.attributes.get_or<int64_t>("axis", 0));
+      const Shape& table = graph.type(node.operands[0]).shape;
+      if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
+    }
+    if (op == "cross_entropy" && use.operand == 1 && graph.type(node.operands[0]).shape.back().is_constant())
+      return graph.type(node.operands[0]).shape.back().constant();
+  }
+  return 1;
+}
+
+Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& shape, Philox& random) {
+  const Value& value = graph.value(input);
+  const auto n = static_cast<size_t>(element_count(shape));
+  if (is_float(value.type.dtype)) {
+    std::vector<float> values(n);
+    for (float& v : values) v = random.normal();
+    return Tensor::from_floats(value.type.dtype, shape, values);
+  }
+  if (value.type.dtype == DType::string) fail("input \"{}\" holds text; give it with --input or --text", value.label);
+  const int64_t bound = index_bound(graph, input);
+  const bool mask = value.label.find("mask") != std::string::npos || value.type.dtype == DType::boolean;
+  std::vector<double> values(n);
+  for (double& v : values) v = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(bound)) : 0;
+  return Tensor::from_doubles(value.type.dtype, shape, values);
+}
+
+}  // namespace
+
+Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
+  const std::vector<std::string> symbols = graph.symbols();
+  for (const auto& [name, size] : options.dims) {
+    if (std::find(symbols.begin(), symbols.end(), name) == symbols.end())
+      fail("the model has no dimension \"{}\"; it has {}{}", name, symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")), did_you_mean(name, symbols));
+    if (size < 1) fail("dimension {} is {}; at least 1 is needed", name, size);
+  }
+  if (options.batch < 1 || options.sequence < 1) fail("batch {} and sequence {}: at least 1 is needed", options.batch, options.sequence);
+  Bindings bindings;
+  for (ValueId v : graph.inputs()) {
+    const Shape& shape = graph.type(v).shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      std::vector<std::string> names;
+      shape[axis].collect_symbols(names);
+      for (const std::string& name : names) bindings.emplace(name, axis == 0 ? options.batch : axis == 1 ? options.sequence : 1);
+    }
+  }
+  for (const auto& [name, size] : options.dims) bindings[name] = size;
+  return bindings;
+}
+
+NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed) {
+  NamedTensors inputs;
+  uint64_t stream = 0;
+  for (ValueId v : graph.inputs()) {
+    Philox random(seed, stream++);
+    inputs.emplace(graph.value(v).label, made_up(graph, v, evaluate(graph.type(v).shape, bindings), random));
+  }
+  return inputs;
+}
+
+}  // namespace hone

@@ -1,0 +1,23 @@
+// Inputs made up for a model when the user gives none: seeded, of the model's own shapes, and within the ranges its ops accept.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/session.h"
+
+namespace hone {
+
+// Symbols by name. `batch` stands for the first symbol of the first dimension of the inputs (usually B), `sequence` for the
+// symbol of their second dimension (usually S); `dims` names any symbol and wins.
+struct ShapeOptions {
+  int64_t batch = 1, sequence = 128;
+  Bindings dims;
+};
+
+// A value for every symbol of the inputs; throws Error for a name in `dims` that is no symbol of the model.
+Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
+
+// Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones; others zero.
+NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed);
+
+}  // namespace hone

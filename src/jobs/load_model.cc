@@ -1,0 +1,94 @@
+#include "jobs/load_model.h"
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "io/artefact.h"
+#include "io/hf_directory.h"
+#include "models/registry.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string architecture_of(const HfDirectory& folder) {
+  const Json& config = folder.config();
+  if (config.contains("architectures")) {
+    const auto names = json_get<std::vector<std::string>>(config, "architectures", folder.config_path());
+    if (!names.empty()) return names[0];
+  }
+  fail("{}: key \"architectures\" is missing; it names what to build, e.g. [\"BertModel\"]", folder.config_path());
+}
+
+const ModelDef& builder_for(const std::string& architecture, const std::string& source) {
+  std::vector<std::string> known;
+  for (const ModelDef* def : models::all())
+    for (const std::string& name : split(def->architectures, ' ')) {
+      if (name == architecture) return *def;
+      known.push_back(name);
+    }
+  fail("{}: architecture \"{}\" is not known; known: {}{}", source, architecture, fmt::join(known, ", "), did_you_mean(architecture, known));
+}
+
+LoadedModel load_folder(const std::string& path, const std::vector<std::string>& inputs) {
+  HfDirectory folder(path);
+  const ModelDef& def = builder_for(architecture_of(folder), folder.config_path());
+  LoadedModel model;
+  model.graph = def.build({.config = folder.config(),
+                           .source = folder.config_path(),
+                           .inputs = inputs,
+                           .pooling = folder.pooling(),
+                           .normalise = folder.normalise(),
+                           .weights = folder.weight_source()});
+  folder.weights().check_complete();
+  model.unused = folder.weights().unused();
+  model.weight_files = folder.weights().paths();
+  model.files["config.json"] = folder.config().dump();
+  const TokenizerFiles& tokenizer = folder.tokenizer();
+  if (tokenizer.tokenizer_json) model.files["tokenizer.json"] = *tokenizer.tokenizer_json;
+  else if (tokenizer.vocab_txt) model.files["vocab.txt"] = *tokenizer.vocab_txt;
+  model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
+  if (tokenizer.max_length > 0) model.graph.metadata["tokenizer.max_length"] = std::to_string(tokenizer.max_length);
+  return model;
+}
+
+LoadedModel load_file(const std::string& path, const std::vector<std::string>& inputs) {
+  refuse_pickle(path);
+  if (!path.ends_with(".safetensors"))
+    fail("{}: not a model that hone opens; give a Hugging Face folder (config.json and model.safetensors) or a .safetensors file that hone wrote", path);
+  if (!is_artefact(path))
+    fail("{}: holds weights but no graph; give the folder it lies in, with its config.json", path);
+  if (!inputs.empty()) fail("{}: was written with its inputs fixed; choose --inputs when it is made from the folder", path);
+  Artefact artefact = load_artefact(path);
+  LoadedModel model;
+  model.graph = std::move(artefact.graph);
+  model.files = std::move(artefact.files);
+  model.weight_files = {path};
+  return model;
+}
+
+}  // namespace
+
+std::string LoadedModel::sha256() const {
+  if (weight_files.size() == 1) return sha256_of_file(weight_files[0]);
+  Sha256 all;
+  for (const std::string& file : weight_files) all.update(sha256_of_file(file));
+  return all.hex();
+}
+
+LoadedModel load_model(const std::string& path, const std::vector<std::string>& inputs) {
+  if (!fs::exists(path)) fail("{}: no such file or folder", path);
+  LoadedModel model = fs::is_directory(path) ? load_folder(path, inputs) : load_file(path, inputs);
+  model.path = path;
+  model.name = fs::path(path).lexically_normal().filename().string();
+  if (model.name.empty() || model.name == ".") model.name = fs::absolute(path).lexically_normal().parent_path().filename().string();
+  for (const std::string& file : model.weight_files) model.file_bytes += static_cast<int64_t>(fs::file_size(file));
+  return model;
+}
+
+}  // namespace hone

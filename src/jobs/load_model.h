@@ -1,0 +1,26 @@
+// Opens whatever a user calls a model: a Hugging Face folder, or a file that hone wrote.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace hone {
+
+struct LoadedModel {
+  std::string path, name;                    // name: last part of the path, for tables
+  Graph graph;
+  std::map<std::string, std::string> files;  // what rides along: tokenizer.json or vocab.txt, config.json
+  std::vector<std::string> unused;           // tensors of the source that no part of the graph reads
+  int64_t file_bytes = 0;                    // of the weights' files
+  std::string sha256() const;                // of the weights' files
+  std::vector<std::string> weight_files;
+};
+
+// `inputs` chooses what the graph takes (--inputs); empty: the architecture's default. An artefact takes what it was written with.
+// Throws Error that says what was found and what would be accepted.
+LoadedModel load_model(const std::string& path, const std::vector<std::string>& inputs = {});
+
+}  // namespace hone

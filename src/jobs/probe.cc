@@ -1,0 +1,161 @@
+#include "jobs/probe.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "jobs/load_model.h"
+#include "jobs/sentences.h"
+#include "measure/memory.h"
+
+extern char** environ;
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+std::vector<std::string> arguments(const std::string& program, const ProbeOptions& o) {
+  std::vector<std::string> args{program, "probe", o.model, "--threads", std::to_string(o.session.threads)};
+  auto add = [&](const char* flag, const std::string& value) { args.insert(args.end(), {flag, value}); };
+  add("--batch", std::to_string(o.shapes.batch));
+  add("--seq", std::to_string(o.shapes.sequence));
+  for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
+  if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
+  if (o.session.isa) add("--isa", std::string(to_string(*o.session.isa)));
+  if (o.session.compute) add("--compute", std::string(to_string(*o.session.compute)));
+  if (o.session.cache_folder) add("--cache", *o.session.cache_folder);
+  else args.push_back("--no-cache");
+  if (o.text) add("--text", *o.text);
+  return args;
+}
+
+// What a child wrote, and when its first line was complete.
+struct ChildOutput {
+  std::string out, errors;
+  double first_line_ms = 0;
+  int status = 0;
+};
+
+ChildOutput run_child(const std::vector<std::string>& args) {
+  int out[2], err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) fail("can't make a pipe: {}", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+  std::vector<char*> argv;
+  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const auto start = Clock::now();
+  const int why = ::posix_spawn(&child, args[0].c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(out[1]);
+  ::close(err[1]);
+  ChildOutput result;
+  if (why == 0) {
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) {
+      result.out.append(buffer, static_cast<size_t>(n));
+      if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos) result.first_line_ms = ms_since(start);
+    }
+    for (ssize_t n; (n = ::read(err[0], buffer, sizeof buffer)) > 0;) result.errors.append(buffer, static_cast<size_t>(n));
+    ::waitpid(child, &result.status, 0);
+  }
+  ::close(out[0]);
+  ::close(err[0]);
+  if (why != 0) fail("{}: can't start: {}", args[0], std::strerror(why));
+  return result;
+}
+
+}  // namespace
+
+ProbeResult probe(const ProbeOptions& options, const std::function<void()>& first_result) {
+  ProbeResult result;
+  result.empty_bytes = memory_use().resident_bytes;
+  auto start = Clock::now();
+  LoadedModel model = load_model(options.model, options.inputs);
+  std::optional<SentenceEncoder> encoder;
+  std::optional<Session> session;
+  if (options.text) encoder.emplace(std::move(model), options.session);
+  result.load_ms = ms_since(start);
+  if (!encoder) session.emplace(std::move(model.graph), options.session);
+  Session& used = encoder ? encoder->session() : *session;
+  NamedTensors inputs;
+  if (session) inputs = default_inputs(session->graph(), bind_symbols(session->graph(), options.shapes), 1);
+  auto run = [&] {
+    if (encoder) encoder->embed({*options.text});
+    else session->run(inputs);
+  };
+  start = Clock::now();
+  run();
+  result.first_run_ms = ms_since(start);
+  first_result();
+  for (int i = 0; i < 3; ++i) run();
+  const SessionStatistics& s = used.statistics();
+  result.prepare_ms = s.prepare_milliseconds + s.specialise_milliseconds;
+  result.compile_ms = s.compile_milliseconds;
+  result.prepack_ms = s.prepack_milliseconds;
+  result.kernels_compiled = s.kernels_compiled;
+  result.kernels_cached = s.kernels_cached;
+  result.prepacked_bytes = s.prepacked_bytes;
+  result.direct_weight_bytes = s.direct_weight_bytes;
+  result.arena_bytes = s.arena_bytes;
+  result.scratch_bytes = s.scratch_bytes;
+  const MemoryUse memory = memory_use();
+  result.resident_bytes = memory.resident_bytes;
+  result.peak_bytes = memory.peak_bytes;
+  result.anonymous_bytes = memory.anonymous_bytes;
+  return result;
+}
+
+Json to_json(const ProbeResult& r) {
+  return {{"load_ms", r.load_ms},
+          {"prepare_ms", r.prepare_ms},
+          {"compile_ms", r.compile_ms},
+          {"prepack_ms", r.prepack_ms},
+          {"first_run_ms", r.first_run_ms},
+          {"kernels_compiled", r.kernels_compiled},
+          {"kernels_cached", r.kernels_cached},
+          {"empty_bytes", r.empty_bytes},
+          {"resident_bytes", r.resident_bytes},
+          {"peak_bytes", r.peak_bytes},
+          {"anonymous_bytes", r.anonymous_bytes},
+          {"prepacked_bytes", r.prepacked_bytes},
+          {"direct_weight_bytes", r.direct_weight_bytes},
+          {"arena_bytes", r.arena_bytes},
+          {"scratch_bytes", r.scratch_bytes}};
+}
+
+ProbeResult probe_result_from_json(const Json& json) {
+  auto get = [&](const char* key, auto& value) { value = json_get<std::decay_t<decltype(value)>>(json, key, "hone probe"); };
+  ProbeResult r;
+  get("load_ms", r.load_ms), get("prepare_ms", r.prepare_ms), get("compile_ms", r.compile_ms), get("prepack_ms", r.prepack_ms);
+  get("first_run_ms", r.first_run_ms), get("kernels_compiled", r.kernels_compiled), get("kernels_cached", r.kernels_cached);
+  get("empty_bytes", r.empty_bytes), get("resident_bytes", r.resident_bytes), get("peak_bytes", r.peak_bytes);
+  get("anonymous_bytes", r.anonymous_bytes), get("prepacked_bytes", r.prepacked_bytes), get("direct_weight_bytes", r.direct_weight_bytes);
+  get("arena_bytes", r.arena_bytes), get("scratch_bytes", r.scratch_bytes);
+  return r;
+}
+
+ProbeResult probe_in_new_process(const std::string& program, const ProbeOptions& options) {
+  const ChildOutput child = run_child(arguments(program, options));
+  if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0)
+    fail("{}: measuring it in a process of its own failed: {}", options.model, child.errors.empty() ? "it was killed" : child.errors);
+  const size_t first_line = child.out.find('\n');
+  CHECK(first_line != std::string::npos);
+  ProbeResult result = probe_result_from_json(parse_json(child.out.substr(first_line + 1), "hone probe"));
+  result.first_result_ms = child.first_line_ms;
+  return result;
+}
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+}  // namespace hone
