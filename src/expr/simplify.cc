@@ -62,6 +62,7 @@ Expr simplify_unary(ExprOp op, Scalar type, const Expr& x) {
     case ExprOp::neg:
       return x.op() == ExprOp::neg ? x.operands()[0] : Expr();
     case ExprOp::abs:
+      if (is_integer(type) && !is_signed(type)) return x;
       if (x.op() == ExprOp::neg) return abs(x.operands()[0]);
       return x.op() == ExprOp::abs ? x : Expr();
     case ExprOp::floor:

@@ -63,6 +63,8 @@ TEST(Simplify, IntegerIdentities) {
   EXPECT_TEXT(u ^ u, "0u");
   EXPECT_EXPR(u ^ 0xffffffffu, ~u);
   EXPECT_EXPR(~~i, i);
+  EXPECT_EXPR(abs(-i), abs(i));
+  EXPECT_EXPR(abs(-u), -u);
   EXPECT_EXPR(u << 0, u);
   EXPECT_TEXT(i == i, "true");
   EXPECT_EXPR(~(i < 3), 3 <= i);
