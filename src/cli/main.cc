@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "cli/flags.h"
 #include "cli/registry.h"
 
 namespace {
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "hone " HONE_VERSION);
   app.failure_message(CLI::FailureMessage::simple);
+  hone::set_this_command(argc, argv);
   int code = 0;
   hone::set_log_sink([](hone::LogLevel level, std::string_view text) {
     std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()), text.data());

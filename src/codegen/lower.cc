@@ -10,6 +10,7 @@
 #include "codegen/gemm_shape.h"
 #include "codegen/shapes.h"
 #include "ir/flops.h"
+#include "ir/pointwise.h"
 
 namespace hone {
 namespace {
@@ -43,10 +44,10 @@ class ExprBuilderForGroup {
     std::vector<Expr> operands;
     std::vector<DType> dtypes;
     for (ValueId v : node.operands) {
-      operands.push_back(get(v));
-      dtypes.push_back(graph_.type(v).dtype);
+      operands.push_back(v == kNone ? Expr() : get(v));
+      dtypes.push_back(v == kNone ? DType::f32 : graph_.type(v).dtype);
     }
-    define(node.results[0], node.op->pointwise({operands, node.attributes, dtypes}));
+    define(node.results[0], pointwise_expr(*node.op, operands, dtypes, node.attributes));
   }
 
   const std::vector<ValueId>& operands() const { return operands_; }

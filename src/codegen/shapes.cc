@@ -25,7 +25,7 @@ bool passes_unrounded(DType dtype) {
 }
 
 bool is_compilable(const Graph& graph, const Node& node) {
-  auto fits = [&](ValueId v) { return v != kNone && !graph.type(v).is_packed() && is_loadable(graph.type(v).dtype); };
+  auto fits = [&](ValueId v) { return v == kNone || (!graph.type(v).is_packed() && is_loadable(graph.type(v).dtype)); };
   return std::all_of(node.operands.begin(), node.operands.end(), fits) && std::all_of(node.results.begin(), node.results.end(), fits);
 }
 

@@ -95,7 +95,7 @@ void Interpreter::assign_registers() {
 }
 
 void Interpreter::run(std::span<const ConstColumn> args, int64_t first_index, int64_t n,
-                      std::span<const Column> results) {
+                      std::span<const MutableColumn> results) {
   CHECK(args.size() >= program_.args.size(), "{} columns for {} args", args.size(), program_.args.size());
   CHECK(results.size() == program_.results.size(), "{} columns for {} results", results.size(),
         program_.results.size());
@@ -154,7 +154,7 @@ void Interpreter::load(std::span<const ConstColumn> args, int64_t first_index, i
 }
 
 void interpret(const Program& program, std::span<const ConstColumn> args, int64_t first_index, int64_t n,
-               std::span<const Column> results) {
+               std::span<const MutableColumn> results) {
   Interpreter(program).run(args, first_index, n, results);
 }
 
@@ -163,7 +163,7 @@ std::vector<uint64_t> evaluate(const Program& program, std::span<const uint64_t>
   std::vector<ConstColumn> columns;
   for (const uint64_t& value : args) columns.push_back({&value});
   std::vector<uint64_t> values(program.results.size(), 0);
-  std::vector<Column> results;
+  std::vector<MutableColumn> results;
   for (uint64_t& value : values) results.push_back({&value});
   interpret(program, columns, index, 1, results);
   return values;

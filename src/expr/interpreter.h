@@ -18,7 +18,7 @@ class Interpreter {
   explicit Interpreter(const Program& program);
 
   // As interpret(). A result column may be an argument's column of the same element size and stride 1.
-  void run(std::span<const ConstColumn> args, int64_t first_index, int64_t n, std::span<const Column> results);
+  void run(std::span<const ConstColumn> args, int64_t first_index, int64_t n, std::span<const MutableColumn> results);
 
  private:
   struct alignas(64) Register {

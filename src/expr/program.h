@@ -39,14 +39,14 @@ struct ConstColumn {
   const void* data;
   int64_t stride = 1;  // in elements
 };
-struct Column {
+struct MutableColumn {
   void* data;
 };
 
 // Evaluates the program for n elements: args[i] is read for position i, results[j] written; `first_index` is `index` of
 // the first element.
 void interpret(const Program& program, std::span<const ConstColumn> args, int64_t first_index, int64_t n,
-               std::span<const Column> results);
+               std::span<const MutableColumn> results);
 
 // For single values (tests, tables, constant folding): each value in the type's own bit pattern.
 std::vector<uint64_t> evaluate(const Program& program, std::span<const uint64_t> args, int64_t index = 0);

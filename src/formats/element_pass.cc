@@ -3,7 +3,7 @@
 namespace hone {
 
 void run_program(const Program& program, std::span<const ConstColumn> args, int64_t n,
-                 std::span<const Column> results) {
+                 std::span<const MutableColumn> results) {
   CHECK(program.args.size() <= args.size());
   interpret(program, args.first(program.args.size()), 0, n, results);
 }

@@ -18,7 +18,7 @@ inline Expr element_arg() { return Expr::arg(0, Scalar::f32); }
 inline Expr group_arg(int column) { return Expr::arg(1 + column, Scalar::f64); }
 
 // Interprets with as many of `args` as the program reads.
-void run_program(const Program& program, std::span<const ConstColumn> args, int64_t n, std::span<const Column> results);
+void run_program(const Program& program, std::span<const ConstColumn> args, int64_t n, std::span<const MutableColumn> results);
 
 // The inputs of one batch in batch order; scratch of one thread.
 class BatchInputs {

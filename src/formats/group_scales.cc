@@ -78,7 +78,7 @@ std::vector<double> reduce(const Walk& walk, Values values, Reduction::Kind kind
       [&](int64_t unit, Scratch& scratch) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
           scratch.inputs.load(walk, batch, values, columns);
-          const Column result{scratch.terms.data()};
+          const MutableColumn result{scratch.terms.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
           for (const Run& run : batch.runs) {
             double& part = parts[static_cast<size_t>(shared ? unit : run.group)];
@@ -98,7 +98,7 @@ std::vector<Out> map_groups(const Expr& expr, std::span<const std::vector<In>* c
   std::vector<ConstColumn> args;
   for (const std::vector<In>* input : inputs) args.push_back({input->data()});
   std::vector<Out> out(groups);
-  const Column result{out.data()};
+  const MutableColumn result{out.data()};
   run_program(flatten(expr), args, static_cast<int64_t>(groups), {&result, 1});
   return out;
 }

@@ -103,7 +103,7 @@ class Packer {
       count_nonfinite(batch, inputs.x(), counts);
       fill_dirty(batch, inputs.x(), scales_.dirty, 0);
     }
-    const Column results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
+    const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
     for (const Piece& piece : batch.pieces) store_codes(piece, scratch.codes.data() + piece.offset);
     if (!counts_) return;
@@ -173,7 +173,7 @@ void fake_quantise(const Format& format, std::span<const int64_t> shape, Values 
       [&](int64_t unit, Scratch& scratch) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
           scratch.inputs.load(walk, batch, values, columns);
-          const Column result{scratch.y.data()};
+          const MutableColumn result{scratch.y.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
           fill_dirty(batch, scratch.y, scales.dirty, std::nanf(""));
           walk.scatter(batch, scratch.y.data(), out);

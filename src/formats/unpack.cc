@@ -15,7 +15,7 @@ std::vector<double> decode_all_codes(const Format& format) {
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint32_t>(i);
   std::vector<double> values(codes.size());
   const ConstColumn arg{codes.data()};
-  const Column result{values.data()};
+  const MutableColumn result{values.data()};
   run_program(flatten(format.codec->decode(format.element, Expr::arg(0, Scalar::u32))), {&arg, 1},
               static_cast<int64_t>(codes.size()), {&result, 1});
   return values;
@@ -88,7 +88,7 @@ class Unpacker {
     scratch.scale_codes.resize(batch.runs.size());
     for (size_t i = 0; i < batch.runs.size(); ++i) scratch.scale_codes[i] = scale_code(batch.runs[i].group);
     const ConstColumn arg{scratch.scale_codes.data()};
-    const Column result{scratch.scales.data()};
+    const MutableColumn result{scratch.scales.data()};
     run_program(scale_program_, {&arg, 1}, static_cast<int64_t>(batch.runs.size()), {&result, 1});
   }
 
@@ -115,7 +115,7 @@ class Unpacker {
     }
     const ConstColumn args[] = {
         {scratch.codes.data()}, {scratch.element_scales.data()}, {scratch.element_zeros.data()}};
-    const Column result{scratch.values.data()};
+    const MutableColumn result{scratch.values.data()};
     run_program(program_, args, batch.elems, {&result, 1});
   }
 

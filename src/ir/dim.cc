@@ -63,11 +63,13 @@ std::string factor_text(const std::string& factor) {
   return in_parentheses(a) + "/" + in_parentheses(b);
 }
 
-std::string term_text(const Monomial& factors, int64_t magnitude) {
-  std::string text = factors.empty() || magnitude != 1 ? std::to_string(magnitude) : "";
-  const bool alone = factors.size() == 1 && magnitude == 1;
+// A quotient stands without parentheses only where it is the whole term: -(S/2) is not (-S)/2.
+std::string term_text(const Monomial& factors, int64_t coefficient) {
+  const bool one = coefficient == 1 || coefficient == -1;
+  std::string text = factors.empty() || !one ? std::to_string(coefficient) : coefficient < 0 ? "-" : "";
+  const bool alone = factors.size() == 1 && coefficient == 1;
   for (const std::string& factor : factors) {
-    if (!text.empty()) text += '*';
+    if (!text.empty() && text != "-") text += '*';
     text += alone ? factor_text(factor) : in_parentheses(factor_text(factor));
   }
   return text;
@@ -96,11 +98,8 @@ int64_t Dim::constant() const {
 std::string Dim::to_string() const {
   std::string text;
   auto append = [&](const Monomial& factors, int64_t coefficient) {
-    const bool negative = coefficient < 0;
-    if (negative || !text.empty()) text += negative ? '-' : '+';
-    std::string magnitude = term_text(factors, coefficient);
-    if (negative) magnitude = coefficient == -1 && !factors.empty() ? term_text(factors, 1) : magnitude.substr(1);
-    text += magnitude;
+    if (coefficient > 0 && !text.empty()) text += '+';
+    text += term_text(factors, coefficient);
   };
   for (const auto& [factors, coefficient] : terms_)
     if (!factors.empty()) append(factors, coefficient);

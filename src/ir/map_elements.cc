@@ -72,7 +72,7 @@ Tensor map_elements(const Program& program, std::span<const Tensor* const> opera
         offset += rest % walk.sizes[axis] * walk.strides[i][axis];
       args[i] = {at(columns[i], offset), walk.strides[i].back()};
     }
-    const Column column{out + first * item};
+    const MutableColumn column{out + first * item};
     interpret(program, args, first, run, {&column, 1});
   }
   return result;

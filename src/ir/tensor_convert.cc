@@ -46,7 +46,7 @@ Tensor Tensor::converted(DType dtype) const {
   const Program program = flatten(cast_element(dtype, Expr::arg(0, column.scalar())));
   Tensor scalars(dtype_of(compute_scalar(dtype)), shape_);
   const ConstColumn in{column.data()};
-  const Column out{scalars.mutable_data()};
+  const MutableColumn out{scalars.mutable_data()};
   interpret(program, {&in, 1}, 0, elements(), {&out, 1});
   return store_column(dtype, scalars);
 }

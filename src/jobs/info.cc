@@ -10,14 +10,14 @@ namespace {
 
 const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
 
-Table ports(const Graph& graph) {
+Table ports_table(const Graph& graph) {
   Table table{.key = "ports", .title = "Inputs and outputs", .columns = {{"name", "name"}, {"direction", "direction"}, {"type", "type"}}, .rows = {}};
   for (ValueId v : graph.inputs()) table.rows.push_back({graph.value(v).label, "input", to_string(graph.type(v))});
   for (const Output& o : graph.outputs()) table.rows.push_back({o.label, "output", to_string(graph.type(o.value))});
   return table;
 }
 
-Table formats(const Graph& graph) {
+Table formats_table(const Graph& graph) {
   struct Sum {
     int64_t tensors = 0, elements = 0, bytes = 0;
   };
@@ -35,7 +35,7 @@ Table formats(const Graph& graph) {
   return table;
 }
 
-Table ops(const Graph& graph, const Bindings& bindings) {
+Table ops_table(const Graph& graph, const Bindings& bindings) {
   std::map<std::string, int64_t> counts;
   for (NodeId n : graph.nodes()) ++counts[graph.node(n).op->name];
   double total = 0;
@@ -76,7 +76,7 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
       {"compute", "compute", compute == graph.metadata.end() ? std::string("f32") : compute->second},
       {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
       {"mflop", at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at), number(flops * 1e-6), "", {NumberFormat::significant, 5}}}};
-  Record record{.title = model.name, .command = "", .findings = {}, .sections = {{"Model", {summary, ports(graph), formats(graph), ops(graph, bindings)}}}, .machine = {}, .manifest = {}};
+  Record record{.title = model.name, .command = "", .findings = {}, .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, bindings)}}}, .machine = {}, .manifest = {}};
   if (!model.unused.empty()) record.sections[0].blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(model.unused, ", "))});
   return record;
 }

@@ -33,9 +33,12 @@ class Evaluation {
     for (size_t i = 0; i < values_.size(); ++i) {
       const auto id = static_cast<ValueId>(i);
       if (!graph.value(id).live) continue;
-      uses_left_[i] = graph.use_count(id);
       if (const Tensor* constant = graph.constant(id)) values_[i] = *constant;
     }
+    for (NodeId n : graph.nodes())
+      for (ValueId v : graph.node(n).operands)
+        if (v != kNone) ++uses_left_[static_cast<size_t>(v)];
+    for (const Output& output : graph.outputs()) ++uses_left_[static_cast<size_t>(output.value)];
     for (ValueId id : graph.inputs()) at(id) = inputs.at(graph.value(id).label);
   }
 
@@ -56,7 +59,7 @@ class Evaluation {
     for (ValueId v : node.operands) release(v);
   }
 
-  const Tensor& at(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  Tensor value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
 
  private:
   Tensor& at(ValueId id) { return values_[static_cast<size_t>(id)]; }
@@ -90,7 +93,7 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Ten
   Evaluation evaluation(concrete, inputs);
   for (NodeId id : concrete.nodes()) evaluation.step(id);
   std::vector<Tensor> outputs;
-  for (const Output& output : concrete.outputs()) outputs.push_back(evaluation.at(output.value));
+  for (const Output& output : concrete.outputs()) outputs.push_back(evaluation.value(output.value));
   return outputs;
 }
 

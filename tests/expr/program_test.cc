@@ -54,7 +54,7 @@ TEST(ProgramText, TellsProgramsApart) {
 
 TEST(Interpret, IndexCountsFromTheFirst) {
   std::vector<int64_t> out(700);
-  const Column column{out.data()};
+  const MutableColumn column{out.data()};
   interpret(flatten(Expr::index() * 3), {}, 1000, 700, {&column, 1});
   for (int64_t i = 0; i < 700; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], 3 * (1000 + i));
 }
@@ -63,7 +63,7 @@ TEST(Interpret, StridesStepAndRepeat) {
   const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{10};
   std::vector<float> out(3);
   const ConstColumn args[] = {{a.data(), 2}, {b.data(), 0}};
-  const Column column{out.data()};
+  const MutableColumn column{out.data()};
   interpret(flatten(x + y), args, 0, 3, {&column, 1});
   EXPECT_EQ(out, (std::vector<float>{11, 13, 15}));
 }
@@ -71,7 +71,7 @@ TEST(Interpret, StridesStepAndRepeat) {
 TEST(Interpret, MayWriteOverAnArgument) {
   std::vector<float> values(1000, 3);
   const ConstColumn arg{values.data()};
-  const Column column{values.data()};
+  const MutableColumn column{values.data()};
   interpret(flatten((x + 1) * x), {&arg, 1}, 0, 1000, {&column, 1});
   EXPECT_EQ(values, std::vector<float>(1000, 12));
 }
@@ -84,7 +84,7 @@ TEST(Interpret, ResultsMayBeArgsAndConstantsAndRepeat) {
 
 TEST(Interpret, NoElementsTouchNothing) {
   const ConstColumn arg{nullptr};
-  const Column column{nullptr};
+  const MutableColumn column{nullptr};
   EXPECT_NO_THROW(interpret(flatten(x + 1), {&arg, 1}, 0, 0, {&column, 1}));
 }
 
@@ -95,7 +95,7 @@ TEST(Interpreter, RunsOfDifferentLengthsAndStridesShareIt) {
       const std::vector<float> a(static_cast<size_t>(n), 3), b(static_cast<size_t>(n), static_cast<float>(n));
       std::vector<float> out(static_cast<size_t>(n));
       const ConstColumn args[] = {{a.data(), 1}, {b.data(), stride}};
-      const Column column{out.data()};
+      const MutableColumn column{out.data()};
       interpreter.run(args, 0, n, {&column, 1});
       EXPECT_EQ(out, std::vector<float>(static_cast<size_t>(n), 6 + static_cast<float>(n)));
     }

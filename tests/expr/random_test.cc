@@ -101,7 +101,7 @@ TEST(RandomExpr, ColumnsAgreeWithSingleValues) {
       columns.push_back({storage[a].data(), stride});
     }
     std::vector<std::vector<std::byte>> found(program.results.size(), std::vector<std::byte>(kElems * 8));
-    std::vector<Column> results;
+    std::vector<MutableColumn> results;
     for (auto& column : found) results.push_back({column.data()});
     interpret(program, columns, 7, kElems, results);
     for (int64_t i = 0; i < kElems && !HasFailure(); ++i) {
