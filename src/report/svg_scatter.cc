@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/number_text.h"
+#include "report/pareto.h"
+#include "report/svg.h"
+#include "report/svg_canvas.h"
+
+namespace hone {
+namespace {
+
+constexpr Box kArea{72, 20, 660, 340};
+
+std::string describe_point(const Point& p, const ScatterPlot& plot) {
+  return fmt::format("{}: {} {}, {} {}", p.label, title_with_unit(plot.x.title, plot.x.unit), number_text(p.x, {}),
+                     title_with_unit(plot.y.title, plot.y.unit),
+                     cell_text(Number{p.y, p.y_interval}, {NumberFormat::significant, 4}));
+}
+
+std::string describe(const ScatterPlot& plot) {
+  std::string text;
+  for (const Point& p : plot.points) text += describe_point(p, plot) + ". ";
+  return text;
+}
+
+// A staircase: between two points of the front the better one known is the one to the left.
+std::string front_path(const std::vector<Point>& front, const AxisScale& x, const AxisScale& y) {
+  std::string path;
+  for (const Point& p : front)
+    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x.place(p.x), y.place(p.y))
+                         : fmt::format("H{:.1f}V{:.1f}", x.place(p.x), y.place(p.y));
+  return path + fmt::format("H{:.1f}", kArea.x + kArea.width);
+}
+
+}  // namespace
+
+std::string svg(const ScatterPlot& plot) {
+  std::vector<double> xs, ys;
+  for (const Point& p : plot.points) {
+    xs.push_back(p.x), ys.push_back(p.y);
+    if (p.y_interval) ys.push_back(p.y_interval->low), ys.push_back(p.y_interval->high);
+  }
+  const AxisScale x(plot.x, xs, kArea.x, kArea.x + kArea.width), y(plot.y, ys, kArea.y + kArea.height, kArea.y);
+  SvgCanvas canvas(kArea.x + kArea.width + 28, kArea.y + kArea.height + 52, plot.title, describe(plot));
+  canvas.axes(kArea, plot.x, x, plot.y, y);
+  const std::vector<Point> front = pareto_front(plot.points);
+  if (plot.pareto && front.size() > 1) canvas.path(front_path(front, x, y), palette(5), true);
+
+  std::vector<LabelRequest> requests;
+  for (const Point& p : plot.points) requests.push_back({x.place(p.x), y.place(p.y), p.label});
+  const std::vector<PlacedLabel> labels = place_labels(requests, kArea);
+  for (size_t i = 0; i < plot.points.size(); ++i) {
+    const Point& p = plot.points[i];
+    const double px = requests[i].x, py = requests[i].y;
+    const bool best = std::any_of(front.begin(), front.end(), [&](const Point& f) { return f.label == p.label; });
+    if (p.y_interval)
+      canvas.line(px, y.place(p.y_interval->low), px, y.place(p.y_interval->high), palette(0), 1.5, 0.6);
+    const Box& box = labels[i].box;
+    if (labels[i].far)
+      canvas.line(px, py, box.x + box.width / 2, box.y + box.height / 2 + 5, "currentColor", 0.7, 0.35);
+    canvas.circle(px, py, kPointRadius, plot.pareto && !best ? palette(5) : palette(0), describe_point(p, plot));
+    canvas.text(box.x + box.width / 2, box.y + 12, p.label, "middle");
+  }
+  return canvas.finish();
+}
+
+}  // namespace hone

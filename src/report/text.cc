@@ -1,0 +1,206 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/number_text.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kGap = 2;             // blanks between columns
+constexpr size_t kNarrowestText = 16;  // of a text column that is cut to fit
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Characters, not bytes, of UTF-8.
+size_t display_width(const std::string& s) {
+  return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return !continues_character(c); }));
+}
+
+// The first `count` characters, or the last.
+std::string first_characters(const std::string& s, size_t count) {
+  size_t end = 0;
+  for (; end < s.size(); ++end)
+    if (!continues_character(s[end]) && count-- == 0) break;
+  return s.substr(0, end);
+}
+std::string last_characters(const std::string& s, size_t count) {
+  return s.substr(first_characters(s, display_width(s) - count).size());
+}
+
+// Names of tensors differ at both ends, so the middle goes.
+std::string cut(const std::string& s, size_t width) {
+  if (display_width(s) <= width) return s;
+  const size_t head = (width - 2) / 2;
+  return first_characters(s, head) + ".." + last_characters(s, width - 2 - head);
+}
+
+std::string padded(const std::string& s, size_t width, bool right) {
+  const std::string blanks(width - std::min(width, display_width(s)), ' ');
+  return right ? blanks + s : s + blanks;
+}
+
+class TableText {
+ public:
+  TableText(const Table& table, const TextOptions& options) : table_(table), options_(options) {
+    for (const Column& c : table.columns) {
+      header_.push_back(title_with_unit(c.title, c.unit));
+      widths_.push_back(display_width(header_.back()));
+      right_.push_back(false);
+    }
+    for (const std::vector<Cell>& row : table.rows) add(row);
+    fit();
+  }
+
+  std::string lines() const {
+    std::string out;
+    size_t total = kGap * (widths_.size() - 1);
+    for (size_t w : widths_) total += w;
+    out += line(header_) + std::string(total, '-') + "\n";
+    for (const auto& row : cells_) out += line(row);
+    return out;
+  }
+
+ private:
+  void add(const std::vector<Cell>& row) {
+    cells_.emplace_back();
+    for (size_t c = 0; c < row.size(); ++c) {
+      cells_.back().push_back(cell_text(row[c], table_.columns[c].style));
+      widths_[c] = std::max(widths_[c], display_width(cells_.back().back()));
+      if (std::holds_alternative<Number>(row[c])) right_[c] = true;
+    }
+  }
+
+  // The widest text column gives way until the line fits or all are at their narrowest.
+  void fit() {
+    size_t total = kGap * (widths_.size() - 1);
+    for (size_t w : widths_) total += w;
+    while (total > options_.width) {
+      size_t widest = widths_.size();
+      for (size_t c = 0; c < widths_.size(); ++c)
+        if (!right_[c] && widths_[c] > std::max(kNarrowestText, display_width(header_[c])) &&
+            (widest == widths_.size() || widths_[c] > widths_[widest]))
+          widest = c;
+      if (widest == widths_.size()) return;
+      --widths_[widest], --total;
+    }
+  }
+
+  std::string line(const std::vector<std::string>& cells) const {
+    std::string out;
+    for (size_t c = 0; c < cells.size(); ++c) {
+      if (c > 0) out += std::string(kGap, ' ');
+      out += padded(cut(cells[c], widths_[c]), widths_[c], right_[c]);
+    }
+    return out.erase(out.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  const Table& table_;
+  const TextOptions& options_;
+  std::vector<std::string> header_;
+  std::vector<std::vector<std::string>> cells_;
+  std::vector<size_t> widths_;
+  std::vector<bool> right_;
+};
+
+// Breaks paragraphs at blanks.
+std::string wrapped(const std::string& paragraphs, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (size_t at = 0; at < paragraphs.size();) {
+    if (paragraphs[at] == '\n') {
+      out += '\n', column = 0, ++at;
+      continue;
+    }
+    const size_t end = std::min(paragraphs.find_first_of(" \n", at), paragraphs.size());
+    const std::string word = paragraphs.substr(at, end - at);
+    if (column > 0 && column + 1 + display_width(word) > width) out += '\n', column = 0;
+    if (column > 0) out += ' ', ++column;
+    out += word, column += display_width(word);
+    at = end + (end < paragraphs.size() && paragraphs[end] == ' ');
+  }
+  return out + "\n";
+}
+
+class RecordText {
+ public:
+  explicit RecordText(const TextOptions& options) : options_(options) {}
+
+  std::string render(const Record& record) {
+    heading(record.title);
+    if (!record.command.empty()) out_ += "$ " + record.command + "\n";
+    for (const std::string& finding : record.findings) out_ += wrapped("* " + finding, options_.width);
+    for (const Section& section : record.sections) {
+      out_ += "\n";
+      heading(section.title);
+      for (const Block& block : section.blocks) std::visit(*this, block);
+    }
+    if (options_.machine) appendix(record);
+    return std::move(out_);
+  }
+
+  void operator()(const Text& block) { out_ += wrapped(block.text, options_.width); }
+  void operator()(const KeyValues& block) {
+    subtitle(block.title);
+    pairs(block.items);
+  }
+  void operator()(const Table& block) {
+    subtitle(block.title);
+    out_ += TableText(block, options_).lines();
+    if (!block.note.empty()) out_ += wrapped(block.note, options_.width);
+  }
+  void operator()(const ScatterPlot&) {}
+  void operator()(const LinePlot&) {}
+  void operator()(const BarChart&) {}
+  void operator()(const Drawing& block) { out_ += fmt::format("[{}: {}]\n", block.title, block.description); }
+
+ private:
+  void heading(const std::string& title) {
+    if (title.empty()) return;
+    out_ += options_.styled ? fmt::format("\x1b[1m{}\x1b[0m\n", title) : title + "\n";
+  }
+  void subtitle(const std::string& title) {
+    if (!title.empty()) out_ += title + ":\n";
+  }
+
+  void pairs(const std::vector<KeyValue>& items) {
+    size_t width = 0;
+    for (const KeyValue& item : items) width = std::max(width, display_width(item.title));
+    for (const KeyValue& item : items)
+      out_ += fmt::format("  {}  {}{}{}\n", padded(item.title, width, false), cell_text(item.value, item.style),
+                          item.unit.empty() ? "" : " ", item.unit);
+  }
+
+  void appendix(const Record& record) {
+    if (!record.machine.empty()) {
+      out_ += "\n";
+      heading("Machine");
+      std::vector<KeyValue> items;
+      for (const auto& [key, value] : record.machine) items.push_back({key, key, value});
+      pairs(items);
+    }
+    if (!record.manifest.empty()) {
+      out_ += "\n";
+      heading("Files");
+      for (const ManifestEntry& file : record.manifest)
+        out_ += fmt::format("  {:<6}  {}  {}  {}\n", file.role, file.sha256, file.path,
+                            number_text(static_cast<double>(file.bytes), {NumberFormat::bytes}));
+    }
+  }
+
+  const TextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text(const Record& record, const TextOptions& options) {
+  check(record);
+  return RecordText(options).render(record);
+}
+
+std::string text(const Table& table, const TextOptions& options) { return TableText(table, options).lines(); }
+
+}  // namespace hone
