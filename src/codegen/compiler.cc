@@ -1,0 +1,162 @@
+#include "codegen/compiler.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/threads.h"
+#include "codegen/llvm/generate.h"
+#include "codegen/llvm/jit.h"
+#include "codegen/object_cache.h"
+
+namespace hone {
+namespace {
+
+struct Compiled {
+  std::vector<std::byte> object;
+  bool spilled = false;  // a smaller tile took the place of the first choice
+};
+
+// Code for one plan. Where registers spill, the generator is asked for smaller tiles as long as it has any.
+Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, const std::string& symbol) {
+  return std::visit(
+      [&](const auto& p) {
+        for (int shrink = 0;; ++shrink) {
+          ObjectCode code = compiler.compile([&](Emitter& e) { kernels::emit(e, p, symbol, shrink); });
+          if (code.spilled.empty() || !kernels::can_shrink(p, shrink + 1))
+            return Compiled{std::move(code.bytes), shrink > 0};
+        }
+      },
+      plan);
+}
+
+KernelNeeds needs_of(const KernelPlan& plan, IsaLevel isa) {
+  return std::visit([&](const auto& p) { return kernels::needs(p, isa); }, plan);
+}
+
+std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
+  return fmt::format("hone_{}_{}", kind_name(plan), key.hex());
+}
+
+}  // namespace
+
+Refusal supports(const KernelPlan& plan, IsaLevel isa) {
+  return std::visit([&](const auto& p) { return kernels::supports(p, isa); }, plan);
+}
+
+std::optional<std::string> default_cache_folder() {
+  std::string folder;
+  if (const char* chosen = std::getenv("HONE_CACHE")) {
+    if (!*chosen) return std::nullopt;
+    folder = chosen;
+  } else {
+    const char* home = std::getenv("HOME");
+    if (!home || !*home) return std::nullopt;
+    folder = std::string(home) + "/.cache/hone";
+  }
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed || access(folder.c_str(), W_OK) != 0) return std::nullopt;
+  return folder;
+}
+
+struct KernelLibrary::Impl {
+  // A plan that is not in `kernels` yet.
+  struct Wanted {
+    const KernelPlan* plan;
+    std::string text, symbol;
+    ObjectKey key;
+    Compiled code;
+    bool cached = false;
+  };
+
+  explicit Impl(const CompilerOptions& o) : options(o) {
+    if (o.cache_folder) cache.emplace(*o.cache_folder);
+  }
+
+  std::vector<Wanted> missing(std::span<const KernelPlan> plans, std::span<const std::string> texts) const {
+    std::vector<Wanted> wanted;
+    std::unordered_map<std::string_view, bool> seen;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (kernels.contains(texts[i]) || !seen.emplace(texts[i], true).second) continue;
+      if (const Refusal refusal = supports(plans[i], options.isa); !refusal.accepted())
+        fail("no machine code for this {} kernel at {}: {}. Try: run it with the reference backend",
+             kind_name(plans[i]), to_string(options.isa), refusal.why);
+      const ObjectKey key = object_key(texts[i], options.isa);
+      wanted.push_back({&plans[i], texts[i], symbol_of(plans[i], key), key, {}, false});
+    }
+    return wanted;
+  }
+
+  void read_cache(std::span<Wanted> wanted) const {
+    if (!cache) return;
+    for (Wanted& w : wanted)
+      if (auto object = cache->read(w.key)) w.code.object = std::move(*object), w.cached = true;
+  }
+
+  void compile_missing(std::span<Wanted> wanted) {
+    std::vector<Wanted*> todo;
+    for (Wanted& w : wanted)
+      if (!w.cached) todo.push_back(&w);
+    const int threads = std::max(1, options.threads);
+    if (compilers.size() < static_cast<size_t>(threads)) compilers.resize(static_cast<size_t>(threads));
+    auto chunk = [&](int64_t begin, int64_t end, int thread) {
+      auto& compiler = compilers[static_cast<size_t>(thread)];
+      if (!compiler) compiler = std::make_unique<ObjectCompiler>(options.isa);
+      for (int64_t i = begin; i < end; ++i) {
+        Wanted& w = *todo[static_cast<size_t>(i)];
+        w.code = compile_plan(*compiler, *w.plan, w.symbol);
+        if (cache) cache->write(w.key, w.code.object);
+      }
+    };
+    parallel_chunks(static_cast<int64_t>(todo.size()), 1, threads, chunk);
+  }
+
+  void link(std::span<const Wanted> wanted) {
+    if (wanted.empty()) return;
+    if (!linker) linker = std::make_unique<Linker>();
+    for (const Wanted& w : wanted) linker->add(w.code.object, w.symbol);
+    for (const Wanted& w : wanted) {
+      const KernelNeeds needs = needs_of(*w.plan, options.isa);
+      kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
+                         needs.items_per_chunk};
+      (w.cached ? statistics.cached : statistics.compiled) += 1;
+      statistics.spilled += w.code.spilled;
+    }
+  }
+
+  CompilerOptions options;
+  std::optional<ObjectCache> cache;
+  std::vector<std::unique_ptr<ObjectCompiler>> compilers;  // one a thread
+  std::unique_ptr<Linker> linker;
+  std::unordered_map<std::string, Kernel> kernels;  // by the plan's text
+  CompileStatistics statistics;
+  std::mutex mutex;
+};
+
+KernelLibrary::KernelLibrary(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+KernelLibrary::~KernelLibrary() = default;
+
+std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
+  const std::lock_guard lock(impl_->mutex);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> texts;
+  for (const KernelPlan& plan : plans) texts.push_back(to_text(plan));
+  std::vector<Impl::Wanted> wanted = impl_->missing(plans, texts);
+  impl_->read_cache(wanted);
+  impl_->compile_missing(wanted);
+  impl_->link(wanted);
+  std::vector<Kernel> kernels;
+  for (const std::string& text : texts) kernels.push_back(impl_->kernels.at(text));
+  impl_->statistics.milliseconds +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return kernels;
+}
+
+const CompileStatistics& KernelLibrary::statistics() const { return impl_->statistics; }
+
+}  // namespace hone

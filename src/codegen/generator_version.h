@@ -1,0 +1,11 @@
+// Which generators made a kernel: cached code of other ones is not used.
+#pragma once
+
+#include <string_view>
+
+namespace hone {
+
+// A hash of the sources of codegen and of the expression layer, computed by the build (cmake/generator_version.cmake).
+std::string_view generator_version();
+
+}  // namespace hone

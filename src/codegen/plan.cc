@@ -1,0 +1,77 @@
+#include "codegen/plan.h"
+
+#include <fmt/format.h>
+
+#include "codegen/llvm/generate.h"
+
+namespace hone {
+namespace {
+
+std::string types_of(const std::vector<DType>& types) {
+  std::string text;
+  for (DType type : types) text += fmt::format(" {}", to_string(type));
+  return text;
+}
+
+std::string text_of(const PointwisePlan& plan) {
+  constexpr const char* kInner[] = {"contiguous", "broadcast", "strided"};
+  std::string text = fmt::format("pointwise rank={}\noperands", plan.rank);
+  for (const PointwisePlan::Operand& o : plan.operands)
+    text += fmt::format(" {}:{}", to_string(o.dtype), kInner[static_cast<size_t>(o.inner)]);
+  return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
+}
+
+std::string text_of(const RowPlan& plan) {
+  std::string text = fmt::format("row max_length={}\noperands", plan.max_length);
+  for (const RowPlan::Operand& o : plan.operands)
+    text += fmt::format(" {}{}", to_string(o.dtype), o.row_scalar ? ":row" : "");
+  text += "\nresults";
+  for (size_t j = 0; j < plan.results.size(); ++j)
+    text += fmt::format(" {}{}", to_string(plan.results[j]), plan.scalar_results[j] ? ":row" : "");
+  for (const RowPlan::Step& step : plan.reductions)
+    text += fmt::format("\nreduce kind={} keep={}\n{}", step.kind, step.keep, step.element.to_text());
+  return text + fmt::format("\nprogram\n{}", plan.program.to_text());
+}
+
+std::string text_of(const GemmPlan& plan) {
+  constexpr const char* kWeights[] = {"prepacked", "activation_nk", "activation_kn"};
+  constexpr const char* kAccess[] = {"full", "column", "row", "scalar"};
+  std::string text = fmt::format("gemm n={} k={} a={} weights={} w={} m_hint={} m_remainder={}\noperands", plan.n,
+                                 plan.k, to_string(plan.a), kWeights[static_cast<size_t>(plan.weights)],
+                                 plan.w_format.empty() ? to_string(plan.w) : std::string_view(plan.w_format),
+                                 plan.m_hint, plan.m_remainder);
+  for (const GemmPlan::Operand& o : plan.operands)
+    text += fmt::format(" {}:{}", to_string(o.dtype), kAccess[static_cast<size_t>(o.access)]);
+  return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
+}
+
+std::string text_of(const AttentionPlan& plan) {
+  return fmt::format(
+      "attention heads={} kv_heads={} head_dim={} dtype={} result={} mask={} causal={} scale={} max_length={}",
+      plan.heads, plan.kv_heads, plan.head_dim, to_string(plan.dtype), to_string(plan.result), plan.has_mask,
+      plan.causal, plan.scale, plan.max_length);
+}
+
+std::string text_of(const GatherPlan& plan) {
+  return fmt::format("gather columns={} table={} ids={} result={}", plan.columns,
+                     plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format),
+                     to_string(plan.ids), to_string(plan.result));
+}
+
+}  // namespace
+
+std::string to_text(const KernelPlan& plan) {
+  return std::visit([](const auto& p) { return text_of(p); }, plan);
+}
+
+std::string_view kind_name(const KernelPlan& plan) {
+  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "attention", "gather"};
+  static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
+  return kNames[plan.index()];
+}
+
+int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args) {
+  return std::visit([&](const auto& p) { return kernels::items(p, isa, args); }, plan);
+}
+
+}  // namespace hone
