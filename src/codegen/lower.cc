@@ -106,6 +106,16 @@ struct Lowering {
       for (size_t i = 0; i < out.size(); ++i) strides[i] = own[perm.empty() ? out.size() - 1 - i : static_cast<size_t>(perm[i] < 0 ? perm[i] + static_cast<int64_t>(in.size()) : perm[i])];
     } else if (op == "expand") {
       strides = broadcast_strides(in, out);
+    } else if (op == "slice") {
+      strides = own;
+      const std::vector<int64_t> starts = constant_shape(node.attributes.get<Shape>("starts"));
+      const auto axes = node.attributes.get_or<std::vector<int64_t>>("axes", {}), steps = node.attributes.get_or<std::vector<int64_t>>("steps", {});
+      for (size_t i = 0; i < starts.size(); ++i) {
+        const int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
+        const auto a = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(in.size()) : axis);
+        offset += (starts[i] < 0 ? starts[i] + in[a] : starts[i]) * own[a];
+        if (!steps.empty()) strides[a] *= steps[i];
+      }
     } else {
       return {fmt::format("no kernel moves the elements of {}", op)};
     }

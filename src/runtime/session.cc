@@ -6,7 +6,6 @@
 #include "codegen/compiler.h"
 #include "ops/evaluate.h"
 #include "runtime/executable.h"
-#include "runtime/inputs.h"
 
 namespace hone {
 namespace {
@@ -19,6 +18,27 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   if (options.compute) return *options.compute;
   const auto stored = graph.metadata.find("compute");
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
+}
+
+// Nodes that read constants only, now that their shapes are known: a part of a position table, a mask of ones.
+Graph evaluate_constants(Graph graph) {
+  for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
+    const Node& node = graph.node(n);
+    std::vector<const Tensor*> operands;
+    bool constant = true;
+    for (ValueId v : node.operands) {
+      operands.push_back(graph.constant(v));
+      constant = constant && (v == kNone || operands.back());
+    }
+    if (!constant) continue;
+    const std::vector<Tensor> results = evaluate_node(*node.op, operands, node.attributes);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const ValueId old = graph.result(n, static_cast<int>(i));
+      graph.replace_all_uses(old, graph.add_constant("", results[i]));
+    }
+    graph.erase(n);
+  }
+  return graph;
 }
 
 }  // namespace
@@ -45,7 +65,7 @@ struct Session::Impl {
       }
     const auto start = std::chrono::steady_clock::now();
     const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
-    executables.emplace_front(bindings, Executable(specialise(graph, bindings), *library, *weights, isa, options.threads));
+    executables.emplace_front(bindings, Executable(evaluate_constants(specialise(graph, bindings)), *library, *weights, isa, options.threads));
     if (executables.size() > options.max_specialisations) executables.pop_back();
     Executable& made = executables.front().second;
     statistics.compile_milliseconds = library->statistics().milliseconds;

@@ -1,0 +1,90 @@
+#include "jobs/bench.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/flags.h"
+#include "cli/registry.h"
+#include "io/numpy.h"
+#include "jobs/probe.h"
+
+namespace hone {
+namespace {
+
+struct {
+  std::vector<std::string> models, given;
+  ModelFlags model;
+  ShapeFlags shapes;
+  RunFlags run;
+  OutputFlags output;
+  double seconds = 20;
+  uint64_t seed = 1;
+  bool on_demand = false, no_probe = false;
+  std::string output_dir;
+} flags;
+
+void setup(CLI::App& app) {
+  app.add_option("MODEL", flags.models, "Folders or files; the first is what the others are compared with")->required();
+  flags.model.add_inputs_to(app);
+  flags.shapes.add_to(app);
+  flags.run.add_to(app);
+  app.add_option("--input", flags.given, "An input from a file: name=x.npy; default: seeded data of the model's own shapes");
+  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
+  app.add_flag("--no-probe", flags.no_probe, "Leave out what needs fresh processes: compile times, first result, memory");
+  app.add_flag("--on-demand", flags.on_demand, "Time one inference for each line on standard input and print its nanoseconds, so that a script can interleave another system");
+  app.add_option("--output-dir", flags.output_dir, "With --on-demand: write the outputs there as .npy");
+  flags.output.add_to(app);
+}
+
+NamedTensors given_inputs() {
+  NamedTensors inputs;
+  for (const auto& [name, file] : parse_pairs(flags.given, "--input")) inputs.emplace(name, read_npy(file));
+  return inputs;
+}
+
+int answer_on_demand() {
+  if (flags.models.size() != 1) fail("--on-demand times one model; {} were given", flags.models.size());
+  Session session(load_model(flags.models[0], flags.model.inputs).graph, flags.run.options());
+  NamedTensors inputs = given_inputs();
+  if (inputs.empty()) inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);
+  const std::vector<Tensor> outputs = session.run(inputs);
+  if (!flags.output_dir.empty()) {
+    std::filesystem::create_directories(flags.output_dir);
+    for (size_t i = 0; i < outputs.size(); ++i) write_npy(flags.output_dir + "/" + session.output_names()[i] + ".npy", outputs[i]);
+  }
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto start = std::chrono::steady_clock::now();
+    session.run(inputs);
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+    std::printf("%lld\n", static_cast<long long>(ns));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int run() {
+  if (flags.on_demand) return answer_on_demand();
+  flags.output.print(bench({.models = flags.models,
+                            .inputs = flags.model.inputs,
+                            .given = given_inputs(),
+                            .shapes = flags.shapes.get(),
+                            .session = flags.run.options(),
+                            .program = flags.no_probe || !flags.given.empty() ? "" : this_program(),
+                            .seconds = flags.seconds,
+                            .seed = flags.seed,
+                            .command = this_command()}));
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef bench_def{.name = "bench",
+                                         .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
+                                         .examples = "  hone bench all-MiniLM-L6-v2 small.safetensors\n  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json",
+                                         .setup = setup,
+                                         .run = run};
+
+}  // namespace hone

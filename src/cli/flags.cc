@@ -1,0 +1,109 @@
+#include "cli/flags.h"
+
+#include <cstdio>
+
+#include "codegen/compiler.h"
+#include "ir/text.h"
+#include "passes/pass.h"
+#include "report/json.h"
+#include "report/text.h"
+
+namespace hone {
+
+void ModelFlags::add_to(CLI::App& app) {
+  app.add_option("MODEL", model, "Hugging Face folder, or a file that hone wrote")->required();
+  add_inputs_to(app);
+}
+
+void ModelFlags::add_inputs_to(CLI::App& app) {
+  app.add_option("--inputs", inputs, "What the graph of a folder takes, e.g. input_ids,attention_mask,labels")->delimiter(',');
+}
+
+LoadedModel ModelFlags::load() const { return load_model(model, inputs); }
+
+void ShapeFlags::add_to(CLI::App& app) {
+  app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")->capture_default_str();
+  app.add_option("--seq", options.sequence, "Size of their second dimension")->capture_default_str();
+  app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
+}
+
+ShapeOptions ShapeFlags::get() const {
+  ShapeOptions result = options;
+  for (const auto& [name, value] : parse_pairs(dims, "--dim")) {
+    try {
+      size_t used = 0;
+      result.dims[name] = std::stoll(value, &used);
+      if (used != value.size()) throw std::invalid_argument(value);
+    } catch (const std::logic_error&) {
+      fail("--dim {}={}: a whole number is needed", name, value);
+    }
+  }
+  return result;
+}
+
+void RunFlags::add_to(CLI::App& app) {
+  app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")->check(CLI::IsMember({"cpu", "reference"}))->capture_default_str();
+  app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")->check(CLI::Range(0, 2))->capture_default_str();
+  app.add_option("--isa", isa, "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
+  app.add_option("--compute", compute, "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
+  app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)");
+  app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)");
+  app.add_flag("--verify", verify, "Verify the graph after every pass");
+  app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
+  app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
+}
+
+SessionOptions RunFlags::options() const {
+  SessionOptions options;
+  options.backend = backend == "reference" ? Backend::reference : Backend::cpu;
+  options.optimise = optimise;
+  if (!isa.empty()) options.isa = parse_isa_level(isa);
+  if (!compute.empty()) options.compute = parse_compute(compute);
+  options.threads = threads;
+  if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
+  options.pipeline.disabled = no_pass;
+  options.pipeline.verify = verify;
+  if (!print_after.empty())
+    options.pipeline.after = [wanted = print_after](const PassDef& pass, const Graph& graph, double milliseconds) {
+      for (const std::string& name : wanted)
+        if (name == "all" || name == pass.name) std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds, print(graph).c_str());
+    };
+  return options;
+}
+
+void OutputFlags::add_to(CLI::App& app) { app.add_flag("--json", json, "Print the result as JSON"); }
+
+void OutputFlags::print(const Record& record) const { print_text(json ? json_text(record) : text(record)); }
+
+void print_text(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("standard output: writing failed");
+}
+
+std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& items, const std::string& flag) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& item : items) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0) fail("{} {}: expected name=value", flag, item);
+    if (!pairs.emplace(item.substr(0, equals), item.substr(equals + 1)).second) fail("{}: {} is given twice", flag, item.substr(0, equals));
+  }
+  return pairs;
+}
+
+std::string command_line(const std::vector<std::string>& arguments) {
+  std::string line = "hone";
+  for (const std::string& a : arguments) {
+    const bool plain = !a.empty() && a.find_first_of(" '\"\\$`*?[]{}()<>|&;~#") == std::string::npos;
+    line += plain ? " " + a : " '" + a + "'";
+  }
+  return line;
+}
+
+namespace {
+std::string the_command;
+}
+
+const std::string& this_command() { return the_command; }
+void set_this_command(int argc, char** argv) { the_command = command_line({argv + 1, argv + argc}); }
+
+}  // namespace hone

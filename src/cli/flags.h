@@ -1,0 +1,60 @@
+// Groups of options that several verbs share, and how results leave the program.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jobs/default_inputs.h"
+#include "jobs/load_model.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+// MODEL and what the graph takes.
+struct ModelFlags {
+  std::string model;
+  std::vector<std::string> inputs;
+  void add_to(CLI::App& app);
+  void add_inputs_to(CLI::App& app);
+  LoadedModel load() const;
+};
+
+// --batch --seq --dim
+struct ShapeFlags {
+  ShapeOptions options;
+  std::vector<std::string> dims;
+  void add_to(CLI::App& app);
+  ShapeOptions get() const;
+};
+
+// --backend -O --isa --threads --compute --no-pass --verify --print-after --cache
+struct RunFlags {
+  std::string backend = "cpu", isa, compute, cache;
+  int optimise = 2, threads = 1;
+  std::vector<std::string> no_pass, print_after;
+  bool verify = false, no_cache = false;
+  void add_to(CLI::App& app);
+  SessionOptions options() const;
+};
+
+// --json
+struct OutputFlags {
+  bool json = false;
+  void add_to(CLI::App& app);
+  void print(const Record& record) const;  // text, or JSON, to standard output
+};
+
+// "name=value" pairs; throws Error on anything else or a repeated name.
+std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& items, const std::string& flag);
+
+void print_text(std::string_view text);  // to standard output; throws Error when that fails
+
+// The command as one would type it, for reports; set once by main.
+std::string command_line(const std::vector<std::string>& arguments);
+const std::string& this_command();
+void set_this_command(int argc, char** argv);
+
+}  // namespace hone
