@@ -1,0 +1,60 @@
+# Thin names for what one types often; the work is done by CMake, CTest and scripts/.
+jobs ?= $(shell nproc)
+sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc')
+
+.PHONY: help deps build test test-full demo models bench bench-peers format lint clean
+
+help:
+	@echo "make build        build/release/hone"
+	@echo "make test         build with warnings as errors and run all tests"
+	@echo "make test-full    the tests again under AddressSanitizer and UBSan, then under ThreadSanitizer"
+	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
+	@echo "make models       the demo's model in build/models/"
+	@echo "make bench        measurements of kernels and models; bench-peers: beside other systems"
+	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
+	@echo "make clean        remove the build folders; downloads stay"
+
+build: deps build/release/CMakeCache.txt
+	cmake --build --preset release -j $(jobs)
+
+# End-to-end tests run the program itself, as users do: the release build.
+test: build build/dev/CMakeCache.txt
+	cmake --build --preset dev -j $(jobs)
+	ctest --test-dir build/dev --output-on-failure -j $(jobs)
+
+test-full: test
+	set -e; for preset in asan-ubsan tsan; do \
+	  cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); \
+	  ctest --test-dir build/$$preset --output-on-failure -j $(jobs) -LE guard; done
+
+demo: build models
+	scripts/demo.sh
+
+models:
+	scripts/deps.sh demo
+
+bench: build
+	cmake --build --preset release -j $(jobs) --target bench
+	build/release/bench/bench
+
+bench-peers: build models
+	scripts/deps.sh peers
+	scripts/bench_peers.sh
+
+format:
+	scripts/deps.sh tools
+	clang-format -i $(sources)
+
+lint: build/dev/CMakeCache.txt
+	scripts/deps.sh tools
+	clang-format --dry-run -Werror $(sources)
+	run-clang-tidy -quiet -j $(jobs) -p build/dev '/src/.*\.cc$$'
+
+clean:
+	rm -rf build/release build/dev build/asan-ubsan build/tsan
+
+deps:
+	@scripts/deps.sh build
+
+build/%/CMakeCache.txt: | deps
+	cmake --preset $*

