@@ -25,14 +25,15 @@ std::vector<double> linear_ticks(double low, double high) {
   return ticks;
 }
 
-// 1, 2, 5 of each decade, or powers of ten alone over more than four decades.
+// Seven to a decade over little more than one, 1, 2, 5 up to four, powers of ten alone beyond.
 std::vector<double> logarithmic_ticks(double low, double high) {
+  std::vector<double> multiples{1};
+  if (high / low < 1e4) multiples = {1, 2, 5};
+  if (high / low < 20) multiples = {1, 1.5, 2, 3, 4, 5, 7};
   std::vector<double> ticks;
-  const bool dense = high / low < 1e4;
   for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10)
-    for (double multiple : {1.0, 2.0, 5.0})
-      if ((dense || multiple == 1) && multiple * power >= low && multiple * power <= high)
-        ticks.push_back(multiple * power);
+    for (double multiple : multiples)
+      if (multiple * power >= low && multiple * power <= high) ticks.push_back(multiple * power);
   return ticks;
 }
 

@@ -34,11 +34,12 @@ double label_width(const std::string& text) {
                                        static_cast<size_t>(std::count_if(text.begin(), text.end(), continues)));
 }
 
-std::vector<PlacedLabel> place_labels(const std::vector<LabelRequest>& requests, const Box& area) {
+std::vector<PlacedLabel> place_labels(const std::vector<LabelRequest>& requests, const Box& area,
+                                      const std::vector<Box>& obstacles) {
   // Right, left, above, below, then the diagonals.
   constexpr double kTurn = std::numbers::pi / 4;
   constexpr double kAngles[] = {0, 4 * kTurn, 6 * kTurn, 2 * kTurn, 7 * kTurn, 5 * kTurn, kTurn, 3 * kTurn};
-  std::vector<Box> taken;
+  std::vector<Box> taken = obstacles;
   for (const LabelRequest& r : requests)
     taken.push_back({r.x - kPointRadius, r.y - kPointRadius, 2 * kPointRadius, 2 * kPointRadius});
   std::vector<PlacedLabel> placed;

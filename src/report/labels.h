@@ -28,8 +28,9 @@ constexpr double kLabelHeight = 15, kPointRadius = 5;
 // Width of a text of 12 pixels, estimated: browsers differ, and a box slightly too wide harms nobody.
 double label_width(const std::string& text);
 
-// One place per request. Places near the point come first, then rings further out; where nothing is free, the place
-// with the least overlap.
-std::vector<PlacedLabel> place_labels(const std::vector<LabelRequest>& requests, const Box& area);
+// One place per request, clear of the points and of `obstacles`. Places near the point come first, then rings further
+// out; where nothing is free, the place with the least overlap.
+std::vector<PlacedLabel> place_labels(const std::vector<LabelRequest>& requests, const Box& area,
+                                      const std::vector<Box>& obstacles = {});
 
 }  // namespace hone

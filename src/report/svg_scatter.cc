@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/number_text.h"
 #include "report/pareto.h"
@@ -24,13 +25,34 @@ std::string describe(const ScatterPlot& plot) {
   return text;
 }
 
-// A staircase: between two points of the front the better one known is the one to the left.
-std::string front_path(const std::vector<Point>& front, const AxisScale& x, const AxisScale& y) {
+// A staircase: between two points of the front the better one known is the one to the left. Corners, from the first
+// point to the right border.
+std::vector<std::pair<double, double>> staircase(const std::vector<Point>& front, const AxisScale& x,
+                                                 const AxisScale& y) {
+  std::vector<std::pair<double, double>> corners;
+  for (const Point& p : front) {
+    if (!corners.empty()) corners.emplace_back(x.place(p.x), corners.back().second);
+    corners.emplace_back(x.place(p.x), y.place(p.y));
+  }
+  corners.emplace_back(kArea.x + kArea.width, corners.back().second);
+  return corners;
+}
+
+std::string path_of(const std::vector<std::pair<double, double>>& corners) {
   std::string path;
-  for (const Point& p : front)
-    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x.place(p.x), y.place(p.y))
-                         : fmt::format("H{:.1f}V{:.1f}", x.place(p.x), y.place(p.y));
-  return path + fmt::format("H{:.1f}", kArea.x + kArea.width);
+  for (const auto& [x, y] : corners) path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', x, y);
+  return path;
+}
+
+// The lines as thin boxes, for labels to keep clear of.
+std::vector<Box> boxes_of(const std::vector<std::pair<double, double>>& corners) {
+  std::vector<Box> boxes;
+  for (size_t i = 1; i < corners.size(); ++i) {
+    const auto [x1, y1] = corners[i - 1];
+    const auto [x2, y2] = corners[i];
+    boxes.push_back({std::min(x1, x2) - 1, std::min(y1, y2) - 1, std::abs(x2 - x1) + 2, std::abs(y2 - y1) + 2});
+  }
+  return boxes;
 }
 
 }  // namespace
@@ -45,11 +67,16 @@ std::string svg(const ScatterPlot& plot) {
   SvgCanvas canvas(kArea.x + kArea.width + 28, kArea.y + kArea.height + 52, plot.title, describe(plot));
   canvas.axes(kArea, plot.x, x, plot.y, y);
   const std::vector<Point> front = pareto_front(plot.points);
-  if (plot.pareto && front.size() > 1) canvas.path(front_path(front, x, y), palette(5), true);
+  std::vector<Box> obstacles;
+  if (plot.pareto && front.size() > 1) {
+    const auto corners = staircase(front, x, y);
+    canvas.path(path_of(corners), palette(5), true);
+    obstacles = boxes_of(corners);
+  }
 
   std::vector<LabelRequest> requests;
   for (const Point& p : plot.points) requests.push_back({x.place(p.x), y.place(p.y), p.label});
-  const std::vector<PlacedLabel> labels = place_labels(requests, kArea);
+  const std::vector<PlacedLabel> labels = place_labels(requests, kArea, obstacles);
   for (size_t i = 0; i < plot.points.size(); ++i) {
     const Point& p = plot.points[i];
     const double px = requests[i].x, py = requests[i].y;

@@ -135,7 +135,11 @@ class RecordText {
     for (const Section& section : record.sections) {
       out_ += "\n";
       heading(section.title);
-      for (const Block& block : section.blocks) std::visit(*this, block);
+      for (const Block& block : section.blocks) {
+        const size_t before = out_.size();
+        std::visit(*this, block);
+        if (out_.size() > before && &block != &section.blocks.back()) out_ += "\n";
+      }
     }
     if (options_.machine) appendix(record);
     return std::move(out_);
