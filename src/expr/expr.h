@@ -1,37 +1,38 @@
+// clang-format off
 // Scalar expressions: the one language in which activations, losses, optimizers and the encode/decode rules of number
 // formats are written, once. Readers: the interpreter (program.h), derivative(), the printer, and the LLVM emitter in
 // codegen.
 //
 // Semantics. Every reader obeys them; tests/expr holds the readers to each other.
-//   Types     f32 f64 (IEEE 754 binary32/64, round to nearest even, subnormals kept), i32 i64 (two's complement), u32
-//   u64, boolean. Literals  A C++ number in an expression takes the type of the operand beside it: `0.5 * x` is f64
-//   where x is. A literal that
-//             the type can't hold exactly is rounded once (floats) or refused with Bug (integers).
+//   Types     f32 f64 (IEEE 754 binary32/64, round to nearest even, subnormals kept), i32 i64 (two's complement),
+//             u32 u64, boolean.
+//   Literals  A C++ number in an expression takes the type of the operand beside it: `0.5 * x` is f64 where x is. A
+//             literal that the type can't hold exactly is rounded once (floats) or refused with Bug (integers).
+//             Literals among themselves fold to a literal, whole numbers in i64 (not /), others in f64; a comparison
+//             to a boolean. Where a type is needed and no operand gives one (both sides of a select, a result), f32.
 //   Operands  Both sides of a binary operation have the same type; there are no implicit conversions (use cast).
 //   + - *     Floats: one rounding each, never contracted into fma. Integers: wrap modulo 2^n.
 //   / %       Floats: IEEE division; % is not defined. Integers: truncate toward zero; division by zero gives 0, and
-//   the
-//             remainder then is the dividend; INT_MIN / -1 wraps to INT_MIN (remainder 0).
+//             the remainder then is the dividend; INT_MIN / -1 wraps to INT_MIN (remainder 0).
 //   fma       a*b + c with one rounding (floats only).
 //   mulhi     The upper half of the double-width integer product.
 //   min max   Floats: if either side is NaN the result is NaN; min(-0, +0) = -0, max(-0, +0) = +0.
 //   Compare   IEEE: every comparison with NaN is false, != is true. On booleans only == and !=.
 //   select    select(c, a, b): both sides are evaluated; only the chosen one is returned.
 //   & | ^ ~   Integers and booleans. << >>: the count is taken modulo the width; >> is arithmetic for signed, logical
-//   for unsigned. Rounding  floor ceil trunc, rint (ties to even). abs and negation only change the sign bit of floats
-//   (also of NaN). cast      To a narrower float: one rounding. Float to integer: truncates; NaN gives 0; out of range
-//   saturates. Integer to
-//             float: one rounding. Integer to integer: wraps or extends by the source's signedness. boolean to number:
-//             0 or 1; number to boolean: != 0.
+//             for unsigned.
+//   Rounding  floor ceil trunc, rint (ties to even). abs and negation only change the sign bit of floats (also of NaN).
+//   cast      To a narrower float: one rounding. Float to integer: truncates; NaN gives 0; out of range saturates.
+//             Integer to float: one rounding. Integer to integer: wraps or extends by the source's signedness. boolean
+//             to number: 0 or 1; number to boolean: != 0.
 //   bitcast   Same width only: f32 i32 u32, or f64 i64 u64.
 //   sqrt      Correctly rounded. exp log tanh erf pow sin cos: f64 within 2 ulp, f32 within kMaxUlpF32 ulp of the exact
-//   value (the
-//             interpreter computes in f64 and rounds once); special values as in C99 Annex F.
+//             value (the interpreter computes in f64 and rounds once); special values as in C99 Annex F.
 //   lookup    lookup(table, i): the i-th of at most 256 constants; i is u32 and is taken modulo the table's size
-//   rounded up to a
-//             power of two; entries past the end are 0.
+//             rounded up to a power of two; entries past the end are 0.
 //   index     The element's position in the flattened output, i64.
 //   NaN       Payloads and signs of NaN results are not specified (except by abs, negation, bitcast and select).
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -45,51 +46,18 @@ namespace hone {
 
 enum class Scalar : uint8_t { f32, f64, i32, u32, i64, u64, boolean };
 
+// One line a kind: leaves, one operand, two, three.
+// clang-format off
 enum class ExprOp : uint8_t {
-  constant,
-  arg,
-  index,
-  neg,
-  abs,
-  floor,
-  ceil,
-  trunc,
-  rint,
-  sqrt,
-  exp,
-  log,
-  tanh,
-  erf,
-  sin,
-  cos,
-  bit_not,
-  cast,
-  bitcast,
-  lookup,
-  add,
-  sub,
-  mul,
-  div,
-  rem,
-  min,
-  max,
-  pow,
-  mulhi,
-  bit_and,
-  bit_or,
-  bit_xor,
-  shl,
-  shr,
-  eq,
-  ne,
-  lt,
-  le,
-  select,
-  fma,
+  constant, arg, index,
+  neg, abs, floor, ceil, trunc, rint, sqrt, exp, log, tanh, erf, sin, cos, bit_not, cast, bitcast, lookup,
+  add, sub, mul, div, rem, min, max, pow, mulhi, bit_and, bit_or, bit_xor, shl, shr, eq, ne, lt, le,
+  select, fma,
 };
+// clang-format on
 
-constexpr double kMaxUlpF32 = 4;  // largest error of a generated f32 exp log tanh erf pow sin cos (|x| < 2^15 for sin,
-                                  // cos), in units in the last place
+// Largest error of a generated f32 exp log tanh erf pow sin cos (|x| < 2^15 for sin, cos), in units in the last place.
+constexpr double kMaxUlpF32 = 4;
 
 std::string_view to_string(Scalar type);
 std::string_view to_string(ExprOp op);
