@@ -18,19 +18,21 @@ inline Expr element_arg() { return Expr::arg(0, Scalar::f32); }
 inline Expr group_arg(int column) { return Expr::arg(1 + column, Scalar::f64); }
 
 // Interprets with as many of `args` as the program reads.
-void run_program(const Program& program, std::span<const ConstColumn> args, int64_t n, std::span<const MutableColumn> results);
+void run_program(const Program& program, std::span<const ConstColumn> args, int64_t n,
+                 std::span<const MutableColumn> results);
 
 // The inputs of one batch in batch order; scratch of one thread.
 class BatchInputs {
  public:
-  explicit BatchInputs(size_t group_columns);
+  explicit BatchInputs(std::span<const GroupColumn> columns);
 
   // Group values are spread over the elements of each run.
-  void load(const Walk& walk, const Batch& batch, std::span<const float> values, std::span<const GroupColumn> columns);
+  void load(const Walk& walk, const Batch& batch, std::span<const float> values);
   std::span<float> x() { return x_; }
   std::span<const ConstColumn> args() const { return args_; }
 
  private:
+  std::span<const GroupColumn> groups_;
   std::vector<float> x_;
   std::vector<std::vector<double>> columns_;
   std::vector<ConstColumn> args_;

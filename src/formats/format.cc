@@ -43,6 +43,10 @@ Format parse_format(std::string_view string) {
   Format format;
   if (parse_with_families(string, format)) return format;
   if (text.has(OptionKey::compat)) {
+    const size_t at = text.position_of(OptionKey::compat);
+    const std::string_view variant = string.substr(at, string.find('.', at) - at);
+    if (variant != "compat=mase" && variant != "compat=mase-cuda")
+      text.fail_at("E_VALUE", at, "compat must be mase or mase-cuda");
     const std::string sound = without_compat(text);
     parse_format(sound);  // its own errors come first
     text.fail_at("E_COMPAT", text.position_of(OptionKey::compat),

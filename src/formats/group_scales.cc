@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "formats/scale.h"
@@ -16,10 +15,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::vector<uint8_t> find_dirty(const Walk& walk, Values values) {
   std::vector<uint8_t> dirty(static_cast<size_t>(walk.layout().groups));
   for_each_unit(
-      walk, [] { return BatchInputs(0); },
+      walk, [] { return BatchInputs({}); },
       [&](int64_t unit, BatchInputs& inputs) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          inputs.load(walk, batch, values, {});
+          inputs.load(walk, batch, values);
           if (!any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) return;
           for (const Run& run : batch.runs)
             if (any_nonfinite(inputs.x().subspan(static_cast<size_t>(run.begin), static_cast<size_t>(run.logical))))
@@ -74,10 +73,10 @@ std::vector<double> reduce(const Walk& walk, Values values, Reduction::Kind kind
     std::vector<double> terms = std::vector<double>(Walk::kBatch);
   };
   for_each_unit(
-      walk, [&] { return Scratch{BatchInputs(columns.size())}; },
+      walk, [&] { return Scratch{BatchInputs(columns)}; },
       [&](int64_t unit, Scratch& scratch) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          scratch.inputs.load(walk, batch, values, columns);
+          scratch.inputs.load(walk, batch, values);
           const MutableColumn result{scratch.terms.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
           for (const Run& run : batch.runs) {
@@ -103,65 +102,59 @@ std::vector<Out> map_groups(const Expr& expr, std::span<const std::vector<In>* c
   return out;
 }
 
-struct Candidate {
-  std::vector<uint32_t> codes, zero_points;
-  std::vector<double> scales, zeros;
-};
-
-// `results` of the reductions; position i of the expressions is result i, the one after them the scale.
-Candidate make_candidate(const Format& format, const std::vector<std::vector<double>>& results, int index,
-                         size_t groups) {
+// Scale codes, zero points and their values for candidate `index`. Position i of the expressions is result i, the one
+// after them the scale.
+void set_candidate(const Format& format, int index, size_t groups, GroupScales& out) {
   const ScaleKind& kind = *format.scale_kind;
   std::vector<Expr> names;
   std::vector<const std::vector<double>*> columns;
-  for (size_t i = 0; i < results.size(); ++i) {
-    names.push_back(Expr::arg(static_cast<int>(i), Scalar::f64));
-    columns.push_back(&results[i]);
+  for (const std::vector<double>& result : out.results) {
+    names.push_back(Expr::arg(static_cast<int>(names.size()), Scalar::f64));
+    columns.push_back(&result);
   }
-  Candidate c;
-  c.codes = map_groups<uint32_t, double>(kind.code(format, names, index), columns, groups);
-  const std::vector<uint32_t>* codes[] = {&c.codes};
-  c.scales = map_groups<double, uint32_t>(kind.value(format, Expr::arg(0, Scalar::u32)), codes, groups);
-  if (!kind.zero_point) return c;
-  columns.push_back(&c.scales);
+  out.codes = map_groups<uint32_t, double>(kind.code(format, names, index), columns, groups);
+  const std::vector<uint32_t>* codes[] = {&out.codes};
+  out.scales = map_groups<double, uint32_t>(kind.value(format, Expr::arg(0, Scalar::u32)), codes, groups);
+  out.zeros.assign(groups, 0);
+  if (!kind.zero_point) return;
+  columns.push_back(&out.scales);
   const Expr scale = Expr::arg(static_cast<int>(names.size()), Scalar::f64);
-  c.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), columns, groups);
-  c.zeros.assign(c.zero_points.begin(), c.zero_points.end());
-  return c;
+  out.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), columns, groups);
+  out.zeros.assign(out.zero_points.begin(), out.zero_points.end());
 }
 
-std::vector<GroupColumn> columns_of(const std::vector<double>& scales, const std::vector<double>& zeros) {
-  std::vector<GroupColumn> columns{scales};
-  if (!zeros.empty()) columns.push_back(zeros);
-  return columns;
+// Sum over each group of (x - decoded)^2.
+std::vector<double> squared_error(const Format& format, const Walk& walk, Values values, const GroupScales& scales) {
+  const GroupValues group = group_args(format);
+  const Expr y = decoded(format, encoded(format, element_arg(), group), group);
+  const Expr difference = cast(Scalar::f64, element_arg()) - cast(Scalar::f64, y);
+  const Expr term = difference * difference;
+  return reduce(walk, values, Reduction::Kind::sum, term, scales.columns(flatten(term)));
 }
 
-// Sum over the group of (x - decoded)^2.
-std::vector<double> squared_error(const Format& format, const Walk& walk, Values values, const Candidate& candidate) {
-  const Expr x = element_arg(), scale = group_arg(0), zero = group_arg(1);
-  const Expr y = decoded(format, encoded(format, x, scale, zero), scale, zero);
-  const Expr difference = cast(Scalar::f64, x) - cast(Scalar::f64, y);
-  return reduce(walk, values, Reduction::Kind::sum, difference * difference,
-                columns_of(candidate.scales, candidate.zeros));
-}
-
-Candidate best_candidate(const Format& format, const Walk& walk, Values values,
-                         const std::vector<std::vector<double>>& results, size_t groups) {
-  const int count = format.scale_kind->candidates ? format.scale_kind->candidates(format) : 1;
-  Candidate best = make_candidate(format, results, 0, groups);
-  if (count == 1) return best;
+// Keeps, for each group, the candidate with the smallest error.
+void choose_candidates(const Format& format, const Walk& walk, Values values, int count, size_t groups,
+                       GroupScales& best) {
   std::vector<double> smallest = squared_error(format, walk, values, best);
+  GroupScales other;
+  other.results = best.results;
   for (int index = 1; index < count; ++index) {
-    const Candidate other = make_candidate(format, results, index, groups);
+    set_candidate(format, index, groups, other);
     const std::vector<double> error = squared_error(format, walk, values, other);
     for (size_t g = 0; g < groups; ++g) {
       if (!(error[g] < smallest[g])) continue;
       smallest[g] = error[g];
-      best.codes[g] = other.codes[g], best.scales[g] = other.scales[g];
-      if (!other.zeros.empty()) best.zero_points[g] = other.zero_points[g], best.zeros[g] = other.zeros[g];
+      best.codes[g] = other.codes[g], best.scales[g] = other.scales[g], best.zeros[g] = other.zeros[g];
+      if (!best.zero_points.empty()) best.zero_points[g] = other.zero_points[g];
     }
   }
-  return best;
+}
+
+void make_nan(const Format& format, size_t group, GroupScales& scales) {
+  scales.codes[group] = format.scale_kind->nan_code(format);
+  scales.scales[group] = 1, scales.zeros[group] = 0;
+  if (!scales.zero_points.empty()) scales.zero_points[group] = 0;
+  for (std::vector<double>& result : scales.results) result[group] = 0;
 }
 
 }  // namespace
@@ -173,40 +166,48 @@ bool any_nonfinite(std::span<const float> values) {
   return found != 0;
 }
 
-Expr encoded(const Format& format, Expr x, Expr scale, Expr zero_point) {
-  return format.codec->encode(format.element, format.scale_kind->normalise(format, x, scale, zero_point));
+GroupValues group_args(const Format& format) {
+  GroupValues group{group_arg(0), group_arg(1), {}};
+  for (size_t i = 0; i < format.scale_kind->reductions.size(); ++i)
+    group.results.push_back(group_arg(static_cast<int>(2 + i)));
+  return group;
 }
 
-Expr decoded(const Format& format, Expr code, Expr scale, Expr zero_point) {
+Expr encoded(const Format& format, Expr x, const GroupValues& group) {
+  return format.codec->encode(format.element, format.scale_kind->normalise(format, x, group));
+}
+
+Expr decoded(const Format& format, Expr code, const GroupValues& group) {
   const Expr value = format.codec->decode(format.element, code);
   const auto restore = format.scale_kind->restore;
-  return cast(Scalar::f32, restore ? restore(format, value, scale, zero_point) : value * scale);
+  return cast(Scalar::f32, restore ? restore(format, value, group) : value * group.scale);
 }
 
-std::vector<GroupColumn> GroupScales::columns() const {
-  if (codes.empty()) return {};
-  return columns_of(scales, zeros);
+std::vector<GroupColumn> GroupScales::columns(const Program& program) const {
+  std::vector<GroupColumn> all{scales, zeros};
+  all.insert(all.end(), results.begin(), results.end());
+  all.resize(program.args.empty() ? 0 : program.args.size() - 1);
+  return all;
 }
 
 GroupScales choose_scales(const Format& format, const Walk& walk, Values values) {
   const ScaleKind& kind = *format.scale_kind;
   const size_t groups = static_cast<size_t>(walk.layout().groups);
-  if (!kind.code || groups == 0) return {};
-  std::vector<std::vector<double>> results;
+  GroupScales out;
+  if (!kind.code || groups == 0) return out;
   for (const Reduction& reduction : kind.reductions) {
     std::vector<Expr> earlier;
-    std::vector<GroupColumn> columns(results.begin(), results.end());
-    for (size_t i = 0; i < results.size(); ++i) earlier.push_back(group_arg(static_cast<int>(i)));
-    results.push_back(reduce(walk, values, reduction.kind, reduction.term(format, element_arg(), earlier), columns));
+    const std::vector<GroupColumn> columns(out.results.begin(), out.results.end());
+    for (size_t i = 0; i < out.results.size(); ++i) earlier.push_back(group_arg(static_cast<int>(i)));
+    out.results.push_back(
+        reduce(walk, values, reduction.kind, reduction.term(format, element_arg(), earlier), columns));
   }
-  Candidate best = best_candidate(format, walk, values, results, groups);
-  GroupScales out{std::move(best.codes), std::move(best.zero_points), std::move(best.scales), std::move(best.zeros),
-                  find_dirty(walk, values)};
-  for (size_t g = 0; g < groups; ++g) {
-    if (!out.dirty[g]) continue;
-    out.codes[g] = kind.nan_code(format), out.scales[g] = 1;
-    if (!out.zeros.empty()) out.zero_points[g] = 0, out.zeros[g] = 0;
-  }
+  set_candidate(format, 0, groups, out);
+  const int candidates = kind.candidates ? kind.candidates(format) : 1;
+  if (candidates > 1) choose_candidates(format, walk, values, candidates, groups, out);
+  out.dirty = find_dirty(walk, values);
+  for (size_t g = 0; g < groups; ++g)
+    if (out.dirty[g]) make_nan(format, g, out);
   return out;
 }
 

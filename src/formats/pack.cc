@@ -38,7 +38,7 @@ Losses losses(const Format& format, Expr t, Expr code) {
 
 // What `counts` needs besides the code: two flags an element.
 Program encode_program(const Format& format, bool with_losses) {
-  const Expr t = format.scale_kind->normalise(format, element_arg(), group_arg(0), group_arg(1));
+  const Expr t = format.scale_kind->normalise(format, element_arg(), group_args(format));
   const Expr code = format.codec->encode(format.element, t);
   if (!with_losses) return flatten(code);
   const Losses lost = losses(format, t, code);
@@ -70,9 +70,9 @@ class Packer {
     const PackedLayout& p = walk_.layout();
     planes_.codes.resize(static_cast<size_t>(p.padded_lines * p.line_bytes));
     scales_ = choose_scales(format_, walk_, values_);
-    columns_ = scales_.columns();
+    columns_ = scales_.columns(program_);
     for_each_unit(
-        walk_, [&] { return Scratch{BatchInputs(columns_.size())}; },
+        walk_, [&] { return Scratch{BatchInputs(columns_)}; },
         [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
     store_scales();
     store_zero_points();
@@ -98,7 +98,7 @@ class Packer {
 
   void pack_batch(const Batch& batch, Scratch& scratch, EncodeCounts& counts) {
     BatchInputs& inputs = scratch.inputs;
-    inputs.load(walk_, batch, values_, columns_);
+    inputs.load(walk_, batch, values_);
     if (any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) {
       count_nonfinite(batch, inputs.x(), counts);
       fill_dirty(batch, inputs.x(), scales_.dirty, 0);
@@ -160,19 +160,19 @@ void fake_quantise(const Format& format, std::span<const int64_t> shape, Values 
   const Walk walk(format, shape);
   CHECK(static_cast<int64_t>(values.size()) == walk.elems() && values.size() == out.size());
   const GroupScales scales = choose_scales(format, walk, values);
-  const std::vector<GroupColumn> columns = scales.columns();
-  const Expr x = element_arg(), scale = group_arg(0), zero = group_arg(1);
-  const Expr y = decoded(format, encoded(format, x, scale, zero), scale, zero);
+  const GroupValues group = group_args(format);
+  const Expr x = element_arg(), y = decoded(format, encoded(format, x, group), group);
   const Program program = flatten(select(x != x, x, y));
+  const std::vector<GroupColumn> columns = scales.columns(program);
   struct Scratch {
     BatchInputs inputs;
     std::vector<float> y = std::vector<float>(Walk::kBatch);
   };
   for_each_unit(
-      walk, [&] { return Scratch{BatchInputs(columns.size())}; },
+      walk, [&] { return Scratch{BatchInputs(columns)}; },
       [&](int64_t unit, Scratch& scratch) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          scratch.inputs.load(walk, batch, values, columns);
+          scratch.inputs.load(walk, batch, values);
           const MutableColumn result{scratch.y.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
           fill_dirty(batch, scratch.y, scales.dirty, std::nanf(""));

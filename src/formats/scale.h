@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "formats/format.h"
 
@@ -20,6 +21,12 @@ struct Reduction {
   Expr (*term)(const Format&, Expr x, Exprs earlier);
 };
 
+// What the expressions of an element may read of its group, all f64. When decoding there are no results.
+struct GroupValues {
+  Expr scale, zero_point;
+  std::vector<Expr> results;  // of the reductions
+};
+
 struct ScaleKind {
   const char* name;
   std::span<const Reduction> reductions;
@@ -28,9 +35,9 @@ struct ScaleKind {
   Expr (*code)(const Format&, Exprs results, int candidate) = nullptr;  // u32; null: no scale is stored
   Expr (*value)(const Format&, Expr code) = nullptr;  // u32 code → f64 that is an f32 number, or NaN
   Expr (*zero_point)(const Format&, Exprs results, Expr scale) = nullptr;  // u32; null: none is stored
-  // f32 x → f64 for the codec, and back from the codec's f64. The zero point is f64.
-  Expr (*normalise)(const Format&, Expr x, Expr scale, Expr zero_point);
-  Expr (*restore)(const Format&, Expr value, Expr scale, Expr zero_point) = nullptr;  // null: value * scale
+  // f32 x → f64 for the codec, and back from the codec's f64.
+  Expr (*normalise)(const Format&, Expr x, const GroupValues& group);
+  Expr (*restore)(const Format&, Expr value, const GroupValues& group) = nullptr;  // null: value * scale
   uint32_t (*nan_code)(const Format&) = nullptr;
 };
 

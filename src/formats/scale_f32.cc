@@ -28,8 +28,8 @@ extern constinit const ScaleKind f32_max_scale{
     .code = code,
     .value = [](const Format&, Expr code) { return cast(Scalar::f64, bitcast(Scalar::f32, code)); },
     // One f32 division: multiplying by a reciprocal could move a value across a tie.
-    .normalise = [](const Format&, Expr x, Expr scale,
-                    Expr) { return cast(Scalar::f64, x / cast(Scalar::f32, scale)); },
+    .normalise = [](const Format&, Expr x,
+                    const GroupValues& group) { return cast(Scalar::f64, x / cast(Scalar::f32, group.scale)); },
     .nan_code = [](const Format&) { return 0x7fc00000u; }};
 
 ScaleParams f32_scale_params() { return {.bits = 32}; }

@@ -65,7 +65,7 @@ extern constinit const ScaleKind pow2_scale{
     .code = code,
     .value = value,
     // Exact: f64 holds every f32 divided by every such power.
-    .normalise = [](const Format&, Expr x, Expr scale, Expr) { return cast(Scalar::f64, x) / scale; },
+    .normalise = [](const Format&, Expr x, const GroupValues& group) { return cast(Scalar::f64, x) / group.scale; },
     .nan_code = nan_code};
 
 ScaleParams pow2_scale_params(int bits, ScaleRule rule) { return {.bits = bits, .rule = rule}; }

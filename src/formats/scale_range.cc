@@ -33,9 +33,12 @@ extern constinit const ScaleKind f32_range_scale{
     .value = [](const Format&, Expr code) { return cast(Scalar::f64, bitcast(Scalar::f32, code)); },
     .zero_point = zero_point,
     // Rounded before the zero point is added: the codec's own rounding then changes nothing.
-    .normalise = [](const Format&, Expr x, Expr scale,
-                    Expr zero) { return cast(Scalar::f64, rint(x / cast(Scalar::f32, scale))) + zero; },
-    .restore = [](const Format&, Expr value, Expr scale, Expr zero) { return (value - zero) * scale; },
+    .normalise =
+        [](const Format&, Expr x, const GroupValues& group) {
+          return cast(Scalar::f64, rint(x / cast(Scalar::f32, group.scale))) + group.zero_point;
+        },
+    .restore = [](const Format&, Expr value,
+                  const GroupValues& group) { return (value - group.zero_point) * group.scale; },
     .nan_code = [](const Format&) { return 0x7fc00000u; }};
 
 int zero_point_bytes(const Format& format) {

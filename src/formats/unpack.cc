@@ -33,7 +33,6 @@ class Unpacker {
   Unpacker(const Format& format, const Walk& walk, const PlaneView& planes, int64_t elems)
       : format_(format), walk_(walk), planes_(planes) {
     const ScaleKind& kind = *format.scale_kind;
-    const Expr scale = group_arg(0), zero = group_arg(1);
     if (kind.code) scale_program_ = flatten(kind.value(format, Expr::arg(0, Scalar::u32)));
     const bool multiplies = !kind.code || !kind.restore;
     const int bits = format.element.bits;
@@ -41,7 +40,7 @@ class Unpacker {
       const std::vector<double> values = decode_all_codes(format);
       table_.assign(values.begin(), values.end());
     } else {
-      program_ = flatten(decoded(format, Expr::arg(0, Scalar::u32), scale, zero));
+      program_ = flatten(decoded(format, Expr::arg(0, Scalar::u32), {group_arg(0), group_arg(1), {}}));
     }
   }
 
