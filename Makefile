@@ -15,7 +15,7 @@ help:
 	@echo "make clean        remove the build folders; downloads stay"
 
 build: deps build/release/CMakeCache.txt
-	cmake --build --preset release -j $(jobs)
+	cmake --build --preset release -j $(jobs) --target hone
 
 # End-to-end tests run the program itself, as users do: the release build.
 test: build build/dev/CMakeCache.txt

@@ -75,6 +75,11 @@ std::string svg(const ScatterPlot& plot) {
   }
 
   std::vector<LabelRequest> requests;
+  for (const Point& p : plot.points)
+    if (p.y_interval) {
+      const double top = y.place(p.y_interval->high), bottom = y.place(p.y_interval->low);
+      obstacles.push_back({x.place(p.x) - 1, top, 2, bottom - top});
+    }
   for (const Point& p : plot.points) requests.push_back({x.place(p.x), y.place(p.y), p.label});
   const std::vector<PlacedLabel> labels = place_labels(requests, kArea, obstacles);
   for (size_t i = 0; i < plot.points.size(); ++i) {

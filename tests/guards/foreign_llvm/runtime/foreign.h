@@ -1,0 +1,2 @@
+#pragma once
+#include <llvm/IR/Module.h>
