@@ -22,6 +22,7 @@ struct ModelRequest {
   Json pooling;                              // sentence encoders: 1_Pooling/config.json, null otherwise
   bool normalise = false;                    // sentence encoders: L2-normalise the embedding
   WeightSource weights;
+  std::function<bool(const std::string& name)> has_weight = {};  // for optional parts, which are left out where it is empty
 };
 
 struct ModelDef {

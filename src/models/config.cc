@@ -1,0 +1,39 @@
+#include "models/config.h"
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace hone {
+
+bool ModelConfig::has(const std::string& key) const { return json_.is_object() && json_.contains(key) && !json_.at(key).is_null(); }
+
+int64_t ModelConfig::size(const std::string& key) const {
+  const Json value = json_get<Json>(json_, key, source_);
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (!value.is_number_integer() || value < 1 || value > most)
+    fail("{}: key \"{}\" is {}; accepted: an integer from 1 to {}", source_, key, value.dump(), most);
+  return value.get<int64_t>();
+}
+
+int64_t ModelConfig::size_or(const std::string& key, int64_t fallback) const { return has(key) ? size(key) : fallback; }
+
+double ModelConfig::number_or(const std::string& key, double fallback) const {
+  if (!has(key)) return fallback;
+  if (!json_.at(key).is_number()) fail("{}: key \"{}\" is {}; accepted: a number", source_, key, json_.at(key).dump());
+  return json_.at(key).get<double>();
+}
+
+std::string ModelConfig::text_or(const std::string& key, const std::string& fallback) const {
+  if (!has(key)) return fallback;
+  if (!json_.at(key).is_string()) fail("{}: key \"{}\" is {}; accepted: a string", source_, key, json_.at(key).dump());
+  return json_.at(key).get<std::string>();
+}
+
+bool ModelConfig::flag(const std::string& key) const {
+  if (!has(key)) return false;
+  if (!json_.at(key).is_boolean()) fail("{}: key \"{}\" is {}; accepted: true, false", source_, key, json_.at(key).dump());
+  return json_.at(key).get<bool>();
+}
+
+}  // namespace hone
