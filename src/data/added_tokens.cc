@@ -1,0 +1,65 @@
+#include "data/added_tokens.h"
+
+#include <algorithm>
+
+#include "data/unicode.h"
+
+namespace hone {
+namespace {
+
+// Start of the white space that ends text[0, end).
+size_t space_before(std::string_view text, size_t end) {
+  while (end > 0) {
+    size_t start = end - 1;
+    while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xc0) == 0x80) --start;
+    if (!is_whitespace(decode_utf8(text.substr(start, end - start)).front())) break;
+    end = start;
+  }
+  return end;
+}
+
+// End of the white space that starts at `begin`.
+size_t space_after(std::string_view text, size_t begin) {
+  while (begin < text.size()) {
+    size_t end = begin + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+    if (!is_whitespace(decode_utf8(text.substr(begin, end - begin)).front())) break;
+    begin = end;
+  }
+  return begin;
+}
+
+}  // namespace
+
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+  std::stable_sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.text.size() > b.text.size(); });
+  for (const AddedToken& token : tokens_) starts_[static_cast<unsigned char>(token.text.front())] = true;
+}
+
+const AddedToken* AddedTokenFinder::token_at(std::string_view rest) const {
+  for (const AddedToken& token : tokens_)
+    if (rest.starts_with(token.text)) return &token;
+  return nullptr;
+}
+
+std::vector<AddedTokenFinder::Piece> AddedTokenFinder::cut(std::string_view text) const {
+  std::vector<Piece> pieces;
+  size_t done = 0;  // everything before is in a piece
+  for (size_t at = 0; at < text.size();) {
+    const AddedToken* token = starts_[static_cast<unsigned char>(text[at])] ? token_at(text.substr(at)) : nullptr;
+    if (!token) {
+      ++at;
+      continue;
+    }
+    const size_t begin = token->lstrip ? std::max(space_before(text, at), done) : std::max(at, done);
+    at += token->text.size();
+    const size_t end = token->rstrip ? space_after(text, at) : std::max(at, done);
+    if (begin > done) pieces.push_back({text.substr(done, begin - done)});
+    pieces.push_back({text.substr(begin, end - begin), token});
+    done = end;
+  }
+  if (done < text.size()) pieces.push_back({text.substr(done)});
+  return pieces;
+}
+
+}  // namespace hone

@@ -1,0 +1,162 @@
+#include "data/tokenizer_spec.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "data/tokenizer_json_reader.h"
+#include "data/unicode.h"
+
+namespace hone {
+namespace {
+
+const Json& member(const Json& object, const char* key) {
+  static const Json null;
+  return object.is_object() && object.contains(key) ? object.at(key) : null;
+}
+
+// The member as T, or `fallback` when it is absent or null.
+template <class T>
+T get_or(const Json& object, const char* key, T fallback, const std::string& source) {
+  return member(object, key).is_null() ? fallback : json_get<T>(object, key, source);
+}
+
+// One of the parts, which has to be of the given type.
+void check_type(const Json& root, const char* part, std::string_view supported, const std::string& source) {
+  const Json& found = member(root, part);
+  const std::string type = found.is_null() ? "null" : get_or<std::string>(found, "type", "", source);
+  if (type != supported)
+    fail("{}: {} \"{}\" is not supported; supported: {} (the tokenizers of the BERT family)", source, part, type, supported);
+}
+
+NormalizerSpec read_normalizer(const Json& root, const std::string& source) {
+  check_type(root, "normalizer", "BertNormalizer", source);
+  const Json& n = member(root, "normalizer");
+  NormalizerSpec spec;
+  spec.clean_text = get_or(n, "clean_text", true, source);
+  spec.handle_chinese_chars = get_or(n, "handle_chinese_chars", true, source);
+  spec.lowercase = get_or(n, "lowercase", true, source);
+  spec.strip_accents = get_or(n, "strip_accents", spec.lowercase, source);
+  return spec;
+}
+
+void read_model(const Json& root, TokenizerSpec& spec, const std::string& source) {
+  const Json& model = member(root, "model");
+  // Old files leave the type out.
+  if (!model.is_object() || !member(model, "type").is_null() || !model.contains("max_input_chars_per_word"))
+    check_type(root, "model", "WordPiece", source);
+  spec.continuing_prefix = get_or<std::string>(model, "continuing_subword_prefix", "##", source);
+  spec.max_characters_per_word = get_or<int64_t>(model, "max_input_chars_per_word", 100, source);
+  const auto unknown = get_or<std::string>(model, "unk_token", "[UNK]", source);
+  spec.unknown_id = spec.vocabulary.find(unknown);
+  if (spec.vocabulary.size() == 0) fail("{}: model: the vocabulary is empty or missing", source);
+  if (spec.unknown_id == Vocabulary::kAbsent) fail("{}: model: unk_token \"{}\" is not in the vocabulary", source, unknown);
+}
+
+void read_added_tokens(const Json& root, TokenizerSpec& spec, const std::string& source) {
+  const Json& list = member(root, "added_tokens");
+  if (list.is_null()) return;
+  if (!list.is_array()) fail("{}: added_tokens is {}; expected a list", source, list.type_name());
+  for (const Json& item : list) {
+    AddedToken token{.text = json_get<std::string>(item, "content", source), .id = json_get<int64_t>(item, "id", source)};
+    if (token.text.empty()) fail("{}: added_tokens: the token with id {} is empty", source, token.id);
+    if (get_or(item, "single_word", false, source))
+      fail("{}: added_tokens: \"{}\" has single_word, which is not supported; set it to false", source, token.text);
+    token.lstrip = get_or(item, "lstrip", false, source);
+    token.rstrip = get_or(item, "rstrip", false, source);
+    token.normalized = get_or(item, "normalized", false, source);
+    const int64_t known = spec.vocabulary.find(token.text);
+    if (token.id < 0 || (known != Vocabulary::kAbsent && known != token.id))
+      fail("{}: added_tokens: \"{}\" has id {}, but {} in the vocabulary", source, token.text, token.id, known);
+    spec.added.push_back(std::move(token));
+  }
+}
+
+int64_t id_of(const TokenizerSpec& spec, const std::string& text) {
+  for (const AddedToken& token : spec.added)
+    if (token.text == text) return token.id;
+  return spec.vocabulary.find(text);
+}
+
+// {"single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, ...], "special_tokens": {"[CLS]": {"ids": [101]}}}
+void read_template(const Json& processor, TokenizerSpec& spec, const std::string& source) {
+  const Json single = json_get<Json>(processor, "single", source), specials = json_get<Json>(processor, "special_tokens", source);
+  bool seen = false;
+  for (const Json& item : single) {
+    if (item.contains("Sequence")) {
+      if (seen || json_get<std::string>(item["Sequence"], "id", source) != "A")
+        fail("{}: post_processor: the template for a single text must hold sequence A once", source);
+      seen = true;
+      continue;
+    }
+    const auto name = json_get<std::string>(json_get<Json>(item, "SpecialToken", source), "id", source);
+    const auto ids = json_get<std::vector<int64_t>>(json_get<Json>(specials, name, source), "ids", source);
+    auto& side = seen ? spec.after : spec.before;
+    side.insert(side.end(), ids.begin(), ids.end());
+  }
+  if (!seen) fail("{}: post_processor: the template for a single text does not hold sequence A", source);
+}
+
+void read_post_processor(const Json& root, TokenizerSpec& spec, const std::string& source) {
+  const Json& processor = member(root, "post_processor");
+  if (processor.is_null()) return;
+  const auto type = get_or<std::string>(processor, "type", "", source);
+  if (type == "TemplateProcessing") return read_template(processor, spec, source);
+  if (type != "BertProcessing")
+    fail("{}: post_processor \"{}\" is not supported; supported: TemplateProcessing, BertProcessing", source, type);
+  using Pair = std::pair<std::string, int64_t>;
+  spec.before = {json_get<Pair>(processor, "cls", source).second};
+  spec.after = {json_get<Pair>(processor, "sep", source).second};
+}
+
+bool is_left(const Json& part, const std::string& source) {
+  const auto direction = get_or<std::string>(part, "direction", "Right", source);
+  if (direction != "Left" && direction != "Right") fail("{}: direction \"{}\"; expected Left or Right", source, direction);
+  return direction == "Left";
+}
+
+}  // namespace
+
+TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& source) {
+  TokenizerSpec spec;
+  const Json root = read_tokenizer_json(text, source, spec.vocabulary);
+  if (!root.is_object()) fail("{}: holds {}; expected the object that the tokenizers library saves", source, root.type_name());
+  check_type(root, "pre_tokenizer", "BertPreTokenizer", source);
+  spec.normalizer = read_normalizer(root, source);
+  read_model(root, spec, source);
+  read_added_tokens(root, spec, source);
+  read_post_processor(root, spec, source);
+  const Json &padding = member(root, "padding"), &truncation = member(root, "truncation");
+  spec.pad_left = is_left(padding, source);
+  spec.truncate_left = is_left(truncation, source);
+  spec.stated_max_length = get_or<int64_t>(truncation, "max_length", 0, source);
+  if (!member(padding, "pad_id").is_null())
+    spec.pad_id = json_get<int64_t>(padding, "pad_id", source);
+  else if (const int64_t id = id_of(spec, "[PAD]"); id != Vocabulary::kAbsent)
+    spec.pad_id = id;
+  return spec;
+}
+
+TokenizerSpec parse_vocab_txt(std::string_view text, bool lowercase, const std::string& source) {
+  TokenizerSpec spec;
+  spec.normalizer.lowercase = spec.normalizer.strip_accents = lowercase;
+  if (!is_valid_utf8(text)) fail("{}: not valid UTF-8; expected one token a line", source);
+  for (int64_t line = 0; !text.empty(); ++line) {
+    const size_t end = text.find('\n');
+    std::string_view token = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (token.ends_with('\r')) token.remove_suffix(1);
+    if (!token.empty() && !spec.vocabulary.add(token, line))
+      fail("{}:{}: token \"{}\" is also in line {}", source, line + 1, token, spec.vocabulary.find(token) + 1);
+  }
+  for (const char* special : {"[UNK]", "[CLS]", "[SEP]"})
+    if (spec.vocabulary.find(special) == Vocabulary::kAbsent)
+      fail("{}: token {} is missing; expected the vocabulary of a BERT model, one token a line", source, special);
+  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
+    if (const int64_t id = spec.vocabulary.find(special); id != Vocabulary::kAbsent) spec.added.push_back({.text = special, .id = id});
+  spec.unknown_id = spec.vocabulary.find("[UNK]");
+  spec.before = {spec.vocabulary.find("[CLS]")};
+  spec.after = {spec.vocabulary.find("[SEP]")};
+  if (const int64_t id = spec.vocabulary.find("[PAD]"); id != Vocabulary::kAbsent) spec.pad_id = id;
+  return spec;
+}
+
+}  // namespace hone

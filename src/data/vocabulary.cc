@@ -1,0 +1,74 @@
+#include "data/vocabulary.h"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+// FNV-1a of 64 bits: the hash of a text continues that of its beginning.
+constexpr uint64_t kStart = 0xcbf29ce484222325;
+uint64_t extend(uint64_t hash, char c) { return (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3; }
+uint64_t extend(uint64_t hash, std::string_view text) {
+  for (char c : text) hash = extend(hash, c);
+  return hash;
+}
+size_t slot_of(uint64_t hash, size_t slots) { return (hash ^ hash >> 32) & (slots - 1); }
+
+}  // namespace
+
+// Index of the entry whose text is head + tail, or -1.
+int64_t Vocabulary::entry_at(uint64_t hash, std::string_view head, std::string_view tail) const {
+  if (slots_.empty()) return -1;
+  for (size_t slot = slot_of(hash, slots_.size()); slots_[slot] >= 0; slot = (slot + 1) & (slots_.size() - 1)) {
+    const Entry& e = entries_[static_cast<size_t>(slots_[slot])];
+    if (e.hash != hash || e.bytes != head.size() + tail.size()) continue;
+    const std::string_view text(texts_.data() + e.offset, e.bytes);
+    if (text.starts_with(head) && text.ends_with(tail)) return slots_[slot];
+  }
+  return -1;
+}
+
+void Vocabulary::grow() {
+  slots_.assign(std::max<size_t>(1024, slots_.size() * 2), -1);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    size_t slot = slot_of(entries_[i].hash, slots_.size());
+    while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = static_cast<int32_t>(i);
+  }
+}
+
+bool Vocabulary::add(std::string_view token, int64_t id) {
+  const uint64_t hash = extend(kStart, token);
+  if (entry_at(hash, token, "") >= 0) return false;
+  entries_.push_back({hash, id, texts_.size(), token.size()});
+  texts_ += token;
+  longest_bytes_ = std::max(longest_bytes_, token.size());
+  largest_id_ = std::max(largest_id_, id);
+  if (entries_.size() * 2 > slots_.size()) {
+    grow();
+  } else {
+    size_t slot = slot_of(hash, slots_.size());
+    while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = static_cast<int32_t>(entries_.size() - 1);
+  }
+  return true;
+}
+
+int64_t Vocabulary::find(std::string_view token) const {
+  const int64_t entry = entry_at(extend(kStart, token), token, "");
+  return entry < 0 ? kAbsent : entries_[static_cast<size_t>(entry)].id;
+}
+
+Vocabulary::Match Vocabulary::longest(std::string_view prefix, std::string_view text) const {
+  Match best;
+  uint64_t hash = extend(kStart, prefix);
+  const size_t most = longest_bytes_ > prefix.size() ? std::min(text.size(), longest_bytes_ - prefix.size()) : 0;
+  for (size_t n = 1; n <= most; ++n) {
+    hash = extend(hash, text[n - 1]);
+    const int64_t entry = entry_at(hash, prefix, text.substr(0, n));
+    if (entry >= 0) best = {entries_[static_cast<size_t>(entry)].id, n};
+  }
+  return best;
+}
+
+}  // namespace hone

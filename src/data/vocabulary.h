@@ -1,0 +1,43 @@
+// A set of token texts with ids, made for greedy matching: one hash that grows byte by byte finds the longest entry in one sweep.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+class Vocabulary {
+ public:
+  static constexpr int64_t kAbsent = -1;
+
+  bool add(std::string_view token, int64_t id);   // false when the token is there already
+  int64_t find(std::string_view token) const;     // kAbsent when there is none
+  size_t size() const { return entries_.size(); }
+  int64_t largest_id() const { return largest_id_; }  // kAbsent when empty
+
+  struct Match {
+    int64_t id = kAbsent;
+    size_t bytes = 0;  // of the text that it covers
+  };
+  // The longest entry that is `prefix` followed by one or more leading bytes of `text`.
+  Match longest(std::string_view prefix, std::string_view text) const;
+
+ private:
+  struct Entry {
+    uint64_t hash;
+    int64_t id;
+    size_t offset, bytes;  // into texts_
+  };
+  int64_t entry_at(uint64_t hash, std::string_view head, std::string_view tail) const;
+  void grow();
+
+  std::string texts_;
+  std::vector<Entry> entries_;
+  std::vector<int32_t> slots_;  // index into entries_, or -1; a power of two of them
+  size_t longest_bytes_ = 0;
+  int64_t largest_id_ = kAbsent;
+};
+
+}  // namespace hone
