@@ -1,0 +1,152 @@
+#include "codegen/gemm_shape.h"
+
+#include <algorithm>
+
+#include "formats/packed.h"
+
+namespace hone {
+namespace {
+
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
+// accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
+// W once per eight products; its columns count a tenth more.
+int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
+  const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
+  int best = 1;
+  double best_cost = 1e300;
+  for (int v = widest; v >= 1; --v) {
+    const double cost = static_cast<double>(round_up(plan.n, int64_t{v} * lanes)) * (v == 1 ? 1.1 : 1);
+    if (cost < best_cost) best = v, best_cost = cost;
+  }
+  return best;
+}
+
+// Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
+// of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
+int most_rows(const GemmShape& s, bool avx512) {
+  const int v = s.vectors;
+  if (s.source == WeightSource::codes) {
+    const bool bytes = s.codec->stored_bits == 8;
+    if (avx512) return bytes ? 4 : 5;  // group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9
+    return s.scale_in_loop ? 1 : 2;
+  }
+  if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
+  const bool split_w = s.panel == PanelType::pairs && !s.dot;  // low and high halves of W
+  const bool split_a = s.a == DType::bf16 && !s.dot;           // and of A
+  const int free = (avx512 ? 31 : 15) - (split_w ? 2 : 1) * v - (split_a ? 2 : 1);
+  return std::clamp(free / v, 1, 8);
+}
+
+// Strips of nearly equal height: 49 rows are 7 x 7, not 6 x 8 + 1.
+int balanced_rows(int most, int64_t m) {
+  if (m <= 0) return most;
+  const int64_t strips = (m + most - 1) / most;
+  return static_cast<int>((m + strips - 1) / strips);
+}
+
+// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
+// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
+int64_t block_rows(WeightSource source, int rows, int64_t m) {
+  const int64_t target = source == WeightSource::dense ? 128 : 256;
+  if (m <= 0) return round_up(target, rows);
+  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
+  return round_up((m + blocks - 1) / blocks, rows);
+}
+
+std::vector<int> tail_rows(int rows, int64_t remainder) {
+  if (remainder == 0) return {};
+  if (remainder > 0 && remainder < rows) return {static_cast<int>(remainder)};
+  std::vector<int> tails;
+  for (int r = 4; r >= 1; r /= 2)
+    if (r < rows) tails.push_back(r);
+  return tails;
+}
+
+void choose_source(GemmShape& s, const GemmPlan& plan) {
+  if (plan.weights != GemmPlan::Weights::prepacked) {
+    s.source = WeightSource::activation;
+    s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+  } else if (!s.codec) {
+    s.panel = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+  } else {
+    const bool few = plan.m_hint > 0 && plan.m_hint <= kMaxRowsDecodedInLoop;
+    const bool in_loop = few && s.codec->decode != WeightCodec::Decode::expression;
+    s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
+    // Pairs must not straddle groups.
+    const bool aligned = s.group == s.k || s.group % 2 == 0;
+    s.panel = s.codec->pairs && s.dot && (in_loop || aligned) ? PanelType::pairs : PanelType::f32;
+    // A power of two folds into bf16 pairs exactly, any scale into f32 as the format's own decode rule has it.
+    const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->scale == WeightCodec::Scale::e8m0);
+    s.scale_in_loop = s.codec->scale != WeightCodec::Scale::none && !folded;
+  }
+}
+
+}  // namespace
+
+int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
+
+int64_t GemmShape::scales_offset() const {
+  return codec ? groups() * code_rows_per_group() * row_bytes() : panel_rows() * row_bytes();
+}
+
+int64_t GemmShape::panel_bytes() const {
+  const int64_t scales = codec ? groups() * panel_columns() * codec->scale_bytes() : 0;
+  return round_up(scales_offset() + scales, 64);
+}
+
+int64_t GemmShape::scratch_bytes() const {
+  return source == WeightSource::unpacked || source == WeightSource::activation
+             ? round_up(panel_rows() * row_bytes(), 64)
+             : 0;
+}
+
+Refusal gemm_refusal(const GemmPlan& plan, IsaLevel) {
+  const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
+  if (plan.n < 1 || plan.k < 1) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
+  if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
+  if (plan.w_format.empty() && !is_plain(plan.w))
+    return {fmt::format("weights of {}; f32, bf16 and packed formats are multiplied", to_string(plan.w))};
+  if (!plan.w_format.empty() && plan.weights != GemmPlan::Weights::prepacked)
+    return {"packed activations; only constants are read packed"};
+  if (plan.results.empty() ||
+      plan.results.size() + plan.operands.size() + 2 > std::tuple_size_v<decltype(KernelArgs::pointers)>)
+    return {fmt::format("{} operands and {} results", plan.operands.size(), plan.results.size())};
+  size_t full = 0;
+  for (const GemmPlan::Operand& o : plan.operands) full += o.access == GemmPlan::Access::full;
+  if (11 + full > std::tuple_size_v<decltype(KernelArgs::dims)>) return {fmt::format("{} full operands", full)};
+  return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
+}
+
+GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
+  const bool avx512 = isa != IsaLevel::avx2;
+  GemmShape s;
+  s.n = plan.n, s.k = plan.k, s.a = plan.a;
+  s.lanes = avx512 ? 16 : 8;
+  s.vectors = choose_vectors(plan, avx512, s.lanes);
+  s.dot = isa == IsaLevel::avx512_bf16 && plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16);
+  if (!plan.w_format.empty()) {
+    const Format format = parse_format(plan.w_format);
+    s.codec = weight_codec(format, isa);
+    const int64_t group = scale_group(format);
+    s.group = group > 0 && group < plan.k ? group : plan.k;
+  }
+  choose_source(s, plan);
+  s.dot = s.dot && s.panel == PanelType::pairs;
+  s.rows = balanced_rows(std::max(1, most_rows(s, avx512) - shrink), plan.m_hint);
+  const int unshrunk = balanced_rows(std::max(1, most_rows(s, avx512)), plan.m_hint);
+  s.rows_per_block = block_rows(s.source, unshrunk, plan.m_hint);  // items stay the same when a tile shrinks
+  s.tails = tail_rows(s.rows, shrink == 0 ? plan.m_remainder : -1);
+  return s;
+}
+
+int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa) { return gemm_shape(plan, isa).rows; }
+
+int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches) {
+  const GemmShape s = gemm_shape(plan, isa);
+  return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panels();
+}
+
+}  // namespace hone

@@ -1,0 +1,62 @@
+// What planner, prepack and code generator agree on for a matrix product: the tile, the layout of weight panels, where
+// codes are decoded, and how the work falls into items.
+//
+// W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
+// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, one row per chunk_k() k of a
+// scale group, each group starting a new row, followed by the scales of the panel, one row per group. Panels start on
+// 64 bytes. The layout depends on the plan's n, k, formats and the level only, never on m_hint: kernels for different M
+// read the same prepacked weights.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codegen/plan.h"
+#include "codegen/weight_codec.h"
+
+namespace hone {
+
+enum class PanelType : uint8_t { f32, pairs };  // what the multiplying loop reads
+enum class WeightSource : uint8_t {
+  dense,      // panels as they lie in prepacked memory
+  codes,      // decoded in the multiplying loop (few rows: weights are streamed once)
+  unpacked,   // a panel of codes is decoded to scratch, then multiplied (many rows)
+  activation  // a panel is built in scratch from a matrix that is not constant
+};
+
+struct GemmShape {
+  int64_t n = 0, k = 0;
+  int lanes = 0, vectors = 0, rows = 0;  // a tile is rows x (vectors * lanes)
+  bool dot = false;                      // bf16 dot products of the CPU are used
+  DType a = DType::f32;
+  PanelType panel = PanelType::f32;
+  WeightSource source = WeightSource::dense;
+  std::shared_ptr<const WeightCodec> codec;  // null: plain weights
+  int64_t group = 0;                         // k per scale; k when there is one scale or none
+  bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
+  int64_t rows_per_block = 0;  // rows of A in an item
+  std::vector<int> tails;      // row counts of the tiles below `rows` that a block may end with
+
+  int64_t panel_columns() const { return int64_t{vectors} * lanes; }
+  int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
+  int64_t groups() const { return group ? (k + group - 1) / group : 0; }
+  int64_t code_rows_per_group() const { return (group + codec->chunk_k() - 1) / codec->chunk_k(); }
+  int64_t row_bytes() const { return panel_columns() * 4; }
+  int64_t panel_rows() const;     // rows of lanes in a panel as the multiplying loop reads it
+  int64_t scales_offset() const;  // bytes of codes in a prepacked panel
+  int64_t panel_bytes() const;    // of a prepacked panel
+  int64_t scratch_bytes() const;  // of a panel in scratch; 0 when none is needed
+};
+
+Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);
+// `shrink`: how many rows fewer than the rule's choice the tile may have at most (see generate.h).
+GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink = 0);
+
+int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa);  // what GemmPlan::m_remainder refers to
+int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches);
+
+// Rows for which codes are decoded in the multiplying loop; beyond, decoding once into scratch costs less than decoding
+// again for each strip of rows.
+constexpr int64_t kMaxRowsDecodedInLoop = 8;
+
+}  // namespace hone

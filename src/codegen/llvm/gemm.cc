@@ -1,0 +1,174 @@
+// Gemm kernels: for each item, a panel of W and a block of rows of A; strips of the block go through the tile and the
+// epilogue.
+#include <algorithm>
+
+#include "codegen/gemm_shape.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/epilogue.h"
+#include "codegen/llvm/generate.h"
+#include "codegen/llvm/panel.h"
+#include "codegen/llvm/tile.h"
+
+namespace hone {
+namespace {
+
+using llvm::Function;
+using llvm::Value;
+
+class GemmKernel {
+ public:
+  GemmKernel(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink)
+      : e_(e), plan_(plan), symbol_(symbol), shape_(gemm_shape(plan, e.isa, shrink)) {
+    if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
+  }
+
+  void emit() {
+    tile_ = tile(shape_.rows);
+    for (int rows : shape_.tails) tails_.push_back(tile(rows));
+    epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_, shape_);
+    if (shape_.source == WeightSource::unpacked) prepare_ = emit_unpack(e_, symbol_ + "_unpack", shape_, format_);
+    if (shape_.source == WeightSource::activation) {
+      const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
+      prepare_ = plan_.weights == GemmPlan::Weights::activation_nk ? emit_pack_nk(e_, symbol_ + "_pack", spec)
+                                                                   : emit_pack_kn(e_, symbol_ + "_pack", spec);
+    }
+    frame_ = e_.begin_kernel(symbol_);
+    sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors);
+    m_ = e_.kernel_dim(frame_, 0);
+    Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
+    Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
+    a_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
+    Value* blocks =
+        e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.num(shape_.rows_per_block - 1)), e_.num(shape_.rows_per_block));
+    e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
+      Value* panel = e_.b.CreateURem(item, e_.num(shape_.panels()));
+      Value* rest = e_.b.CreateUDiv(item, e_.num(shape_.panels()));
+      Value* block = e_.b.CreateURem(rest, blocks);
+      one_item(e_.b.CreateUDiv(rest, blocks), inner, block, panel);
+      return Values{};
+    });
+    e_.end_function();
+  }
+
+ private:
+  Function* tile(int rows) {
+    TileSpec spec = tile_spec(shape_, &format_, rows);
+    spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
+    return emit_tile(e_, symbol_ + "_tile" + std::to_string(rows), spec);
+  }
+
+  // outer * dims[a] + h * dims[b] elements.
+  Value* batch_offset(Value* outer, Value* h, int a, int b) {
+    return e_.b.CreateAdd(e_.b.CreateMul(outer, e_.kernel_dim(frame_, a)), e_.b.CreateMul(h, e_.kernel_dim(frame_, b)));
+  }
+
+  void one_item(Value* batch, Value* inner, Value* block, Value* panel) {
+    Value *outer = e_.b.CreateUDiv(batch, inner), *h = e_.b.CreateURem(batch, inner);
+    Value* first = e_.times(block, shape_.rows_per_block);
+    Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(outer, h, 2, 8), size_bytes(plan_.a)));
+    a = e_.at(a, e_.b.CreateMul(first, a_row_bytes_));
+    Value* column = e_.times(panel, shape_.panel_columns());
+    Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
+    if (shape_.source == WeightSource::activation) {
+      w = pack_activation(batch_offset(outer, h, 3, 9), column);
+    } else {
+      w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
+      if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
+      if (shape_.source == WeightSource::unpacked) {
+        Value* const arguments[] = {w, frame_.scratch};
+        e_.b.CreateCall(prepare_, arguments);
+        w = frame_.scratch;
+      }
+    }
+    Value* left = e_.b.CreateSub(m_, first);
+    Value* rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, e_.num(shape_.rows_per_block));
+    strips(a, w, scales, rows, {first, column, batch_offset(outer, h, 4, 10), batch});
+  }
+
+  Value* pack_activation(Value* offset, Value* column) {
+    const int64_t size = size_bytes(plan_.w);
+    Value* row_bytes = e_.times(e_.kernel_dim(frame_, 6), size);
+    Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(offset, size));
+    const bool nk = plan_.weights == GemmPlan::Weights::activation_nk;
+    w = e_.at(w, nk ? e_.b.CreateMul(column, row_bytes) : e_.times(column, size));
+    Value* const arguments[] = {w, row_bytes, e_.num(plan_.k), e_.b.CreateSub(e_.num(plan_.n), column), frame_.scratch};
+    e_.b.CreateCall(prepare_, arguments);
+    return frame_.scratch;
+  }
+
+  struct Place {
+    Value *row, *column, *result_offset, *batch;
+  };
+  void strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
+    Value* whole = e_.b.CreateUDiv(rows, e_.num(shape_.rows));
+    e_.loop(e_.num(0), whole, 1, {}, [&](Value* i, const Values&) {
+      strip(tile_, shape_.rows, e_.times(i, shape_.rows), a, w, scales, place);
+      return Values{};
+    });
+    Value* done = e_.times(whole, shape_.rows);
+    Value* rest = e_.b.CreateSub(rows, done);
+    const bool single = tails_.size() == 1 && shape_.tails[0] == plan_.m_remainder;
+    for (size_t t = 0; t < tails_.size(); ++t) {
+      const int64_t height = shape_.tails[t];
+      if (single) {
+        e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), [&] { strip(tails_[t], height, done, a, w, scales, place); });
+        continue;
+      }
+      // Heights are powers of two, largest first: those already used are the higher bits of what is left.
+      e_.when(e_.b.CreateICmpNE(e_.b.CreateAnd(rest, e_.num(height)), e_.num(0)), [&] {
+        Value* before = e_.b.CreateAnd(rest, e_.num(~(2 * height - 1)));
+        strip(tails_[t], height, e_.b.CreateAdd(done, before), a, w, scales, place);
+      });
+    }
+  }
+
+  void strip(Function* tile, int64_t height, Value* offset, Value* a, Value* w, Value* scales, const Place& place) {
+    Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
+    Value* const operands[] = {rows_of_a, w, scales, sums_, a_row_bytes_, e_.num(plan_.k)};
+    e_.b.CreateCall(tile, operands);
+    Value* const results[] = {frame_.args,  sums_,          e_.b.CreateAdd(place.row, offset),
+                              place.column, e_.num(height), place.result_offset,
+                              place.batch};
+    e_.b.CreateCall(epilogue_, results);
+  }
+
+  Emitter& e_;
+  const GemmPlan& plan_;
+  const std::string symbol_;
+  const GemmShape shape_;
+  Format format_;
+  Function *tile_ = nullptr, *epilogue_ = nullptr, *prepare_ = nullptr;
+  std::vector<Function*> tails_;
+  KernelFrame frame_{};
+  Value *sums_ = nullptr, *m_ = nullptr, *a_row_bytes_ = nullptr;
+};
+
+}  // namespace
+
+namespace kernels {
+
+Refusal supports(const GemmPlan& plan, IsaLevel isa) { return gemm_refusal(plan, isa); }
+
+// About 20 us: 2 MFLOP at 100 GFLOP/s, or 512 KB of weights at 25 GB/s when there are few rows.
+KernelNeeds needs(const GemmPlan& plan, IsaLevel isa) {
+  const GemmShape s = gemm_shape(plan, isa);
+  const int64_t rows = plan.m_hint > 0 ? std::min(plan.m_hint, s.rows_per_block) : s.rows_per_block;
+  const int64_t flops = 2 * rows * plan.k * s.panel_columns();
+  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / s.panel_bytes());
+  return {.scratch_bytes = s.scratch_bytes(), .items_per_chunk = std::max<int64_t>(1, items)};
+}
+
+int64_t items(const GemmPlan& plan, IsaLevel isa, const KernelArgs& args) {
+  return gemm_items(plan, isa, args.dims[0], args.dims[1]);
+}
+
+void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
+  GemmKernel(e, plan, symbol, shrink).emit();
+}
+
+bool can_shrink(const GemmPlan& plan, int shrink) {
+  return shrink < (plan.m_hint > 0 ? std::min<int64_t>(plan.m_hint, 8) : 8);
+}
+
+}  // namespace kernels
+}  // namespace hone

@@ -1,0 +1,245 @@
+#include "codegen/llvm/panel.h"
+
+#include "codegen/llvm/decode.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class Unpacker {
+ public:
+  Unpacker(Emitter& e, const GemmShape& shape, const Format& format)
+      : e_(e), s_(shape), decoder_(e, *shape.codec, format) {}
+
+  void run(Value* panel, Value* scratch) {
+    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
+    const int64_t from = s_.code_rows_per_group() * s_.row_bytes(), to = rows_of(s_.group) * s_.row_bytes();
+    const int64_t scale = s_.panel_columns() * s_.codec->scale_bytes();
+    Value* scales = e_.at(panel, s_.scales_offset());
+    const Emitter::Moving moving[] = {{panel, from}, {scales, scale}, {scratch, to}};
+    e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
+      group(p[0], p[1], p[2], s_.group);
+      return Values{};
+    });
+    if (rest) group(e_.at(panel, whole * from), e_.at(scales, whole * scale), e_.at(scratch, whole * to), rest);
+  }
+
+ private:
+  // Rows of lanes that k elements make in scratch.
+  int64_t rows_of(int64_t k) const { return s_.panel == PanelType::f32 ? k : (k + 1) / 2; }
+
+  void group(Value* codes, Value* scales, Value* out, int64_t k) {
+    const int64_t vector = int64_t{s_.lanes} * 4, scale = int64_t{s_.lanes} * s_.codec->scale_bytes();
+    const Emitter::Moving moving[] = {{codes, vector}, {scales, scale}, {out, vector}};
+    e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
+      const bool fold = s_.codec->scale != WeightCodec::Scale::none && !s_.scale_in_loop;
+      column_vector(p[0], fold ? decoder_.scales(p[1]) : nullptr, p[2], k);
+      return Values{};
+    });
+  }
+
+  void column_vector(Value* codes, Value* scale, Value* out, int64_t k) {
+    const int64_t chunk = s_.codec->chunk_k(), whole = k / chunk, rest = k % chunk;
+    const int64_t to = rows_of(chunk) * s_.row_bytes();
+    const Emitter::Moving moving[] = {{codes, s_.row_bytes()}, {out, to}};
+    e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
+      decode_chunk(p[0], scale, p[1], chunk);
+      return Values{};
+    });
+    if (rest) decode_chunk(e_.at(codes, whole * s_.row_bytes()), scale, e_.at(out, whole * to), rest);
+  }
+
+  void decode_chunk(Value* codes, Value* scale, Value* out, int64_t k) {
+    Value* vector = e_.load(e_.v_i32, codes, s_.lanes * 4);
+    const bool pairs = s_.panel == PanelType::pairs;
+    const Values decoded = pairs ? decoder_.pairs(vector) : decoder_.values(vector);
+    for (int64_t row = 0; row < rows_of(k); ++row) {
+      Value* x = decoded[static_cast<size_t>(row)];
+      if (scale && pairs) {
+        const auto [low, high] = e_.split_pair(x);
+        x = e_.join_pair(e_.b.CreateFMul(low, scale), e_.b.CreateFMul(high, scale));
+      } else if (scale) {
+        x = e_.b.CreateFMul(x, scale);
+      }
+      e_.store(x, e_.at(out, row * s_.row_bytes()), s_.lanes * 4);
+    }
+  }
+
+  Emitter& e_;
+  const GemmShape& s_;
+  WeightDecoder decoder_;
+};
+
+class Packer {
+ public:
+  Packer(Emitter& e, const PackSpec& spec, llvm::Function* f)
+      : e_(e),
+        s_(spec),
+        w_(f->getArg(0)),
+        row_bytes_(f->getArg(1)),
+        k_(f->getArg(2)),
+        columns_(f->getArg(3)),
+        out_(f->getArg(4)) {}
+
+  // Rows of W are rows of the panel.
+  void run_kn() {
+    const int64_t columns = int64_t{s_.vectors} * e_.lanes;
+    e_.when(e_.b.CreateICmpSGE(columns_, e_.num(columns)),
+            [&] { kn_rows(Values(static_cast<size_t>(s_.vectors), nullptr)); });
+    e_.when(e_.b.CreateICmpSLT(columns_, e_.num(columns)), [&] {
+      Values masks;
+      for (int v = 0; v < s_.vectors; ++v)
+        masks.push_back(e_.tail_mask(e_.b.CreateSub(columns_, e_.num(int64_t{v} * e_.lanes))));
+      kn_rows(masks);
+    });
+  }
+
+  // Rows of W are columns of the panel: squares of lanes x lanes 32-bit elements are transposed in registers, what does
+  // not fill a square goes element by element.
+  void run_nk() {
+    e_.loop(e_.num(0), e_.num(s_.vectors), 1, {}, [&](Value* v, const Values&) {
+      Value* first = e_.times(v, e_.lanes);
+      Value* rows = e_.at(w_, e_.b.CreateMul(first, row_bytes_));
+      Value* out = e_.at(out_, e_.times(v, vector_bytes()));
+      Value* left = e_.b.CreateSub(columns_, first);
+      Value* squares = e_.b.CreateSelect(e_.b.CreateICmpSGE(left, e_.num(e_.lanes)),
+                                         e_.b.CreateUDiv(k_, e_.num(square_k())), e_.num(0));
+      e_.loop(e_.num(0), squares, 1, {}, [&](Value* i, const Values&) {
+        square(e_.at(rows, e_.times(i, e_.lanes * 4)), e_.at(out, e_.times(i, square_rows() * row_bytes())));
+        return Values{};
+      });
+      nk_elements(rows, out, e_.times(squares, square_k()), left);
+      return Values{};
+    });
+  }
+
+ private:
+  int64_t vector_bytes() const { return int64_t{e_.lanes} * 4; }
+  int64_t row_bytes() const { return s_.vectors * vector_bytes(); }
+  bool pairs() const { return s_.panel == PanelType::pairs; }
+  int64_t square_k() const { return e_.lanes * (s_.w == DType::bf16 ? 2 : 1); }  // k in a square
+  int64_t square_rows() const { return pairs() ? e_.lanes : square_k(); }        // panel rows it becomes
+
+  void kn_rows(const Values& masks) {
+    if (!pairs()) {
+      e_.loop(e_.num(0), k_, 1, {}, [&](Value* k, const Values&) {
+        for (int v = 0; v < s_.vectors; ++v) store_row(k, v, kn_vector(k, v, masks));
+        return Values{};
+      });
+      return;
+    }
+    Value* whole = e_.b.CreateLShr(k_, e_.num(1));
+    e_.loop(e_.num(0), whole, 1, {}, [&](Value* pair, const Values&) {
+      Value* k = e_.b.CreateShl(pair, e_.num(1));
+      for (int v = 0; v < s_.vectors; ++v) {
+        Value* high = kn_vector(e_.b.CreateAdd(k, e_.num(1)), v, masks);
+        store_row(pair, v, e_.join_pair(kn_vector(k, v, masks), high));
+      }
+      return Values{};
+    });
+    e_.when(e_.b.CreateICmpNE(e_.b.CreateAnd(k_, e_.num(1)), e_.num(0)), [&] {
+      for (int v = 0; v < s_.vectors; ++v)
+        store_row(whole, v, e_.join_pair(kn_vector(e_.b.CreateShl(whole, e_.num(1)), v, masks), e_.c_f32(0)));
+    });
+  }
+  Value* kn_vector(Value* k, int v, const Values& masks) {
+    Value* p = e_.at(e_.at(w_, e_.b.CreateMul(k, row_bytes_)), int64_t{v} * e_.lanes * size_bytes(s_.w));
+    return e_.load_elements(s_.w, p, masks[static_cast<size_t>(v)]);
+  }
+  void store_row(Value* row, int v, Value* x) {
+    e_.store(e_.as(x, e_.v_i32), e_.at(e_.at(out_, e_.times(row, row_bytes())), v * vector_bytes()), e_.lanes * 4);
+  }
+
+  // Butterflies: at each step, blocks off the diagonal of 2*step x 2*step squares change places.
+  void square(Value* in, Value* out) {
+    Values rows;
+    for (int r = 0; r < e_.lanes; ++r) rows.push_back(e_.load(e_.v_i32, e_.at(in, e_.times(row_bytes_, r))));
+    for (int step = e_.lanes / 2; step > 0; step /= 2) {
+      std::vector<int> low, high;
+      for (int i = 0; i < e_.lanes; ++i) {
+        low.push_back(i & step ? e_.lanes + i - step : i);
+        high.push_back(i & step ? e_.lanes + i : i + step);
+      }
+      for (int r = 0; r < e_.lanes; ++r) {
+        if (r & step) continue;
+        Value *&x = rows[static_cast<size_t>(r)], *&y = rows[static_cast<size_t>(r + step)];
+        Value* upper = e_.b.CreateShuffleVector(x, y, low);
+        y = e_.b.CreateShuffleVector(x, y, high);
+        x = upper;
+      }
+    }
+    for (int r = 0; r < e_.lanes; ++r) {
+      Value* row = rows[static_cast<size_t>(r)];
+      if (s_.w == DType::bf16 && !pairs()) {
+        const auto [first, second] = e_.split_pair(row);
+        e_.store(first, e_.at(out, 2 * r * row_bytes()), e_.lanes * 4);
+        e_.store(second, e_.at(out, (2 * r + 1) * row_bytes()), e_.lanes * 4);
+      } else {
+        e_.store(row, e_.at(out, r * row_bytes()), e_.lanes * 4);
+      }
+    }
+  }
+
+  // Elements [from, k) of the `lanes` columns at `rows`, of which `left` are valid.
+  void nk_elements(Value* rows, Value* out, Value* from, Value* left) {
+    const int64_t size = size_bytes(s_.w);
+    Value* bound = pairs() ? e_.b.CreateAnd(e_.b.CreateAdd(k_, e_.num(1)), e_.num(~int64_t{1})) : k_;
+    e_.loop(from, bound, 1, {}, [&](Value* k, const Values&) {
+      e_.loop(
+          e_.num(0), e_.num(e_.lanes), 1, {},
+          [&](Value* n, const Values&) {
+            Value* row = pairs() ? e_.b.CreateLShr(k, e_.num(1)) : k;
+            Value* to = e_.at(e_.at(out, e_.times(row, row_bytes())), e_.times(n, 4));
+            if (pairs()) to = e_.at(to, e_.times(e_.b.CreateAnd(k, e_.num(1)), 2));
+            Value* valid = e_.b.CreateAnd(e_.b.CreateICmpSLT(n, left), e_.b.CreateICmpSLT(k, k_));
+            e_.store(llvm::Constant::getNullValue(pairs() ? e_.i16 : e_.i32), to, 2);
+            e_.when(valid, [&] {
+              Value* p = e_.at(e_.at(rows, e_.b.CreateMul(n, row_bytes_)), e_.times(k, size));
+              Value* x = e_.load(size == 2 ? e_.i16 : e_.i32, p, static_cast<int>(size));
+              if (size == 2 && !pairs()) x = e_.b.CreateShl(e_.b.CreateZExt(x, e_.i32), 16);
+              e_.store(x, to, 2);
+            });
+            return Values{};
+          },
+          true);
+      return Values{};
+    });
+  }
+
+  Emitter& e_;
+  const PackSpec& s_;
+  Value *w_, *row_bytes_, *k_, *columns_, *out_;
+};
+
+llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+  CHECK(spec.panel == PanelType::f32 || spec.w == DType::bf16);
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
+  return e.begin_function(symbol, e.b.getVoidTy(), params, false);
+}
+
+}  // namespace
+
+llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format) {
+  llvm::Type* const params[] = {e.ptr, e.ptr};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  Unpacker(e, shape, format).run(f->getArg(0), f->getArg(1));
+  e.end_function();
+  return f;
+}
+
+llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+  llvm::Function* f = begin_pack(e, symbol, spec);
+  Packer(e, spec, f).run_kn();
+  e.end_function();
+  return f;
+}
+
+llvm::Function* emit_pack_nk(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+  llvm::Function* f = begin_pack(e, symbol, spec);
+  Packer(e, spec, f).run_nk();
+  e.end_function();
+  return f;
+}
+
+}  // namespace hone

@@ -1,0 +1,27 @@
+// Panels that are built in scratch while a kernel runs: decoded from packed weights, or laid out from an activation.
+// The layout is that of gemm_shape.h.
+#pragma once
+
+#include "codegen/gemm_shape.h"
+#include "codegen/llvm/emit.h"
+#include "formats/format.h"
+
+namespace hone {
+
+// void(panel, scratch): decodes one prepacked panel. Scales are folded in unless shape.scale_in_loop: into f32 with the
+// one rounding of the format's decode rule; into bf16 pairs only powers of two, exact while the product is a normal
+// number (below 2^-126 bits are cut off, and the dot product counts it as 0 anyway).
+llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format);
+
+struct PackSpec {
+  DType w = DType::f32;              // f32 or bf16
+  PanelType panel = PanelType::f32;  // pairs only from bf16
+  int vectors = 1;
+};
+// void(w, row_bytes, k, columns, scratch): lays out k x columns elements of a matrix whose rows are inputs (kn: element
+// [k, n]) or outputs (nk: element [n, k]); `w` is the panel's first element, `columns` the valid ones, the rest becomes
+// 0.
+llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec);
+llvm::Function* emit_pack_nk(Emitter& e, const std::string& symbol, const PackSpec& spec);
+
+}  // namespace hone

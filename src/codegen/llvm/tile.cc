@@ -1,0 +1,243 @@
+#include "codegen/llvm/tile.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "codegen/llvm/decode.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+// A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
+constexpr int kChains = 8;
+
+struct WeightStep {  // of one vector of columns, for two k: one of the two forms
+  Value* pair = nullptr;
+  Value *low = nullptr, *high = nullptr;
+};
+
+class TileBody {
+ public:
+  TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
+      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(std::clamp((kChains + sums_ - 1) / sums_, 1, 4)) {
+    if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
+    for (int r = 0; r < spec.rows; ++r)
+      row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
+  }
+
+  Values sums(Value* a, Value* w, Value* scales, Value* k) {
+    const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
+    if (s_.scale_in_loop) return scaled(a, w, scales, zero);
+    return joined(product(a, w, s_.k ? nullptr : k, s_.k, split(zero)));
+  }
+
+ private:
+  int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
+  int64_t row_bytes() const { return int64_t{s_.vectors} * e_.lanes * 4; }
+  bool single() const { return !s_.codes && s_.panel == PanelType::f32 && s_.a == DType::f32; }
+
+  Values split(Values sums) const {
+    sums.resize(static_cast<size_t>(sums_ * splits_), llvm::Constant::getNullValue(e_.v_f32));
+    return sums;
+  }
+  Values joined(Values chains) {
+    for (int width = splits_; width > 1; width = (width + 1) / 2)
+      for (int i = (width + 1) / 2; i < width; ++i)
+        for (int j = 0; j < sums_; ++j) {
+          Value*& low = chains[static_cast<size_t>((i - (width + 1) / 2) * sums_ + j)];
+          low = e_.b.CreateFAdd(low, chains[static_cast<size_t>(i * sums_ + j)]);
+        }
+    chains.resize(static_cast<size_t>(sums_));
+    return chains;
+  }
+
+  // Adds scale * (sum over the group) for one group after the other.
+  Values scaled(Value* a, Value* w, Value* scales, Values sums) {
+    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
+    const int64_t rows = s_.codes ? (s_.group + s_.codec->chunk_k() - 1) / s_.codec->chunk_k() : s_.group / 2;
+    const int64_t a_step = s_.group * a_bytes(), w_step = rows * row_bytes();
+    const int64_t s_step = int64_t{s_.vectors} * e_.lanes * s_.codec->scale_bytes();
+    const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_step}};
+    sums = e_.walk(e_.num(whole), moving, sums, [&](const Values& p, const Values& before) {
+      return add_group(p[0], p[1], p[2], s_.group, before);
+    });
+    if (rest)
+      sums = add_group(e_.at(a, whole * a_step), e_.at(w, whole * w_step), e_.at(scales, whole * s_step), rest, sums);
+    return sums;
+  }
+  Values add_group(Value* a, Value* w, Value* scales, int64_t k, Values sums) {
+    const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
+    const Values group = joined(product(a, w, nullptr, k, split(zero)));
+    for (int v = 0; v < s_.vectors; ++v) {
+      Value* scale = decoder_->scales(e_.at(scales, int64_t{v} * e_.lanes * s_.codec->scale_bytes()));
+      for (int r = 0; r < s_.rows; ++r) {
+        const size_t i = static_cast<size_t>(r * s_.vectors + v);
+        sums[i] = e_.fma(group[i], scale, sums[i]);
+      }
+    }
+    return sums;
+  }
+
+  // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
+  Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
+    if (s_.codes) return steps(a, w, nullptr, k, s_.codec->chunk_k(), s_.rows == 1 ? 4 : 1, sums);
+    if (single()) return steps(a, w, count, k, 1, splits_ > 1 ? splits_ : 2, sums);
+    return steps(a, w, nullptr, k, 2, splits_ > 1 ? splits_ : 2, sums);
+  }
+
+  // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
+  Values steps(Value* a, Value* w, Value* count, int64_t k, int64_t step, int64_t unroll, Values sums) {
+    const int64_t w_step = (single() || s_.codes ? 1 : s_.panel == PanelType::pairs ? 1 : 2) * row_bytes();
+    const int64_t a_step = step * a_bytes();
+    if (count) {
+      const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}};
+      return e_.walk(count, moving, sums, [&](const Values& p, Values now) {
+        chain_ = 0;
+        one_step(p[0], p[1], step, now);
+        return now;
+      });
+    }
+    const int64_t whole = k / step;
+    unroll = std::max<int64_t>(1, std::min(unroll, whole));
+    const int64_t trips = whole / unroll;
+    const Emitter::Moving moving[] = {{a, unroll * a_step}, {w, unroll * w_step}};
+    const auto some = [&](Value* a0, Value* w0, int64_t n, Values& now) {
+      for (int64_t i = 0; i < n; ++i) one_step(e_.at(a0, i * a_step), e_.at(w0, i * w_step), step, now);
+    };
+    sums = e_.walk(e_.num(trips), moving, sums, [&](const Values& p, Values now) {
+      chain_ = 0;
+      some(p[0], p[1], unroll, now);
+      return now;
+    });
+    chain_ = 0;
+    const int64_t done = trips * unroll;
+    some(e_.at(a, done * a_step), e_.at(w, done * w_step), whole - done, sums);
+    if (k % step) one_step(e_.at(a, whole * a_step), e_.at(w, whole * w_step), k % step, sums);
+    return sums;
+  }
+
+  void one_step(Value* a, Value* w, int64_t k, Values& sums) {
+    if (s_.codes) return code_step(a, w, k, sums);
+    if (single()) return single_step(a, w, sums);
+    std::vector<WeightStep> step(static_cast<size_t>(s_.vectors));
+    for (int v = 0; v < s_.vectors; ++v) {
+      Value* p = e_.at(w, int64_t{v} * e_.lanes * 4);
+      WeightStep& x = step[static_cast<size_t>(v)];
+      if (s_.panel == PanelType::pairs) {
+        x = operand(e_.load(e_.v_i32, p, e_.lanes * 4));
+      } else {
+        x.low = e_.load(e_.v_f32, p, e_.lanes * 4);
+        if (k == 2) x.high = e_.load(e_.v_f32, e_.at(p, row_bytes()), e_.lanes * 4);
+      }
+    }
+    pair_step(a, k == 1, step, sums);
+  }
+
+  void single_step(Value* a, Value* w, Values& sums) {
+    Values weights;
+    for (int v = 0; v < s_.vectors; ++v)
+      weights.push_back(e_.load(e_.v_f32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4));
+    for (int r = 0; r < s_.rows; ++r) {
+      Value* x = e_.splat(e_.load(e_.f32, e_.at(a, row_offset_[static_cast<size_t>(r)]), 4));
+      for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, x, weights[static_cast<size_t>(v)]);
+    }
+    ++chain_;
+  }
+
+  void code_step(Value* a, Value* w, int64_t k, Values& sums) {
+    std::vector<std::vector<WeightStep>> step(static_cast<size_t>((k + 1) / 2));
+    for (int v = 0; v < s_.vectors; ++v) {
+      Value* codes = e_.load(e_.v_i32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4);
+      const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
+      const Values decoded = as_pairs ? decoder_->pairs(codes) : decoder_->values(codes);
+      for (size_t j = 0; j < step.size(); ++j)
+        step[j].push_back(as_pairs ? operand(decoded[j]) : WeightStep{nullptr, decoded[2 * j], decoded[2 * j + 1]});
+    }
+    for (size_t j = 0; j < step.size(); ++j)
+      pair_step(e_.at(a, static_cast<int64_t>(2 * j) * a_bytes()), k == static_cast<int64_t>(2 * j + 1), step[j], sums);
+  }
+
+  WeightStep operand(Value* pair) {
+    if (s_.dot) return {pair};
+    const auto [low, high] = e_.split_pair(pair);
+    return {nullptr, low, high};
+  }
+
+  // Two k, or only the first of them (`half`): nothing behind the last element of a row is read.
+  void pair_step(Value* a, bool half, const std::vector<WeightStep>& w, Values& sums) {
+    for (int r = 0; r < s_.rows; ++r) {
+      Value* row = e_.at(a, row_offset_[static_cast<size_t>(r)]);
+      if (s_.a == DType::f32) {
+        Value* low = e_.splat(e_.load(e_.f32, row, 4));
+        Value* high = half ? nullptr : e_.splat(e_.load(e_.f32, e_.at(row, 4), 4));
+        add_split(sums, r, low, high, w);
+        continue;
+      }
+      Value* pair = e_.splat(half ? e_.b.CreateZExt(e_.load(e_.i16, row, 2), e_.i32) : e_.load(e_.i32, row, 2));
+      if (s_.dot) {
+        for (int v = 0; v < s_.vectors; ++v) {
+          Value*& sum = sums[index(r, v, chain_)];
+          sum = e_.dot_bf16(sum, pair, w[static_cast<size_t>(v)].pair);
+        }
+      } else {
+        const auto [low, high] = e_.split_pair(pair);
+        add_split(sums, r, low, half ? nullptr : high, w);
+      }
+    }
+    chain_ += s_.dot || half ? 1 : 2;
+  }
+  void add_split(Values& sums, int r, Value* low, Value* high, const std::vector<WeightStep>& w) {
+    for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, low, w[static_cast<size_t>(v)].low);
+    if (!high) return;
+    for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_ + 1, high, w[static_cast<size_t>(v)].high);
+  }
+
+  size_t index(int r, int v, int chain) const {
+    return static_cast<size_t>((chain % splits_) * sums_ + r * s_.vectors + v);
+  }
+  void add(Values& sums, int r, int v, int chain, Value* x, Value* y) {
+    Value*& sum = sums[index(r, v, chain)];
+    sum = e_.fma(x, y, sum);
+  }
+
+  Emitter& e_;
+  const TileSpec& s_;
+  const int sums_, splits_;
+  int chain_ = 0;
+  Values row_offset_;
+  std::unique_ptr<WeightDecoder> decoder_;
+};
+
+}  // namespace
+
+TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows) {
+  TileSpec t;
+  t.rows = rows, t.vectors = shape.vectors;
+  t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
+  t.k = shape.k;
+  t.sums_row_bytes = shape.row_bytes();
+  t.codes = shape.source == WeightSource::codes;
+  if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
+  t.group = shape.group;
+  t.scale_in_loop = shape.scale_in_loop;
+  return t;
+}
+
+llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
+  CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
+  CHECK(spec.k || (spec.a == DType::f32 && spec.panel == PanelType::f32));
+  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  TileBody body(e, spec, f);
+  const Values sums = body.sums(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(5));
+  for (int r = 0; r < spec.rows; ++r)
+    for (int v = 0; v < spec.vectors; ++v)
+      e.store(sums[static_cast<size_t>(r * spec.vectors + v)],
+              e.at(f->getArg(3), r * spec.sums_row_bytes + int64_t{v} * e.lanes * 4), 4);
+  e.end_function();
+  return f;
+}
+
+}  // namespace hone

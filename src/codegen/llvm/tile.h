@@ -1,0 +1,38 @@
+// One tile of a matrix product: the sums of rows x (vectors * lanes) results over K, held in registers.
+#pragma once
+
+#include "codegen/gemm_shape.h"
+#include "codegen/llvm/emit.h"
+#include "formats/format.h"
+
+namespace hone {
+
+struct TileSpec {
+  int rows = 1, vectors = 1;
+  DType a = DType::f32;
+  PanelType panel = PanelType::f32;
+  bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
+  int64_t k = 0;            // 0: given when called (f32 A and panel only)
+  int64_t a_row_bytes = 0;  // 0: given when called
+  int64_t sums_row_bytes = 0;
+  const WeightCodec* codec =
+      nullptr;  // set: w holds codes, decoded here (`panel` is then what is multiplied), or scales are read
+  const Format* format = nullptr;
+  bool codes = false;
+  int64_t group = 0;  // k per scale
+  bool scale_in_loop = false;
+};
+
+TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows);
+
+// Adds a local function
+//   void(a, w, scales, sums, a_row_bytes, k)   pointers, then i64
+// that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
+// constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).
+//
+// Rounding: sums are accumulated in f32, several chains added at the end when the tile is small, so an error bound
+// holds for any order. The CPU's bf16 dot product treats subnormal operands as 0 and flushes subnormal results;
+// everything else keeps them.
+llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec);
+
+}  // namespace hone
