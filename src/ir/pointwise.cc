@@ -59,8 +59,13 @@ DType pointwise_dtype(Scalar result, std::span<const DType> dtypes, const Attrib
                       std::span<const bool> present) {
   if (attributes.has("dtype")) return attributes.get<DType>("dtype");
   if (result == Scalar::boolean) return DType::boolean;
-  for (size_t i = 0; i < dtypes.size(); ++i)
-    if (is_present(present, i) && compute_scalar(dtypes[i]) == result) return dtypes[i];
+  std::optional<DType> shared;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    if (!is_present(present, i) || compute_scalar(dtypes[i]) != result) continue;
+    if (shared && *shared != dtypes[i]) return dtype_of(result);
+    shared = dtypes[i];
+  }
+  if (shared) return *shared;
   return dtype_of(result);
 }
 

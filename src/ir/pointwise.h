@@ -1,7 +1,7 @@
 // Pointwise ops: what follows from an OpDef that only has `pointwise`. Result shape: operand shapes broadcast. Result
 // dtype: the attribute `dtype` where the node has one; otherwise from the expression's type: boolean is bool, and a
-// number has the dtype of the first operand that is computed in that type (so bf16 + bf16 is bf16), or the plain dtype
-// of the scalar when there is none.
+// number has the dtype that all operands computed in that type share (so bf16 + bf16 is bf16), or the plain dtype of
+// the scalar when they differ (bf16 + f32 is f32).
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -56,7 +57,7 @@ class Parser {
     do {
       const size_t begin = scanner_.offset();
       Target target{scanner_.value_name(), std::nullopt, begin};
-      if (graph_.find_value(target.name) != kNone) scanner_.fail_at(begin, "%" + target.name + " is already defined");
+      if (defined(target.name) != kNone) scanner_.fail_at(begin, "%" + target.name + " is already defined");
       if (scanner_.accept(':')) target.type = parse_type(scanner_);
       targets.push_back(std::move(target));
     } while (scanner_.accept(','));
@@ -140,8 +141,17 @@ class Parser {
     }
   }
 
+  // Constants that were written as operands have no name in the text; they make room for values that have.
+  ValueId defined(const std::string& name) const {
+    const ValueId id = graph_.find_value(name);
+    return literals_.contains(id) ? kNone : id;
+  }
+
   void name_value(ValueId id, const std::string& name) {
-    if (graph_.value(id).name != name) graph_.rename(id, name);
+    if (graph_.value(id).name == name) return;
+    const ValueId other = graph_.find_value(name);
+    if (literals_.contains(other)) graph_.rename(other, name + "_literal");
+    graph_.rename(id, name);
   }
 
   // %name that is followed by ':' or '=' begins the next statement of the same line.
@@ -179,6 +189,7 @@ class Parser {
     for (const auto& [operand, offset] : literals) {
       scanner_.rewind(offset);
       operands[operand] = graph_.add_constant("", parse_scalar(scanner_, literal_dtype(operands)));
+      literals_.insert(operands[operand]);
     }
     scanner_.rewind(end);
     return operands;
@@ -186,7 +197,7 @@ class Parser {
 
   ValueId used_value(size_t begin) {
     const std::string name = scanner_.value_name();
-    const ValueId id = graph_.find_value(name);
+    const ValueId id = defined(name);
     if (id == kNone) scanner_.fail_at(begin, "%" + name + " is not defined above");
     return id;
   }
@@ -236,6 +247,7 @@ class Parser {
   Scanner scanner_;
   const ParseContext& context_;
   Graph graph_;
+  std::set<ValueId> literals_;
 };
 
 }  // namespace

@@ -1,0 +1,130 @@
+#include "ir/dim.h"
+
+#include <gtest/gtest.h>
+
+#include "base/philox.h"
+#include "tests/ir/test_ops.h"
+
+namespace hone {
+namespace {
+
+Dim d(const char* text) { return Dim::parse(text); }
+
+TEST(Dim, HasANormalForm) {
+  EXPECT_EQ(d("S+S"), d("2*S"));
+  EXPECT_EQ(d("(S+1)*(S-1)"), d("S*S-1"));
+  EXPECT_EQ(d("B*S"), d("S*B"));
+  EXPECT_EQ(d("S-S"), Dim(0));
+  EXPECT_EQ(d("(2*S+1)/2"), d("S"));
+  EXPECT_EQ(d("(B*S+B)/B"), d("S+1"));
+  EXPECT_EQ(d("(S*S-1)/(S+1)"), d("S-1"));
+  EXPECT_EQ(d("(S-1)/2+1"), d("(S+1)/2"));
+  EXPECT_NE(d("S/2*2"), d("S"));
+}
+
+TEST(Dim, PrintsWhatItParses) {
+  for (const char* text : {"0", "-1", "128", "S", "-S", "2*S", "B*S", "B+S-7", "(S+1)/2", "S/2", "4*(S/2)+1", "B/S",
+                           "(B/S)*(S/3)", "((S+1)/2+1)/3", "-3*B-4", "-(S/2)", "-(S/2)+B"}) {
+    EXPECT_EQ(d(text).to_string(), text);
+    EXPECT_EQ(d(d(text).to_string().c_str()), d(text)) << text;
+  }
+}
+
+TEST(Dim, EvaluatesWithFloorDivision) {
+  EXPECT_EQ(d("(S+1)/2").evaluate({{"S", 6}}), 3);
+  EXPECT_EQ(d("S/4").evaluate({{"S", -1}}), -1);
+  EXPECT_EQ(d("B*(S/3)").evaluate({{"S", 8}, {"B", 5}}), 10);
+  EXPECT_EQ(d("B/S").evaluate({{"S", 3}, {"B", 7}}), 2);
+}
+
+TEST(Dim, SubstitutesSomeSymbolsOnly) {
+  EXPECT_EQ(d("B*S+(S+1)/2").substitute({{"S", 7}}), d("7*B+4"));
+  EXPECT_EQ(d("B*((S+B)/2)").substitute({{"S", 2}}), d("B*(B/2+1)"));
+}
+
+TEST(Dim, ListsItsSymbols) {
+  std::vector<std::string> names{"B"};
+  d("B*((S+T)/2)").collect_symbols(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"B", "S", "T"}));
+}
+
+// Value of a random expression, computed beside it: the normal form must not change it.
+TEST(Dim, KeepsTheValueOfRandomExpressions) {
+  Philox rng(1);
+  const Bindings bindings{{"A", 3}, {"B", 5}, {"C", -2}};
+  for (int round = 0; round < 300; ++round) {
+    Dim dim = 1;
+    int64_t value = 1;
+    for (int step = 0; step < 6; ++step) {
+      const char* names[] = {"A", "B", "C"};
+      const char* name = names[rng.below(3)];
+      const int64_t number = int64_t{rng.below(9)} - 4;
+      const Dim other = rng.below(2) ? Dim(number) : Dim::symbol(name);
+      const int64_t v = other.evaluate(bindings);
+      switch (rng.below(4)) {
+        case 0:
+          dim = dim + other, value += v;
+          break;
+        case 1:
+          dim = dim - other, value -= v;
+          break;
+        case 2:
+          dim = dim * other, value *= v;
+          break;
+        default:
+          if (v == 0) break;
+          dim = floordiv(dim, other);
+          value = value / v - (value % v != 0 && (value < 0) != (v < 0));
+      }
+    }
+    EXPECT_EQ(dim.evaluate(bindings), value) << dim.to_string();
+    EXPECT_EQ(Dim::parse(dim.to_string()), dim);
+  }
+}
+
+TEST(Dim, RefusesBadTextWithTheColumn) {
+  for (const char* text : {"", "S+", "2S", "(S", "S)", "9999999999999999999", "S//2", "S/0"})
+    EXPECT_THROW(d(text), Error) << text;
+  EXPECT_NE(test::error_of([] { d("S+*"); }).find("column 3"), std::string::npos);
+  EXPECT_THROW(d(std::string(10000, '(').c_str()), Error);
+  EXPECT_THROW(d(std::string(10000, '-').c_str()), Error);
+}
+
+TEST(Dim, RefusesOverflowAndUnboundSymbols) {
+  EXPECT_THROW(d("9223372036854775807*2"), Error);
+  EXPECT_NE(test::error_of([] { d("B*S").evaluate({{"B", 2}}); }).find("symbol S"), std::string::npos);
+  EXPECT_THROW(d("B/S").evaluate({{"B", 2}, {"S", 0}}), Error);
+}
+
+TEST(Shape, BroadcastsLikeNumpy) {
+  auto shape = [](const char* text) { return parse_type(std::string("f32") + text).shape; };
+  EXPECT_EQ(broadcast(shape("[B,S,8]"), shape("[8]")), shape("[B,S,8]"));
+  EXPECT_EQ(broadcast(shape("[B,1,S]"), shape("[T,1]")), shape("[B,T,S]"));
+  EXPECT_EQ(broadcast(shape("[]"), shape("[3]")), shape("[3]"));
+  const std::string why = test::error_of([&] { broadcast(shape("[B,S]"), shape("[B,4]")); });
+  EXPECT_NE(why.find("[B,S]"), std::string::npos);
+  EXPECT_NE(why.find("[B,4]"), std::string::npos);
+}
+
+TEST(Shape, BindsSymbolsAndChecksTheRest) {
+  const Shape declared = parse_type("f32[B,S,S+1]").shape;
+  Bindings bindings;
+  bind_shape(declared, {2, 3, 4}, bindings, "x");
+  EXPECT_EQ(bindings, (Bindings{{"B", 2}, {"S", 3}}));
+  EXPECT_NE(test::error_of([&] {
+              bind_shape(declared, {2, 3, 5}, bindings, "input x");
+            }).find("input x: dimension 2"),
+            std::string::npos);
+  EXPECT_THROW(bind_shape(declared, {2, 4, 5}, bindings, "x"), Error);  // S is 3 already
+  EXPECT_THROW(bind_shape(declared, {2, 3}, bindings, "x"), Error);
+}
+
+TEST(Shape, CountsElementsAndRefusesOverflow) {
+  EXPECT_EQ(element_count(std::vector<int64_t>{2, 3, 4}), 24);
+  EXPECT_EQ(element_count(parse_type("f32[B,3]").shape), d("3*B"));
+  EXPECT_THROW(element_count(std::vector<int64_t>{int64_t{1} << 40, int64_t{1} << 40}), Error);
+  EXPECT_THROW(element_count(std::vector<int64_t>{-1}), Error);
+}
+
+}  // namespace
+}  // namespace hone
