@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
+#include "formats/codecs.h"
 #include "formats/format_string.h"
 #include "formats/registry.h"
 #include "formats/scale.h"
@@ -59,6 +62,8 @@ std::string to_string(const Format& format) {
   CHECK(format.family != nullptr);
   return format.family->print(format);
 }
+
+int top_exponent(const Format& format) { return std::ilogb(format.codec->max(format.element)); }
 
 double nominal_bits(const Format& format) {
   const Geometry& g = format.geometry;

@@ -14,26 +14,29 @@ namespace {
 
 using Values = std::span<const float>;
 
-// A finite element that lies further than half a step beyond the largest (smallest) code: the next code, if there were
-// one, would be nearer. Two conditions, on the normalised element t and its code.
+// The most negative finite value that encoding gives.
+double lowest_value(const Format& format, double step) {
+  const ElementParams& p = format.element;
+  const Expr round_trip = format.codec->decode(p, format.codec->encode(p, Expr::arg(0, Scalar::f64)));
+  const uint64_t beyond = std::bit_cast<uint64_t>(-format.codec->max(p) - step);
+  const double lowest = std::bit_cast<double>(evaluate(flatten(round_trip), {&beyond, 1})[0]);
+  return std::isfinite(lowest) ? lowest : -format.codec->max(p);
+}
+
+// Two conditions on the normalised element t and its code. Saturated: finite and half a step or more beyond the largest
+// or smallest code, so that the next code, if there were one, would be at least as near.
 struct Losses {
   Expr saturated, flushed_to_zero;  // boolean
 };
 
 Losses losses(const Format& format, Expr t, Expr code) {
   const ElementParams& p = format.element;
-  const double highest = format.codec->max(p);
-  const double half_step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p) - 1);
-  const double infinity = HUGE_VAL;
-  const uint64_t lowest_bits =
-      evaluate(flatten(format.codec->decode(p, format.codec->encode(p, Expr::arg(0, Scalar::f64)))),
-               {{std::bit_cast<uint64_t>(-infinity)}})[0];
-  const double lowest = std::max(std::bit_cast<double>(lowest_bits), -highest - 2 * half_step);
-  const Expr zero_point = group_arg(1);
-  const Expr saturated = (t > highest + half_step) | (t < lowest - half_step);
-  const Expr zero = format.scale_kind->zero_point ? zero_point : Expr::number(Scalar::f64, 0);
+  const double step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p));
+  const double highest = format.codec->max(p), lowest = lowest_value(format, step);
+  const Expr saturated = (t >= highest + step / 2) | (t <= lowest - step / 2);
+  const Expr zero = format.scale_kind->zero_point ? group_arg(1) : Expr::number(Scalar::f64, 0);
   const Expr is_zero = format.codec->decode(p, code) == zero;
-  return {saturated & (abs(element_arg()) < HUGE_VAL), (element_arg() != 0) & is_zero & ~saturated};
+  return {saturated & (abs(element_arg()) < HUGE_VAL), (abs(element_arg()) > 0) & is_zero & ~saturated};
 }
 
 // What `counts` needs besides the code: two flags an element.

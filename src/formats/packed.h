@@ -35,7 +35,9 @@ struct PlaneView {
   std::span<const std::byte> codes, scales, zero_points, global;
 };
 
-struct EncodeCounts {  // what encoding could not represent
+// What encoding could not represent. saturated: finite and half a step or more beyond the largest (smallest) code;
+// flushed_to_zero: not zero before, zero after, and not saturated.
+struct EncodeCounts {
   int64_t nan = 0, inf = 0, saturated = 0, flushed_to_zero = 0;
 };
 

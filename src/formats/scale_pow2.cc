@@ -70,6 +70,4 @@ extern constinit const ScaleKind pow2_scale{
 
 ScaleParams pow2_scale_params(int bits, ScaleRule rule) { return {.bits = bits, .rule = rule}; }
 
-int top_exponent(const Format& format) { return std::ilogb(format.codec->max(format.element)); }
-
 }  // namespace hone

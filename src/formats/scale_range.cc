@@ -41,9 +41,4 @@ extern constinit const ScaleKind f32_range_scale{
                   const GroupValues& group) { return (value - group.zero_point) * group.scale; },
     .nan_code = [](const Format&) { return 0x7fc00000u; }};
 
-int zero_point_bytes(const Format& format) {
-  if (!format.scale_kind->zero_point) return 0;
-  return format.element.bits <= 8 ? 1 : 2;
-}
-
 }  // namespace hone

@@ -1,0 +1,48 @@
+// The example formats of every registered family, and small helpers to quantise with them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/philox.h"
+#include "base/text.h"
+#include "formats/packed.h"
+#include "formats/registry.h"
+#include "formats/scale.h"
+
+namespace hone {
+
+inline std::vector<std::string> example_formats() {
+  std::vector<std::string> examples;
+  for (const FormatDef* family : formats::all())
+    for (const std::string& example : split(family->examples, ' ')) examples.push_back(example);
+  return examples;
+}
+
+inline bool has_scale(const Format& format) { return format.scale.bits > 0; }
+
+using Shape = std::vector<int64_t>;
+
+// A shape of `n` elements that share one group: n at most 8 in the examples' smallest tile.
+inline Shape one_group_shape(const Format& format, int64_t n) {
+  const bool first_axis = format.geometry.axis == 0 || format.geometry.axis == -2;
+  if (format.geometry.kind == Geometry::Kind::group) return first_axis ? Shape{n, 1} : Shape{1, n};
+  if (format.geometry.kind == Geometry::Kind::channel) return first_axis ? Shape{1, n} : Shape{n, 1};
+  return {1, n};
+}
+
+inline std::vector<float> quantised(const Format& format, const Shape& shape, const std::vector<float>& x) {
+  std::vector<float> y(x.size());
+  fake_quantise(format, shape, x, y);
+  return y;
+}
+
+// Magnitudes spread over a few binades around `scale`, both signs.
+inline std::vector<float> lognormal_values(Philox& random, size_t n, float scale = 1) {
+  std::vector<float> values(n);
+  for (float& v : values) v = scale * random.normal() * std::exp2(2 * random.normal());
+  return values;
+}
+
+}  // namespace hone

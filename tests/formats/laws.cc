@@ -1,0 +1,179 @@
+// The laws of docs/FORMATS.md, section 10, over every example of every family.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "formats/codecs.h"
+#include "tests/formats/examples.h"
+#include "tests/formats/golden.h"
+
+namespace hone {
+namespace {
+
+constexpr int kTrials = 40;
+constexpr int64_t kGroup = 8;
+
+bool has_zero_point(const Format& format) { return format.scale_kind->zero_point != nullptr; }
+bool has_f32_scale(const Format& format) { return format.scale.bits == 32; }
+
+// fn(format, shape of one group, random values of it)
+template <class F>
+void for_each_example(F&& fn) {
+  for (const std::string& text : example_formats()) {
+    SCOPED_TRACE(text);
+    const Format format = parse_format(text);
+    Philox random(1);
+    for (int trial = 0; trial < kTrials; ++trial)
+      fn(format, one_group_shape(format, kGroup), lognormal_values(random, kGroup));
+  }
+}
+
+TEST(FormatLaws, QuantisationIsMonotoneInsideAGroup) {
+  for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
+    std::ranges::sort(x);
+    const std::vector<float> y = quantised(format, shape, x);
+    EXPECT_TRUE(std::ranges::is_sorted(y));
+  });
+}
+
+TEST(FormatLaws, QuantisationIsOdd) {
+  for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
+    if (!format.element.is_signed || format.element.round_floor) return;
+    // Unscaled two's complement reaches one step further below zero than above.
+    if (!has_scale(format) && format.codec == &int_codec)
+      for (float& v : x) v = std::clamp<float>(v, -1, 1);
+    std::vector<float> negated = x;
+    for (float& v : negated) v = -v;
+    const std::vector<float> y = quantised(format, shape, x), z = quantised(format, shape, negated);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(z[i], -y[i]);
+  });
+}
+
+TEST(FormatLaws, QuantisingTwiceChangesNothing) {
+  for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
+    if (has_zero_point(format)) return;
+    const std::vector<float> y = quantised(format, shape, x), z = quantised(format, shape, y);
+    // The f32 scale of the second pass may differ in its last place: half an ulp from each of two roundings.
+    const float slack = has_f32_scale(format) ? 2 * std::numeric_limits<float>::epsilon() : 0;
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_LE(std::abs(z[i] - y[i]), slack * std::abs(y[i]));
+  });
+}
+
+TEST(FormatLaws, ScaledFormatsCommuteWithPowersOfTwo) {
+  for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
+    if (!has_scale(format)) return;
+    const std::vector<float> y = quantised(format, shape, x);
+    for (int j : {-20, -1, 3, 30}) {
+      std::vector<float> moved = x;
+      for (float& v : moved) v = std::ldexp(v, j);
+      const std::vector<float> z = quantised(format, shape, moved);
+      for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(z[i], std::ldexp(y[i], j));
+    }
+  });
+}
+
+// The values that encoding may produce for a scale; the most negative code of symmetric integers is read but never
+// written.
+std::vector<double> emitted_values(const Format& format, double scale) {
+  std::vector<double> values = code_values(format);
+  if (format.element.symmetric) values.erase(values.begin() + (1 << (format.element.bits - 1)));
+  std::erase_if(values, [](double v) { return !std::isfinite(v); });
+  for (double& v : values) v *= scale;
+  return values;
+}
+
+TEST(FormatLaws, NoOtherCodeIsNearer) {
+  for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
+    if (format.element.bits > 8 || format.element.round_floor || has_zero_point(format)) return;
+    const Planes planes = pack(format, shape, x);
+    const uint32_t code = has_scale(format) ? scale_codes_of(format, shape, golden::view(planes)).at(0) : 0;
+    const std::vector<double> values = emitted_values(format, scale_value(format, code));
+    const std::vector<float> y = quantised(format, shape, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (double v : values) nearest = std::min(nearest, std::abs(x[i] - v));
+      // Division by an f32 scale and the f32 result round once each.
+      const double slack = has_f32_scale(format) ? 0x1p-23 * std::abs(x[i]) : 0;
+      EXPECT_LE(std::abs(double{x[i]} - y[i]), nearest + slack) << x[i];
+    }
+  });
+}
+
+TEST(FormatLaws, FiniteInputsOfScaledFormatsStayFinite) {
+  constexpr float kMax = std::numeric_limits<float>::max(), kTiny = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> extremes{kMax, -kMax, kMax / 2, 1, -kTiny, kTiny, 0x1p-126f, -0.0f};
+  for (const std::string& text : example_formats()) {
+    const Format format = parse_format(text);
+    if (!has_scale(format)) continue;
+    for (float factor : {1.0f, 0x1p-100f, 0x1p-126f, 0x1p-149f}) {
+      std::vector<float> x = extremes;
+      for (float& v : x) v *= factor;
+      for (float y : quantised(format, one_group_shape(format, kGroup), x)) EXPECT_TRUE(std::isfinite(y)) << text;
+    }
+  }
+}
+
+TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
+  for (const std::string& text : example_formats()) {
+    const Format format = parse_format(text);
+    for (const Shape& shape : {Shape{3, 37}, Shape{2, 3, 7}, Shape{1, 5}}) {
+      SCOPED_TRACE(text);
+      size_t elems = 1;
+      for (int64_t d : shape) elems *= static_cast<size_t>(d);
+      Philox random(2);
+      const Planes planes = pack(format, shape, lognormal_values(random, elems));
+      std::vector<float> whole(elems);
+      unpack(format, shape, golden::view(planes), whole);
+      for (size_t begin = 0; begin <= elems; begin += 3) {
+        std::vector<float> part((elems - begin) / 2);
+        unpack_range(format, shape, golden::view(planes), static_cast<int64_t>(begin), part);
+        EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<ptrdiff_t>(begin))) << begin;
+      }
+    }
+  }
+}
+
+TEST(FormatLaws, FakeQuantisingEqualsPackingAndUnpacking) {
+  for (const std::string& text : example_formats()) {
+    const Format format = parse_format(text);
+    const Shape shape{9, 1000};  // more than one batch of elements
+    Philox random(3);
+    const std::vector<float> x = lognormal_values(random, 9000);
+    const Planes planes = pack(format, shape, x);
+    std::vector<float> y(x.size());
+    unpack(format, shape, golden::view(planes), y);
+    EXPECT_EQ(quantised(format, shape, x), y) << text;
+  }
+}
+
+// One row per scale code, holding every element code.
+TEST(FormatLaws, EveryCodeTimesEveryPowerOfTwoIsRoundedOnce) {
+  for (const char* head : {"mxint8", "mxint4", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4"}) {
+    Format format = parse_format(head);
+    const int64_t codes = int64_t{1} << format.element.bits;
+    format.geometry.columns = codes;
+    const Shape shape{256, codes};
+    Planes planes = pack(format, shape, std::vector<float>(static_cast<size_t>(256 * codes)));
+    for (size_t c = 0; c < 256; ++c) planes.scales[c] = static_cast<std::byte>(c);
+    const int bits = format.element.bits;
+    for (int64_t row = 0; row < 256; ++row)
+      for (int64_t bit = 0; bit < codes * bits; ++bit)
+        if (bit / bits >> bit % bits & 1)
+          planes.codes[static_cast<size_t>(row * codes * bits / 8 + bit / 8)] |= static_cast<std::byte>(1 << bit % 8);
+    std::vector<float> values(static_cast<size_t>(256 * codes));
+    unpack(format, shape, golden::view(planes), values);
+    const std::vector<double> table = code_values(format);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int scale = static_cast<int>(i / table.size());
+      const float expected =
+          scale == 255 ? std::nanf("") : static_cast<float>(std::ldexp(table[i % table.size()], scale - 127));
+      ASSERT_TRUE(golden::same_value(values[i], expected))
+          << head << " scale " << scale << " code " << i % table.size();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone
