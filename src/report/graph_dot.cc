@@ -92,12 +92,12 @@ class DotWriter {
  private:
   int layer_of(NodeId n) const { return layers_.of_node[size_t(n)]; }
   bool folded(int layer) const { return layer >= 0 && layers_.same_as[size_t(layer)] != layer; }
-  bool folded(NodeId n) const { return folded(layer_of(n)); }
+  bool in_folded(NodeId n) const { return folded(layer_of(n)); }
 
   // A run of equal layers shares one box, named after the first of them.
   int box_of(int layer) const { return layers_.same_as[size_t(layer)] + 1; }
   std::string id_of(NodeId n) const {
-    return folded(n) ? fmt::format("l{}", box_of(layer_of(n))) : fmt::format("n{}", n);
+    return in_folded(n) ? fmt::format("l{}", box_of(layer_of(n))) : fmt::format("n{}", n);
   }
   std::string id_of_value(ValueId v) const {
     const NodeId producer = graph_.producer(v);
@@ -158,9 +158,9 @@ class DotWriter {
 
   void edges(NodeId n) {
     for (ValueId v : graph_.node(n).operands) {
-      if (v == kNone || (folded(n) && graph_.constant(v))) continue;
+      if (v == kNone || (in_folded(n) && graph_.constant(v))) continue;
       const std::string from = id_of_value(v), to = id_of(n);
-      if (from == to || (folded(n) && !folded_edges_.insert(from + to).second)) continue;
+      if (from == to || (in_folded(n) && !folded_edges_.insert(from + to).second)) continue;
       const bool is_constant = graph_.constant(v) != nullptr;
       const std::string label = is_constant || graph_.producer(v) == kNone ? "" : to_string(graph_.type(v));
       out_ += fmt::format("  {} -> {}", from, to);
