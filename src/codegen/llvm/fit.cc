@@ -6,7 +6,7 @@
 
 namespace hone {
 
-std::vector<double> fit_polynomial(RealFunction f, double lo, double hi, double center, int degree) {
+std::vector<double> fit_polynomial(const RealFunction& f, double lo, double hi, double center, int degree) {
   const size_t n = static_cast<size_t>(degree) + 1;
   std::vector<long double> node(n), newton(n);  // nodes relative to the center; divided differences
   for (size_t i = 0; i < n; ++i) {
@@ -27,12 +27,10 @@ std::vector<double> fit_polynomial(RealFunction f, double lo, double hi, double 
   return {power.begin(), power.end()};
 }
 
-std::vector<std::vector<float>> fit_pieces(RealFunction f, double step, int intervals, double limit, int degree) {
+std::vector<std::vector<float>> fit_pieces(const RealFunction& g, int pieces, int degree) {
   std::vector<std::vector<float>> table(static_cast<size_t>(degree) + 1);
-  for (int i = 0; i < intervals; ++i) {
-    const double center = i * step, lo = std::max(0.0, center - step / 2),
-                 hi = i + 1 < intervals ? center + step / 2 : limit;
-    const std::vector<double> c = fit_polynomial(f, lo, hi, center, degree);
+  for (int i = 0; i < pieces; ++i) {
+    const std::vector<double> c = fit_polynomial(g, std::max(0.0, i - 0.5), i + 1 < pieces ? i + 0.5 : i, i, degree);
     for (size_t k = 0; k < c.size(); ++k) table[k].push_back(static_cast<float>(c[k]));
   }
   return table;

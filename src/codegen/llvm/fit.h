@@ -5,18 +5,18 @@
 // polynomial's (Trefethen, "Approximation Theory and Approximation Practice", theorem 16.1), and needs no iteration.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace hone {
 
-using RealFunction = long double (*)(long double);
+using RealFunction = std::function<long double(long double)>;
 
 // Coefficients c[0..degree] of f(x) = sum c[k] (x - center)^k over [lo, hi].
-std::vector<double> fit_polynomial(RealFunction f, double lo, double hi, double center, int degree);
+std::vector<double> fit_polynomial(const RealFunction& f, double lo, double hi, double center, int degree);
 
-// f over [0, limit] in `intervals` pieces whose centers lie `step` apart from 0 on; the last piece reaches to `limit`.
-// Result [k][i]: coefficient of (x - i*step)^k in piece i.
-std::vector<std::vector<float>> fit_pieces(RealFunction f, double step, int intervals, double limit, int degree);
+// g over [0, pieces - 1] in pieces of width 1 around 0, 1, …; result [k][i]: coefficient of (u - i)^k in piece i. The
+// last piece ends at its center.
+std::vector<std::vector<float>> fit_pieces(const RealFunction& g, int pieces, int degree);
 
 }  // namespace hone

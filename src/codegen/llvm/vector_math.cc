@@ -39,41 +39,47 @@ Value* polynomial(Emitter& e, Value* t, const std::vector<double>& c) {
 // the sum.
 double rounding_constant(int k) { return std::ldexp(1.5, 23 - k); }
 
-// sign(x) * min(|x| g(|x|), 1) where g(x) = f(x) / x is smooth and f(x) = 1 in f32 from `limit` on. The piece of g is
-// chosen by register permutes, so that a low degree is enough for relative accuracy from the subnormals up.
+// An odd function that is 1 in f32 from `limit` on: sign(x) * min(u g(u), 1), where u = |x| (pieces - 1) / limit and
+// g(u) = f / u is smooth. The piece of g around the integer nearest to u comes from register permutes, so that a low
+// degree is enough for relative accuracy from the subnormals up. At the limit u is the last integer, and its g is such
+// that the product is exactly 1.
 struct Saturating {
-  RealFunction ratio;
-  int step_bits;  // pieces are 2^-step_bits wide
-  int intervals, degree;
+  long double (*f)(long double);
+  long double slope;  // f'(0)
   double limit;
+  int pieces, degree;
 };
 
 Value* saturating(Emitter& e, Value* x, const Saturating& s) {
-  const double step = std::ldexp(1.0, -s.step_bits), magic = rounding_constant(s.step_bits);
-  Value* magnitude = at_most(e, e.b.CreateUnaryIntrinsic(Intrinsic::fabs, x), s.limit);
-  Value* sum = at_most(e, e.b.CreateFAdd(magnitude, e.c_f32(magic)), magic + (s.intervals - 1) * step);
-  Value* t = e.b.CreateFSub(magnitude, e.b.CreateFSub(sum, e.c_f32(magic)));
+  const double last = s.pieces - 1, scale = last / s.limit;
+  std::vector<std::vector<float>> table =
+      fit_pieces([&](long double u) { return u == 0 ? s.slope / scale : s.f(u / scale) / u; }, s.pieces, s.degree);
+  float& at_limit = table[0].back();
+  at_limit = 1 / static_cast<float>(last);
+  if (at_limit * static_cast<float>(last) < 1) at_limit = std::nextafter(at_limit, 1.0f);
+  Value* magic = e.c_f32(rounding_constant(0));
+  Value* u = at_most(e, e.b.CreateFMul(e.b.CreateUnaryIntrinsic(Intrinsic::fabs, x), e.c_f32(scale)), last);
+  Value* sum = e.b.CreateFAdd(u, magic);
+  Value* t = e.b.CreateFSub(u, e.b.CreateFSub(sum, magic));
   Value* piece = e.as(sum, e.v_i32);
-  const std::vector<std::vector<float>> table = fit_pieces(s.ratio, step, s.intervals, s.limit, s.degree);
   Value* g = e.lookup_f32(piece, table.back());
   for (size_t k = table.size() - 1; k-- > 0;) g = e.fma(g, t, e.lookup_f32(piece, table[k]));
-  Value* result = at_most(e, e.b.CreateFMul(g, magnitude), 1);
-  return e.b.CreateBinaryIntrinsic(Intrinsic::copysign, result, x);
+  return e.b.CreateBinaryIntrinsic(Intrinsic::copysign, at_most(e, e.b.CreateFMul(g, u), 1), x);
 }
 
-// erf rounds to 1 from 3.92 on. Pieces of 1/8 (two registers of AVX-512 hold 32) or 1/2 (one of AVX2 holds 8): with
-// half-widths h the term left out is about h^(degree+1) / (2^degree (degree+1)!) times the next derivative, 5e-10 and
-// 2e-10.
+// erf rounds to 1 from 3.93 on. 32 pieces fill two registers of AVX-512, 8 one of AVX2. With half-widths h = 0.063 and
+// 0.28 the first term left out, h^(degree+1) / (2^degree (degree+1)!) times a derivative, is below 1e-8.
 Value* erf_f32(Emitter& e, Value* x) {
-  auto ratio = [](long double v) { return v == 0 ? 2 * std::numbers::inv_sqrtpi_v<long double> : std::erf(v) / v; };
-  return saturating(e, x, e.avx512 ? Saturating{ratio, 3, 32, 4, 4} : Saturating{ratio, 1, 8, 6, 4});
+  constexpr long double kSlope = 2 * std::numbers::inv_sqrtpi_v<long double>;
+  const auto f = [](long double v) { return std::erf(v); };
+  return saturating(e, x, e.avx512 ? Saturating{f, kSlope, 3.93, 32, 4} : Saturating{f, kSlope, 3.93, 8, 6});
 }
 
-// tanh rounds to 1 from 9.02 on. Its poles at +-i pi/2 set the rate: half-widths of 1/8 and 1/2 give Chebyshev ellipses
-// of 25 and 6.1, hence 25^-6 and 6.1^-11.
+// tanh rounds to 1 from 9.02 on. Its poles at +-i pi/2 set the rate: half-widths of 0.146 and 0.644 give Chebyshev
+// ellipses of 21 and 4.7, hence errors near 21^-6 and 4.7^-12.
 Value* tanh_f32(Emitter& e, Value* x) {
-  auto ratio = [](long double v) { return v == 0 ? 1.0L : std::tanh(v) / v; };
-  return saturating(e, x, e.avx512 ? Saturating{ratio, 2, 32, 5, 9.25} : Saturating{ratio, 0, 8, 10, 9.25});
+  const auto f = [](long double v) { return std::tanh(v); };
+  return saturating(e, x, e.avx512 ? Saturating{f, 1, 9.02, 32, 5} : Saturating{f, 1, 9.02, 8, 11});
 }
 
 // value * 2^n for integral n in [-252, 254], rounded once.
@@ -98,8 +104,10 @@ Value* scale_f32(Emitter& e, Value* value, Value* n) {
 // less than half of the smallest subnormal.
 Value* vector_exp(Emitter& e, Value* x) {
   constexpr double kLn2High = 0x1.62e4p-1;
-  const std::vector<double> q = fit_polynomial([](long double r) { return (std::expm1(r) - r) / (r * r); },
-                                               -std::numbers::ln2 / 2, std::numbers::ln2 / 2, 0, 4);
+  const auto rest = [](long double r) {  // its series where the difference would cancel: the middle node is 0
+    return std::abs(r) < 1e-6L ? 0.5L + r / 6 : (std::expm1(r) - r) / (r * r);
+  };
+  const std::vector<double> q = fit_polynomial(rest, -std::numbers::ln2 / 2, std::numbers::ln2 / 2, 0, 4);
   x = at_least(e, at_most(e, x, 89), -104);
   Value* magic = e.c_f32(rounding_constant(0));
   Value* n = e.b.CreateFSub(e.fma(x, e.c_f32(std::numbers::log2e), magic), magic);
@@ -182,25 +190,31 @@ Value* through_library(Emitter& e, ExprOp op, Value* x, Value* y) {
   return e.load(type, x_slot, 64);
 }
 
+float toward_zero(long double value) {
+  const auto nearest = static_cast<float>(value);
+  return nearest > value ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
 // r = x - n pi/2 with pi/2 in three parts: the first product is exact inside the fma, and for |x| < 2^15 (n < 2^15) the
-// parts hold enough bits of pi for the f32 nearest to a multiple of pi/2. Then sin or cos of r by the quadrant n mod 4.
-// If a lane is beyond 2^15, the whole vector goes through the C library instead.
+// parts hold enough bits of pi for the f32 nearest to a multiple of pi/2. All parts are positive, so that -0 - n part =
+// -0 for n = 0. Then sin or cos of r by the quadrant n mod 4. If a lane is beyond 2^15, the whole vector goes through
+// the C library instead.
 Value* sin_cos_f32(Emitter& e, ExprOp op, Value* x) {
-  const float part1 = static_cast<float>(std::numbers::pi / 2);
-  const float part2 = static_cast<float>(std::numbers::pi / 2 - double{part1});
-  const float part3 = static_cast<float>(std::numbers::pi_v<long double> / 2 - part1 - part2);
+  const long double half_pi = std::numbers::pi_v<long double> / 2;
+  const float part1 = toward_zero(half_pi), part2 = toward_zero(half_pi - part1),
+              part3 = toward_zero(half_pi - part1 - part2);
   Value* magic = e.c_f32(rounding_constant(0));
   Value* sum = e.fma(x, e.c_f32(2 / std::numbers::pi), magic);
   Value* n = e.b.CreateFSub(sum, magic);
   Value* r = e.fma(n, e.c_f32(-double{part3}), e.fma(n, e.c_f32(-double{part2}), e.fma(n, e.c_f32(-double{part1}), x)));
   Value* z = e.b.CreateFMul(r, r);
-  // sin r = r + r z S(z), cos r = 1 - z/2 + z^2 C(z), z = r^2 <= (pi/4)^2; degree 3 and 2 leave 3e-10 and 5e-9.
+  // sin r = r (1 + z S(z)), cos r = 1 - z/2 + z^2 C(z), z = r^2 <= (pi/4)^2; degree 3 and 2 leave 3e-10 and 5e-9.
   const double z_max = std::numbers::pi * std::numbers::pi / 16;
   const std::vector<double> s =
       fit_polynomial([](long double v) { return (std::sin(std::sqrt(v)) / std::sqrt(v) - 1) / v; }, 0, z_max, 0, 3);
   const std::vector<double> c =
       fit_polynomial([](long double v) { return (std::cos(std::sqrt(v)) - 1 + v / 2) / (v * v); }, 0, z_max, 0, 2);
-  Value* sine = e.fma(e.b.CreateFMul(polynomial(e, z, s), z), r, r);
+  Value* sine = e.b.CreateFMul(e.fma(polynomial(e, z, s), z, e.c_f32(1)), r);
   Value* cosine = e.fma(polynomial(e, z, c), e.b.CreateFMul(z, z), e.fma(z, e.c_f32(-0.5), e.c_f32(1)));
   Value* quadrant = e.as(sum, e.v_i32);
   if (op == ExprOp::cos) quadrant = e.b.CreateAdd(quadrant, e.c_i32(1));
@@ -208,7 +222,6 @@ Value* sin_cos_f32(Emitter& e, ExprOp op, Value* x) {
   Value* sign = e.b.CreateShl(e.b.CreateAnd(quadrant, e.c_i32(2)), e.c_i32(30));
   Value* chosen = e.b.CreateSelect(odd, cosine, sine);
   Value* fast = e.as(e.b.CreateXor(e.as(chosen, e.v_i32), sign), e.v_f32);
-  // sin(-0) = -0: the fma chain gives x - 0 exactly, and r + r*0 keeps the sign.
   Value* beyond = e.b.CreateFCmpOGE(e.b.CreateUnaryIntrinsic(Intrinsic::fabs, x), e.c_f32(0x1p15));
   Value* slot = e.stack(e.f32, e.lanes);
   e.store(fast, slot, 64);
