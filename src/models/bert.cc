@@ -1,5 +1,5 @@
-// The BERT family: encoder, sentence encoder and sequence classifier, with configuration and weights as Hugging Face names them.
-// Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding" (2018).
+// The BERT family: encoder, sentence encoder and sequence classifier, with configuration and weights as Hugging Face
+// names them. Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding" (2018).
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -34,7 +34,8 @@ int64_t class_count(const ModelConfig& config) {
 Kind kind_of(const ModelRequest& request) {
   const auto architectures = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
   const bool classifies = !architectures.empty() && architectures[0] == "BertForSequenceClassification";
-  if (classifies && !request.pooling.is_null()) fail("{}: a classifier with a sentence pooling; remove 1_Pooling or use BertModel", request.source);
+  if (classifies && !request.pooling.is_null())
+    fail("{}: a classifier with a sentence pooling; remove 1_Pooling or use BertModel", request.source);
   return classifies ? Kind::classifier : request.pooling.is_null() ? Kind::encoder : Kind::sentence_encoder;
 }
 
@@ -70,8 +71,10 @@ class Inputs {
     if (kind == Kind::classifier) known.push_back("labels");
     for (size_t i = 0; i < wanted_.size(); ++i) {
       if (std::find(known.begin(), known.end(), wanted_[i]) == known.end())
-        fail("\"{}\" is not an input of this model; accepted: {}{}", wanted_[i], joined(known), did_you_mean(wanted_[i], known));
-      if (std::find(wanted_.begin(), wanted_.begin() + static_cast<ptrdiff_t>(i), wanted_[i]) != wanted_.begin() + static_cast<ptrdiff_t>(i))
+        fail("\"{}\" is not an input of this model; accepted: {}{}", wanted_[i], joined(known),
+             did_you_mean(wanted_[i], known));
+      if (std::find(wanted_.begin(), wanted_.begin() + static_cast<ptrdiff_t>(i), wanted_[i]) !=
+          wanted_.begin() + static_cast<ptrdiff_t>(i))
         fail("input \"{}\" is listed twice", wanted_[i]);
     }
     if (!has("input_ids")) fail("inputs {} lack input_ids, which the model can't do without", joined(wanted_));
@@ -110,11 +113,18 @@ class BertBuilder {
     const ValueId mask = inputs_.has("attention_mask") ? input("attention_mask") : ones();
     ValueId x = embeddings();
     const ValueId added = builder_.additive_mask(mask);
-    for (int64_t layer = 0; layer < config_.layers; ++layer) x = encoder_block(builder_, x, added, block(layer), request_.source);
+    for (int64_t layer = 0; layer < config_.layers; ++layer)
+      x = encoder_block(builder_, x, added, block(layer), request_.source);
     switch (config_.kind) {
-      case Kind::encoder: encoder_outputs(x); break;
-      case Kind::sentence_encoder: sentence_outputs(x, mask); break;
-      case Kind::classifier: classifier_outputs(x); break;
+      case Kind::encoder:
+        encoder_outputs(x);
+        break;
+      case Kind::sentence_encoder:
+        sentence_outputs(x, mask);
+        break;
+      case Kind::classifier:
+        classifier_outputs(x);
+        break;
     }
     return std::move(graph_);
   }
@@ -134,13 +144,15 @@ class BertBuilder {
   // Without token types every token is of type 0.
   ValueId embeddings() {
     const int64_t hidden = config_.hidden;
-    const ValueId words = builder_.embedding(input("input_ids"), "embeddings.word_embeddings", config_.vocabulary, hidden);
+    const ValueId words =
+        builder_.embedding(input("input_ids"), "embeddings.word_embeddings", config_.vocabulary, hidden);
     const ValueId types = inputs_.has("token_type_ids") ? input("token_type_ids") : graph_.add_scalar(int64_t{0});
     const ValueId type = builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, hidden);
     const ValueId positions = builder_.positions(Dim::symbol("S"), config_.positions);
     const ValueId position = builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, hidden);
     const ValueId typed_words = graph_.emit(ops::get("add"), {words, type});
-    return builder_.layer_norm(graph_.emit(ops::get("add"), {typed_words, position}), "embeddings.LayerNorm", hidden, config_.epsilon, "embedded");
+    return builder_.layer_norm(graph_.emit(ops::get("add"), {typed_words, position}), "embeddings.LayerNorm", hidden,
+                               config_.epsilon, "embedded");
   }
 
   EncoderBlock block(int64_t layer) const {
@@ -162,7 +174,8 @@ class BertBuilder {
   }
 
   ValueId first_token(ValueId x) {
-    const ValueId first = graph_.emit(ops::get("slice"), {x}, {{"starts", Shape{0}}, {"ends", Shape{1}}, {"axes", std::vector<int64_t>{1}}});
+    const ValueId first = graph_.emit(ops::get("slice"), {x},
+                                      {{"starts", Shape{0}}, {"ends", Shape{1}}, {"axes", std::vector<int64_t>{1}}});
     return graph_.emit(ops::get("squeeze"), {first}, {{"axes", std::vector<int64_t>{1}}}, "first_token");
   }
 
@@ -183,9 +196,12 @@ class BertBuilder {
     std::vector<std::string> on;
     for (const auto& [key, value] : request_.pooling.items())
       if (key.starts_with(prefix) && value == true) on.push_back(key.substr(prefix.size()));
-    if (on.size() != 1) fail("{}: the pooling switches {} modes on; accepted: exactly one of cls_token, mean_tokens, max_tokens", request_.source, on.size());
+    if (on.size() != 1)
+      fail("{}: the pooling switches {} modes on; accepted: exactly one of cls_token, mean_tokens, max_tokens",
+           request_.source, on.size());
     if (std::find(known.begin(), known.end(), on[0]) == known.end())
-      fail("{}: pooling mode \"{}\" is not supported; accepted: cls_token, mean_tokens, max_tokens", request_.source, on[0]);
+      fail("{}: pooling mode \"{}\" is not supported; accepted: cls_token, mean_tokens, max_tokens", request_.source,
+           on[0]);
     return on[0];
   }
 
@@ -212,9 +228,11 @@ class BertBuilder {
     if (!inputs_.has("labels")) return;
     const std::string problem = ModelConfig(request_).text_or("problem_type", "single_label_classification");
     if (problem != "single_label_classification" || config_.classes < 2)
-      fail("{}: the loss of a model with {} classes and problem_type {} is not supported; accepted: single_label_classification with at least 2. "
-           "Leave labels out of the inputs",
-           request_.source, config_.classes, problem);
+      fail(
+          "{}: the loss of a model with {} classes and problem_type {} is not supported; accepted: "
+          "single_label_classification with at least 2. "
+          "Leave labels out of the inputs",
+          request_.source, config_.classes, problem);
     graph_.add_output(graph_.emit(ops::get("cross_entropy"), {logits, input("labels")}, {}, "loss"), "loss");
   }
 

@@ -6,7 +6,9 @@
 
 namespace hone {
 
-bool ModelConfig::has(const std::string& key) const { return json_.is_object() && json_.contains(key) && !json_.at(key).is_null(); }
+bool ModelConfig::has(const std::string& key) const {
+  return json_.is_object() && json_.contains(key) && !json_.at(key).is_null();
+}
 
 int64_t ModelConfig::size(const std::string& key) const {
   const Json value = json_get<Json>(json_, key, source_);
@@ -32,7 +34,8 @@ std::string ModelConfig::text_or(const std::string& key, const std::string& fall
 
 bool ModelConfig::flag(const std::string& key) const {
   if (!has(key)) return false;
-  if (!json_.at(key).is_boolean()) fail("{}: key \"{}\" is {}; accepted: true, false", source_, key, json_.at(key).dump());
+  if (!json_.at(key).is_boolean())
+    fail("{}: key \"{}\" is {}; accepted: true, false", source_, key, json_.at(key).dump());
   return json_.at(key).get<bool>();
 }
 

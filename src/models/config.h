@@ -1,4 +1,5 @@
-// What builders read from config.json, with errors that name the file, the key, what was found and what would be accepted.
+// What builders read from config.json, with errors that name the file, the key, what was found and what would be
+// accepted.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@ class ModelConfig {
  public:
   explicit ModelConfig(const ModelRequest& request) : json_(request.config), source_(request.source) {}
 
-  bool has(const std::string& key) const;                      // present and not null
-  int64_t size(const std::string& key) const;                  // an integer from 1 to 2^31 - 1
+  bool has(const std::string& key) const;      // present and not null
+  int64_t size(const std::string& key) const;  // an integer from 1 to 2^31 - 1
   int64_t size_or(const std::string& key, int64_t fallback) const;
   double number_or(const std::string& key, double fallback) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
-  bool flag(const std::string& key) const;                     // false when absent
+  bool flag(const std::string& key) const;  // false when absent
   const Json& json() const { return json_; }
   const std::string& source() const { return source_; }
 

@@ -18,12 +18,14 @@ ValueId TransformerBuilder::as_f32(ValueId x) {
   return graph_.type(x).dtype == DType::f32 ? x : graph_.emit(ops::get("cast"), {x}, {{"dtype", DType::f32}});
 }
 
-ValueId TransformerBuilder::linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs, const std::string& result) {
+ValueId TransformerBuilder::linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs,
+                                   const std::string& result) {
   const ValueId w = weight(name + ".weight", {outputs, inputs}), b = weight(name + ".bias", {outputs});
   return graph_.emit(ops::get("linear"), {x, w, b}, {}, result);
 }
 
-ValueId TransformerBuilder::layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon, const std::string& result) {
+ValueId TransformerBuilder::layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon,
+                                       const std::string& result) {
   const ValueId w = weight(name + ".weight", {columns}), b = weight(name + ".bias", {columns});
   return graph_.emit(ops::get("layer_norm"), {x, as_f32(w), as_f32(b)}, {{"epsilon", epsilon}}, result);
 }
@@ -72,20 +74,24 @@ ValueId TransformerBuilder::activation(ValueId x, const std::string& name, const
   fail("{}: activation \"{}\" is not known; accepted: {}{}", source, name, list, did_you_mean(name, names));
 }
 
-ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block, const std::string& source) {
+ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block,
+                      const std::string& source) {
   Graph& graph = builder.graph();
   const auto named = [&](const char* part) { return block.label + "_" + part; };
   const int64_t hidden = block.hidden;
   const ValueId q = builder.linear(x, block.query, hidden, hidden, named("query"));
   const ValueId k = builder.linear(x, block.key, hidden, hidden, named("key"));
   const ValueId v = builder.linear(x, block.value, hidden, hidden, named("value"));
-  const ValueId context = graph.emit(ops::get("attention"), {q, k, v, mask}, {{"heads", block.heads}}, named("context"));
+  const ValueId context =
+      graph.emit(ops::get("attention"), {q, k, v, mask}, {{"heads", block.heads}}, named("context"));
   const ValueId mixed = builder.linear(context, block.attention_output, hidden, hidden, named("mixed"));
-  const ValueId attended = builder.layer_norm(graph.emit(ops::get("add"), {mixed, x}), block.attention_norm, hidden, block.epsilon, named("attended"));
+  const ValueId attended = builder.layer_norm(graph.emit(ops::get("add"), {mixed, x}), block.attention_norm, hidden,
+                                              block.epsilon, named("attended"));
   const ValueId up = builder.linear(attended, block.up, hidden, block.intermediate, named("up"));
   const ValueId active = builder.activation(up, block.activation, source);
   const ValueId down = builder.linear(active, block.down, block.intermediate, hidden, named("down"));
-  return builder.layer_norm(graph.emit(ops::get("add"), {down, attended}), block.output_norm, hidden, block.epsilon, named("output"));
+  return builder.layer_norm(graph.emit(ops::get("add"), {down, attended}), block.output_norm, hidden, block.epsilon,
+                            named("output"));
 }
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Parts of transformers that several families share, emitted into a graph. Weights are asked for as they are used, under the
-// names that Hugging Face files give them: NAME.weight and NAME.bias.
+// Parts of transformers that several families share, emitted into a graph. Weights are asked for as they are used,
+// under the names that Hugging Face files give them: NAME.weight and NAME.bias.
 #pragma once
 
 #include <string>
@@ -19,15 +19,18 @@ class TransformerBuilder {
 
   // x[...,inputs] → f32[...,outputs]
   ValueId linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs, const std::string& result = "");
-  ValueId layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon, const std::string& result = "");
+  ValueId layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon,
+                     const std::string& result = "");
   // Rows of table NAME.weight[rows,columns] as f32.
   ValueId embedding(ValueId ids, const std::string& name, int64_t rows, int64_t columns);
   ValueId as_f32(ValueId x);  // x itself when it is
 
-  // Positions 0 .. length-1 (i64) of a model that knows `limit` positions: binding a longer length is an Error that names both.
+  // Positions 0 .. length-1 (i64) of a model that knows `limit` positions: binding a longer length is an Error that
+  // names both.
   ValueId positions(const Dim& length, int64_t limit);
 
-  // What to add to attention scores so that keys whose mask (i64[B,S]) is 0 get no weight: f32[B,1,1,S], 0 or the lowest f32.
+  // What to add to attention scores so that keys whose mask (i64[B,S]) is 0 get no weight: f32[B,1,1,S], 0 or the
+  // lowest f32.
   ValueId additive_mask(ValueId mask);
 
   // The activation that config.json calls `name`; Error for unknown names.
@@ -44,8 +47,9 @@ struct EncoderBlock {
   double epsilon;
   std::string activation;
   std::string query, key, value, attention_output, attention_norm, up, down, output_norm;  // names of the weights
-  std::string label;                                                                       // in names of values: "layer0"
+  std::string label;  // in names of values: "layer0"
 };
-ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block, const std::string& source);
+ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block,
+                      const std::string& source);
 
 }  // namespace hone

@@ -36,32 +36,38 @@ Expr hard_sigmoid(Args a) {
 
 }  // namespace
 
-extern constinit const OpDef relu_def{
-    .name = "relu", .doc = "max(x, 0); the gradient at 0 is 0.", .pointwise = [](Args a) { return max(number_operand(a, 0), 0); }};
+extern constinit const OpDef relu_def{.name = "relu",
+                                      .doc = "max(x, 0); the gradient at 0 is 0.",
+                                      .pointwise = [](Args a) { return max(number_operand(a, 0), 0); }};
 extern constinit const OpDef leaky_relu_def{
     .name = "leaky_relu", .doc = "x, or alpha * x below 0.", .attributes = kLeakyAttributes, .pointwise = leaky_relu};
-extern constinit const OpDef gelu_def{
-    .name = "gelu",
-    .doc = "x * P(N(0,1) <= x) = x/2 * (1 + erf(x / sqrt 2)); approximate=tanh: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).",
-    .attributes = kGeluAttributes,
-    .pointwise = gelu};
-extern constinit const OpDef sigmoid_def{
-    .name = "sigmoid", .doc = "1 / (1 + exp(-x))", .pointwise = [](Args a) { return 1 / (1 + exp(-real_operand(a, 0))); }};
-extern constinit const OpDef silu_def{
-    .name = "silu", .doc = "x / (1 + exp(-x))", .pointwise = [](Args a) { return real_operand(a, 0) / (1 + exp(-a[0])); }};
+extern constinit const OpDef gelu_def{.name = "gelu",
+                                      .doc =
+                                          "x * P(N(0,1) <= x) = x/2 * (1 + erf(x / sqrt 2)); approximate=tanh: x/2 * "
+                                          "(1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).",
+                                      .attributes = kGeluAttributes,
+                                      .pointwise = gelu};
+extern constinit const OpDef sigmoid_def{.name = "sigmoid", .doc = "1 / (1 + exp(-x))", .pointwise = [](Args a) {
+                                           return 1 / (1 + exp(-real_operand(a, 0)));
+                                         }};
+extern constinit const OpDef silu_def{.name = "silu", .doc = "x / (1 + exp(-x))", .pointwise = [](Args a) {
+                                        return real_operand(a, 0) / (1 + exp(-a[0]));
+                                      }};
 extern constinit const OpDef hard_sigmoid_def{.name = "hard_sigmoid",
                                               .doc = "alpha * x + beta, clamped to [0, 1]",
                                               .attributes = kHardSigmoidAttributes,
                                               .pointwise = hard_sigmoid};
-extern constinit const OpDef hard_swish_def{.name = "hard_swish", .doc = "x * clamp(x/6 + 1/2, 0, 1)", .pointwise = [](Args a) {
-                                              const Expr& x = real_operand(a, 0);
-                                              return x * max(min(x * (1.0 / 6) + 0.5, 1), 0);
-                                            }};
-extern constinit const OpDef softplus_def{.name = "softplus",
-                                          .doc = "log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|)): finite for every finite x.",
-                                          .pointwise = [](Args a) {
-                                            const Expr& x = real_operand(a, 0);
-                                            return max(x, 0) + log(1 + exp(-abs(x)));
-                                          }};
+extern constinit const OpDef hard_swish_def{
+    .name = "hard_swish", .doc = "x * clamp(x/6 + 1/2, 0, 1)", .pointwise = [](Args a) {
+      const Expr& x = real_operand(a, 0);
+      return x * max(min(x * (1.0 / 6) + 0.5, 1), 0);
+    }};
+extern constinit const OpDef softplus_def{
+    .name = "softplus",
+    .doc = "log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|)): finite for every finite x.",
+    .pointwise = [](Args a) {
+      const Expr& x = real_operand(a, 0);
+      return max(x, 0) + log(1 + exp(-abs(x)));
+    }};
 
 }  // namespace hone

@@ -24,7 +24,8 @@ std::vector<TensorType> infer_argmax(const InferArgs& a) {
 
 std::vector<Tensor> eval_argmax(const EvalArgs& a) {
   const std::vector<double> x = a[0].to_doubles();
-  const AxisView view = around_axis(a[0].shape(), checked_axis(a.attributes.get_or<int64_t>("axis", -1), a[0].shape().size()));
+  const AxisView view =
+      around_axis(a[0].shape(), checked_axis(a.attributes.get_or<int64_t>("axis", -1), a[0].shape().size()));
   std::vector<int64_t> where;
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t j = 0; j < view.inner; ++j) {
@@ -39,10 +40,11 @@ std::vector<Tensor> eval_argmax(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef argmax_def{.name = "argmax",
-                                        .doc = "Index (i64) of the largest element along an axis: the first of equals, the first NaN if there is one.",
-                                        .attributes = kAttributes,
-                                        .infer = infer_argmax,
-                                        .eval = eval_argmax};
+extern constinit const OpDef argmax_def{
+    .name = "argmax",
+    .doc = "Index (i64) of the largest element along an axis: the first of equals, the first NaN if there is one.",
+    .attributes = kAttributes,
+    .infer = infer_argmax,
+    .eval = eval_argmax};
 
 }  // namespace hone

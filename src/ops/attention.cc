@@ -11,7 +11,8 @@ namespace {
 
 constexpr AttributeSpec kAttributes[] = {
     {"heads", AttributeKind::integer, true, "heads of q"},
-    {"kv_heads", AttributeKind::integer, false, "heads of k and v, each shared by heads / kv_heads heads of q; default heads"},
+    {"kv_heads", AttributeKind::integer, false,
+     "heads of k and v, each shared by heads / kv_heads heads of q; default heads"},
     {"scale", AttributeKind::number, false, "factor of q·k; default 1 / sqrt(columns of a head)"},
     {"causal", AttributeKind::integer, false, "1: query s of S sees the keys up to s + T - S; default 0"},
 };
@@ -37,7 +38,8 @@ void check_mask(const InferArgs& a, int64_t heads) {
   expect_float(a[3], "the mask (added to the scores)");
   const Shape full{a[0].shape[0], heads, a[0].shape[1], a[1].shape[1]};
   if (a[3].rank() > 4 || broadcast(a[3].shape, full) != full)
-    fail("the mask {} does not broadcast to {} = [batch, heads, queries, keys]", to_string(a[3].shape), to_string(full));
+    fail("the mask {} does not broadcast to {} = [batch, heads, queries, keys]", to_string(a[3].shape),
+         to_string(full));
 }
 
 std::vector<TensorType> infer_attention(const InferArgs& a) {
@@ -50,7 +52,8 @@ std::vector<TensorType> infer_attention(const InferArgs& a) {
   const Heads heads = heads_of(a.attributes);
   expect_dim(a[2].shape[1], a[1].shape[1], "the length of v, that of k,");
   if (head_columns(a[0], heads.queries, "q") != head_columns(a[1], heads.keys, "k"))
-    fail("a head has {} columns in q but {} in k", head_columns(a[0], heads.queries, "q"), head_columns(a[1], heads.keys, "k"));
+    fail("a head has {} columns in q but {} in k", head_columns(a[0], heads.queries, "q"),
+         head_columns(a[1], heads.keys, "k"));
   if (a.has(3)) check_mask(a, heads.queries);
   const DType dtype = a[2].dtype == DType::f64 ? DType::f64 : sum_dtype(a, 0, 1);
   return {plain_type(dtype, {a[0].shape[0], a[0].shape[1], heads.queries * head_columns(a[2], heads.keys, "v")})};
@@ -80,14 +83,17 @@ struct Attention {
     for (int64_t t = 0; t < keys; ++t) {
       double& score = scores[static_cast<size_t>(t)];
       score = scale * dot(query, k.data() + ((b * keys + t) * heads.keys + kv) * columns, columns);
-      if (!mask.empty()) score += mask[static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] + t * mask_strides[3])];
+      if (!mask.empty())
+        score += mask[static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] +
+                                          t * mask_strides[3])];
       if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
     }
     softmax(scores);
     std::fill(out, out + value_columns, 0.0);
     for (int64_t t = 0; t < keys; ++t)
       for (int64_t c = 0; c < value_columns; ++c)
-        out[c] += scores[static_cast<size_t>(t)] * v[static_cast<size_t>(((b * keys + t) * heads.keys + kv) * value_columns + c)];
+        out[c] += scores[static_cast<size_t>(t)] *
+                  v[static_cast<size_t>(((b * keys + t) * heads.keys + kv) * value_columns + c)];
   }
 };
 
@@ -107,12 +113,14 @@ std::vector<Tensor> eval_attention(const EvalArgs& a) {
                       .causal = a.attributes.get_or<int64_t>("causal", 0) != 0};
   if (a.has(3)) {
     attention.mask = a[3].to_doubles();
-    attention.mask_strides = strides_broadcast(a[3].shape(), std::vector<int64_t>{batches, heads.queries, queries, keys});
+    attention.mask_strides =
+        strides_broadcast(a[3].shape(), std::vector<int64_t>{batches, heads.queries, queries, keys});
   }
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> out(static_cast<size_t>(element_count(sizes)));
   parallel_for(batches * queries * heads.queries, [&](int64_t i) {
-    attention.row(i / heads.queries / queries, i % heads.queries, i / heads.queries % queries, out.data() + i * attention.value_columns);
+    attention.row(i / heads.queries / queries, i % heads.queries, i / heads.queries % queries,
+                  out.data() + i * attention.value_columns);
   });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, out)};
 }
@@ -125,16 +133,17 @@ Dim attention_flops(const InferArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef attention_def{
-    .name = "attention",
-    .doc = "softmax(scale · q·kᵀ + mask) · v for each head: q[B,S,H*D], k[B,T,G*D], v[B,T,G*E], mask broadcastable to [B,H,S,T] → "
-           "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads.",
-    .min_operands = 3,
-    .max_operands = 4,
-    .attributes = kAttributes,
-    .infer = infer_attention,
-    .eval = eval_attention,
-    .codegen = Codegen::attention,
-    .flops = attention_flops};
+extern constinit const OpDef attention_def{.name = "attention",
+                                           .doc =
+                                               "softmax(scale · q·kᵀ + mask) · v for each head: q[B,S,H*D], "
+                                               "k[B,T,G*D], v[B,T,G*E], mask broadcastable to [B,H,S,T] → "
+                                               "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads.",
+                                           .min_operands = 3,
+                                           .max_operands = 4,
+                                           .attributes = kAttributes,
+                                           .infer = infer_attention,
+                                           .eval = eval_attention,
+                                           .codegen = Codegen::attention,
+                                           .flops = attention_flops};
 
 }  // namespace hone

@@ -7,7 +7,8 @@
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kAttributes[] = {{"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"}};
+constexpr AttributeSpec kAttributes[] = {
+    {"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"}};
 
 std::vector<TensorType> infer_batch_norm(const InferArgs& a) {
   expect_float(a[0], "x");
@@ -22,7 +23,8 @@ std::vector<TensorType> infer_batch_norm(const InferArgs& a) {
 
 std::vector<Tensor> eval_batch_norm(const EvalArgs& a) {
   const double epsilon = a.attributes.get_or<double>("epsilon", 1e-5);
-  const std::vector<double> scale = a[1].to_doubles(), bias = a[2].to_doubles(), mean = a[3].to_doubles(), variance = a[4].to_doubles();
+  const std::vector<double> scale = a[1].to_doubles(), bias = a[2].to_doubles(), mean = a[3].to_doubles(),
+                            variance = a[4].to_doubles();
   std::vector<double> x = a[0].to_doubles();
   const AxisView view = around_axis(a[0].shape(), 1);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -34,13 +36,14 @@ std::vector<Tensor> eval_batch_norm(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef batch_norm_def{
-    .name = "batch_norm",
-    .doc = "(x - mean) / sqrt(variance + epsilon) * scale + bias; x[N,C,...], the others [C]: operands x, scale, bias, mean, variance.",
-    .min_operands = 5,
-    .max_operands = 5,
-    .attributes = kAttributes,
-    .infer = infer_batch_norm,
-    .eval = eval_batch_norm};
+extern constinit const OpDef batch_norm_def{.name = "batch_norm",
+                                            .doc =
+                                                "(x - mean) / sqrt(variance + epsilon) * scale + bias; x[N,C,...], the "
+                                                "others [C]: operands x, scale, bias, mean, variance.",
+                                            .min_operands = 5,
+                                            .max_operands = 5,
+                                            .attributes = kAttributes,
+                                            .infer = infer_batch_norm,
+                                            .eval = eval_batch_norm};
 
 }  // namespace hone

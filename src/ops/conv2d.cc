@@ -20,11 +20,13 @@ std::vector<TensorType> infer_conv(const InferArgs& a) {
   expect_rank(a[0], 4, 4, "x [N,C,H,W]");
   expect_rank(a[1], 4, 4, "w [O,C/groups,kh,kw]");
   const Shape &x = a[0].shape, &w = a[1].shape;
-  if (!w[2].is_constant() || !w[3].is_constant()) fail("the window {}x{} of w must be constant", w[2].to_string(), w[3].to_string());
+  if (!w[2].is_constant() || !w[3].is_constant())
+    fail("the window {}x{} of w must be constant", w[2].to_string(), w[3].to_string());
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
   expect_positive(groups, "groups");
   expect_dim(w[1] * groups, x[1], "the channels of w times groups, the channels of x,");
-  if (w[0].is_constant() && w[0].constant() % groups != 0) fail("{} output channels do not fall into {} groups", w[0].constant(), groups);
+  if (w[0].is_constant() && w[0].constant() % groups != 0)
+    fail("{} output channels do not fall into {} groups", w[0].constant(), groups);
   if (a.has(2)) {
     expect_float(a[2], "b");
     expect_rank(a[2], 1, 1, "b");
@@ -58,9 +60,16 @@ struct Convolution {
 
 std::vector<Tensor> eval_conv(const EvalArgs& a) {
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
-  const Convolution conv{read_window(a.attributes, {a[1].dim(2), a[1].dim(3)}), a[0].to_doubles(), a[1].to_doubles(), a[0].dim(1), a[0].dim(2),
-                         a[0].dim(3), a[1].dim(1), std::max<int64_t>(a[1].dim(0) / groups, 1)};
-  const std::vector<double> b = a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
+  const Convolution conv{read_window(a.attributes, {a[1].dim(2), a[1].dim(3)}),
+                         a[0].to_doubles(),
+                         a[1].to_doubles(),
+                         a[0].dim(1),
+                         a[0].dim(2),
+                         a[0].dim(3),
+                         a[1].dim(1),
+                         std::max<int64_t>(a[1].dim(0) / groups, 1)};
+  const std::vector<double> b =
+      a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> y(static_cast<size_t>(element_count(sizes)));
   const int64_t outputs = sizes[1], rows = sizes[2], columns = sizes[3];

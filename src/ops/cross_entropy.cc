@@ -39,7 +39,8 @@ std::vector<Tensor> eval_cross_entropy(const EvalArgs& a) {
     const int64_t label = labels[i];
     if (label == ignored) continue;
     if (label < 0 || label >= classes)
-      fail("cross_entropy: label {} of row {} is not a class; accepted: 0 to {}, or {} to ignore the row", label, i, classes - 1, ignored);
+      fail("cross_entropy: label {} of row {} is not a class; accepted: 0 to {}, or {} to ignore the row", label, i,
+           classes - 1, ignored);
     const double* row = logits.data() + static_cast<int64_t>(i) * classes;
     sum += log_sum_exp(row, classes) - row[label];
     ++count;
@@ -49,13 +50,14 @@ std::vector<Tensor> eval_cross_entropy(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef cross_entropy_def{
-    .name = "cross_entropy",
-    .doc = "The mean of log(sum(exp(logits))) - logits[label] over the rows of logits[B,C] with labels[B]; NaN when every row is ignored.",
-    .min_operands = 2,
-    .max_operands = 2,
-    .attributes = kAttributes,
-    .infer = infer_cross_entropy,
-    .eval = eval_cross_entropy};
+extern constinit const OpDef cross_entropy_def{.name = "cross_entropy",
+                                               .doc =
+                                                   "The mean of log(sum(exp(logits))) - logits[label] over the rows of "
+                                                   "logits[B,C] with labels[B]; NaN when every row is ignored.",
+                                               .min_operands = 2,
+                                               .max_operands = 2,
+                                               .attributes = kAttributes,
+                                               .infer = infer_cross_entropy,
+                                               .eval = eval_cross_entropy};
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// How reference evaluations read and write tensors: row-major doubles for arithmetic, bytes for ops that only move elements.
-// Packed operands are decoded first.
+// How reference evaluations read and write tensors: row-major doubles for arithmetic, bytes for ops that only move
+// elements. Packed operands are decoded first.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace hone {
 
-Tensor plain(const Tensor& tensor);                                  // decoded when packed, otherwise the same
-std::vector<int64_t> sizes_of(const TensorType& type);               // Bug unless constant
+Tensor plain(const Tensor& tensor);                     // decoded when packed, otherwise the same
+std::vector<int64_t> sizes_of(const TensorType& type);  // Bug unless constant
 
 // Elements each step along a dimension skips in a dense row-major tensor.
 std::vector<int64_t> strides_of(std::span<const int64_t> sizes);
@@ -29,7 +29,8 @@ struct AxisView {
 AxisView around_axis(std::span<const int64_t> sizes, size_t axis);
 
 // out[index] = src[offset + sum(index * strides)] for every index of `sizes`; a plain tensor of any dtype but string.
-Tensor copy_strided(const Tensor& src, std::vector<int64_t> sizes, std::span<const int64_t> strides, int64_t offset = 0);
+Tensor copy_strided(const Tensor& src, std::vector<int64_t> sizes, std::span<const int64_t> strides,
+                    int64_t offset = 0);
 
 // Calls visit(offset) for every index of `sizes` in row-major order, offset = sum(index * strides).
 template <class Visit>

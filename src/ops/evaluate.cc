@@ -16,20 +16,25 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
   for (ValueId id : graph.inputs()) labels.push_back(graph.value(id).label);
   for (const auto& [name, tensor] : inputs)
     if (std::find(labels.begin(), labels.end(), name) == labels.end())
-      fail("\"{}\" is not an input of the model; it takes {}{}", name, labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", ")),
-           did_you_mean(name, labels));
+      fail("\"{}\" is not an input of the model; it takes {}{}", name,
+           labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", ")), did_you_mean(name, labels));
   std::vector<std::string> given;
   for (const auto& [name, tensor] : inputs) given.push_back(name);
   for (const std::string& label : labels)
-    if (!inputs.contains(label)) fail("input \"{}\" is missing; given: {}", label, given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
+    if (!inputs.contains(label))
+      fail("input \"{}\" is missing; given: {}", label,
+           given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
 }
 
-std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) { return op.eval ? op.eval(args) : eval_pointwise(op, args); }
+std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) {
+  return op.eval ? op.eval(args) : eval_pointwise(op, args);
+}
 
 // Values while a graph runs: constants and inputs stay, results go after their last use.
 class Evaluation {
  public:
-  Evaluation(const Graph& graph, const std::map<std::string, Tensor>& inputs) : graph_(graph), values_(graph.value_capacity()), uses_left_(graph.value_capacity()) {
+  Evaluation(const Graph& graph, const std::map<std::string, Tensor>& inputs)
+      : graph_(graph), values_(graph.value_capacity()), uses_left_(graph.value_capacity()) {
     for (size_t i = 0; i < values_.size(); ++i) {
       const auto id = static_cast<ValueId>(i);
       if (!graph.value(id).live) continue;
@@ -97,7 +102,8 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Ten
   return outputs;
 }
 
-std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands, const Attributes& attributes) {
+std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
+                                  const Attributes& attributes) {
   std::vector<TensorType> types;
   for (const Tensor* operand : operands) types.push_back(operand ? operand->type() : TensorType{});
   std::vector<const TensorType*> type_pointers;

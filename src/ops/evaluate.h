@@ -1,4 +1,5 @@
-// The reference backend: runs a graph node by node through the ops' own evaluations, with sums in double. The oracle of all tests.
+// The reference backend: runs a graph node by node through the ops' own evaluations, with sums in double. The oracle of
+// all tests.
 #pragma once
 
 #include <map>
@@ -10,12 +11,13 @@
 
 namespace hone {
 
-// Values of the graph's outputs, in their order. `inputs` has a tensor for each input label. Throws Error for a missing or unknown
-// input, another element type or a shape that does not fit the declared one.
+// Values of the graph's outputs, in their order. `inputs` has a tensor for each input label. Throws Error for a missing
+// or unknown input, another element type or a shape that does not fit the declared one.
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs);
 
 // Results of one op. An absent operand is nullptr. Throws Error when the operands do not fit the op.
-std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands, const Attributes& attributes = {});
+std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
+                                  const Attributes& attributes = {});
 
 // Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs);

@@ -21,10 +21,11 @@ std::vector<Tensor> eval_fake_quant(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef fake_quant_def{.name = "fake_quant",
-                                            .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
-                                            .attributes = kAttributes,
-                                            .infer = infer_fake_quant,
-                                            .eval = eval_fake_quant};
+extern constinit const OpDef fake_quant_def{
+    .name = "fake_quant",
+    .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
+    .attributes = kAttributes,
+    .infer = infer_fake_quant,
+    .eval = eval_fake_quant};
 
 }  // namespace hone

@@ -29,7 +29,8 @@ TensorType checked_type(const Attributes& attributes, DType fallback) {
 std::vector<TensorType> infer_full(const InferArgs& a) {
   const TensorType type = checked_type(a.attributes, DType::f32);
   const double value = a.attributes.get<double>("value");
-  if (!is_float(type.dtype) && value != std::trunc(value)) fail("value {} is not a whole number but dtype is {}", value, to_string(type.dtype));
+  if (!is_float(type.dtype) && value != std::trunc(value))
+    fail("value {} is not a whole number but dtype is {}", value, to_string(type.dtype));
   return {type};
 }
 

@@ -7,7 +7,8 @@
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kAttributes[] = {{"axis", AttributeKind::integer, false, "the axis of the table that is indexed; default 0"}};
+constexpr AttributeSpec kAttributes[] = {
+    {"axis", AttributeKind::integer, false, "the axis of the table that is indexed; default 0"}};
 
 std::vector<TensorType> infer_gather(const InferArgs& a) {
   expect_not_string(a[0], "the table");
@@ -26,7 +27,8 @@ std::vector<int64_t> checked_indices(const Tensor& tensor, int64_t length) {
   std::vector<int64_t> indices = tensor.to_integers();
   for (int64_t& index : indices) {
     if (index < -length || index >= length)
-      fail("gather: index {} is out of range for an axis of {} elements; accepted: {} to {}", index, length, -length, length - 1);
+      fail("gather: index {} is out of range for an axis of {} elements; accepted: {} to {}", index, length, -length,
+           length - 1);
     if (index < 0) index += length;
   }
   return indices;
@@ -62,15 +64,16 @@ std::vector<Tensor> eval_gather(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef gather_def{
-    .name = "gather",
-    .doc = "table[..., indices, ...] along an axis: the indices' dimensions take the place of the axis. Negative indices count from "
-           "the end; the table may be packed.",
-    .min_operands = 2,
-    .max_operands = 2,
-    .attributes = kAttributes,
-    .infer = infer_gather,
-    .eval = eval_gather,
-    .codegen = Codegen::gather};
+extern constinit const OpDef gather_def{.name = "gather",
+                                        .doc =
+                                            "table[..., indices, ...] along an axis: the indices' dimensions take the "
+                                            "place of the axis. Negative indices count from "
+                                            "the end; the table may be packed.",
+                                        .min_operands = 2,
+                                        .max_operands = 2,
+                                        .attributes = kAttributes,
+                                        .infer = infer_gather,
+                                        .eval = eval_gather,
+                                        .codegen = Codegen::gather};
 
 }  // namespace hone

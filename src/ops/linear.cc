@@ -24,14 +24,16 @@ std::vector<TensorType> infer_linear(const InferArgs& a) {
 
 std::vector<Tensor> eval_linear(const EvalArgs& a) {
   const std::vector<double> x = a[0].to_doubles(), w = a[1].to_doubles();
-  const std::vector<double> b = a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
+  const std::vector<double> b =
+      a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
   const int64_t n = a[1].dim(0), k = a[1].dim(1);
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> y(static_cast<size_t>(element_count(sizes)));
   const int64_t rows = n > 0 ? static_cast<int64_t>(y.size()) / n : 0;
   parallel_for(rows, [&](int64_t m) {
     for (int64_t j = 0; j < n; ++j)
-      y[static_cast<size_t>(m * n + j)] = dot(&x[static_cast<size_t>(m * k)], &w[static_cast<size_t>(j * k)], k) + b[static_cast<size_t>(j)];
+      y[static_cast<size_t>(m * n + j)] =
+          dot(&x[static_cast<size_t>(m * k)], &w[static_cast<size_t>(j * k)], k) + b[static_cast<size_t>(j)];
   });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
 }
@@ -42,7 +44,8 @@ Dim linear_flops(const InferArgs& a) { return 2 * element_count(a[0].shape) * a[
 
 extern constinit const OpDef linear_def{
     .name = "linear",
-    .doc = "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed.",
+    .doc =
+        "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed.",
     .min_operands = 2,
     .max_operands = 3,
     .infer = infer_linear,

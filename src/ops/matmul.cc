@@ -23,7 +23,8 @@ std::vector<TensorType> infer_matmul(const InferArgs& a) {
   const bool swap = transposed(a.attributes);
   const Shape &left = a[0].shape, &right = a[1].shape;
   const size_t r = right.size();
-  expect_dim(right[swap ? r - 1 : r - 2], left.back(), swap ? "the last dimension of b, one per column of a," : "the number of rows of b, one per column of a,");
+  expect_dim(right[swap ? r - 1 : r - 2], left.back(),
+             swap ? "the last dimension of b, one per column of a," : "the number of rows of b, one per column of a,");
   Shape shape = broadcast(Shape(left.begin(), left.end() - 2), Shape(right.begin(), right.end() - 2));
   shape.push_back(left[left.size() - 2]);
   shape.push_back(right[swap ? r - 2 : r - 1]);
@@ -53,12 +54,14 @@ std::vector<Tensor> eval_matmul(const EvalArgs& a) {
   const std::vector<double> left = a[0].to_doubles(), right = rows.to_doubles();
   const int64_t m = a[0].dim(-2), k = a[0].dim(-1), n = rows.dim(-2);
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), batch(sizes.begin(), sizes.end() - 2);
-  const std::vector<int64_t> from_left = offsets_of_matrices(a[0].shape(), batch), from_right = offsets_of_matrices(rows.shape(), batch);
+  const std::vector<int64_t> from_left = offsets_of_matrices(a[0].shape(), batch),
+                             from_right = offsets_of_matrices(rows.shape(), batch);
   std::vector<double> out(static_cast<size_t>(element_count(sizes)));
   parallel_for(static_cast<int64_t>(from_left.size()) * m, [&](int64_t row) {
     const auto matrix = static_cast<size_t>(row / m);
     const double* l = left.data() + from_left[matrix] + row % m * k;
-    for (int64_t j = 0; j < n; ++j) out[static_cast<size_t>(row * n + j)] = dot(l, right.data() + from_right[matrix] + j * k, k);
+    for (int64_t j = 0; j < n; ++j)
+      out[static_cast<size_t>(row * n + j)] = dot(l, right.data() + from_right[matrix] + j * k, k);
   });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, out)};
 }
@@ -70,15 +73,16 @@ Dim matmul_flops(const InferArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef matmul_def{
-    .name = "matmul",
-    .doc = "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is). Leading dimensions broadcast; transpose_b=1 reads b as [...,N,K].",
-    .min_operands = 2,
-    .max_operands = 2,
-    .attributes = kMatmulAttributes,
-    .infer = infer_matmul,
-    .eval = eval_matmul,
-    .codegen = Codegen::gemm,
-    .flops = matmul_flops};
+extern constinit const OpDef matmul_def{.name = "matmul",
+                                        .doc =
+                                            "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is). Leading "
+                                            "dimensions broadcast; transpose_b=1 reads b as [...,N,K].",
+                                        .min_operands = 2,
+                                        .max_operands = 2,
+                                        .attributes = kMatmulAttributes,
+                                        .infer = infer_matmul,
+                                        .eval = eval_matmul,
+                                        .codegen = Codegen::gemm,
+                                        .flops = matmul_flops};
 
 }  // namespace hone

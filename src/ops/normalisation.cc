@@ -9,9 +9,12 @@ namespace hone {
 namespace {
 
 constexpr double kLayerEpsilon = 1e-5, kRmsEpsilon = 1e-6, kL2Epsilon = 1e-12;
-constexpr AttributeSpec kLayerAttributes[] = {{"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"}};
-constexpr AttributeSpec kRmsAttributes[] = {{"epsilon", AttributeKind::number, false, "added to the mean square; default 1e-6"}};
-constexpr AttributeSpec kL2Attributes[] = {{"epsilon", AttributeKind::number, false, "smallest divisor; default 1e-12"}};
+constexpr AttributeSpec kLayerAttributes[] = {
+    {"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"}};
+constexpr AttributeSpec kRmsAttributes[] = {
+    {"epsilon", AttributeKind::number, false, "added to the mean square; default 1e-6"}};
+constexpr AttributeSpec kL2Attributes[] = {
+    {"epsilon", AttributeKind::number, false, "smallest divisor; default 1e-12"}};
 
 std::vector<TensorType> infer_rows(const InferArgs& a) {
   expect_float(a[0], "x");
@@ -21,7 +24,8 @@ std::vector<TensorType> infer_rows(const InferArgs& a) {
     const char* what = i == 1 ? "weight" : "bias";
     expect_float(a[i], what);
     expect_rank(a[i], 1, 1, what);
-    expect_dim(a[i].shape[0], a[0].shape.back(), i == 1 ? "the length of weight, one per column of x," : "the length of bias, one per column of x,");
+    expect_dim(a[i].shape[0], a[0].shape.back(),
+               i == 1 ? "the length of weight, one per column of x," : "the length of bias, one per column of x,");
   }
   if (a.has(2) && !a.has(1)) fail("a bias without a weight; give a weight of ones");
   return {plain_type(a[0].dtype, a[0].shape)};
@@ -32,7 +36,8 @@ template <class Normalise>
 std::vector<Tensor> eval_rows(const EvalArgs& a, Normalise normalise) {
   std::vector<double> x = a[0].to_doubles();
   const int64_t length = a[0].dim(-1);
-  const std::vector<double> weight = a.has(1) ? a[1].to_doubles() : std::vector<double>(), bias = a.has(2) ? a[2].to_doubles() : std::vector<double>();
+  const std::vector<double> weight = a.has(1) ? a[1].to_doubles() : std::vector<double>(),
+                            bias = a.has(2) ? a[2].to_doubles() : std::vector<double>();
   for (double* row = x.data(); row < x.data() + x.size(); row += length) {
     normalise(row, length);
     for (int64_t i = 0; i < length; ++i) {
@@ -101,25 +106,27 @@ RowRule l2_normalise_rows(Args a) {
 
 }  // namespace
 
-extern constinit const OpDef layer_norm_def{
-    .name = "layer_norm",
-    .doc = "(x - mean) / sqrt(variance + epsilon) * weight[C] + bias[C] over the last axis of x[...,C]; the variance divides by C.",
+extern constinit const OpDef layer_norm_def{.name = "layer_norm",
+                                            .doc =
+                                                "(x - mean) / sqrt(variance + epsilon) * weight[C] + bias[C] over the "
+                                                "last axis of x[...,C]; the variance divides by C.",
+                                            .min_operands = 1,
+                                            .max_operands = 3,
+                                            .attributes = kLayerAttributes,
+                                            .infer = infer_rows,
+                                            .eval = eval_layer_norm,
+                                            .codegen = Codegen::row,
+                                            .row = layer_norm_rows};
+extern constinit const OpDef rms_norm_def{
+    .name = "rms_norm",
+    .doc = "x / sqrt(mean(x^2) + epsilon) * weight[C] over the last axis of x[...,C].",
     .min_operands = 1,
-    .max_operands = 3,
-    .attributes = kLayerAttributes,
+    .max_operands = 2,
+    .attributes = kRmsAttributes,
     .infer = infer_rows,
-    .eval = eval_layer_norm,
+    .eval = eval_rms_norm,
     .codegen = Codegen::row,
-    .row = layer_norm_rows};
-extern constinit const OpDef rms_norm_def{.name = "rms_norm",
-                                          .doc = "x / sqrt(mean(x^2) + epsilon) * weight[C] over the last axis of x[...,C].",
-                                          .min_operands = 1,
-                                          .max_operands = 2,
-                                          .attributes = kRmsAttributes,
-                                          .infer = infer_rows,
-                                          .eval = eval_rms_norm,
-                                          .codegen = Codegen::row,
-                                          .row = rms_norm_rows};
+    .row = rms_norm_rows};
 extern constinit const OpDef l2_normalise_def{.name = "l2_normalise",
                                               .doc = "x / max(sqrt(sum(x^2)), epsilon) over the last axis.",
                                               .attributes = kL2Attributes,

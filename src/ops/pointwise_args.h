@@ -1,5 +1,5 @@
-// Operands of pointwise ops that are not defined for every element type: each function gives operand i, or an Error that says
-// which types would do.
+// Operands of pointwise ops that are not defined for every element type: each function gives operand i, or an Error
+// that says which types would do.
 #pragma once
 
 #include "ir/op_def.h"
@@ -18,10 +18,13 @@ inline const Expr& number_operand(Args a, size_t i) {
 }
 
 inline const Expr& boolean_operand(Args a, size_t i) {
-  if (a.dtypes[i] != DType::boolean) fail("operand {} has elements of type {}; accepted: bool. Compare it with 0", i, to_string(a.dtypes[i]));
+  if (a.dtypes[i] != DType::boolean)
+    fail("operand {} has elements of type {}; accepted: bool. Compare it with 0", i, to_string(a.dtypes[i]));
   return a[i];
 }
 
-inline bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
+inline bool is_unsigned(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
+}
 
 }  // namespace hone

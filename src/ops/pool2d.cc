@@ -20,7 +20,8 @@ constexpr AttributeSpec kAvgPoolAttributes[] = {
     {"strides", AttributeKind::integers, false, "height, width; default 1,1"},
     {"pads", AttributeKind::integers, false, "top, left, bottom, right, smaller than the window; default 0,0,0,0"},
     {"dilations", AttributeKind::integers, false, "height, width; default 1,1"},
-    {"count_include_pad", AttributeKind::integer, false, "1: divide by the whole window; default 0: by its elements inside x"},
+    {"count_include_pad", AttributeKind::integer, false,
+     "1: divide by the whole window; default 0: by its elements inside x"},
 };
 
 Window pool_window(const Attributes& attributes) {
@@ -40,7 +41,8 @@ std::vector<TensorType> infer_pool(const InferArgs& a) {
   return {plain_type(a[0].dtype, {x[0], x[1], window.places(x[2], 0), window.places(x[3], 1)})};
 }
 
-// Calls combine(accumulated, element) for the elements of each window, from `start`; then finish(accumulated, elements in x).
+// Calls combine(accumulated, element) for the elements of each window, from `start`; then finish(accumulated, elements
+// in x).
 template <class Combine, class Finish>
 std::vector<Tensor> pool(const EvalArgs& a, double start, Combine combine, Finish finish) {
   const Window window = pool_window(a.attributes);
@@ -67,7 +69,8 @@ std::vector<Tensor> pool(const EvalArgs& a, double start, Combine combine, Finis
 
 std::vector<Tensor> eval_max_pool(const EvalArgs& a) {
   return pool(
-      a, -std::numeric_limits<double>::infinity(), [](double most, double x) { return std::isnan(most) || most >= x ? most : x; },
+      a, -std::numeric_limits<double>::infinity(),
+      [](double most, double x) { return std::isnan(most) || most >= x ? most : x; },
       [](double most, int64_t) { return most; });
 }
 
@@ -98,17 +101,21 @@ std::vector<Tensor> eval_global(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef max_pool2d_def{.name = "max_pool2d",
-                                            .doc = "The largest element of each window of x[N,C,H,W]; padding never wins, NaN does.",
-                                            .attributes = kMaxPoolAttributes,
-                                            .infer = infer_pool,
-                                            .eval = eval_max_pool};
-extern constinit const OpDef avg_pool2d_def{.name = "avg_pool2d",
-                                            .doc = "The mean of each window of x[N,C,H,W]; padding counts as zeros or not at all.",
-                                            .attributes = kAvgPoolAttributes,
-                                            .infer = infer_pool,
-                                            .eval = eval_avg_pool};
-extern constinit const OpDef global_avg_pool_def{
-    .name = "global_avg_pool", .doc = "The mean of each image plane: x[N,C,H,W] → [N,C,1,1].", .infer = infer_global, .eval = eval_global};
+extern constinit const OpDef max_pool2d_def{
+    .name = "max_pool2d",
+    .doc = "The largest element of each window of x[N,C,H,W]; padding never wins, NaN does.",
+    .attributes = kMaxPoolAttributes,
+    .infer = infer_pool,
+    .eval = eval_max_pool};
+extern constinit const OpDef avg_pool2d_def{
+    .name = "avg_pool2d",
+    .doc = "The mean of each window of x[N,C,H,W]; padding counts as zeros or not at all.",
+    .attributes = kAvgPoolAttributes,
+    .infer = infer_pool,
+    .eval = eval_avg_pool};
+extern constinit const OpDef global_avg_pool_def{.name = "global_avg_pool",
+                                                 .doc = "The mean of each image plane: x[N,C,H,W] → [N,C,1,1].",
+                                                 .infer = infer_global,
+                                                 .eval = eval_global};
 
 }  // namespace hone

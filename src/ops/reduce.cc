@@ -23,7 +23,8 @@ std::vector<bool> reduced_axes(const Attributes& attributes, size_t rank) {
 }
 
 std::vector<TensorType> infer_reduce(const InferArgs& a) {
-  if (a[0].dtype == DType::boolean || a[0].dtype == DType::string) fail("x is {}; accepted: floats and integers. Insert a cast", to_string(a[0]));
+  if (a[0].dtype == DType::boolean || a[0].dtype == DType::string)
+    fail("x is {}; accepted: floats and integers. Insert a cast", to_string(a[0]));
   const std::vector<bool> reduced = reduced_axes(a.attributes, a[0].rank());
   const bool keep = a.attributes.get_or<int64_t>("keepdims", 1) != 0;
   Shape shape;
@@ -58,7 +59,8 @@ std::vector<T> reduced(const std::vector<T>& x, const EvalArgs& a, T start, Comb
     if (!gone[i]) strides[i] = count, count *= sizes[i];
   std::vector<T> out(static_cast<size_t>(count), start);
   size_t next = 0;
-  for_each_offset(sizes, strides, [&](int64_t at) { out[static_cast<size_t>(at)] = combine(out[static_cast<size_t>(at)], x[next++]); });
+  for_each_offset(sizes, strides,
+                  [&](int64_t at) { out[static_cast<size_t>(at)] = combine(out[static_cast<size_t>(at)], x[next++]); });
   return out;
 }
 
@@ -66,12 +68,15 @@ std::vector<T> reduced(const std::vector<T>& x, const EvalArgs& a, T start, Comb
 template <class Combine>
 std::vector<Tensor> eval_reduce(const EvalArgs& a, double start, int64_t integer_start, Combine combine) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  if (is_float(a[0].dtype())) return {Tensor::from_doubles(a.results[0].dtype, sizes, reduced(a[0].to_doubles(), a, start, combine))};
-  return {Tensor::of<int64_t>(sizes, reduced(a[0].to_integers(), a, integer_start, combine)).converted(a.results[0].dtype)};
+  if (is_float(a[0].dtype()))
+    return {Tensor::from_doubles(a.results[0].dtype, sizes, reduced(a[0].to_doubles(), a, start, combine))};
+  return {
+      Tensor::of<int64_t>(sizes, reduced(a[0].to_integers(), a, integer_start, combine)).converted(a.results[0].dtype)};
 }
 
 constexpr auto kSum = []<class T>(T sum, T x) -> T {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x));  // wraps
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x));  // wraps
   else return sum + x;
 };
 constexpr auto kMax = []<class T>(T most, T x) { return most != most || most >= x ? most : x; };  // NaN wins
@@ -110,19 +115,21 @@ extern constinit const OpDef reduce_mean_def{.name = "reduce_mean",
                                                rule.results[0] = rule.results[0] / row_positions(a, 1).length();
                                                return rule;
                                              }};
-extern constinit const OpDef reduce_max_def{.name = "reduce_max",
-                                            .doc = "The largest element over axes; NaN if any is.",
-                                            .attributes = kAttributes,
-                                            .infer = infer_extreme,
-                                            .eval = [](const EvalArgs& a) { return eval_reduce(a, -kInfinity, kLeast, kMax); },
-                                            .codegen = Codegen::row,
-                                            .row = [](Args a) { return row_of(a, Reduction::Kind::max); }};
-extern constinit const OpDef reduce_min_def{.name = "reduce_min",
-                                            .doc = "The smallest element over axes; NaN if any is.",
-                                            .attributes = kAttributes,
-                                            .infer = infer_extreme,
-                                            .eval = [](const EvalArgs& a) { return eval_reduce(a, kInfinity, kMost, kMin); },
-                                            .codegen = Codegen::row,
-                                            .row = [](Args a) { return row_of(a, Reduction::Kind::min); }};
+extern constinit const OpDef reduce_max_def{
+    .name = "reduce_max",
+    .doc = "The largest element over axes; NaN if any is.",
+    .attributes = kAttributes,
+    .infer = infer_extreme,
+    .eval = [](const EvalArgs& a) { return eval_reduce(a, -kInfinity, kLeast, kMax); },
+    .codegen = Codegen::row,
+    .row = [](Args a) { return row_of(a, Reduction::Kind::max); }};
+extern constinit const OpDef reduce_min_def{
+    .name = "reduce_min",
+    .doc = "The smallest element over axes; NaN if any is.",
+    .attributes = kAttributes,
+    .infer = infer_extreme,
+    .eval = [](const EvalArgs& a) { return eval_reduce(a, kInfinity, kMost, kMin); },
+    .codegen = Codegen::row,
+    .row = [](Args a) { return row_of(a, Reduction::Kind::min); }};
 
 }  // namespace hone

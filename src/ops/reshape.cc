@@ -8,7 +8,8 @@ namespace hone {
 namespace {
 
 constexpr AttributeSpec kReshapeAttributes[] = {
-    {"shape", AttributeKind::shape, true, "the new shape; one dimension may be -1 and is then computed from the others"},
+    {"shape", AttributeKind::shape, true,
+     "the new shape; one dimension may be -1 and is then computed from the others"},
 };
 constexpr AttributeSpec kFlattenAttributes[] = {
     {"axis", AttributeKind::integer, false, "first axis of the second dimension; default 1"},
@@ -33,7 +34,8 @@ std::vector<TensorType> infer_reshape(const InferArgs& a) {
   if (open != shape.end()) {
     *open = Dim(1);
     const Dim rest = element_count(shape);
-    if (std::find(shape.begin(), shape.end(), Dim(-1)) != shape.end()) fail("shape has -1 twice; one dimension can be left open");
+    if (std::find(shape.begin(), shape.end(), Dim(-1)) != shape.end())
+      fail("shape has -1 twice; one dimension can be left open");
     if (rest == Dim(0)) fail("shape has a dimension of 0 beside -1, which then is not determined");
     *open = floordiv(total, rest);
     if (total.is_constant() && rest.is_constant() && total.constant() % rest.constant() != 0)
@@ -43,14 +45,16 @@ std::vector<TensorType> infer_reshape(const InferArgs& a) {
   for (const Dim& dim : shape)
     if (dim.is_constant() && dim.constant() < 0) fail("shape {} has a negative dimension", to_string(shape));
   if (total.is_constant() && count.is_constant() && !(total == count))
-    fail("{} has {} elements but shape {} has {}", to_string(a[0]), total.constant(), to_string(shape), count.constant());
+    fail("{} has {} elements but shape {} has {}", to_string(a[0]), total.constant(), to_string(shape),
+         count.constant());
   return view_of(a[0], shape);
 }
 
 std::vector<TensorType> infer_flatten(const InferArgs& a) {
   const int64_t wanted = a.attributes.get_or<int64_t>("axis", 1);
   const auto rank = static_cast<int64_t>(a[0].rank());
-  if (wanted < -rank || wanted > rank) fail("axis {} does not exist in {} dimensions; accepted: {} to {}", wanted, rank, -rank, rank);
+  if (wanted < -rank || wanted > rank)
+    fail("axis {} does not exist in {} dimensions; accepted: {} to {}", wanted, rank, -rank, rank);
   const auto cut = a[0].shape.begin() + (wanted < 0 ? wanted + rank : wanted);
   return view_of(a[0], {element_count(Shape(a[0].shape.begin(), cut)), element_count(Shape(cut, a[0].shape.end()))});
 }
@@ -58,7 +62,8 @@ std::vector<TensorType> infer_flatten(const InferArgs& a) {
 std::vector<TensorType> infer_squeeze(const InferArgs& a) {
   std::vector<bool> gone(a[0].rank(), false);
   for (size_t axis : checked_axes(a.attributes.get_or<std::vector<int64_t>>("axes", {}), a[0].rank())) {
-    if (!(a[0].shape[axis] == Dim(1))) fail("axis {} has length {}; only axes of length 1 can go", axis, a[0].shape[axis].to_string());
+    if (!(a[0].shape[axis] == Dim(1)))
+      fail("axis {} has length {}; only axes of length 1 can go", axis, a[0].shape[axis].to_string());
     gone[axis] = true;
   }
   Shape shape;

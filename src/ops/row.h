@@ -1,5 +1,5 @@
-// Names for the argument positions of a RowRule (ir/op_def.h): operands come first, then the row's length, the values of the
-// reductions, and the elements that reductions kept.
+// Names for the argument positions of a RowRule (ir/op_def.h): operands come first, then the row's length, the values
+// of the reductions, and the elements that reductions kept.
 #pragma once
 
 #include "ir/op_def.h"

@@ -6,7 +6,8 @@ namespace hone {
 
 size_t checked_axis(int64_t axis, size_t rank) {
   const auto r = static_cast<int64_t>(rank);
-  if (axis < -r || axis >= r) fail("axis {} does not exist in {} dimensions; accepted: {} to {}", axis, rank, -r, r - 1);
+  if (axis < -r || axis >= r)
+    fail("axis {} does not exist in {} dimensions; accepted: {} to {}", axis, rank, -r, r - 1);
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
@@ -27,11 +28,13 @@ void expect_rank(const TensorType& type, size_t least, size_t most, const char* 
 }
 
 void expect_float(const TensorType& type, const char* what) {
-  if (!is_float(type.dtype)) fail("{} is {}; accepted element types: f64, f32, bf16, f16 and packed formats", what, to_string(type));
+  if (!is_float(type.dtype))
+    fail("{} is {}; accepted element types: f64, f32, bf16, f16 and packed formats", what, to_string(type));
 }
 
 void expect_index(const TensorType& type, const char* what) {
-  if (type.dtype != DType::i64 && type.dtype != DType::i32) fail("{} is {}; accepted element types: i64, i32", what, to_string(type));
+  if (type.dtype != DType::i64 && type.dtype != DType::i32)
+    fail("{} is {}; accepted element types: i64, i32", what, to_string(type));
 }
 
 void expect_not_string(const TensorType& type, const char* what) {
@@ -53,7 +56,8 @@ DType sum_dtype(const InferArgs& a, size_t first, size_t second) {
 
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
 
-std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback, size_t count, int64_t least) {
+std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,
+                                 size_t count, int64_t least) {
   std::vector<int64_t> values = attributes.get_or<std::vector<int64_t>>(name, std::move(fallback));
   if (values.size() != count) fail("{} has {} values; accepted: {}", name, values.size(), count);
   for (int64_t value : values)

@@ -1,5 +1,5 @@
-// Questions that shape rules share. Each throws Error saying what was found and what would be accepted; the op's name and the
-// operand types are added by infer_results().
+// Questions that shape rules share. Each throws Error saying what was found and what would be accepted; the op's name
+// and the operand types are added by infer_results().
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@ std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank);
 
 void expect_rank(const TensorType& type, size_t least, size_t most, const char* what);
 void expect_float(const TensorType& type, const char* what);
-void expect_index(const TensorType& type, const char* what);           // i64 or i32
+void expect_index(const TensorType& type, const char* what);  // i64 or i32
 void expect_not_string(const TensorType& type, const char* what);
-void expect_dim(const Dim& found, const Dim& wanted, const char* what);  // what: "the last dimension of w, one per column of x"
+void expect_dim(const Dim& found, const Dim& wanted,
+                const char* what);  // what: "the last dimension of w, one per column of x"
 void expect_positive(int64_t value, const char* what);
 
 // The element type of a sum of products: f64 for f64, otherwise f32 (f32, f16, bf16 and packed operands).
@@ -26,6 +27,7 @@ DType sum_dtype(const InferArgs& a, size_t first, size_t second);
 TensorType plain_type(DType dtype, Shape shape);
 
 // Value of the attribute or, where it is absent, of `fallback`: lists of `count` integers, each at least `least`.
-std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback, size_t count, int64_t least);
+std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,
+                                 size_t count, int64_t least);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// slice: a regular part of a tensor. Bounds must lie inside: a part that does not exist is an Error, not a shorter part.
+// slice: a regular part of a tensor. Bounds must lie inside: a part that does not exist is an Error, not a shorter
+// part.
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -27,8 +28,8 @@ Part checked_part(size_t axis, const Dim& start, const Dim& end, int64_t step, c
   const Dim room = length - last, span = last - first;
   const auto negative = [](const Dim& d) { return d.is_constant() && d.constant() < 0; };
   if (negative(first) || negative(room) || negative(span))
-    fail("positions {} to {} do not lie in axis {}, which has {}; accepted: 0 <= start <= end <= {}", first.to_string(), last.to_string(), axis,
-         length.to_string(), length.to_string());
+    fail("positions {} to {} do not lie in axis {}, which has {}; accepted: 0 <= start <= end <= {}", first.to_string(),
+         last.to_string(), axis, length.to_string(), length.to_string());
   return {axis, first, floordiv(span + (step - 1), step), step};
 }
 
@@ -40,9 +41,11 @@ std::vector<Part> parts(const Attributes& attributes, const Shape& shape) {
     for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   if (axes.size() != starts.size()) fail("starts has {} positions but axes has {}", starts.size(), axes.size());
   const std::vector<size_t> checked = checked_axes(axes, shape.size());
-  const std::vector<int64_t> steps = integers_or(attributes, "steps", std::vector<int64_t>(starts.size(), 1), starts.size(), 1);
+  const std::vector<int64_t> steps =
+      integers_or(attributes, "steps", std::vector<int64_t>(starts.size(), 1), starts.size(), 1);
   std::vector<Part> result;
-  for (size_t i = 0; i < checked.size(); ++i) result.push_back(checked_part(checked[i], starts[i], ends[i], steps[i], shape[checked[i]]));
+  for (size_t i = 0; i < checked.size(); ++i)
+    result.push_back(checked_part(checked[i], starts[i], ends[i], steps[i], shape[checked[i]]));
   return result;
 }
 
@@ -65,11 +68,12 @@ std::vector<Tensor> eval_slice(const EvalArgs& a) {
 
 }  // namespace
 
-extern constinit const OpDef slice_def{.name = "slice",
-                                       .doc = "x[start:end:step] along axes. The bounds may be symbolic and must lie inside x.",
-                                       .attributes = kAttributes,
-                                       .infer = infer_slice,
-                                       .eval = eval_slice,
-                                       .codegen = Codegen::move};
+extern constinit const OpDef slice_def{
+    .name = "slice",
+    .doc = "x[start:end:step] along axes. The bounds may be symbolic and must lie inside x.",
+    .attributes = kAttributes,
+    .infer = infer_slice,
+    .eval = eval_slice,
+    .codegen = Codegen::move};
 
 }  // namespace hone

@@ -9,7 +9,8 @@
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kAttributes[] = {{"axis", AttributeKind::integer, false, "the axis that sums to 1; default -1"}};
+constexpr AttributeSpec kAttributes[] = {
+    {"axis", AttributeKind::integer, false, "the axis that sums to 1; default -1"}};
 
 std::vector<TensorType> infer_softmax(const InferArgs& a) {
   expect_float(a[0], "x");
@@ -21,10 +22,13 @@ std::vector<TensorType> infer_softmax(const InferArgs& a) {
 template <class Result>
 std::vector<Tensor> eval_along_axis(const EvalArgs& a, Result result) {
   std::vector<double> x = a[0].to_doubles();
-  const AxisView view = around_axis(a[0].shape(), checked_axis(a.attributes.get_or<int64_t>("axis", -1), a[0].shape().size()));
+  const AxisView view =
+      around_axis(a[0].shape(), checked_axis(a.attributes.get_or<int64_t>("axis", -1), a[0].shape().size()));
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t j = 0; j < view.inner; ++j) {
-      const auto at = [&](int64_t i) -> double& { return x[static_cast<size_t>((o * view.length + i) * view.inner + j)]; };
+      const auto at = [&](int64_t i) -> double& {
+        return x[static_cast<size_t>((o * view.length + i) * view.inner + j)];
+      };
       double most = -std::numeric_limits<double>::infinity(), sum = 0;
       for (int64_t i = 0; i < view.length; ++i) most = at(i) > most ? at(i) : most;
       for (int64_t i = 0; i < view.length; ++i) sum += std::exp(at(i) - most);
@@ -52,7 +56,8 @@ extern constinit const OpDef softmax_def{
     .doc = "exp(x) / sum(exp(x)) along an axis. A row that is all -inf gives NaN, as in ONNX Softmax-13.",
     .attributes = kAttributes,
     .infer = infer_softmax,
-    .eval = [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return std::exp(x) / sum; }); },
+    .eval =
+        [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return std::exp(x) / sum; }); },
     .codegen = Codegen::row,
     .row = softmax_rows};
 extern constinit const OpDef log_softmax_def{
@@ -60,7 +65,8 @@ extern constinit const OpDef log_softmax_def{
     .doc = "x - log(sum(exp(x))) along an axis.",
     .attributes = kAttributes,
     .infer = infer_softmax,
-    .eval = [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return x - std::log(sum); }); },
+    .eval =
+        [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return x - std::log(sum); }); },
     .codegen = Codegen::row,
     .row = log_softmax_rows};
 

@@ -3,11 +3,13 @@
 
 namespace hone {
 
-extern constinit const OpDef sqrt_def{
-    .name = "sqrt", .doc = "The square root, correctly rounded.", .pointwise = [](Args a) { return sqrt(real_operand(a, 0)); }};
+extern constinit const OpDef sqrt_def{.name = "sqrt",
+                                      .doc = "The square root, correctly rounded.",
+                                      .pointwise = [](Args a) { return sqrt(real_operand(a, 0)); }};
 extern constinit const OpDef rsqrt_def{
     .name = "rsqrt", .doc = "1 / sqrt(x)", .pointwise = [](Args a) { return 1 / sqrt(real_operand(a, 0)); }};
-extern constinit const OpDef exp_def{.name = "exp", .doc = "e to the power x", .pointwise = [](Args a) { return exp(real_operand(a, 0)); }};
+extern constinit const OpDef exp_def{
+    .name = "exp", .doc = "e to the power x", .pointwise = [](Args a) { return exp(real_operand(a, 0)); }};
 extern constinit const OpDef log_def{
     .name = "log", .doc = "The natural logarithm.", .pointwise = [](Args a) { return log(real_operand(a, 0)); }};
 extern constinit const OpDef tanh_def{

@@ -21,7 +21,8 @@ Dim Window::places(const Dim& extent, int i) const {
   const int64_t reach = dilations[axis] * (kernel[axis] - 1) + 1;
   const Dim padded = extent + pads[axis] + pads[axis + 2];
   if (padded.is_constant() && padded.constant() < reach)
-    fail("the window reaches over {} elements but the padded {} has {}", reach, i == 0 ? "height" : "width", padded.constant());
+    fail("the window reaches over {} elements but the padded {} has {}", reach, i == 0 ? "height" : "width",
+         padded.constant());
   return floordiv(padded - reach, strides[axis]) + 1;
 }
 

@@ -1,0 +1,114 @@
+// linear, matmul, conv2d, pooling and attention on numbers that a person can check.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/call.h"
+
+namespace hone {
+namespace {
+
+const Attributes kOneHead{{"heads", int64_t{1}}};
+
+TEST(Linear, MultipliesByTheTransposedWeightAndAddsTheBias) {
+  const Tensor y = call("linear", {f32({2, 2}, {1, 2, 3, 4}), f32({3, 2}, {1, 0, 0, 1, 1, 1}), f32({3}, {10, 20, 30})});
+  EXPECT_EQ(y.shape(), (Sizes64{2, 3}));
+  EXPECT_EQ(y.to_floats(), (Floats{11, 22, 33, 13, 24, 37}));
+}
+
+TEST(Linear, GivesF32ForNarrowOperandsAndSumsInDouble) {
+  const Tensor x = Tensor::from_floats(DType::bf16, {1, 3}, Floats{1, 1, 1}), w = f32({1, 3}, {1e8f, 1, -1e8f});
+  const Tensor y = call("linear", {x, w});
+  EXPECT_EQ(y.dtype(), DType::f32);
+  EXPECT_EQ(y.to_floats(), (Floats{1}));  // in f32 the 1 would be lost
+}
+
+TEST(Linear, SaysWhichShapesDoNotFit) {
+  const std::string text = error_of("linear", {f32({2, 3}, Floats(6)), f32({4, 2}, Floats(8))});
+  EXPECT_NE(text.find("f32[2,3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("is 2 but must be 3"), std::string::npos) << text;
+  EXPECT_NE(error_of("linear", {f32({1, 2}, Floats(2)), f32({4, 2}, Floats(8)), f32({3}, Floats(3))})
+                .find("is 3 but must be 4"),
+            std::string::npos);
+}
+
+TEST(Matmul, BroadcastsLeadingDimensionsAndTransposesB) {
+  const Tensor a = f32({2, 1, 2}, {1, 2, 3, 4}), b = f32({2, 2}, {5, 6, 7, 8});
+  EXPECT_EQ(call("matmul", {a, b}).to_floats(), (Floats{19, 22, 43, 50}));
+  EXPECT_EQ(call("matmul", {a, b}, {{"transpose_b", int64_t{1}}}).to_floats(), (Floats{17, 23, 39, 53}));
+  EXPECT_EQ(call("matmul", {a, b}).shape(), (Sizes64{2, 1, 2}));
+  EXPECT_NE(error_of("matmul", {f32({2}, {1, 2}), b}).find("at least 2 dimensions"), std::string::npos);
+}
+
+TEST(Conv2d, SlidesTheWindowOverPaddedRows) {
+  const Tensor x = f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), ones = f32({1, 1, 2, 2}, {1, 1, 1, 1});
+  EXPECT_EQ(call("conv2d", {x, ones}).to_floats(), (Floats{12, 16, 24, 28}));
+  EXPECT_EQ(
+      call("conv2d", {x, ones, f32({1}, {100})}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}}).to_floats(),
+      (Floats{101, 105, 111, 128}));
+  EXPECT_EQ(call("conv2d", {x, ones}, {{"dilations", Ints{2, 2}}}).to_floats(), (Floats{20}));
+  EXPECT_NE(error_of("conv2d", {x, f32({1, 1, 4, 4}, Floats(16))}).find("reaches over 4"), std::string::npos);
+}
+
+TEST(Conv2d, GroupsSeeTheirOwnChannels) {
+  const Tensor x = f32({1, 2, 1, 1}, {3, 5}), w = f32({2, 1, 1, 1}, {10, 100});
+  EXPECT_EQ(call("conv2d", {x, w}, {{"groups", int64_t{2}}}).to_floats(), (Floats{30, 500}));
+  EXPECT_NE(error_of("conv2d", {x, w}).find("must be 2"), std::string::npos);
+}
+
+TEST(Pooling, TakesTheLargestOrTheMeanOfEachWindow) {
+  const Tensor x = f32({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Attributes two{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
+  EXPECT_EQ(call("max_pool2d", {x}, two).to_floats(), (Floats{6, 8}));
+  EXPECT_EQ(call("avg_pool2d", {x}, two).to_floats(), (Floats{3.5f, 5.5f}));
+  EXPECT_EQ(call("global_avg_pool", {x}).to_floats(), (Floats{4.5f}));
+}
+
+TEST(Pooling, PaddingNeverWinsAndCountsOnlyWhenAsked) {
+  const Tensor x = f32({1, 1, 1, 1}, {-4});
+  Attributes padded{{"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}};
+  EXPECT_EQ(call("max_pool2d", {x}, padded).to_floats(), (Floats{-4}));
+  EXPECT_EQ(call("avg_pool2d", {x}, padded).to_floats(), (Floats{-4}));
+  padded.set("count_include_pad", int64_t{1});
+  EXPECT_EQ(call("avg_pool2d", {x}, padded).to_floats(), (Floats{-1}));
+  EXPECT_NE(error_of("max_pool2d", {x}, {{"kernel_shape", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}}})
+                .find("smaller than the window"),
+            std::string::npos);
+}
+
+TEST(Attention, EqualScoresAverageTheValues) {
+  const Tensor q = f32({1, 1, 2}, {0, 0}), k = f32({1, 2, 2}, {1, 2, 3, 4}), v = f32({1, 2, 2}, {10, 20, 30, 40});
+  EXPECT_EQ(call("attention", {q, k, v}, kOneHead).to_floats(), (Floats{20, 30}));
+}
+
+TEST(Attention, AMaskOfMinusInfinityHidesAKey) {
+  const float hidden = -std::numeric_limits<float>::infinity();
+  const Tensor q = f32({1, 1, 2}, {1, 1}), k = f32({1, 2, 2}, {1, 2, 3, 4}), v = f32({1, 2, 2}, {10, 20, 30, 40});
+  EXPECT_EQ(call("attention", {q, k, v, f32({1, 1, 1, 2}, {0, hidden})}, kOneHead).to_floats(), (Floats{10, 20}));
+  EXPECT_NE(error_of("attention", {q, k, v, f32({3}, {0, 0, 0})}, kOneHead), "");
+}
+
+TEST(Attention, CausalQueriesSeeEarlierKeysOnly) {
+  const Tensor x = f32({1, 2, 1}, {0, 0}), v = f32({1, 2, 1}, {2, 4});
+  EXPECT_EQ(call("attention", {x, x, v}, {{"heads", int64_t{1}}, {"causal", int64_t{1}}}).to_floats(), (Floats{2, 3}));
+}
+
+TEST(Attention, ScalesByTheRootOfTheHeadsColumnsUnlessTold) {
+  const Tensor q = f32({1, 1, 4}, {1, 1, 1, 1}), k = f32({1, 2, 4}, {1, 1, 1, 1, 0, 0, 0, 0}),
+               v = f32({1, 2, 4}, {1, 1, 1, 1, 0, 0, 0, 0});
+  const float by_root = static_cast<float>(1 / (1 + std::exp(-2.0)));  // scores 4 / sqrt 4 and 0
+  EXPECT_FLOAT_EQ(call("attention", {q, k, v}, kOneHead).to_floats()[0], by_root);
+  EXPECT_FLOAT_EQ(call("attention", {q, k, v}, {{"heads", int64_t{1}}, {"scale", 0.0}}).to_floats()[0], 0.5f);
+}
+
+TEST(Attention, HeadsShareKeysInOrder) {
+  const Tensor q = f32({1, 1, 4}, {0, 0, 0, 0}), kv = f32({1, 1, 2}, {7, 9});
+  EXPECT_EQ(call("attention", {q, kv, kv}, {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}}).to_floats(),
+            (Floats{7, 7, 9, 9}));
+  EXPECT_NE(error_of("attention", {q, kv, kv}, {{"heads", int64_t{4}}, {"kv_heads", int64_t{3}}}).find("evenly"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,104 @@
+// What holds for every op of the table.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "tests/support/op_cases.h"
+
+namespace hone {
+namespace {
+
+TEST(OpTable, IsSortedAndFindsEachOpByItsName) {
+  ASSERT_GE(ops::all().size(), 70u);
+  for (const OpDef* op : ops::all()) EXPECT_EQ(ops::find(op->name), op);
+  EXPECT_TRUE(std::ranges::is_sorted(ops::all(), {}, [](const OpDef* op) { return std::string(op->name); }));
+  EXPECT_EQ(ops::find("no_such_op"), nullptr);
+  EXPECT_THROW(ops::get("no_such_op"), Bug);
+}
+
+TEST(OpTable, EveryOpIsDocumentedAndIsPointwiseOrEvaluatedButNotBoth) {
+  for (const OpDef* op : ops::all()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_GT(std::string_view(op->doc).size(), 0u);
+    EXPECT_NE(op->pointwise == nullptr, op->eval == nullptr);
+    EXPECT_EQ(op->eval == nullptr, op->infer == nullptr);
+    EXPECT_EQ(op->codegen == Codegen::row, op->row != nullptr);
+    std::set<std::string> names;
+    for (const AttributeSpec& spec : op->attributes) {
+      EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+      EXPECT_GT(std::string_view(spec.doc).size(), 0u) << spec.name;
+    }
+  }
+}
+
+TEST(OpTable, SamplesExistForEveryOpAndSetEachOfItsAttributes) {
+  Philox rng(1);
+  for (const OpDef* op : ops::all()) {
+    SCOPED_TRACE(op->name);
+    std::set<std::string> set;
+    const OpCases cases = cases_for(*op, rng);
+    EXPECT_FALSE(cases.empty());
+    for (const OpCase& one : cases)
+      for (const auto& [name, value] : one.attributes.items()) set.insert(name);
+    for (const AttributeSpec& spec : op->attributes) EXPECT_TRUE(set.contains(spec.name)) << spec.name;
+  }
+}
+
+TEST(OpTable, EvaluationGivesTheTypesThatTheShapeRulePromises) {
+  Philox rng(2);
+  for (const OpDef* op : ops::all())
+    for (const OpCase& one : cases_for(*op, rng)) {
+      SCOPED_TRACE(std::string(op->name) + " " + one.text());
+      const std::vector<const Tensor*> operands = one.pointers();
+      std::vector<TensorType> types;
+      std::vector<const TensorType*> type_pointers;
+      for (const Tensor* operand : operands) types.push_back(operand->type());
+      for (const TensorType& type : types) type_pointers.push_back(&type);
+      const std::vector<TensorType> promised = infer_results(*op, type_pointers, operands, one.attributes);
+      const std::vector<Tensor> results = evaluate_node(*op, operands, one.attributes);
+      ASSERT_EQ(results.size(), promised.size());
+      for (size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].type(), promised[i]);
+    }
+}
+
+TEST(OpTable, APackedOperandReadsAsItsDecodedValues) {
+  Philox rng(3);
+  for (const OpDef* op : ops::all())
+    for (OpCase one : cases_for(*op, rng)) {
+      if (one.operands.empty() || !one.operands[0] || one.operands[0]->dtype() != DType::f32 ||
+          one.operands[0]->shape().empty())
+        continue;
+      SCOPED_TRACE(std::string(op->name) + " " + one.text());
+      const Tensor packed =
+          one.operands[0]->is_packed() ? *one.operands[0] : pack(parse_format("mxint8"), *one.operands[0]);
+      one.operands[0] = packed;
+      const std::vector<Tensor> from_packed = evaluate_node(*op, one.pointers(), one.attributes);
+      one.operands[0] = unpack(packed);
+      const std::vector<Tensor> from_plain = evaluate_node(*op, one.pointers(), one.attributes);
+      for (size_t i = 0; i < from_plain.size(); ++i) EXPECT_TRUE(from_packed[i].same_bits(from_plain[i]));
+    }
+}
+
+TEST(OpTable, UnknownAttributesAndWrongNumbersOfOperandsAreErrors) {
+  Philox rng(4);
+  for (const OpDef* op : ops::all()) {
+    SCOPED_TRACE(op->name);
+    OpCase one = cases_for(*op, rng).front();
+    one.attributes.set("no_such_attribute", int64_t{1});
+    EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
+    one.attributes.erase("no_such_attribute");
+    while (static_cast<int>(one.operands.size()) <= op->max_operands) one.operands.push_back(Tensor::scalar<float>(1));
+    if (op->max_operands >= 0) EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
+    for (const AttributeSpec& spec : op->attributes) {
+      OpCase lacking = cases_for(*op, rng).front();
+      lacking.attributes.erase(spec.name);
+      if (spec.required) EXPECT_THROW(evaluate_node(*op, lacking.pointers(), lacking.attributes), Error) << spec.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone

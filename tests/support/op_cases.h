@@ -1,0 +1,46 @@
+// Sample calls for every registered op: what one reader of the table (the reference, a backend, a gradient) is held to
+// another with.
+#pragma once
+
+#include "tests/support/op_cases_pointwise.h"
+#include "tests/support/op_cases_products.h"
+#include "tests/support/op_cases_rows.h"
+#include "tests/support/op_cases_shape.h"
+
+namespace hone {
+
+// Never empty for an op of ops::all(): tests/ops checks that.
+inline OpCases cases_for(const OpDef& op, Philox& rng) {
+  const std::string_view name = op.name;
+  if (op.pointwise) return pointwise_cases(op, rng);
+  if (name == "linear") return linear_cases(rng);
+  if (name == "matmul") return matmul_cases(rng);
+  if (name == "conv2d") return conv_cases(rng);
+  if (name == "attention") return attention_cases(rng);
+  if (name == "max_pool2d" || name == "avg_pool2d") return pool_cases(op, rng);
+  if (name == "global_avg_pool")
+    return {{{random_floats(rng, {2, 3, 5, 7})}, {}}, {{random_floats(rng, {1, 1, 1, 1}, DType::bf16)}, {}}};
+  if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);
+  if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.max_operands);
+  if (name == "batch_norm") return batch_norm_cases(rng);
+  if (name.starts_with("reduce_")) return reduce_cases(op, rng);
+  if (name == "argmax") return argmax_cases(rng);
+  if (name == "mean_pool") return mean_pool_cases(rng);
+  if (name == "cross_entropy") return cross_entropy_cases(rng);
+  if (name == "gather") return gather_cases(rng);
+  if (name == "reshape") return moved(rng, {2, 3, 4}, {{{"shape", Shape{4, 6}}}, {{"shape", Shape{-1, 2}}}});
+  if (name == "flatten") return moved(rng, {2, 3, 4}, {{}, {{"axis", int64_t{2}}}, {{"axis", int64_t{-3}}}});
+  if (name == "squeeze") return moved(rng, {1, 3, 1}, {{}, {{"axes", Integers{-1}}}});
+  if (name == "unsqueeze") return moved(rng, {2, 3}, {{{"axes", Integers{0, -1}}}, {{"axes", Integers{1}}}});
+  if (name == "transpose")
+    return moved(rng, {3, 7, 17}, {{}, {{"perm", Integers{0, 2, 1}}}, {{"perm", Integers{1, 0, -1}}}});
+  if (name == "expand") return moved(rng, {3, 1}, {{{"shape", Shape{2, 3, 17}}}, {{"shape", Shape{1}}}});
+  if (name == "concat") return concat_cases(rng);
+  if (name == "slice") return slice_cases(rng);
+  if (name == "full") return full_cases();
+  if (name == "iota") return iota_cases();
+  if (name == "fake_quant") return fake_quant_cases(rng);
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,91 @@
+// Samples of ops that sum products (linear, matmul, conv2d, attention) and of the windows of pooling.
+#pragma once
+
+#include "tests/support/op_case.h"
+
+namespace hone {
+
+using Integers = std::vector<int64_t>;
+constexpr const char* kSampleFormats[] = {"mxint8", "mxint4",       "mxfp8_e4m3", "mxfp6_e2m3",
+                                          "mxfp4",  "int8.channel", "int4.g32",   "fp8_e5m2"};
+
+inline OpCases linear_cases(Philox& rng) {
+  OpCases cases;
+  for (int64_t m : {1, 3, 7, 17})
+    for (int64_t n : {1, 7, 17, 64})
+      for (int64_t k : {1, 7, 17, 64})
+        cases.push_back({{random_floats(rng, {m, k}), random_floats(rng, {n, k}), random_floats(rng, {n})}, {}});
+  for (DType x : {DType::f32, DType::bf16, DType::f16})
+    for (DType w : {DType::f32, DType::bf16, DType::f16}) {
+      cases.push_back({{random_floats(rng, {2, 3, 33}, x), random_floats(rng, {19, 33}, w)}, {}});
+      cases.push_back(
+          {{random_floats(rng, {33}, x), random_floats(rng, {19, 33}, w), random_floats(rng, {19}, w)}, {}});
+    }
+  for (const char* format : kSampleFormats)
+    for (DType x : {DType::f32, DType::bf16}) {
+      cases.push_back(
+          {{random_floats(rng, {7, 64}, x), random_packed(rng, {17, 64}, format), random_floats(rng, {17})}, {}});
+      cases.push_back({{random_floats(rng, {1, 70}, x), random_packed(rng, {33, 70}, format)}, {}});
+    }
+  return cases;
+}
+
+inline OpCases matmul_cases(Philox& rng) {
+  OpCases cases;
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    cases.push_back({{random_floats(rng, {1, 1}, dtype), random_floats(rng, {1, 1}, dtype)}, {}});
+    cases.push_back({{random_floats(rng, {7, 17}, dtype), random_floats(rng, {17, 33}, dtype)}, {}});
+    cases.push_back({{random_floats(rng, {2, 7, 17}, dtype), random_floats(rng, {2, 17, 5}, dtype)}, {}});
+    cases.push_back({{random_floats(rng, {2, 3, 7, 16}, dtype), random_floats(rng, {2, 3, 5, 16}, dtype)},
+                     {{"transpose_b", int64_t{1}}}});
+    cases.push_back({{random_floats(rng, {2, 1, 7, 17}, dtype), random_floats(rng, {3, 17, 5}, dtype)}, {}});
+    cases.push_back(
+        {{random_floats(rng, {2, 3, 4}, dtype), random_floats(rng, {4, 5}, dtype)}, {{"transpose_b", int64_t{0}}}});
+  }
+  return cases;
+}
+
+inline OpCases conv_cases(Philox& rng) {
+  const Tensor image = random_floats(rng, {2, 4, 7, 9});
+  return {
+      {{image, random_floats(rng, {6, 4, 3, 3}), random_floats(rng, {6})}, {{"pads", Integers{1, 1, 1, 1}}}},
+      {{image, random_floats(rng, {6, 4, 1, 1})}, {{"strides", Integers{2, 2}}}},
+      {{image, random_floats(rng, {6, 2, 3, 2}), random_floats(rng, {6})},
+       {{"groups", int64_t{2}}, {"pads", Integers{0, 1, 2, 0}}}},
+      {{image, random_floats(rng, {4, 1, 3, 3})}, {{"groups", int64_t{4}}, {"dilations", Integers{2, 3}}}},
+      {{random_floats(rng, {1, 32, 5, 5}, DType::bf16), random_packed(rng, {3, 32, 3, 3}, "int8.channel")}, {}},
+  };
+}
+
+inline OpCases attention_cases(Philox& rng) {
+  OpCases cases;
+  const Attributes two{{"heads", int64_t{2}}};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    const auto part = [&](Sizes64 shape) { return random_floats(rng, std::move(shape), dtype, -1, 1); };
+    cases.push_back({{part({1, 1, 4}), part({1, 1, 4}), part({1, 1, 4})}, two});
+    cases.push_back({{part({2, 7, 32}), part({2, 7, 32}), part({2, 7, 32}), random_floats(rng, {2, 1, 1, 7})}, two});
+    cases.push_back({{part({2, 5, 32}), part({2, 17, 32}), part({2, 17, 32}), random_floats(rng, {2, 2, 5, 17})}, two});
+    cases.push_back({{part({1, 17, 32}), part({1, 17, 32}), part({1, 17, 32})},
+                     {{"heads", int64_t{2}}, {"causal", int64_t{1}}, {"scale", 0.5}}});
+    cases.push_back({{part({1, 3, 32}), part({1, 9, 16}), part({1, 9, 16})},
+                     {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}, {"causal", int64_t{1}}}});
+  }
+  return cases;
+}
+
+inline OpCases pool_cases(const OpDef& op, Philox& rng) {
+  OpCases cases;
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor image = random_floats(rng, {2, 3, 7, 9}, dtype);
+    cases.push_back({{image}, {{"kernel_shape", Integers{2, 2}}, {"strides", Integers{2, 2}}}});
+    cases.push_back(
+        {{image}, {{"kernel_shape", Integers{3, 2}}, {"pads", Integers{1, 1, 1, 0}}, {"dilations", Integers{1, 2}}}});
+    if (std::string_view(op.name) == "avg_pool2d")
+      cases.push_back(
+          {{image},
+           {{"kernel_shape", Integers{3, 3}}, {"pads", Integers{1, 1, 1, 1}}, {"count_include_pad", int64_t{1}}}});
+  }
+  return cases;
+}
+
+}  // namespace hone

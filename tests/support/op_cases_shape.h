@@ -1,0 +1,67 @@
+// Samples of ops that move, index or make elements.
+#pragma once
+
+#include "tests/support/op_cases_products.h"
+
+namespace hone {
+
+inline OpCases gather_cases(Philox& rng) {
+  OpCases cases;
+  const Tensor ids = random_integers(rng, {2, 7}, DType::i64, -17, 16);
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i64}) {
+    const Tensor table = random_integers(rng, {17, 33}, dtype, -100, 100);
+    cases.push_back({{table, ids}, {}});
+    cases.push_back({{table, random_integers(rng, {3}, DType::i32, 0, 32)}, {{"axis", int64_t{1}}}});
+  }
+  for (const char* format : kSampleFormats) {
+    cases.push_back({{random_packed(rng, {17, 64}, format), ids}, {}});
+    cases.push_back({{random_packed(rng, {17, 70}, format), Tensor::scalar<int64_t>(-1)}, {}});
+  }
+  return cases;
+}
+
+// A sample in several element types for each set of attributes.
+inline OpCases moved(Philox& rng, const Sizes64& shape, const std::vector<Attributes>& attributes) {
+  OpCases cases;
+  for (const Attributes& each : attributes)
+    for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::u8, DType::boolean})
+      cases.push_back({{random_integers(rng, shape, dtype, 0, dtype == DType::boolean ? 1 : 100)}, each});
+  return cases;
+}
+
+inline OpCases slice_cases(Philox& rng) {
+  return moved(rng, {5, 7, 9},
+               {{{"starts", Shape{1}}, {"ends", Shape{4}}},
+                {{"starts", Shape{0, -3}}, {"ends", Shape{-1, 9}}, {"axes", Integers{1, -1}}},
+                {{"starts", Shape{1, 0}}, {"ends", Shape{7, 9}}, {"axes", Integers{1, 2}}, {"steps", Integers{3, 2}}}});
+}
+
+inline OpCases concat_cases(Philox& rng) {
+  OpCases cases;
+  for (DType dtype : {DType::f32, DType::i64, DType::bf16}) {
+    const auto part = [&](Sizes64 shape) { return random_integers(rng, std::move(shape), dtype, -9, 9); };
+    cases.push_back({{part({2, 3}), part({5, 3}), part({1, 3})}, {{"axis", int64_t{0}}}});
+    cases.push_back({{part({2, 3, 4}), part({2, 7, 4})}, {{"axis", int64_t{-2}}}});
+    cases.push_back({{part({3})}, {{"axis", int64_t{0}}}});
+  }
+  return cases;
+}
+
+inline OpCases full_cases() {
+  return {{{}, {{"shape", Shape{3, 7}}, {"value", 1.5}}},
+          {{}, {{"shape", Shape{}}, {"value", 1.0}, {"dtype", DType::i64}}}};
+}
+
+inline OpCases iota_cases() {
+  return {{{}, {{"shape", Shape{17}}}}, {{}, {{"shape", Shape{2, 3, 4}}, {"axis", int64_t{1}}, {"dtype", DType::f32}}}};
+}
+
+inline OpCases fake_quant_cases(Philox& rng) {
+  OpCases cases;
+  for (const char* format : kSampleFormats)
+    for (DType dtype : {DType::f32, DType::bf16})
+      cases.push_back({{random_floats(rng, {7, 40}, dtype)}, {{"format", parse_format(format)}}});
+  return cases;
+}
+
+}  // namespace hone
