@@ -2,7 +2,6 @@
 // element (f32 x), positions 1, 2, ... are values of its group (f64).
 #pragma once
 
-#include <mutex>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Encoding: values to planes (pack), and values to values (fake_quantise).
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <mutex>
 
 #include "formats/bits.h"
 #include "formats/codecs.h"
