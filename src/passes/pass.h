@@ -13,7 +13,8 @@ namespace hone {
 // What a pass may look at besides the graph. Options are the pass's own struct, put in by whoever calls it.
 struct PassContext {
   std::any options;
-  template <class T> const T& get() const {
+  template <class T>
+  const T& get() const {
     const T* found = std::any_cast<T>(&options);
     CHECK(found, "pass called without its options");
     return *found;

@@ -9,17 +9,25 @@
 
 namespace hone {
 
-enum class Compute : uint8_t { f32, bf16 };  // type that linear, matmul and attention read activations in; sums are always f32
+enum class Compute : uint8_t {
+  f32,
+  bf16
+};  // type that linear, matmul and attention read activations in; sums are always f32
 std::string_view to_string(Compute compute);
 Compute parse_compute(std::string_view text);
 
 struct PipelineOptions {
-  std::vector<std::string> disabled;          // names of passes to leave out; an unknown name is an Error with the nearest ones
-  bool verify = false;                        // after every pass
+  std::vector<std::string> disabled;  // names of passes to leave out; an unknown name is an Error with the nearest ones
+  bool verify = false;                // after every pass
   std::function<void(const PassDef&, const Graph&, double milliseconds)> after;  // for --print-after and timing
 };
 
-Graph canonicalise(Graph graph, const PipelineOptions& options = {});                          // -O1: DESIGN section 3, canonical form
-Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options = {});  // canonical form, then what code generation expects
+// One pass by its name (Error with the nearest when there is none), with what `options` asks for around it.
+Graph run_pass(Graph graph, std::string_view name, const PassContext& context = {},
+               const PipelineOptions& options = {});
+
+Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
+Graph prepare_for_codegen(Graph graph, Compute compute,
+                          const PipelineOptions& options = {});  // canonical form, then what code generation expects
 
 }  // namespace hone

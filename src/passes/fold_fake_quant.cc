@@ -1,0 +1,59 @@
+// fake_quant over a constant: the constant is packed. Post-training quantisation is `quantize` followed by this.
+#include <algorithm>
+
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace hone {
+namespace {
+
+// Plain formats (fp16, bf16) change the dtype of the constant, and with it that of some results, which keep their type
+// by a cast.
+void keep_result_types(Graph& graph, ValueId constant) {
+  const std::vector<Graph::Use> uses = graph.uses(constant);
+  std::vector<std::vector<TensorType>> before;
+  for (const Graph::Use& use : uses) {
+    before.emplace_back();
+    for (ValueId result : graph.node(use.node).results) before.back().push_back(graph.type(result));
+  }
+  graph.reinfer();
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const std::vector<ValueId> results = graph.node(uses[i].node).results;
+    for (size_t r = 0; r < results.size(); ++r) {
+      if (graph.type(results[r]).dtype == before[i][r].dtype) continue;
+      const auto place = std::find(graph.nodes().begin(), graph.nodes().end(), uses[i].node) + 1;
+      graph.set_insertion_point(place == graph.nodes().end() ? kNone : *place);
+      const ValueId cast = graph.emit(ops::get("cast"), {results[r]}, {{"dtype", before[i][r].dtype}});
+      graph.set_insertion_point(kNone);
+      graph.replace_all_uses(results[r], cast);
+      graph.set_operand(graph.producer(cast), 0, results[r]);
+      graph.reinfer();
+    }
+  }
+}
+
+Graph fold_fake_quant(Graph graph, const PassContext&) {
+  for (NodeId id : graph.nodes("fake_quant")) {
+    const ValueId source = graph.operand(id, 0);
+    const Tensor* tensor = graph.constant(source);
+    if (!tensor) continue;
+    const Format format = graph.node(id).attributes.get<Format>("format");
+    const ValueId packed = graph.add_constant("", pack(format, tensor->is_packed() ? unpack(*tensor) : *tensor));
+    replace_by_value(graph, id, packed);
+    graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
+    if (!graph.type(packed).is_packed()) keep_result_types(graph, packed);
+  }
+  graph.erase_unused_constants();
+  graph.reinfer();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef fold_fake_quant_def{
+    .name = "fold_fake_quant",
+    .doc = "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type).",
+    .run = fold_fake_quant};
+
+}  // namespace hone

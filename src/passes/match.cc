@@ -1,0 +1,132 @@
+#include "passes/match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace hone {
+
+NodeId produced_by(const Graph& graph, ValueId id, std::string_view op) {
+  const OpDef* producer = graph.producer_op(id);
+  return producer && op == producer->name ? graph.producer(id) : kNone;
+}
+
+std::optional<double> uniform_value(const Graph& graph, ValueId id) {
+  if (const NodeId full = produced_by(graph, id, "full"); full != kNone)
+    return graph.node(full).attributes.get<double>("value");
+  const Tensor* constant = graph.constant(id);
+  if (!constant || constant->is_packed() || constant->dtype() == DType::string || constant->elements() == 0)
+    return std::nullopt;
+  const std::span<const std::byte> bytes = constant->data().bytes();
+  const auto item = static_cast<size_t>(size_bytes(constant->dtype()));
+  // Equal elements: every byte equals the one an element earlier.
+  if (std::memcmp(bytes.data(), bytes.data() + item, bytes.size() - item) != 0) return std::nullopt;
+  const Tensor first(constant->dtype(), {}, Buffer::copy_of(bytes.first(item)));
+  return first.to_doubles()[0];
+}
+
+bool close(double a, double b) { return std::abs(a - b) <= 1e-4 * std::abs(b); }
+
+std::optional<WithNumber> with_number(const Graph& graph, NodeId node) {
+  if (node == kNone || graph.node(node).operands.size() != 2) return std::nullopt;
+  for (int i : {1, 0}) {
+    const ValueId value = graph.operand(node, 1 - i), number = graph.operand(node, i);
+    if (value == kNone || number == kNone || graph.type(value) != graph.type(graph.result(node))) continue;
+    if (const std::optional<double> found = uniform_value(graph, number)) return WithNumber{value, *found, i == 0};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// One mul or div by a number.
+std::optional<Scaled> scaled_once(const Graph& graph, ValueId id) {
+  const NodeId mul = produced_by(graph, id, "mul"), div = produced_by(graph, id, "div");
+  if (!is_float(graph.type(id).dtype)) return std::nullopt;
+  if (const auto found = with_number(graph, mul)) return Scaled{found->value, found->number};
+  if (const auto found = with_number(graph, div); found && !found->reversed && found->number != 0)
+    return Scaled{found->value, 1 / found->number};
+  return std::nullopt;
+}
+
+void collect_factors(const Graph& graph, ValueId id, ValueId stop, int depth, Product& product) {
+  constexpr int kMaxDepth = 8;  // deeper products are none of the forms that are looked for
+  if (id != stop && depth < kMaxDepth) {
+    if (const std::optional<Scaled> scaled = scaled_once(graph, id)) {
+      product.factor *= scaled->factor;
+      return collect_factors(graph, scaled->value, stop, depth + 1, product);
+    }
+    if (const NodeId mul = produced_by(graph, id, "mul"); mul != kNone) {
+      collect_factors(graph, graph.operand(mul, 0), stop, depth + 1, product);
+      return collect_factors(graph, graph.operand(mul, 1), stop, depth + 1, product);
+    }
+  }
+  product.values.push_back(id);
+}
+
+}  // namespace
+
+Scaled peel_scale(const Graph& graph, ValueId id) {
+  Scaled total{id, 1};
+  while (const std::optional<Scaled> scaled = scaled_once(graph, total.value))
+    total = {scaled->value, total.factor * scaled->factor};
+  return total;
+}
+
+Product flatten_product(const Graph& graph, ValueId id, ValueId stop) {
+  Product product;
+  collect_factors(graph, id, stop, 0, product);
+  return product;
+}
+
+ValueId operand_beside(const Graph& graph, NodeId node, ValueId known) {
+  if (graph.operand(node, 0) == known) return graph.operand(node, 1);
+  return graph.operand(node, 1) == known ? graph.operand(node, 0) : kNone;
+}
+
+bool reduces_last_axis(const Graph& graph, NodeId node) {
+  const Attributes& attributes = graph.node(node).attributes;
+  if (!attributes.has("axes") || attributes.get_or<int64_t>("keepdims", 1) != 1) return false;
+  const auto& axes = attributes.get<std::vector<int64_t>>("axes");
+  const auto rank = static_cast<int64_t>(graph.type(graph.operand(node, 0)).rank());
+  return axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1);
+}
+
+NodeId replace_node(Graph& graph, NodeId old, const OpDef& op, std::vector<ValueId> operands, Attributes attributes) {
+  graph.set_insertion_point(old);
+  const NodeId node = graph.add_node(op, std::move(operands), std::move(attributes));
+  const std::vector<ValueId> from = graph.node(old).results, to = graph.node(node).results;
+  CHECK(from.size() == to.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < from.size(); ++i) {
+    CHECK(graph.type(from[i]) == graph.type(to[i]), "{} is replaced by {} of type {}", graph.value(from[i]).name,
+          op.name, to_string(graph.type(to[i])));
+    graph.replace_all_uses(from[i], to[i]);
+    names.push_back(graph.value(from[i]).name);
+  }
+  graph.erase(old);
+  for (size_t i = 0; i < to.size(); ++i) graph.rename(to[i], names[i]);
+  graph.set_insertion_point(kNone);
+  return node;
+}
+
+void replace_by_value(Graph& graph, NodeId old, ValueId value) {
+  graph.replace_all_uses(graph.result(old), value);
+  graph.erase(old);
+}
+
+std::string derived_label(Graph& graph, ValueId source, std::string_view suffix) {
+  const std::string label = graph.value(source).label;
+  if (label.empty()) return "";
+  if (graph.use_count(source) == 0) {
+    graph.set_label(source, "");
+    return label;
+  }
+  std::string wanted = label + std::string(suffix);
+  for (int i = 2; graph.find_constant(wanted) != kNone; ++i) wanted = fmt::format("{}{}{}", label, suffix, i);
+  return wanted;
+}
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+// One table of fields per struct of options: command-line flags, TOML keys and their documentation are read off it.
+//
+//   struct QuantizeOptions { std::string to; std::vector<std::string> rule; };
+//   constexpr OptionField<QuantizeOptions> kFields[] = {{"to", "the default format", &QuantizeOptions::to}, ...};
+//
+// `--to mxint8` and `to = "mxint8"` are then both set_option(kFields, options, "to", {"mxint8"}). Values arrive as
+// texts.
+#pragma once
+
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hone {
+
+enum class OptionKind { text, flag, integer, number, list };  // in the order of OptionField::member
+
+template <class T>
+struct OptionField {
+  const char* name;  // as a flag without the dashes, and as a TOML key
+  const char* doc;
+  std::variant<std::string T::*, bool T::*, int64_t T::*, double T::*, std::vector<std::string> T::*> member;
+  void (*check)(const std::string&) = nullptr;  // each text; throws Error
+
+  OptionKind kind() const { return static_cast<OptionKind>(member.index()); }
+};
+
+template <class T>
+std::vector<std::string> option_names(std::span<const OptionField<T>> fields) {
+  std::vector<std::string> names;
+  for (const OptionField<T>& field : fields) names.emplace_back(field.name);
+  return names;
+}
+
+namespace detail {
+
+[[noreturn]] inline void refuse_option(const char* name, std::string_view found, const char* accepted) {
+  fail("option {}: expected {}, found \"{}\"", name, accepted, found);
+}
+
+inline void assign(const char* name, const std::string& text, std::string& value) {
+  if (text.empty()) refuse_option(name, text, "a text");
+  value = text;
+}
+
+inline void assign(const char* name, const std::string& text, bool& value) {
+  if (text != "true" && text != "false" && !text.empty()) refuse_option(name, text, "true or false");
+  value = text != "false";  // a flag that is given without a value is true
+}
+
+template <class Number>
+void assign(const char* name, const std::string& text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    refuse_option(name, text, std::is_integral_v<Number> ? "an integer" : "a number");
+}
+
+}  // namespace detail
+
+// Sets the field `name`. A list gets all values appended, any other kind takes exactly one (a flag may have none).
+// Throws Error: unknown name with the nearest ones, wrong number of values, or a value that the field does not accept.
+template <class T>
+void set_option(std::span<const OptionField<T>> fields, T& options, std::string_view name,
+                const std::vector<std::string>& values) {
+  for (const OptionField<T>& field : fields) {
+    if (name != field.name) continue;
+    if (field.check)
+      for (const std::string& value : values) field.check(value);
+    if (const auto* list = std::get_if<std::vector<std::string> T::*>(&field.member)) {
+      std::vector<std::string>& all = options.**list;
+      all.insert(all.end(), values.begin(), values.end());
+      return;
+    }
+    const bool bare_flag = field.kind() == OptionKind::flag && values.empty();
+    if (values.size() != 1 && !bare_flag) fail("option {} takes one value, found {}", name, values.size());
+    std::visit(
+        [&](auto member) {
+          if constexpr (!std::is_same_v<decltype(member), std::vector<std::string> T::*>)
+            detail::assign(field.name, bare_flag ? "" : values[0], options.*member);
+        },
+        field.member);
+    return;
+  }
+  const std::vector<std::string> names = option_names(fields);
+  std::string known;
+  for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+  fail("unknown option {}; known: {}{}", name, known, did_you_mean(name, names));
+}
+
+}  // namespace hone

@@ -1,0 +1,73 @@
+#include "passes/pipelines.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/registry.h"
+#include "base/text.h"
+#include "passes/registry.h"
+
+namespace hone {
+namespace {
+
+// Spellings of one thing first become one op; what that leaves over is cleaned up after.
+constexpr std::array kCanonical = {
+    "remove_dropout",       "fold_constants",      "merge_common",    "simplify_shapes",
+    "simplify_arithmetic",  "recognise_linear",    "fold_batch_norm", "recognise_gelu",
+    "recognise_layer_norm", "recognise_attention", "propagate_full",  "simplify_arithmetic",
+    "simplify_shapes",      "fold_constants",      "merge_common",    "remove_dead"};
+constexpr std::array kForCodegen = {"fold_fake_quant", "set_compute", "merge_common", "remove_dead"};
+
+void check_disabled(const std::vector<std::string>& disabled) {
+  const std::vector<std::string> names = names_of<PassDef>(passes::all());
+  for (const std::string& name : disabled)
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string known;
+      for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+      fail("unknown pass {}; known: {}{}", name, known, did_you_mean(name, names));
+    }
+}
+
+Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
+                 const PipelineOptions& options) {
+  check_disabled(options.disabled);
+  for (std::string_view name : names) {
+    if (std::find(options.disabled.begin(), options.disabled.end(), name) != options.disabled.end()) continue;
+    graph = run_pass(std::move(graph), name, context, options);
+  }
+  graph.compact();
+  return graph;
+}
+
+}  // namespace
+
+std::string_view to_string(Compute compute) { return compute == Compute::f32 ? "f32" : "bf16"; }
+
+Compute parse_compute(std::string_view text) {
+  if (text == "f32") return Compute::f32;
+  if (text == "bf16") return Compute::bf16;
+  fail("unknown compute type {}; known: f32, bf16", text);
+}
+
+Graph run_pass(Graph graph, std::string_view name, const PassContext& context, const PipelineOptions& options) {
+  const PassDef* pass = find_def(passes::all(), name);
+  if (!pass) check_disabled({std::string(name)});
+  const auto start = std::chrono::steady_clock::now();
+  graph = pass->run(std::move(graph), context);
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  if (options.verify) verify(graph);
+  if (options.after) options.after(*pass, graph, elapsed.count());
+  return graph;
+}
+
+Graph canonicalise(Graph graph, const PipelineOptions& options) {
+  return run_passes(std::move(graph), kCanonical, {}, options);
+}
+
+Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {
+  graph = canonicalise(std::move(graph), options);
+  return run_passes(std::move(graph), kForCodegen, {compute}, options);
+}
+
+}  // namespace hone

@@ -1,0 +1,64 @@
+// MatMul by a constant [K,N], and an addition of a constant [N] after it: how exporters spell a dense layer.
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace hone {
+namespace {
+
+void matmul_to_linear(Graph& graph, NodeId id) {
+  const ValueId x = graph.operand(id, 0), w = graph.operand(id, 1);
+  const Tensor* weight = graph.constant(w);
+  if (!weight || weight->shape().size() != 2) return;
+  if (graph.node(id).attributes.get_or<int64_t>("transpose_b", 0) == 1) {
+    replace_node(graph, id, ops::get("linear"), {x, w});
+    return;
+  }
+  if (weight->is_packed()) return;  // its groups lie along the other axis
+  const ValueId rows = graph.add_constant("", evaluate_node(ops::get("transpose"), {&weight, 1})[0]);
+  replace_node(graph, id, ops::get("linear"), {x, rows});
+  graph.set_label(rows, derived_label(graph, w, ".transposed"));
+}
+
+// [N], or [1,...,1,N] as [N]; kNone when the constant is no bias for `outputs` columns.
+ValueId as_bias(Graph& graph, ValueId id, const Dim& outputs) {
+  const Tensor* tensor = graph.constant(id);
+  if (!tensor || tensor->is_packed() || !is_float(tensor->dtype()) || tensor->shape().empty()) return kNone;
+  if (Dim(tensor->dim(-1)) != outputs || tensor->elements() != tensor->dim(-1)) return kNone;
+  if (tensor->shape().size() == 1) return id;
+  const ValueId row = graph.add_constant("", tensor->reshaped({tensor->dim(-1)}));
+  graph.set_label(row, derived_label(graph, id, ".row"));
+  return row;
+}
+
+void absorb_bias(Graph& graph, NodeId linear) {
+  const ValueId y = graph.result(linear);
+  const std::vector<ValueId> operands = graph.node(linear).operands;
+  if (operands.size() > 2 && operands[2] != kNone) return;
+  const std::vector<Graph::Use> uses = graph.uses(y);
+  if (uses.size() != 1 || graph.use_count(y) != 1) return;
+  const NodeId add = uses[0].node;
+  if (std::string_view(graph.node(add).op->name) != "add" || graph.type(graph.result(add)) != graph.type(y)) return;
+  const ValueId bias = as_bias(graph, operand_beside(graph, add, y), graph.type(y).shape.back());
+  if (bias == kNone) return;
+  replace_node(graph, add, ops::get("linear"), {operands[0], operands[1], bias});
+  graph.erase(linear);
+}
+
+Graph recognise_linear(Graph graph, const PassContext&) {
+  for (NodeId id : graph.nodes("matmul")) matmul_to_linear(graph, id);
+  for (NodeId id : graph.nodes("linear")) absorb_bias(graph, id);
+  graph.erase_unused_constants();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef recognise_linear_def{.name = "recognise_linear",
+                                                    .doc =
+                                                        "matmul by a constant [K,N] becomes linear with the constant "
+                                                        "as [N,K]; a constant [N] added after becomes its bias.",
+                                                    .run = recognise_linear};
+
+}  // namespace hone
