@@ -1,0 +1,167 @@
+// The object cache: hits, damage, foreign files, several processes, and folders that can't be used.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/atomic_file.h"
+#include "codegen/object_cache.h"
+#include "tests/codegen/kernel_runner.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+
+class Cache : public testing::Test {
+ protected:
+  Cache() : folder_(fs::temp_directory_path() / fmt::format("hone_cache_test_{}", getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~Cache() override { fs::remove_all(folder_); }
+
+  static PointwisePlan plan(float factor) { return flat_plan(flatten(Expr::arg(0, Scalar::f32) * factor)); }
+
+  struct Outcome {
+    CompileStatistics statistics;
+    float result = 0;
+  };
+  // x * factor for x = 3, by a fresh library on this folder.
+  static Outcome multiply(float factor, const fs::path& folder) {
+    KernelLibrary library({.isa = best_isa_level(), .threads = 1, .cache_folder = folder.string()});
+    const KernelPlan plans[] = {plan(factor)};
+    const Kernel kernel = library.compile(plans)[0];
+    float x = 3, y = 0;
+    void* const in[] = {&x};
+    void* const out[] = {&y};
+    const KernelArgs args = flat_args(in, out, 1);
+    kernel.run(&args, 0, 1, nullptr);
+    return {library.statistics(), y};
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path());
+    return found;
+  }
+  void expect_recompiled_and_mended(const std::string& damaged) {
+    write_file(files().at(0).string(), damaged);
+    const Outcome again = multiply(2, folder_);
+    EXPECT_EQ(again.statistics.compiled, 1);
+    EXPECT_EQ(again.result, 6);
+    EXPECT_EQ(multiply(2, folder_).statistics.cached, 1);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Cache, TheSecondProcessFindsWhatTheFirstCompiled) {
+  const Outcome first = multiply(2, folder_), second = multiply(2, folder_), other = multiply(5, folder_);
+  EXPECT_EQ(first.statistics.compiled, 1);
+  EXPECT_EQ(second.statistics.compiled, 0);
+  EXPECT_EQ(second.statistics.cached, 1);
+  EXPECT_EQ(other.statistics.compiled, 1);
+  EXPECT_EQ(first.result, 6);
+  EXPECT_EQ(second.result, 6);
+  EXPECT_EQ(other.result, 15);
+  EXPECT_EQ(files().size(), 2u);
+}
+
+TEST_F(Cache, EqualPlansAreCompiledOnce) {
+  KernelLibrary library({.isa = best_isa_level(), .threads = 2, .cache_folder = {}});
+  const KernelPlan plans[] = {plan(2), plan(3), plan(2)};
+  const std::vector<Kernel> kernels = library.compile(plans);
+  EXPECT_EQ(kernels[0].run, kernels[2].run);
+  EXPECT_NE(kernels[0].run, kernels[1].run);
+  EXPECT_EQ(library.compile(plans)[1].run, kernels[1].run);
+  EXPECT_EQ(library.statistics().compiled, 2);
+}
+
+TEST_F(Cache, DamagedFilesAreIgnoredAndRewritten) {
+  multiply(2, folder_);
+  const std::string good = read_file(files().at(0).string());
+  for (size_t at : {size_t{0}, size_t{8}, size_t{20}, size_t{40}, size_t{48}, good.size() / 2, good.size() - 1}) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    expect_recompiled_and_mended(bad);
+  }
+  for (size_t size : {size_t{0}, size_t{17}, size_t{48}, good.size() - 1})
+    expect_recompiled_and_mended(good.substr(0, size));
+  expect_recompiled_and_mended(good + "x");
+  expect_recompiled_and_mended("not an object at all, but long enough to hold a header of forty-eight bytes and more");
+}
+
+TEST_F(Cache, AFileUnderAnotherKeysNameIsForeign) {
+  multiply(2, folder_);
+  const std::string two = read_file(files().at(0).string());
+  const ObjectCache cache(folder_.string());
+  const ObjectKey key = object_key(to_text(plan(5)), best_isa_level());
+  write_file(cache.path_of(key), two);
+  EXPECT_FALSE(cache.read(key).has_value());
+  EXPECT_EQ(multiply(5, folder_).result, 15);
+}
+
+TEST_F(Cache, KeysDifferByPlanAndLevel) {
+  EXPECT_EQ(object_key("a", IsaLevel::avx2), object_key("a", IsaLevel::avx2));
+  EXPECT_NE(object_key("a", IsaLevel::avx2), object_key("b", IsaLevel::avx2));
+  EXPECT_NE(object_key("a", IsaLevel::avx2), object_key("a", IsaLevel::avx512));
+}
+
+TEST_F(Cache, ProcessesThatWriteAtOnceAllSucceed) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      for (int k = 1; k <= 3; ++k)
+        right &= multiply(static_cast<float>(k), folder_).result == static_cast<float>(3 * k);
+      _exit(right ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(files().size(), 3u);  // no temporary is left
+  EXPECT_EQ(multiply(1, folder_).statistics.cached, 1);
+}
+
+TEST_F(Cache, AFolderThatCannotBeWrittenIsNoError) {
+  write_file((folder_ / "file").string(), "in the way");
+  const Outcome outcome = multiply(2, folder_ / "file" / "below");
+  EXPECT_EQ(outcome.result, 6);
+  EXPECT_EQ(outcome.statistics.compiled, 1);
+}
+
+TEST_F(Cache, ShrinkingRemovesTheOldestFirst) {
+  const ObjectCache cache(folder_.string());
+  const std::vector<std::byte> object(1000);
+  const auto now = fs::file_time_type::clock::now();
+  for (uint64_t i = 1; i <= 4; ++i) {
+    cache.write({0, i}, object);
+    fs::last_write_time(cache.path_of({0, i}), now - std::chrono::hours(10 - i));
+  }
+  cache.shrink(2500);
+  EXPECT_FALSE(cache.read({0, 1}) || cache.read({0, 2}));
+  EXPECT_TRUE(cache.read({0, 3}) && cache.read({0, 4}));
+}
+
+TEST_F(Cache, ARefusedPlanNamesTheReason) {
+  KernelLibrary library({.isa = best_isa_level(), .threads = 1, .cache_folder = {}});
+  PointwisePlan bad = plan(2);
+  bad.rank = 9;
+  const KernelPlan plans[] = {bad};
+  try {
+    library.compile(plans);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 9"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace hone
