@@ -32,8 +32,7 @@ std::vector<Tensor> eval_linear(const EvalArgs& a) {
   const int64_t rows = n > 0 ? static_cast<int64_t>(y.size()) / n : 0;
   parallel_for(rows, [&](int64_t m) {
     for (int64_t j = 0; j < n; ++j)
-      y[static_cast<size_t>(m * n + j)] =
-          dot(&x[static_cast<size_t>(m * k)], &w[static_cast<size_t>(j * k)], k) + b[static_cast<size_t>(j)];
+      y[static_cast<size_t>(m * n + j)] = dot(x.data() + m * k, w.data() + j * k, k) + b[static_cast<size_t>(j)];
   });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
 }

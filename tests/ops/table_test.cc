@@ -91,11 +91,14 @@ TEST(OpTable, UnknownAttributesAndWrongNumbersOfOperandsAreErrors) {
     EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
     one.attributes.erase("no_such_attribute");
     while (static_cast<int>(one.operands.size()) <= op->max_operands) one.operands.push_back(Tensor::scalar<float>(1));
-    if (op->max_operands >= 0) EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
+    if (op->max_operands >= 0) {
+      EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
+    }
     for (const AttributeSpec& spec : op->attributes) {
       OpCase lacking = cases_for(*op, rng).front();
       lacking.attributes.erase(spec.name);
-      if (spec.required) EXPECT_THROW(evaluate_node(*op, lacking.pointers(), lacking.attributes), Error) << spec.name;
+      if (!spec.required) continue;
+      EXPECT_THROW(evaluate_node(*op, lacking.pointers(), lacking.attributes), Error) << spec.name;
     }
   }
 }
