@@ -118,8 +118,8 @@ class Emitter {
   llvm::Value* dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y);  // acc + x.low*y.low + x.high*y.high
   // words[i] = table[index[i] mod 2^bits], bits <= 4, over 2*lanes 16-bit indices; garbage above `bits` is ignored.
   llvm::Value* lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table);
-  // result[i] = table[index[i]], index an i32 vector below table.size() (a power of two): permutes up to 64 entries,
-  // else a gather.
+  // result[i] = table[index[i]], index an i32 vector below table.size() (a power of two): permutes up to 256 entries
+  // (AVX2: 64), else a gather.
   llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table);
 
   // Sums, maxima and minima over the lanes in a fixed tree: halves are combined until one element is left.

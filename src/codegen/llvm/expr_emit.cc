@@ -16,23 +16,43 @@ using llvm::Value;
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(Emitter& e, const Program& program, std::span<Value* const> args, Value* index)
-      : e_(e), b_(e.b), program_(program), args_(args), index_(index) {}
+  ProgramEmitter(Emitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
+      : e_(e), b_(e.b), program_(program), args_(args), index_(index), values_(std::move(known)) {
+    values_.resize(program.code.size());
+  }
 
   Values run() {
     const std::vector<bool> needed = live();
-    for (size_t i = 0; i < needed.size(); ++i) values_.push_back(needed[i] ? emit(program_.code[i]) : nullptr);
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (needed[i] && !values_[i]) values_[i] = emit(program_.code[i]);
     Values results;
     for (int32_t r : program_.results) results.push_back(at(r));
     return results;
   }
 
+  Values invariants() {
+    const std::vector<bool> needed = live();
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (needed[i] && is_invariant(program_.code[i])) values_[i] = emit(program_.code[i]);
+    return values_;
+  }
+
  private:
+  bool is_invariant(const Instruction& i) const {
+    if (i.op == ExprOp::index) return false;
+    if (i.op == ExprOp::arg)
+      return static_cast<size_t>(i.payload) < args_.size() && args_[static_cast<size_t>(i.payload)];
+    for (int32_t operand : {i.a, i.b, i.c})
+      if (operand >= 0 && !at(operand)) return false;
+    return true;
+  }
+
+  // What the results need and is not known.
   std::vector<bool> live() const {
     std::vector<bool> needed(program_.code.size());
     for (int32_t r : program_.results) needed[static_cast<size_t>(r)] = true;
     for (size_t i = needed.size(); i-- > 0;)
-      if (needed[i])
+      if (needed[i] && !values_[i])
         for (int32_t operand : {program_.code[i].a, program_.code[i].b, program_.code[i].c})
           if (operand >= 0) needed[static_cast<size_t>(operand)] = true;
     return needed;
@@ -264,8 +284,13 @@ class ProgramEmitter {
 
 }  // namespace
 
-Values emit_program(Emitter& e, const Program& program, std::span<Value* const> args, Value* index) {
-  return ProgramEmitter(e, program, args, index).run();
+Values emit_program(Emitter& e, const Program& program, std::span<Value* const> args, Value* index,
+                    const Values& known) {
+  return ProgramEmitter(e, program, args, index, known).run();
+}
+
+Values emit_invariants(Emitter& e, const Program& program, std::span<Value* const> args) {
+  return ProgramEmitter(e, program, args, nullptr, {}).invariants();
 }
 
 bool uses_index(const Program& program) {

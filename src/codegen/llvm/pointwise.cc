@@ -103,6 +103,9 @@ class PointwiseEmitter {
       if (operand.inner == PointwisePlan::Inner::strided) line.stride = byte_stride(static_cast<int>(i), outer_);
       line_.push_back(line);
     }
+    Values held(plan_.operands.size());
+    for (size_t i = 0; i < held.size(); ++i) held[i] = line_[i].broadcast;
+    known_ = emit_invariants(e_, plan_.program, held);
     Value* full = e_.b.CreateAnd(length, e_.num(-e_.lanes));
     e_.loop(e_.num(0), full, e_.lanes, {}, [&](Value* i, const Values&) {
       run_vector(i, first, nullptr);
@@ -117,7 +120,7 @@ class PointwiseEmitter {
     for (size_t k = 0; k < args.size(); ++k)
       if (reads(k)) args[k] = argument(k, i, mask);
     Value* index = e_.b.CreateAdd(first, i);
-    const Values results = emit_program(e_, plan_.program, args, index);
+    const Values results = emit_program(e_, plan_.program, args, index, known_);
     for (size_t j = 0; j < results.size(); ++j) {
       Value* at = e_.at(outputs_[j], e_.times(index, size_bytes(plan_.results[j])));
       e_.store_elements(results[j], plan_.results[j], at, mask);
@@ -142,7 +145,7 @@ class PointwiseEmitter {
   const PointwisePlan& plan_;
   const int outer_;
   KernelFrame frame_{};
-  Values bases_, outputs_;
+  Values bases_, outputs_, known_;
   Value *positions_ = nullptr, *offsets_ = nullptr;
   std::vector<Line> line_;
 };

@@ -111,9 +111,11 @@ class RowEmitter {
     Values acc;  // round-major
     for (int64_t u = 0; u < rounds; ++u)
       for (size_t j = first; j < last; ++j) acc.push_back(identity(j));
+    std::vector<Values> known;
+    for (size_t j = first; j < last; ++j) known.push_back(emit_invariants(e_, plan_.reductions[j].element, args_));
     auto add_vector = [&](Value* i, Value* mask, Values& into, size_t slot) {
       for (size_t j = first; j < last; ++j) {
-        Value* element = evaluate(plan_.reductions[j].element, i, mask)[0];
+        Value* element = evaluate(plan_.reductions[j].element, known[j - first], i, mask)[0];
         if (kept_[j]) e_.store(stored(element), kept_at(j, i));
         if (mask) element = e_.b.CreateSelect(mask, element, identity(j));
         Value*& sum = into[slot * count + j - first];
@@ -183,8 +185,8 @@ class RowEmitter {
     return element->getType()->getScalarType()->isIntegerTy(1) ? e_.narrow(DType::boolean, element) : element;
   }
 
-  // The program at elements i .. i+lanes-1 of the row.
-  Values evaluate(const Program& program, Value* i, Value* mask) {
+  // The program at elements i .. i+lanes-1 of the row; `known` from emit_invariants().
+  Values evaluate(const Program& program, const Values& known, Value* i, Value* mask) {
     Values args = args_;
     for (size_t k = 0; k < operands_; ++k)
       if (!plan_.operands[k].row_scalar && reads_argument(program, static_cast<int>(k)))
@@ -196,7 +198,7 @@ class RowEmitter {
       if (element_type(j) == Scalar::boolean) args[position] = e_.load_elements(DType::boolean, kept_at(j, i));
       else args[position] = e_.load(e_.vec(e_.scalar_type(element_type(j))), kept_at(j, i));
     }
-    return emit_program(e_, program, args, nullptr);
+    return emit_program(e_, program, args, nullptr, known);
   }
 
   // The program reduced to the results that are vectors, or those that are scalars.
@@ -212,8 +214,9 @@ class RowEmitter {
     const Program program = part(false);
     if (program.results.empty()) return;
     Value* base = e_.b.CreateMul(row, length_);
+    const Values known = emit_invariants(e_, program, args_);
     auto write = [&](Value* i, Value* mask) {
-      const Values results = evaluate(program, i, mask);
+      const Values results = evaluate(program, known, i, mask);
       size_t next = 0;
       for (size_t j = 0; j < plan_.results.size(); ++j) {
         if (plan_.scalar_results[j]) continue;
@@ -231,7 +234,7 @@ class RowEmitter {
   void write_scalars(Value* row) {
     const Program program = part(true);
     if (program.results.empty()) return;
-    const Values results = evaluate(program, e_.num(0), e_.tail_mask(e_.num(1)));
+    const Values results = evaluate(program, {}, e_.num(0), e_.tail_mask(e_.num(1)));
     size_t next = 0;
     for (size_t j = 0; j < plan_.results.size(); ++j) {
       if (!plan_.scalar_results[j]) continue;
