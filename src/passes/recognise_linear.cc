@@ -1,4 +1,6 @@
 // MatMul by a constant [K,N], and an addition of a constant [N] after it: how exporters spell a dense layer.
+#include <map>
+
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -7,7 +9,10 @@
 namespace hone {
 namespace {
 
-void matmul_to_linear(Graph& graph, NodeId id) {
+// Transposed weights by the constant they were made from: users of one weight share one.
+using Transposed = std::map<ValueId, ValueId>;
+
+void matmul_to_linear(Graph& graph, NodeId id, Transposed& transposed) {
   const ValueId x = graph.operand(id, 0), w = graph.operand(id, 1);
   const Tensor* weight = graph.constant(w);
   if (!weight || weight->shape().size() != 2) return;
@@ -16,9 +21,9 @@ void matmul_to_linear(Graph& graph, NodeId id) {
     return;
   }
   if (weight->is_packed()) return;  // its groups lie along the other axis
-  const ValueId rows = graph.add_constant("", evaluate_node(ops::get("transpose"), {&weight, 1})[0]);
-  replace_node(graph, id, ops::get("linear"), {x, rows});
-  graph.set_label(rows, derived_label(graph, w, ".transposed"));
+  if (!transposed.contains(w))
+    transposed[w] = graph.add_constant("", evaluate_node(ops::get("transpose"), {&weight, 1})[0]);
+  replace_node(graph, id, ops::get("linear"), {x, transposed[w]});
 }
 
 // [N], or [1,...,1,N] as [N]; kNone when the constant is no bias for `outputs` columns.
@@ -47,7 +52,9 @@ void absorb_bias(Graph& graph, NodeId linear) {
 }
 
 Graph recognise_linear(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes("matmul")) matmul_to_linear(graph, id);
+  Transposed transposed;
+  for (NodeId id : graph.nodes("matmul")) matmul_to_linear(graph, id, transposed);
+  for (const auto& [columns, rows] : transposed) graph.set_label(rows, derived_label(graph, columns, ".transposed"));
   for (NodeId id : graph.nodes("linear")) absorb_bias(graph, id);
   graph.erase_unused_constants();
   return graph;

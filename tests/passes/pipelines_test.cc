@@ -1,0 +1,133 @@
+#include "passes/pipelines.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "passes/registry.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/passes/same_outputs.h"
+
+namespace hone {
+namespace {
+
+// A transformer layer as an exporter writes it, with a mask of ones made inside.
+constexpr const char* kExported = R"(
+  %x : f32[B,S,4] = input
+  %wq : f32[4,4] = const "q" {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6}
+  %bq : f32[4] = const "bq" {0.1, 0.2, 0.3, 0.4}
+  %wk : f32[4,4] = const "k" {0.4, 0.3, 0.2, 0.1, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6}
+  %mq = matmul %x, %wq
+  %q = add %mq, %bq
+  %k = matmul %x, %wk
+  %v = dropout %x
+  %q4 = reshape %q {shape=[B,S,2,2]}
+  %qh = transpose %q4 {perm=[0, 2, 1, 3]}
+  %k4 = reshape %k {shape=[B,S,2,2]}
+  %kh = transpose %k4 {perm=[0, 2, 3, 1]}
+  %v4 = reshape %v {shape=[B,S,2,2]}
+  %vh = transpose %v4 {perm=[0, 2, 1, 3]}
+  %scores = matmul %qh, %kh
+  %scaled = div %scores, 1.4142135
+  %ones = full {shape=[B,1,1,S], value=1}
+  %inverse = sub 1.0, %ones
+  %bias = mul %inverse, -3.4028235e38
+  %masked = add %scaled, %bias
+  %p = softmax %masked
+  %pd = dropout %p
+  %o = matmul %pd, %vh
+  %ot = transpose %o {perm=[0, 2, 1, 3]}
+  %a = reshape %ot {shape=[B,S,4]}
+  %r = add %a, %x
+  %m = reduce_mean %r {axes=[-1]}
+  %d = sub %r, %m
+  %sq = pow %d, 2.0
+  %var = reduce_mean %sq {axes=[-1]}
+  %eps = add %var, 1e-5
+  %root = sqrt %eps
+  %n = div %d, %root
+  %g : f32[4] = const "g" {1, 2, 3, 4}
+  %h : f32[4] = const "h" {0, 1, 0, 1}
+  %ng = mul %n, %g
+  %ln = add %ng, %h
+  %e0 = div %ln, 1.4142135
+  %e1 = erf %e0
+  %e2 = add %e1, 1.0
+  %e3 = mul %ln, %e2
+  %y = mul %e3, 0.5
+  return %y)";
+
+std::vector<std::string> op_names(const Graph& g) {
+  std::vector<std::string> names;
+  for (NodeId id : g.nodes()) names.emplace_back(g.node(id).op->name);
+  return names;
+}
+
+TEST(Canonicalise, AnExportedLayerIsSixOps) {
+  const Graph before = test::parse(kExported);
+  const Graph after = canonicalise(before, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_EQ(op_names(after), (std::vector<std::string>{"linear", "linear", "attention", "add", "layer_norm", "gelu"}))
+      << print(after);
+  EXPECT_EQ(after.operand(after.nodes("attention")[0], 2), after.inputs()[0]);
+  EXPECT_LE(after.use_count(after.find_constant("q")), 1);
+  test::expect_same_outputs(before, after, 0x1p-18);
+}
+
+TEST(Canonicalise, IsIdempotent) {
+  const Graph once = canonicalise(test::parse(kExported));
+  EXPECT_EQ(print(canonicalise(once)), print(once));
+}
+
+TEST(Canonicalise, EveryPassCanBeLeftOut) {
+  const Graph before = test::parse(kExported);
+  for (const PassDef* pass : passes::all()) {
+    SCOPED_TRACE(pass->name);
+    std::set<std::string> ran;
+    const PipelineOptions options{
+        .disabled = {pass->name}, .verify = true, .after = [&](const PassDef& each, const Graph&, double ms) {
+          EXPECT_GE(ms, 0);
+          ran.insert(each.name);
+        }};
+    const Graph after = prepare_for_codegen(before, Compute::f32, options);
+    EXPECT_FALSE(ran.contains(pass->name));
+    test::expect_same_outputs(before, after, 0x1p-18);
+  }
+}
+
+TEST(Pipelines, RefuseUnknownPasses) {
+  EXPECT_NE(test::error_of([] {
+              canonicalise(Graph(), {.disabled = {"fold_constant"}, .verify = false, .after = {}});
+            }).find("Did you mean fold_constants"),
+            std::string::npos);
+  EXPECT_THROW(run_pass(Graph(), "nonsense"), Error);
+}
+
+TEST(Pipelines, EveryPassIsDocumentedAndLeavesAnEmptyGraphAlone) {
+  for (const PassDef* pass : passes::all()) {
+    EXPECT_GT(std::string(pass->doc).size(), 20u) << pass->name;
+    if (std::string(pass->name) == "quantize" || std::string(pass->name) == "set_compute")
+      continue;  // these need options
+    EXPECT_EQ(print(pass->run(Graph(), {})), print(Graph())) << pass->name;
+  }
+}
+
+TEST(SetCompute, CastsEachActivationOnce) {
+  const Graph before = test::parse(kExported);
+  const Graph after = prepare_for_codegen(before, Compute::bf16, {.disabled = {}, .verify = true, .after = {}});
+  // x, q and k; the two linears and v share the cast of x.
+  EXPECT_EQ(after.nodes("cast").size(), 3u) << print(after);
+  for (NodeId id : after.nodes("linear")) {
+    EXPECT_EQ(after.type(after.operand(id, 0)).dtype, DType::bf16);
+    EXPECT_EQ(after.type(after.result(id)).dtype, DType::f32);
+  }
+  test::expect_same_outputs(before, after, 0x1p-4);  // bf16 has 8 significant bits, and layer_norm magnifies
+  EXPECT_EQ(print(run_pass(before, "set_compute", {Compute::f32})), print(before));
+}
+
+TEST(Compute, IsSpelledAsElementTypes) {
+  for (Compute compute : {Compute::f32, Compute::bf16}) EXPECT_EQ(parse_compute(to_string(compute)), compute);
+  EXPECT_NE(test::error_of([] { parse_compute("int8"); }).find("known: f32, bf16"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone
