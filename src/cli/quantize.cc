@@ -1,0 +1,39 @@
+#include "cli/quantize_flags.h"
+#include "cli/registry.h"
+#include "jobs/quantize_model.h"
+
+namespace hone {
+namespace {
+
+struct {
+  ModelFlags model;
+  QuantizeFlags quantize;
+  std::string output;
+  OutputFlags result;
+} flags;
+
+void setup(CLI::App& app) {
+  flags.model.add_to(app);
+  flags.quantize.add_to(app);
+  app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
+  flags.result.add_to(app);
+}
+
+int run() {
+  const QuantizeOptions options = flags.quantize.options();
+  flags.result.print(quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output, this_command()));
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef quantize_def{
+    .name = "quantize",
+    .summary = "Write a model with its weights in other number formats",
+    .examples = "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"
+                "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'layer\\.0\\.=keep' --rule op:gather=mxint4 -o mixed.safetensors\n"
+                "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone
