@@ -1,0 +1,217 @@
+// bench_kernels [substring] [rounds]: single-thread speed of generated kernels as a fraction of what the machine
+// reaches in the same run. Each round times the peak loop and the kernel one after the other, so that both see the same
+// clock and neighbours; the figures are the best of all rounds of each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/philox.h"
+#include "codegen/attention_shape.h"
+#include "codegen/compiler.h"
+#include "codegen/gemm_shape.h"
+#include "codegen/prepack.h"
+#include "measure/peaks_kernels.h"
+
+namespace hone {
+namespace {
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double time_of(const std::function<void()>& run) {
+  const double start = seconds();
+  run();
+  return seconds() - start;
+}
+
+// Best time of each of two alternating runs, after one warm-up of both.
+std::pair<double, double> alternate(int rounds, const std::function<void()>& a, const std::function<void()>& b) {
+  a(), b();
+  double best_a = 1e300, best_b = 1e300;
+  for (int i = 0; i < rounds; ++i) best_a = std::min(best_a, time_of(a)), best_b = std::min(best_b, time_of(b));
+  return {best_a, best_b};
+}
+
+Tensor random_tensor(DType dtype, std::vector<int64_t> shape) {
+  Philox rng(1);
+  std::vector<float> values(static_cast<size_t>(element_count(shape)));
+  for (float& v : values) v = rng.uniform(-1, 1);
+  return Tensor::from_floats(dtype, std::move(shape), values);
+}
+
+std::byte* bytes_of(const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); }
+
+struct Compiled {
+  explicit Compiled(const KernelPlan& plan) : library(CompilerOptions{.cache_folder = {}}) {
+    kernel = library.compile(std::span(&plan, 1))[0];
+    milliseconds = library.statistics().milliseconds;
+    spilled = library.statistics().spilled;
+    scratch = Buffer(static_cast<size_t>(kernel.scratch_bytes) + 64);
+  }
+  void run(const KernelArgs& args, int64_t items) { kernel.run(&args, 0, items, scratch.mutable_bytes().data()); }
+
+  KernelLibrary library;
+  Kernel kernel;
+  double milliseconds = 0;
+  int spilled = 0;
+  Buffer scratch;
+};
+
+struct Bench {
+  std::string only;
+  int rounds = 40;
+  ArithmeticLoop f32 = f32_loop(cpu_features()), bf16 = bf16_loop(cpu_features());
+  ReadLoop read = read_loop(cpu_features());
+
+  bool skipped(const std::string& name) const { return name.find(only) == std::string::npos; }
+
+  void against_peak(const std::string& name, double flop, DType type, const Compiled& code,
+                    const std::function<void()>& run) const {
+    const ArithmeticLoop& loop = type == DType::bf16 && bf16.run ? bf16 : f32;
+    constexpr int64_t kSteps = 20000;
+    const auto [peak, time] = alternate(
+        rounds, [&] { loop.run(kSteps); }, run);
+    const double peak_gflops = loop.flop_per_step * kSteps / peak * 1e-9, gflops = flop / time * 1e-9;
+    fmt::print("{:<34} {:8.1f} GFLOP/s  {:5.1f} % of {:.1f}   compile {:.1f} ms{}\n", name, gflops,
+               100 * gflops / peak_gflops, peak_gflops, code.milliseconds, code.spilled ? " (smaller tile)" : "");
+  }
+
+  void gemm(const std::string& shape, int64_t m, int64_t n, int64_t k, DType type,
+            const std::string& format = "") const {
+    const std::string name =
+        fmt::format("{} {}{} {}", shape, to_string(type), format.empty() ? "" : " x " + format, "gemm");
+    if (skipped(name)) return;
+    GemmPlan plan;
+    plan.n = n, plan.k = k, plan.a = plan.w = type, plan.m_hint = m, plan.a_row_stride = k;
+    plan.w_format = format;
+    plan.m_remainder = m % gemm_tile_rows(plan, best_isa_level());
+    plan.results = {DType::f32};
+    plan.program = flatten(Expr::arg(0, Scalar::f32));
+    Tensor w = random_tensor(format.empty() ? type : DType::f32, {n, k});
+    if (!format.empty()) w = pack(parse_format(format), w);
+    const Tensor a = random_tensor(type, {m, k}), out(DType::f32, {m, n});
+    const Buffer packed = prepack(plan, best_isa_level(), w, 1);
+    Compiled code(plan);
+    KernelArgs args;
+    args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
+    args.dims = {m, 1, 0, 0, 0, k, 0, 1};
+    const int64_t items = gemm_items(plan, best_isa_level(), m, 1);
+    const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
+    against_peak(name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
+      for (int i = 0; i < repeats; ++i) code.run(args, items);
+    });
+  }
+
+  // One row: weights stream from main memory, from copies that together exceed the caches. The yardstick reads as many
+  // bytes.
+  void gemv(int64_t n, int64_t k, DType type, const std::string& format) const {
+    const std::string name =
+        fmt::format("1x{}x{} {} x {} gemv", n, k, to_string(type), format.empty() ? to_string(type) : format);
+    if (skipped(name)) return;
+    GemmPlan plan;
+    plan.n = n, plan.k = k, plan.a = plan.w = type, plan.w_format = format, plan.m_hint = 1, plan.m_remainder = 0,
+    plan.a_row_stride = k;
+    plan.results = {DType::f32};
+    plan.program = flatten(Expr::arg(0, Scalar::f32));
+    Tensor w = random_tensor(format.empty() ? type : DType::f32, {n, k});
+    if (!format.empty()) w = pack(parse_format(format), w);
+    const Tensor a = random_tensor(type, {1, k}), out(DType::f32, {1, n});
+    const Buffer packed = prepack(plan, best_isa_level(), w, 1);
+    const size_t size = packed.size() / 512 * 512, copies = (size_t{256} << 20) / packed.size() + 1;
+    Buffer rotated(packed.size() * copies);
+    for (size_t c = 0; c < copies; ++c)
+      std::memcpy(rotated.mutable_bytes().data() + c * packed.size(), packed.bytes().data(), packed.size());
+    Compiled code(plan);
+    KernelArgs args;
+    args.pointers = {bytes_of(a), nullptr, bytes_of(out)};
+    args.dims = {1, 1, 0, 0, 0, k, 0, 1};
+    const int64_t items = gemm_items(plan, best_isa_level(), 1, 1);
+    size_t turn = 0;
+    const auto next = [&] { return rotated.mutable_bytes().data() + (turn = (turn + 1) % copies) * packed.size(); };
+    const auto [peak, time] = alternate(
+        rounds,
+        [&] {
+          read(reinterpret_cast<const std::byte*>((reinterpret_cast<uintptr_t>(next()) + 63) / 64 * 64), size - 512);
+        },
+        [&] {
+          args.pointers[1] = next();
+          code.run(args, items);
+        });
+    const double gbytes = static_cast<double>(packed.size()) / time * 1e-9,
+                 peak_gbytes = static_cast<double>(size - 512) / peak * 1e-9;
+    fmt::print("{:<34} {:8.1f} GB/s     {:5.1f} % of {:.1f}   {:.3f} ms, compile {:.1f} ms{}\n", name, gbytes,
+               100 * gbytes / peak_gbytes, peak_gbytes, time * 1e3, code.milliseconds,
+               code.spilled ? " (smaller tile)" : "");
+  }
+
+  void attention(int64_t length, int heads, int head_dim, DType type) const {
+    const std::string name = fmt::format("{}x{}x{} {} attention", length, heads, head_dim, to_string(type));
+    if (skipped(name)) return;
+    AttentionPlan plan{.heads = heads,
+                       .kv_heads = heads,
+                       .head_dim = head_dim,
+                       .dtype = type,
+                       .result = type,
+                       .has_mask = true,
+                       .causal = false,
+                       .scale = 0.125f,
+                       .max_length = length};
+    const int64_t width = int64_t{heads} * head_dim;
+    const Tensor q = random_tensor(type, {length, width}), mask(DType::f32, {length}), out(type, {length, width});
+    Compiled code(plan);
+    KernelArgs args;
+    args.pointers = {bytes_of(q), bytes_of(q), bytes_of(q), bytes_of(mask), bytes_of(out)};
+    args.dims = {1, length, length, width, width, width, width};
+    const int64_t items = attention_items(plan, 1, length);
+    const double flop = 4.0 * static_cast<double>(length * length * width);
+    against_peak(name, flop, DType::f32, code, [&] { code.run(args, items); });
+  }
+
+  void prepacking(DType type, const std::string& format) const {
+    const std::string name = fmt::format("prepack {}", format.empty() ? to_string(type) : format);
+    if (skipped(name)) return;
+    GemmPlan plan;
+    plan.n = 3072, plan.k = 1024, plan.a = plan.w = type, plan.w_format = format;
+    plan.results = {DType::f32};
+    plan.program = flatten(Expr::arg(0, Scalar::f32));
+    Tensor w = random_tensor(format.empty() ? type : DType::f32, {plan.n, plan.k});
+    if (!format.empty()) w = pack(parse_format(format), w);
+    double best = 1e300;
+    for (int i = 0; i < 10; ++i) best = std::min(best, time_of([&] { prepack(plan, best_isa_level(), w, 1); }));
+    fmt::print("{:<34} {:8.2f} GB/s of source\n", name, static_cast<double>(w.bytes()) / best * 1e-9);
+  }
+
+  void all() const {
+    for (DType type : {DType::f32, DType::bf16}) {
+      gemm("128x3072x768", 128, 3072, 768, type);
+      gemm("49x512x4608", 49, 512, 4608, type);
+      gemm("128x384x384", 128, 384, 384, type);
+      gemm("128x1536x384", 128, 1536, 384, type);
+      gemm("128x384x1536", 128, 384, 1536, type);
+      gemm("16x3072x768", 16, 3072, 768, type);
+      for (const char* format : {"mxint8", "mxfp4", "int4.g32"})
+        for (int64_t m : {4, 16, 128}) gemm(fmt::format("{}x1536x384", m), m, 1536, 384, type, format);
+      attention(128, 12, 32, type);
+      attention(128, 12, 64, type);
+    }
+    for (DType type : {DType::bf16, DType::f32})
+      for (const char* format : {"", "mxint8", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "int4.g32", "int8.channel"})
+        gemv(14336, 4096, type, format);
+    for (const char* format : {"", "mxint8", "mxfp4", "mxfp6_e2m3", "int4.g128"}) prepacking(DType::f32, format);
+  }
+};
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  hone::Bench bench;
+  if (argc > 1) bench.only = argv[1];
+  if (argc > 2) bench.rounds = std::max(1, std::atoi(argv[2]));
+  bench.all();
+}
