@@ -112,6 +112,12 @@ std::vector<std::string> HfWeights::names() const {
   return names;
 }
 
+bool HfWeights::has(const std::string& name) const {
+  for (const std::string& spelling : spellings(name, model_type_))
+    if (places_.contains(spelling)) return true;
+  return false;
+}
+
 Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
   for (const std::string& spelling : spellings(name, model_type_)) {
     const auto found = places_.find(spelling);

@@ -19,6 +19,7 @@ class HfWeights {
   HfWeights(const std::string& folder, std::string model_type);
 
   std::vector<std::string> names() const;  // sorted
+  bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
   std::vector<std::string> paths() const;  // of the files
 
   // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without the model

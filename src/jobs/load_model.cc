@@ -44,7 +44,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
                            .inputs = inputs,
                            .pooling = folder.pooling(),
                            .normalise = folder.normalise(),
-                           .weights = folder.weight_source()});
+                           .weights = folder.weight_source(),
+                           .has_weight = [&](const std::string& name) { return folder.weights().has(name); }});
   folder.weights().check_complete();
   model.unused = folder.weights().unused();
   model.weight_files = folder.weights().paths();

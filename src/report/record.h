@@ -106,7 +106,7 @@ struct BarChart {
   std::vector<Bar> bars = {};
 };
 
-// A picture made elsewhere (graph_svg.h): a whole <svg> element, and what it shows in words.
+// A picture made elsewhere (dot_svg.h): a whole <svg> element, and what it shows in words.
 struct Drawing {
   std::string key = {}, title = {}, svg = {}, description = {};
 };
