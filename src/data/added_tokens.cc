@@ -32,7 +32,8 @@ size_t space_after(std::string_view text, size_t begin) {
 }  // namespace
 
 AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  std::stable_sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.text.size() > b.text.size(); });
+  std::stable_sort(tokens_.begin(), tokens_.end(),
+                   [](const AddedToken& a, const AddedToken& b) { return a.text.size() > b.text.size(); });
   for (const AddedToken& token : tokens_) starts_[static_cast<unsigned char>(token.text.front())] = true;
 }
 

@@ -20,14 +20,14 @@ class AddedTokenFinder {
     std::string_view text;
     const AddedToken* token = nullptr;  // nullptr: text between tokens
   };
-  // The text, valid UTF-8, in pieces from left to right; where several tokens start, the longest counts. White space that a token
-  // takes along (lstrip, rstrip) belongs to its piece.
+  // The text, valid UTF-8, in pieces from left to right; where several tokens start, the longest counts. White space
+  // that a token takes along (lstrip, rstrip) belongs to its piece.
   std::vector<Piece> cut(std::string_view text) const;
 
  private:
   const AddedToken* token_at(std::string_view rest) const;
-  std::vector<AddedToken> tokens_;             // longest first
-  std::array<bool, 256> starts_{};             // by first byte
+  std::vector<AddedToken> tokens_;  // longest first
+  std::array<bool, 256> starts_{};  // by first byte
 };
 
 }  // namespace hone

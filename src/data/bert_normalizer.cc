@@ -16,10 +16,8 @@ std::u32string space_chinese_characters(std::u32string_view text) {
   std::u32string out;
   out.reserve(text.size() * 3);
   for (char32_t c : text) {
-    if (is_chinese_character(c))
-      out += {U' ', c, U' '};
-    else
-      out += c;
+    if (is_chinese_character(c)) out += {U' ', c, U' '};
+    else out += c;
   }
   return out;
 }

@@ -32,7 +32,9 @@ AddedTokenFinder finder(const TokenizerSpec& spec, bool normalized) {
 Tokenizer::Tokenizer(TokenizerSpec spec)
     : spec_(std::move(spec)), raw_tokens_(finder(spec_, false)), normalised_tokens_(finder(spec_, true)) {}
 
-Tokenizer Tokenizer::from_json(std::string_view text, const std::string& source) { return Tokenizer(parse_tokenizer_json(text, source)); }
+Tokenizer Tokenizer::from_json(std::string_view text, const std::string& source) {
+  return Tokenizer(parse_tokenizer_json(text, source));
+}
 
 Tokenizer Tokenizer::from_vocab(std::string_view text, bool lowercase, const std::string& source) {
   return Tokenizer(parse_vocab_txt(text, lowercase, source));
@@ -48,7 +50,8 @@ void Tokenizer::add_word(std::u32string_view word, std::string& scratch, std::ve
   for (char32_t c : word) append_utf8(scratch, c);
   const size_t before = ids.size();
   for (std::string_view rest = scratch; !rest.empty();) {
-    const Vocabulary::Match match = spec_.vocabulary.longest(rest.size() == scratch.size() ? "" : spec_.continuing_prefix, rest);
+    const Vocabulary::Match match =
+        spec_.vocabulary.longest(rest.size() == scratch.size() ? "" : spec_.continuing_prefix, rest);
     if (match.bytes == 0) {
       ids.resize(before);
       ids.push_back(spec_.unknown_id);
@@ -81,10 +84,8 @@ void Tokenizer::add_segment(std::string_view raw, std::vector<int64_t>& ids) con
   if (normalised_tokens_.empty()) return add_words(normalised, ids);
   const std::string text = to_utf8(normalised);
   for (const AddedTokenFinder::Piece& piece : normalised_tokens_.cut(text)) {
-    if (piece.token)
-      ids.push_back(piece.token->id);
-    else
-      add_words(decode_utf8(piece.text), ids);
+    if (piece.token) ids.push_back(piece.token->id);
+    else add_words(decode_utf8(piece.text), ids);
   }
 }
 
@@ -105,10 +106,8 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, int64_t max_length
   }
   std::vector<int64_t> ids;
   for (const AddedTokenFinder::Piece& piece : raw_tokens_.cut(text)) {
-    if (piece.token)
-      ids.push_back(piece.token->id);
-    else
-      add_segment(piece.text, ids);
+    if (piece.token) ids.push_back(piece.token->id);
+    else add_segment(piece.text, ids);
   }
   if (max_length != 0) truncate(ids, max_length);
   ids.insert(ids.begin(), spec_.before.begin(), spec_.before.end());
@@ -116,12 +115,14 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, int64_t max_length
   return ids;
 }
 
-TokenBatch Tokenizer::encode_batch(std::span<const std::string> texts, int64_t max_length, int64_t pad_to_multiple) const {
+TokenBatch Tokenizer::encode_batch(std::span<const std::string> texts, int64_t max_length,
+                                   int64_t pad_to_multiple) const {
   CHECK(pad_to_multiple >= 1);
   if (texts.empty()) fail("no texts to tokenise; give at least one");
   std::vector<std::vector<int64_t>> rows(texts.size());
   const int64_t count = static_cast<int64_t>(texts.size());
-  parallel_for(count, [&](int64_t i) { rows[static_cast<size_t>(i)] = encode(texts[static_cast<size_t>(i)], max_length); }, 16);
+  parallel_for(
+      count, [&](int64_t i) { rows[static_cast<size_t>(i)] = encode(texts[static_cast<size_t>(i)], max_length); }, 16);
   size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, row.size());
   const int64_t width = (static_cast<int64_t>(longest) + pad_to_multiple - 1) / pad_to_multiple * pad_to_multiple;
@@ -129,7 +130,8 @@ TokenBatch Tokenizer::encode_batch(std::span<const std::string> texts, int64_t m
   const auto ids = batch.ids.mutable_as<int64_t>(), mask = batch.attention_mask.mutable_as<int64_t>();
   for (size_t r = 0; r < rows.size(); ++r) {
     const size_t padding = static_cast<size_t>(width) - rows[r].size(), start = r * static_cast<size_t>(width);
-    if (padding > 0 && !spec_.pad_id) fail("the tokenizer has no padding token, so texts of different length can't share a batch");
+    if (padding > 0 && !spec_.pad_id)
+      fail("the tokenizer has no padding token, so texts of different length can't share a batch");
     const size_t at = start + (spec_.pad_left ? padding : 0);
     std::fill_n(ids.begin() + static_cast<int64_t>(start), width, spec_.pad_id.value_or(0));
     std::copy(rows[r].begin(), rows[r].end(), ids.begin() + static_cast<int64_t>(at));

@@ -1,5 +1,6 @@
-// WordPiece tokenisation equal to Hugging Face's BertTokenizerFast: added tokens are cut out of the raw text, the rest is normalised,
-// split at white space and punctuation, and each word is covered greedily by the longest vocabulary entries.
+// WordPiece tokenisation equal to Hugging Face's BertTokenizerFast: added tokens are cut out of the raw text, the rest
+// is normalised, split at white space and punctuation, and each word is covered greedily by the longest vocabulary
+// entries.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,16 @@ class Tokenizer {
  public:
   explicit Tokenizer(TokenizerSpec spec);
   static Tokenizer from_json(std::string_view text, const std::string& source);  // contents of tokenizer.json
-  static Tokenizer from_vocab(std::string_view text, bool lowercase, const std::string& source);  // contents of vocab.txt
+  static Tokenizer from_vocab(std::string_view text, bool lowercase,
+                              const std::string& source);  // contents of vocab.txt
 
-  // Ids with the model's own tokens around them ([CLS] ... [SEP]). At most max_length of them are kept, cut as the reference cuts:
-  // the text's tokens, never those around; 0 means no limit. Invalid UTF-8 is read as U+FFFD. Throws Error when max_length leaves no
-  // room for the tokens around the text.
+  // Ids with the model's own tokens around them ([CLS] ... [SEP]). At most max_length of them are kept, cut as the
+  // reference cuts: the text's tokens, never those around; 0 means no limit. Invalid UTF-8 is read as U+FFFD. Throws
+  // Error when max_length leaves no room for the tokens around the text.
   std::vector<int64_t> encode(std::string_view text, int64_t max_length) const;
 
-  // Pads to the longest text, rounded up to a multiple (at least 1). Throws Error when there are no texts, or no padding token.
+  // Pads to the longest text, rounded up to a multiple (at least 1). Throws Error when there are no texts, or no
+  // padding token.
   TokenBatch encode_batch(std::span<const std::string> texts, int64_t max_length, int64_t pad_to_multiple = 1) const;
 
   const TokenizerSpec& spec() const { return spec_; }

@@ -26,8 +26,10 @@ class Events : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override {
     if (!in_vocabulary()) return leaf(value);
     constexpr number_unsigned_t kLargest = std::numeric_limits<int32_t>::max();
-    if (value > kLargest) fail("{}: vocabulary: \"{}\" has id {}; at most {} are accepted", source_, key_, value, kLargest);
-    if (!vocabulary_.add(key_, static_cast<int64_t>(value))) fail("{}: vocabulary: duplicate token \"{}\"", source_, key_);
+    if (value > kLargest)
+      fail("{}: vocabulary: \"{}\" has id {}; at most {} are accepted", source_, key_, value, kLargest);
+    if (!vocabulary_.add(key_, static_cast<int64_t>(value)))
+      fail("{}: vocabulary: duplicate token \"{}\"", source_, key_);
     return true;
   }
 
@@ -57,7 +59,8 @@ class Events : public nlohmann::json_sax<Json> {
   }
 
   bool leaf(Json value) {
-    if (in_vocabulary()) fail("{}: vocabulary: \"{}\" has id {}; expected an integer from 0", source_, key_, value.dump());
+    if (in_vocabulary())
+      fail("{}: vocabulary: \"{}\" has id {}; expected an integer from 0", source_, key_, value.dump());
     place(std::move(value));
     return true;
   }

@@ -24,7 +24,8 @@ void check_type(const Json& root, const char* part, std::string_view supported, 
   const Json& found = member(root, part);
   const std::string type = found.is_null() ? "null" : get_or<std::string>(found, "type", "", source);
   if (type != supported)
-    fail("{}: {} \"{}\" is not supported; supported: {} (the tokenizers of the BERT family)", source, part, type, supported);
+    fail("{}: {} \"{}\" is not supported; supported: {} (the tokenizers of the BERT family)", source, part, type,
+         supported);
 }
 
 NormalizerSpec read_normalizer(const Json& root, const std::string& source) {
@@ -48,7 +49,8 @@ void read_model(const Json& root, TokenizerSpec& spec, const std::string& source
   const auto unknown = get_or<std::string>(model, "unk_token", "[UNK]", source);
   spec.unknown_id = spec.vocabulary.find(unknown);
   if (spec.vocabulary.size() == 0) fail("{}: model: the vocabulary is empty or missing", source);
-  if (spec.unknown_id == Vocabulary::kAbsent) fail("{}: model: unk_token \"{}\" is not in the vocabulary", source, unknown);
+  if (spec.unknown_id == Vocabulary::kAbsent)
+    fail("{}: model: unk_token \"{}\" is not in the vocabulary", source, unknown);
 }
 
 void read_added_tokens(const Json& root, TokenizerSpec& spec, const std::string& source) {
@@ -56,7 +58,8 @@ void read_added_tokens(const Json& root, TokenizerSpec& spec, const std::string&
   if (list.is_null()) return;
   if (!list.is_array()) fail("{}: added_tokens is {}; expected a list", source, list.type_name());
   for (const Json& item : list) {
-    AddedToken token{.text = json_get<std::string>(item, "content", source), .id = json_get<int64_t>(item, "id", source)};
+    AddedToken token{.text = json_get<std::string>(item, "content", source),
+                     .id = json_get<int64_t>(item, "id", source)};
     if (token.text.empty()) fail("{}: added_tokens: the token with id {} is empty", source, token.id);
     if (get_or(item, "single_word", false, source))
       fail("{}: added_tokens: \"{}\" has single_word, which is not supported; set it to false", source, token.text);
@@ -76,9 +79,11 @@ int64_t id_of(const TokenizerSpec& spec, const std::string& text) {
   return spec.vocabulary.find(text);
 }
 
-// {"single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, ...], "special_tokens": {"[CLS]": {"ids": [101]}}}
+// {"single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, ...], "special_tokens": {"[CLS]": {"ids":
+// [101]}}}
 void read_template(const Json& processor, TokenizerSpec& spec, const std::string& source) {
-  const Json single = json_get<Json>(processor, "single", source), specials = json_get<Json>(processor, "special_tokens", source);
+  const Json single = json_get<Json>(processor, "single", source),
+             specials = json_get<Json>(processor, "special_tokens", source);
   bool seen = false;
   for (const Json& item : single) {
     if (item.contains("Sequence")) {
@@ -109,7 +114,8 @@ void read_post_processor(const Json& root, TokenizerSpec& spec, const std::strin
 
 bool is_left(const Json& part, const std::string& source) {
   const auto direction = get_or<std::string>(part, "direction", "Right", source);
-  if (direction != "Left" && direction != "Right") fail("{}: direction \"{}\"; expected Left or Right", source, direction);
+  if (direction != "Left" && direction != "Right")
+    fail("{}: direction \"{}\"; expected Left or Right", source, direction);
   return direction == "Left";
 }
 
@@ -118,7 +124,8 @@ bool is_left(const Json& part, const std::string& source) {
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& source) {
   TokenizerSpec spec;
   const Json root = read_tokenizer_json(text, source, spec.vocabulary);
-  if (!root.is_object()) fail("{}: holds {}; expected the object that the tokenizers library saves", source, root.type_name());
+  if (!root.is_object())
+    fail("{}: holds {}; expected the object that the tokenizers library saves", source, root.type_name());
   check_type(root, "pre_tokenizer", "BertPreTokenizer", source);
   spec.normalizer = read_normalizer(root, source);
   read_model(root, spec, source);
@@ -128,10 +135,8 @@ TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& sou
   spec.pad_left = is_left(padding, source);
   spec.truncate_left = is_left(truncation, source);
   spec.stated_max_length = get_or<int64_t>(truncation, "max_length", 0, source);
-  if (!member(padding, "pad_id").is_null())
-    spec.pad_id = json_get<int64_t>(padding, "pad_id", source);
-  else if (const int64_t id = id_of(spec, "[PAD]"); id != Vocabulary::kAbsent)
-    spec.pad_id = id;
+  if (!member(padding, "pad_id").is_null()) spec.pad_id = json_get<int64_t>(padding, "pad_id", source);
+  else if (const int64_t id = id_of(spec, "[PAD]"); id != Vocabulary::kAbsent) spec.pad_id = id;
   return spec;
 }
 
@@ -151,7 +156,8 @@ TokenizerSpec parse_vocab_txt(std::string_view text, bool lowercase, const std::
     if (spec.vocabulary.find(special) == Vocabulary::kAbsent)
       fail("{}: token {} is missing; expected the vocabulary of a BERT model, one token a line", source, special);
   for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
-    if (const int64_t id = spec.vocabulary.find(special); id != Vocabulary::kAbsent) spec.added.push_back({.text = special, .id = id});
+    if (const int64_t id = spec.vocabulary.find(special); id != Vocabulary::kAbsent)
+      spec.added.push_back({.text = special, .id = id});
   spec.unknown_id = spec.vocabulary.find("[UNK]");
   spec.before = {spec.vocabulary.find("[CLS]")};
   spec.after = {spec.vocabulary.find("[SEP]")};

@@ -13,9 +13,9 @@ namespace hone {
 
 // Hugging Face's BertNormalizer: steps in this order.
 struct NormalizerSpec {
-  bool clean_text = true;              // drop control characters, make every white space a blank
-  bool handle_chinese_chars = true;    // blanks around ideographs
-  bool strip_accents = true;           // NFD, then drop nonspacing marks
+  bool clean_text = true;            // drop control characters, make every white space a blank
+  bool handle_chinese_chars = true;  // blanks around ideographs
+  bool strip_accents = true;         // NFD, then drop nonspacing marks
   bool lowercase = true;
 };
 
@@ -24,7 +24,7 @@ struct AddedToken {
   std::string text;
   int64_t id = 0;
   bool lstrip = false, rstrip = false;  // takes the white space before, after it along
-  bool normalized = false;              // looked for in the normalised text (its own text normalised too), not in the raw one
+  bool normalized = false;  // looked for in the normalised text (its own text normalised too), not in the raw one
 };
 
 struct TokenizerSpec {
@@ -34,14 +34,14 @@ struct TokenizerSpec {
   int64_t unknown_id = 0;
   int64_t max_characters_per_word = 100;  // longer words are unknown
   std::vector<AddedToken> added;
-  std::vector<int64_t> before, after;     // around every text: [CLS], [SEP]
+  std::vector<int64_t> before, after;  // around every text: [CLS], [SEP]
   std::optional<int64_t> pad_id;
   bool pad_left = false, truncate_left = false;
-  int64_t stated_max_length = 0;          // of "truncation"; 0 when there is none
+  int64_t stated_max_length = 0;  // of "truncation"; 0 when there is none
 };
 
-// `source` names the text in errors. Throws Error for another model, normalizer, pre-tokenizer or post-processor than those of
-// BERT, naming what was found and what is supported.
+// `source` names the text in errors. Throws Error for another model, normalizer, pre-tokenizer or post-processor than
+// those of BERT, naming what was found and what is supported.
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& source);
 
 // One token a line, id = line number from 0; [UNK], [CLS] and [SEP] must be among them.

@@ -1,5 +1,6 @@
-// Properties of code points as the Hugging Face `tokenizers` library sees them, so that our tokens are its tokens. utf8proc has the
-// tables; where that library was built from older Unicode tables (its categories are of Unicode 8) unicode.cc holds the difference.
+// Properties of code points as the Hugging Face `tokenizers` library sees them, so that our tokens are its tokens.
+// utf8proc has the tables; where that library was built from older Unicode tables (its categories are of Unicode 8)
+// unicode.cc holds the difference.
 #pragma once
 
 #include <string>
@@ -7,17 +8,18 @@
 
 namespace hone {
 
-// Decodes UTF-8. Each maximal part of a sequence that can't be completed becomes U+FFFD (Unicode 15, section 3.9; Python's
-// errors="replace"): surrogates, overlong forms and values above U+10FFFF are invalid.
+// Decodes UTF-8. Each maximal part of a sequence that can't be completed becomes U+FFFD (Unicode 15, section 3.9;
+// Python's errors="replace"): surrogates, overlong forms and values above U+10FFFF are invalid.
 std::u32string decode_utf8(std::string_view text);
 void append_utf8(std::string& out, char32_t c);
 bool is_valid_utf8(std::string_view text);
 
-bool is_whitespace(char32_t c);        // White_Space
+bool is_whitespace(char32_t c);           // White_Space
 bool is_removed_by_cleaning(char32_t c);  // NUL, U+FFFD, control, format and private use, but not tab, newline, return
-bool is_chinese_character(char32_t c);    // the blocks of ideographs that BERT puts spaces around; neither kana nor hangul
-bool is_punctuation(char32_t c);       // categories P* and the ASCII symbols
-bool is_nonspacing_mark(char32_t c);   // category Mn
+bool is_chinese_character(
+    char32_t c);                      // the blocks of ideographs that BERT puts spaces around; neither kana nor hangul
+bool is_punctuation(char32_t c);      // categories P* and the ASCII symbols
+bool is_nonspacing_mark(char32_t c);  // category Mn
 
 void append_lowercase(std::u32string& out, char32_t c);  // full mapping without context: U+0130 gives two code points
 std::u32string canonical_decomposition(std::u32string_view text);  // NFD

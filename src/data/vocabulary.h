@@ -1,4 +1,5 @@
-// A set of token texts with ids, made for greedy matching: one hash that grows byte by byte finds the longest entry in one sweep.
+// A set of token texts with ids, made for greedy matching: one hash that grows byte by byte finds the longest entry in
+// one sweep.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ class Vocabulary {
  public:
   static constexpr int64_t kAbsent = -1;
 
-  bool add(std::string_view token, int64_t id);   // false when the token is there already
-  int64_t find(std::string_view token) const;     // kAbsent when there is none
+  bool add(std::string_view token, int64_t id);  // false when the token is there already
+  int64_t find(std::string_view token) const;    // kAbsent when there is none
   size_t size() const { return entries_.size(); }
   int64_t largest_id() const { return largest_id_; }  // kAbsent when empty
 

@@ -72,7 +72,8 @@ void add_packed(const std::string& name, const Tensor& tensor, std::vector<Named
     const Buffer& buffer = (tensor.*plane.buffer)();
     if (buffer.size() > 0) tensors.push_back({name + plane.suffix, raw_bytes(buffer)});
   }
-  metadata[std::string(kTensorKey) + name] = Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
+  metadata[std::string(kTensorKey) + name] =
+      Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
 }
 
 // Rebuilds constants from the tensors of one file.
@@ -83,7 +84,8 @@ class Reader {
   std::optional<Tensor> find(const std::string& name, const TensorType& type) const {
     Tensor tensor = type.is_packed() ? packed(name) : plain(name);
     if (tensor.type() != type)
-      fail("{}: constant \"{}\" is {} in the file, but {} in the graph", file_.path(), name, to_string(tensor.type()), to_string(type));
+      fail("{}: constant \"{}\" is {} in the file, but {} in the graph", file_.path(), name, to_string(tensor.type()),
+           to_string(type));
     return tensor;
   }
 
@@ -93,7 +95,8 @@ class Reader {
   Tensor packed(const std::string& name) const {
     const std::string key = std::string(kTensorKey) + name, where = file_.path() + ": metadata \"" + key + "\"";
     const auto found = file_.metadata().find(key);
-    if (found == file_.metadata().end()) fail("{}: packed constant \"{}\" has no metadata \"{}\"", file_.path(), name, key);
+    if (found == file_.metadata().end())
+      fail("{}: packed constant \"{}\" has no metadata \"{}\"", file_.path(), name, key);
     const Json facts = parse_json(found->second, where);
     const Format format = parse_format(json_get<std::string>(facts, "format", where));
     auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
@@ -102,7 +105,8 @@ class Reader {
     (void)element_count(shape);  // refuses shapes that overflow
     const PlaneBytes expected = plane_bytes(format, shape);
     std::array<Buffer, kPlanes.size()> planes;
-    for (size_t i = 0; i < kPlanes.size(); ++i) planes[i] = plane(name + kPlanes[i].suffix, expected.*kPlanes[i].bytes, format, shape);
+    for (size_t i = 0; i < kPlanes.size(); ++i)
+      planes[i] = plane(name + kPlanes[i].suffix, expected.*kPlanes[i].bytes, format, shape);
     return Tensor::packed(format, std::move(shape), planes[0], planes[1], planes[2], planes[3]);
   }
 
@@ -110,8 +114,8 @@ class Reader {
     if (bytes == 0 && !file_.find(name)) return {};
     const Tensor tensor = file_.tensor(name);
     if (tensor.dtype() != DType::u8 || tensor.bytes() != bytes)
-      fail("{}: plane \"{}\" is {}; {}[{}] needs u8[{}]", file_.path(), name, to_string(tensor.type()), to_string(format),
-           fmt::join(shape, ","), bytes);
+      fail("{}: plane \"{}\" is {}; {}[{}] needs u8[{}]", file_.path(), name, to_string(tensor.type()),
+           to_string(format), fmt::join(shape, ","), bytes);
     return tensor.data();
   }
 
@@ -121,8 +125,10 @@ class Reader {
 const std::string& metadata_of(const SafetensorsFile& file, const char* key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end())
-    fail("{}: no metadata \"{}\": a safetensors file, but not one that hone wrote. For a Hugging Face model give its folder", file.path(),
-         key);
+    fail(
+        "{}: no metadata \"{}\": a safetensors file, but not one that hone wrote. For a Hugging Face model give its "
+        "folder",
+        file.path(), key);
   return found->second;
 }
 
@@ -130,10 +136,13 @@ void check_version(const SafetensorsFile& file) {
   const std::string& text = metadata_of(file, kVersionKey);
   const bool digits = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
   const int version = digits ? std::stoi(text) : 0;
-  if (version < 1) fail("{}: metadata \"{}\" is \"{}\"; expected a number from 1 to {}", file.path(), kVersionKey, text, kVersion);
+  if (version < 1)
+    fail("{}: metadata \"{}\" is \"{}\"; expected a number from 1 to {}", file.path(), kVersionKey, text, kVersion);
   if (version > kVersion)
-    fail("{}: written by a newer hone (file version {}; this one reads up to {}). Use that hone, or write the file again with this one",
-         file.path(), version, kVersion);
+    fail(
+        "{}: written by a newer hone (file version {}; this one reads up to {}). Use that hone, or write the file "
+        "again with this one",
+        file.path(), version, kVersion);
 }
 
 }  // namespace
@@ -146,10 +155,8 @@ void save_artefact(const std::string& path, const Graph& graph, const std::map<s
   for (ValueId id : labelled.constants()) {
     const Value& value = labelled.value(id);
     if (value.label.empty()) continue;
-    if (value.constant->is_packed())
-      add_packed(value.label, *value.constant, tensors, metadata);
-    else
-      tensors.push_back({value.label, *value.constant});
+    if (value.constant->is_packed()) add_packed(value.label, *value.constant, tensors, metadata);
+    else tensors.push_back({value.label, *value.constant});
   }
   for (const auto& [name, content] : files)
     tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
@@ -171,7 +178,8 @@ Artefact load_artefact(const std::string& path) {
     if (!entry.name.starts_with(kFilePrefix)) continue;
     const Tensor content = file.tensor(entry.name);
     const auto bytes = content.data().bytes();
-    artefact.files.emplace(entry.name.substr(kFilePrefix.size()), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    artefact.files.emplace(entry.name.substr(kFilePrefix.size()),
+                           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
   return artefact;
 }

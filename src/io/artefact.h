@@ -25,8 +25,8 @@ void save_artefact(const std::string& path, const Graph& graph, const std::map<s
 // Throws Error for a file that is not an artefact, is damaged, or was written by a newer hone.
 Artefact load_artefact(const std::string& path);
 
-// Whether the path is a safetensors file that hone wrote. False for a folder and for files of another kind; throws Error when the
-// file can't be read or is a damaged safetensors file.
+// Whether the path is a safetensors file that hone wrote. False for a folder and for files of another kind; throws
+// Error when the file can't be read or is a damaged safetensors file.
 bool is_artefact(const std::string& path);
 
 }  // namespace hone

@@ -27,7 +27,8 @@ std::optional<std::string> read_if_present(const std::string& path) {
 Json read_config(const std::string& folder) {
   const std::string path = inside(folder, "config.json");
   if (!fs::exists(folder)) fail("{}: no such file or folder", folder);
-  if (!fs::is_directory(folder)) fail("{}: not a folder; a Hugging Face model is a folder with config.json and model.safetensors", folder);
+  if (!fs::is_directory(folder))
+    fail("{}: not a folder; a Hugging Face model is a folder with config.json and model.safetensors", folder);
   if (!fs::exists(path))
     fail("{}: the folder has no config.json; expected a Hugging Face model: config.json and model.safetensors", folder);
   Json config = parse_json(read_file(path, kMaxText), path);
@@ -51,7 +52,8 @@ TokenizerFiles read_tokenizer(const std::string& folder) {
   files.vocab_txt = read_if_present(inside(folder, "vocab.txt"));
   const std::string settings_path = inside(folder, "tokenizer_config.json");
   if (const auto settings = read_json_if_present(settings_path)) {
-    if (settings->contains("do_lower_case")) files.lowercase = json_get<bool>(*settings, "do_lower_case", settings_path);
+    if (settings->contains("do_lower_case"))
+      files.lowercase = json_get<bool>(*settings, "do_lower_case", settings_path);
     files.max_length = positive_or_zero(*settings, "model_max_length", settings_path);
   }
   const std::string sentence_path = inside(folder, "sentence_bert_config.json");
@@ -89,7 +91,8 @@ Modules read_modules(const std::string& folder) {
       modules.normalise = true;
     } else if (kind == "Transformer") {
       const auto name = json_get<std::string>(module, "path", path);
-      if (!name.empty()) fail("{}: the Transformer module is in \"{}\"; only a model at the top of the folder is read", path, name);
+      if (!name.empty())
+        fail("{}: the Transformer module is in \"{}\"; only a model at the top of the folder is read", path, name);
     } else {
       fail("{}: module \"{}\" is not supported; supported: Transformer, Pooling, Normalize", path, type);
     }
@@ -98,13 +101,17 @@ Modules read_modules(const std::string& folder) {
 }
 
 std::string model_type_of(const Json& config) {
-  return config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>() : "";
+  return config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>()
+                                                                           : "";
 }
 
 }  // namespace
 
 HfDirectory::HfDirectory(const std::string& path)
-    : path_(path), config_(read_config(path)), tokenizer_(read_tokenizer(path)), weights_(path, model_type_of(config_)) {
+    : path_(path),
+      config_(read_config(path)),
+      tokenizer_(read_tokenizer(path)),
+      weights_(path, model_type_of(config_)) {
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;

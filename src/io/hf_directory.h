@@ -1,5 +1,6 @@
-// A model folder as Hugging Face libraries write it: config.json, weights in safetensors (one file or shards), tokenizer files,
-// and for sentence encoders modules.json with the pooling. Pickled weights are refused: reading a pickle runs its code.
+// A model folder as Hugging Face libraries write it: config.json, weights in safetensors (one file or shards),
+// tokenizer files, and for sentence encoders modules.json with the pooling. Pickled weights are refused: reading a
+// pickle runs its code.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@ namespace hone {
 struct TokenizerFiles {
   std::optional<std::string> tokenizer_json;
   std::optional<std::string> vocab_txt;
-  bool lowercase = true;      // do_lower_case of tokenizer_config.json: what vocab.txt needs to know
-  int64_t max_length = 0;     // tokens a text is cut to: max_seq_length, else model_max_length; 0 when not stated
+  bool lowercase = true;   // do_lower_case of tokenizer_config.json: what vocab.txt needs to know
+  int64_t max_length = 0;  // tokens a text is cut to: max_seq_length, else model_max_length; 0 when not stated
 };
 
 class HfDirectory {
@@ -27,7 +28,7 @@ class HfDirectory {
 
   const std::string& path() const { return path_; }
   const Json& config() const { return config_; }
-  std::string config_path() const;                  // for errors about the configuration
+  std::string config_path() const;  // for errors about the configuration
   bool is_sentence_encoder() const { return !pooling_.is_null(); }
   const Json& pooling() const { return pooling_; }  // the Pooling module's config.json; null without one
   bool normalise() const { return normalise_; }     // modules.json has a Normalize module

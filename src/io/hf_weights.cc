@@ -28,7 +28,8 @@ std::vector<std::string> spellings(const std::string& name, const std::string& m
   if (!model_type.empty()) all.push_back(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name);
   for (size_t i = 0, n = all.size(); i < n; ++i) {
     std::string old = all[i];
-    if (replace_ending(old, "LayerNorm.weight", "LayerNorm.gamma") || replace_ending(old, "LayerNorm.bias", "LayerNorm.beta"))
+    if (replace_ending(old, "LayerNorm.weight", "LayerNorm.gamma") ||
+        replace_ending(old, "LayerNorm.bias", "LayerNorm.beta"))
       all.push_back(old);
   }
   return all;
@@ -37,13 +38,15 @@ std::vector<std::string> spellings(const std::string& name, const std::string& m
 // The files that weight_map names, each once.
 std::set<std::string> shard_names(const Json& index, const std::string& source) {
   const Json map = json_get<Json>(index, "weight_map", source);
-  if (!map.is_object()) fail("{}: key \"weight_map\" is {}; expected an object from tensor to file", source, map.type_name());
+  if (!map.is_object())
+    fail("{}: key \"weight_map\" is {}; expected an object from tensor to file", source, map.type_name());
   std::set<std::string> names;
   for (const auto& [tensor, file] : map.items()) {
     if (!file.is_string()) fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, file.dump());
     const auto name = file.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos || name.find("..") != std::string::npos)
-      fail("{}: weight_map: \"{}\" is in \"{}\"; expected a file of the same folder, without / or ..", source, tensor, name);
+      fail("{}: weight_map: \"{}\" is in \"{}\"; expected a file of the same folder, without / or ..", source, tensor,
+           name);
     names.insert(name);
   }
   return names;
@@ -55,10 +58,13 @@ void refuse_pickle(const std::string& path) {
   const std::string ending = fs::path(path).extension().string();
   if (std::find(kPickleEndings.begin(), kPickleEndings.end(), ending) == kPickleEndings.end()) return;
   const std::string target = fs::path(path).replace_filename("model.safetensors").string();
-  fail("{}: a pickle, which runs code when it is read, so hone does not. Convert it once where you trust it: python -c \"import torch, "
-       "safetensors.torch as s; s.save_file({{k: v.clone().contiguous() for k, v in torch.load('{}', map_location='cpu', weights_only=True).items()}}, "
-       "'{}')\"",
-       path, path, target);
+  fail(
+      "{}: a pickle, which runs code when it is read, so hone does not. Convert it once where you trust it: python -c "
+      "\"import torch, "
+      "safetensors.torch as s; s.save_file({{k: v.clone().contiguous() for k, v in torch.load('{}', "
+      "map_location='cpu', weights_only=True).items()}}, "
+      "'{}')\"",
+      path, path, target);
 }
 
 namespace {
@@ -69,27 +75,27 @@ namespace {
   std::sort(others.begin(), others.end());
   for (const std::string& other : others)
     if (fs::path(other).filename() != "training_args.bin") refuse_pickle(other);
-  fail("{}: the folder has no weights; expected model.safetensors, or model.safetensors.index.json with its shards", folder.string());
+  fail("{}: the folder has no weights; expected model.safetensors, or model.safetensors.index.json with its shards",
+       folder.string());
 }
 
 }  // namespace
 
-HfWeights::HfWeights(const std::string& folder, std::string model_type) : folder_(folder), model_type_(std::move(model_type)) {
+HfWeights::HfWeights(const std::string& folder, std::string model_type)
+    : folder_(folder), model_type_(std::move(model_type)) {
   const fs::path base(folder);
   const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
-  if (fs::exists(single))
-    add_file(single);
-  else if (fs::exists(index))
-    open_shards(index);
-  else
-    refuse_absent(base);
+  if (fs::exists(single)) add_file(single);
+  else if (fs::exists(index)) open_shards(index);
+  else refuse_absent(base);
 }
 
 void HfWeights::open_shards(const std::string& index_path) {
   const Json index = read_json_file(index_path);
   for (const std::string& name : shard_names(index, index_path)) add_file((fs::path(folder_) / name).string());
   for (const auto& [tensor, file] : index["weight_map"].items())
-    if (!places_.contains(tensor)) fail("{}: weight_map lists \"{}\", which {} does not hold", index_path, tensor, file.get<std::string>());
+    if (!places_.contains(tensor))
+      fail("{}: weight_map lists \"{}\", which {} does not hold", index_path, tensor, file.get<std::string>());
 }
 
 void HfWeights::add_file(const std::string& path) {
@@ -126,7 +132,8 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);
     if (entry.shape == shape) return file.tensor(spelling);
-    wrong_.push_back(fmt::format("\"{}\" is [{}]; config.json asks for [{}]", spelling, fmt::join(entry.shape, ","), fmt::join(shape, ",")));
+    wrong_.push_back(fmt::format("\"{}\" is [{}]; config.json asks for [{}]", spelling, fmt::join(entry.shape, ","),
+                                 fmt::join(shape, ",")));
     return placeholder(shape);
   }
   wrong_.push_back(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));

@@ -1,5 +1,5 @@
-// The weights of a Hugging Face folder: one safetensors file or shards with an index, looked up by name as a model builder asks
-// for them, with a record of what was used, missing or of another shape.
+// The weights of a Hugging Face folder: one safetensors file or shards with an index, looked up by name as a model
+// builder asks for them, with a record of what was used, missing or of another shape.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,18 @@ namespace hone {
 
 class HfWeights {
  public:
-  // Opens model.safetensors or the shards of model.safetensors.index.json. Throws Error when there are none, with the one-line
-  // conversion when there is a pickle. model_type: of config.json, "" when not stated.
+  // Opens model.safetensors or the shards of model.safetensors.index.json. Throws Error when there are none, with the
+  // one-line conversion when there is a pickle. model_type: of config.json, "" when not stated.
   HfWeights(const std::string& folder, std::string model_type);
 
-  std::vector<std::string> names() const;  // sorted
+  std::vector<std::string> names() const;   // sorted
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
-  std::vector<std::string> paths() const;  // of the files
+  std::vector<std::string> paths() const;   // of the files
 
-  // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without the model
-  // type in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing tensor or another
-  // shape is recorded and answered with zeros, so that one run of a builder finds all of them; check_complete() tells.
+  // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without
+  // the model type in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing
+  // tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of them;
+  // check_complete() tells.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
 
   void check_complete() const;              // throws one Error that lists every missing tensor and wrong shape

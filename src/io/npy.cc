@@ -18,9 +18,18 @@ struct Code {
   std::string_view text;
   DType dtype;
 };
-constexpr std::array<Code, 12> kCodes{{{"b1", DType::boolean}, {"i1", DType::i8}, {"i2", DType::i16}, {"i4", DType::i32},
-                                       {"i8", DType::i64}, {"u1", DType::u8}, {"u2", DType::u16}, {"u4", DType::u32},
-                                       {"u8", DType::u64}, {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}}};
+constexpr std::array<Code, 12> kCodes{{{"b1", DType::boolean},
+                                       {"i1", DType::i8},
+                                       {"i2", DType::i16},
+                                       {"i4", DType::i32},
+                                       {"i8", DType::i64},
+                                       {"u1", DType::u8},
+                                       {"u2", DType::u16},
+                                       {"u4", DType::u32},
+                                       {"u8", DType::u64},
+                                       {"f2", DType::f16},
+                                       {"f4", DType::f32},
+                                       {"f8", DType::f64}}};
 
 struct Header {
   std::string descr;
@@ -77,7 +86,9 @@ class HeaderParser {
     return inside;
   }
   std::string element_type() {
-    if (peek() == '[') fail("{}: a structured array; accepted element types: {}. Save each field as an array of its own", source_, kAccepted);
+    if (peek() == '[')
+      fail("{}: a structured array; accepted element types: {}. Save each field as an array of its own", source_,
+           kAccepted);
     return quoted();
   }
   bool boolean() {
@@ -104,12 +115,15 @@ class HeaderParser {
     if (peek() < '0' || peek() > '9') wrong("expected a size that is at least 0");
     int64_t value = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
-      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value)) wrong("a size is too large");
+      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value))
+        wrong("a size is too large");
     return value;
   }
   [[noreturn]] void wrong(const std::string& what) const {
-    fail("{}: NumPy header: {} at its character {}; expected e.g. {{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }}",
-         source_, what, at_);
+    fail(
+        "{}: NumPy header: {} at its character {}; expected e.g. {{'descr': '<f4', 'fortran_order': False, 'shape': "
+        "(3, 4), }}",
+        source_, what, at_);
   }
 
   std::string_view text_;
@@ -128,8 +142,10 @@ Element element_of(const std::string& descr, const std::string& source) {
   const std::string_view code = std::string_view(descr).substr(has_order ? 1 : 0);
   for (const Code& known : kCodes)
     if (known.text == code) return {known.dtype, order == '>'};
-  if (code.starts_with('O')) fail("{}: an array of Python objects, which only a pickle can hold; save numbers (x.astype('float32'))", source);
-  fail("{}: element type '{}' is not supported; supported: {}. Convert it with x.astype('float32')", source, descr, kAccepted);
+  if (code.starts_with('O'))
+    fail("{}: an array of Python objects, which only a pickle can hold; save numbers (x.astype('float32'))", source);
+  fail("{}: element type '{}' is not supported; supported: {}. Convert it with x.astype('float32')", source, descr,
+       kAccepted);
 }
 
 void reverse_bytes(std::span<std::byte> data, size_t width) {
@@ -137,7 +153,8 @@ void reverse_bytes(std::span<std::byte> data, size_t width) {
 }
 
 // Element (i0, i1, ..) of a Fortran-ordered array is at i0 + n0 (i1 + n1 (..)).
-void from_fortran_order(std::span<const std::byte> src, const std::vector<int64_t>& shape, size_t width, std::span<std::byte> dst) {
+void from_fortran_order(std::span<const std::byte> src, const std::vector<int64_t>& shape, size_t width,
+                        std::span<std::byte> dst) {
   std::vector<int64_t> index(shape.size(), 0), stride(shape.size(), 1);
   for (size_t a = 1; a < shape.size(); ++a) stride[a] = stride[a - 1] * shape[a - 1];
   int64_t at = 0;
@@ -161,12 +178,14 @@ Parts split_parts(std::string_view bytes, const std::string& source) {
     fail("{}: not a .npy file: it does not start with \\x93NUMPY and a version", source);
   const auto byte_at = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])); };
   const uint32_t major = byte_at(6), minor = byte_at(7);
-  if (major < 1 || major > 3 || minor != 0) fail("{}: .npy version {}.{}; versions 1.0, 2.0 and 3.0 are accepted", source, major, minor);
+  if (major < 1 || major > 3 || minor != 0)
+    fail("{}: .npy version {}.{}; versions 1.0, 2.0 and 3.0 are accepted", source, major, minor);
   const size_t start = major == 1 ? 10 : 12;
   if (bytes.size() < start) fail("{}: the .npy header is truncated", source);
   const size_t length = byte_at(8) | byte_at(9) << 8 | (major == 1 ? 0 : byte_at(10) << 16 | byte_at(11) << 24);
   if (length > bytes.size() - start)
-    fail("{}: says that its header has {} bytes, but only {} follow; the file may be truncated", source, length, bytes.size() - start);
+    fail("{}: says that its header has {} bytes, but only {} follow; the file may be truncated", source, length,
+         bytes.size() - start);
   return {bytes.substr(start, length), bytes.substr(start + length)};
 }
 
@@ -189,14 +208,12 @@ Tensor parse_npy(std::string_view bytes, const std::string& source) {
     if (__builtin_mul_overflow(expected, static_cast<size_t>(n), &expected))
       fail("{}: shape ({}) overflows 64 bits", source, fmt::join(header.shape, ", "));
   if (parts.data.size() != expected)
-    fail("{}: shape ({}) of '{}' takes {} bytes, but {} follow the header", source, fmt::join(header.shape, ", "), header.descr,
-         expected, parts.data.size());
+    fail("{}: shape ({}) of '{}' takes {} bytes, but {} follow the header", source, fmt::join(header.shape, ", "),
+         header.descr, expected, parts.data.size());
   const auto data = std::as_bytes(std::span(parts.data));
   Buffer buffer(expected);
-  if (header.fortran_order)
-    from_fortran_order(data, header.shape, width, buffer.mutable_bytes());
-  else
-    std::copy(data.begin(), data.end(), buffer.mutable_bytes().begin());
+  if (header.fortran_order) from_fortran_order(data, header.shape, width, buffer.mutable_bytes());
+  else std::copy(data.begin(), data.end(), buffer.mutable_bytes().begin());
   if (element.swapped) reverse_bytes(buffer.mutable_bytes(), width);
   return Tensor(element.dtype, std::move(header.shape), std::move(buffer));
 }
@@ -218,7 +235,8 @@ std::string npy_bytes(const Tensor& tensor, const std::string& what) {
   constexpr size_t kPrefix = 10, kAlignment = 64;  // the elements start at a multiple of 64 bytes
   header.append(kAlignment - 1 - (kPrefix + header.size()) % kAlignment, ' ');
   header += '\n';
-  if (header.size() > UINT16_MAX) fail("{}: an array of {} dimensions does not fit a .npy header", what, tensor.shape().size());
+  if (header.size() > UINT16_MAX)
+    fail("{}: an array of {} dimensions does not fit a .npy header", what, tensor.shape().size());
   std::string out(kMagic);
   out += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   out += header;

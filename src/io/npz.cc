@@ -32,7 +32,8 @@ class Zip {
   uint32_t u16(uint64_t at) const { return byte(at) | byte(at + 1) << 8; }
   uint32_t u32(uint64_t at) const { return u16(at) | u16(at + 2) << 16; }
   std::string_view text(uint64_t at, uint64_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) fail("{}: the zip archive is truncated or damaged at byte {}", path_, at);
+    if (at > bytes_.size() || size > bytes_.size() - at)
+      fail("{}: the zip archive is truncated or damaged at byte {}", path_, at);
     return bytes_.substr(at, size);
   }
   size_t size() const { return bytes_.size(); }
@@ -64,7 +65,8 @@ Member read_entry(const Zip& zip, uint64_t at) {
   m.local_header = zip.u32(at + 42);
   if (zip.u16(at + 8) & 1) fail("{}: \"{}\" is encrypted", zip.path(), m.name);
   if (m.method != kStored && m.method != kDeflated)
-    fail("{}: \"{}\" is compressed by method {}; stored (0) and deflate (8) are accepted", zip.path(), m.name, m.method);
+    fail("{}: \"{}\" is compressed by method {}; stored (0) and deflate (8) are accepted", zip.path(), m.name,
+         m.method);
   if (m.packed_bytes == UINT32_MAX || m.bytes == UINT32_MAX || m.local_header == UINT32_MAX)
     fail("{}: \"{}\" has 4 GB or more (zip64), which is not read; save it as a .npy file", zip.path(), m.name);
   if (m.method == kStored && m.packed_bytes != m.bytes)
@@ -76,7 +78,8 @@ std::vector<Member> read_directory(const Zip& zip) {
   const uint64_t end = find_end(zip);
   const uint32_t count = zip.u16(end + 10);
   uint64_t at = zip.u32(end + 16), total = 0;
-  if (count == UINT16_MAX || at == UINT32_MAX) fail("{}: a zip64 archive, which is not read; save the arrays as .npy files", zip.path());
+  if (count == UINT16_MAX || at == UINT32_MAX)
+    fail("{}: a zip64 archive, which is not read; save the arrays as .npy files", zip.path());
   std::vector<Member> members;
   for (uint32_t i = 0; i < count; ++i) {
     members.push_back(read_entry(zip, at));
@@ -84,7 +87,8 @@ std::vector<Member> read_directory(const Zip& zip) {
     at += kCentralBytes + zip.u16(at + 28) + zip.u16(at + 30) + zip.u16(at + 32);
   }
   if (total > kFreeExpansion + kMaxRatio * zip.size())
-    fail("{}: {} bytes would expand to {}, as a zip bomb does; save the arrays uncompressed (numpy.savez)", zip.path(), zip.size(), total);
+    fail("{}: {} bytes would expand to {}, as a zip bomb does; save the arrays uncompressed (numpy.savez)", zip.path(),
+         zip.size(), total);
   return members;
 }
 
@@ -99,27 +103,35 @@ std::string inflate_member(std::string_view packed, const Member& m, const std::
   const int result = inflate(&stream, Z_FINISH);
   const bool complete = result == Z_STREAM_END && stream.total_out == m.bytes;
   inflateEnd(&stream);
-  if (!complete) fail("{}: \"{}\" does not decompress to the {} bytes that the archive states; it is damaged", path, m.name, m.bytes);
+  if (!complete)
+    fail("{}: \"{}\" does not decompress to the {} bytes that the archive states; it is damaged", path, m.name,
+         m.bytes);
   return out;
 }
 
 std::string read_member(const Zip& zip, const Member& m) {
-  if (zip.u32(m.local_header) != kLocal) fail("{}: \"{}\": no member starts at byte {}", zip.path(), m.name, m.local_header);
+  if (zip.u32(m.local_header) != kLocal)
+    fail("{}: \"{}\": no member starts at byte {}", zip.path(), m.name, m.local_header);
   const uint64_t data = m.local_header + kLocalBytes + zip.u16(m.local_header + 26) + zip.u16(m.local_header + 28);
   const std::string_view packed = zip.text(data, m.packed_bytes);
   std::string content = m.method == kStored ? std::string(packed) : inflate_member(packed, m, zip.path());
   const auto sum = crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size()));
-  if (sum != m.checksum) fail("{}: \"{}\": checksum {:08x}, but the archive states {:08x}; it is damaged", zip.path(), m.name, sum, m.checksum);
+  if (sum != m.checksum)
+    fail("{}: \"{}\": checksum {:08x}, but the archive states {:08x}; it is damaged", zip.path(), m.name, sum,
+         m.checksum);
   return content;
 }
 
-void put16(std::string& out, size_t value) { out += {static_cast<char>(value & 0xff), static_cast<char>(value >> 8 & 0xff)}; }
+void put16(std::string& out, size_t value) {
+  out += {static_cast<char>(value & 0xff), static_cast<char>(value >> 8 & 0xff)};
+}
 void put32(std::string& out, size_t value) {
   put16(out, value & 0xffff);
   put16(out, value >> 16);
 }
 
-// The fields that the local header and the directory share: version, flags, method, time and date (1980-01-01), checksum, sizes.
+// The fields that the local header and the directory share: version, flags, method, time and date (1980-01-01),
+// checksum, sizes.
 void put_member(std::string& out, const Member& m) {
   constexpr size_t kVersion = 20, kUtf8Name = 0x800, kNewYear1980 = 0x21;
   put16(out, kVersion);
@@ -164,7 +176,8 @@ std::vector<NamedTensor> read_npz(const std::string& path) {
 }
 
 void write_npz(const std::string& path, std::span<const NamedTensor> tensors) {
-  if (tensors.size() >= UINT16_MAX) fail("{}: {} arrays; a .npz file holds fewer than {}", path, tensors.size(), UINT16_MAX);
+  if (tensors.size() >= UINT16_MAX)
+    fail("{}: {} arrays; a .npz file holds fewer than {}", path, tensors.size(), UINT16_MAX);
   AtomicFile file(path);
   std::string directory;
   uint64_t position = 0;
@@ -172,8 +185,10 @@ void write_npz(const std::string& path, std::span<const NamedTensor> tensors) {
     const std::string content = npy_bytes(t.tensor, path + ": " + t.name);
     Member m{.name = t.name + ".npy", .bytes = content.size(), .local_header = position};
     if (m.name.size() > UINT16_MAX) fail("{}: the name of an array has {} bytes", path, m.name.size());
-    if (position + content.size() >= UINT32_MAX) fail("{}: a .npz file of 4 GB or more is not written; write .npy files", path);
-    m.checksum = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
+    if (position + content.size() >= UINT32_MAX)
+      fail("{}: a .npz file of 4 GB or more is not written; write .npy files", path);
+    m.checksum = static_cast<uint32_t>(
+        crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
     std::string header;
     put32(header, kLocal);
     put_member(header, m);

@@ -24,10 +24,13 @@ uint64_t header_length(std::span<const std::byte> file, const std::string& path)
   uint64_t length = 0;
   std::memcpy(&length, file.data(), 8);
   if (length > kMaxHeader)
-    fail("{}: says that its header has {} bytes; at most {} are accepted. Is this a safetensors file?", path, length, kMaxHeader);
+    fail("{}: says that its header has {} bytes; at most {} are accepted. Is this a safetensors file?", path, length,
+         kMaxHeader);
   if (length > file.size() - 8)
-    fail("{}: says that its header has {} bytes, but only {} follow; the file may be truncated", path, length, file.size() - 8);
-  if (length < 2 || file[8] != std::byte{'{'}) fail("{}: the header does not start with {{. Is this a safetensors file?", path);
+    fail("{}: says that its header has {} bytes, but only {} follow; the file may be truncated", path, length,
+         file.size() - 8);
+  if (length < 2 || file[8] != std::byte{'{'})
+    fail("{}: the header does not start with {{. Is this a safetensors file?", path);
   return length;
 }
 
@@ -80,8 +83,10 @@ std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tenso
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& t : tensors) {
     CHECK(!t.tensor.is_packed(), "{} is packed; an artefact stores its planes", t.name);
-    if (t.tensor.dtype() == DType::string) fail("{}: tensor \"{}\" holds strings; safetensors stores numbers only", path, t.name);
-    if (t.name == "__metadata__") fail("{}: a tensor can't be called \"__metadata__\"; the format reserves that name", path);
+    if (t.tensor.dtype() == DType::string)
+      fail("{}: tensor \"{}\" holds strings; safetensors stores numbers only", path, t.name);
+    if (t.name == "__metadata__")
+      fail("{}: a tensor can't be called \"__metadata__\"; the format reserves that name", path);
     order.push_back(&t);
   }
   std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
@@ -96,8 +101,8 @@ std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tenso
   return order;
 }
 
-std::string header_text(const std::vector<const NamedTensor*>& order, const std::map<std::string, std::string>& metadata,
-                        const std::string& path) {
+std::string header_text(const std::vector<const NamedTensor*>& order,
+                        const std::map<std::string, std::string>& metadata, const std::string& path) {
   std::string text = "{";
   if (!metadata.empty()) {
     text += "\"__metadata__\":{";
@@ -124,7 +129,8 @@ void write_safetensors(const std::string& path, std::span<const NamedTensor> ten
                        const std::map<std::string, std::string>& metadata) {
   const auto order = in_file_order(tensors, path);
   const std::string header = header_text(order, metadata, path);
-  if (header.size() > kMaxHeader) fail("{}: the header would have {} bytes; at most {} are allowed", path, header.size(), kMaxHeader);
+  if (header.size() > kMaxHeader)
+    fail("{}: the header would have {} bytes; at most {} are allowed", path, header.size(), kMaxHeader);
   AtomicFile file(path);
   const uint64_t length = header.size();
   file.write(std::as_bytes(std::span(&length, 1)));

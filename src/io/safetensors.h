@@ -1,5 +1,6 @@
 // safetensors: a JSON header (name → dtype, shape, byte range) and one buffer of raw little-endian tensors.
-// https://github.com/huggingface/safetensors, format README. Reading maps the file; a tensor's bytes are touched when used.
+// https://github.com/huggingface/safetensors, format README. Reading maps the file; a tensor's bytes are touched when
+// used.
 #pragma once
 
 #include <map>
@@ -24,8 +25,9 @@ struct SafetensorsEntry {
 
 class SafetensorsFile {
  public:
-  // Checks the whole header: every byte of the buffer belongs to exactly one tensor whose size follows from dtype and shape.
-  // Throws Error naming the file, the tensor and what was found; also for a dtype that hone has no type for (F8_E4M3, F4, ...).
+  // Checks the whole header: every byte of the buffer belongs to exactly one tensor whose size follows from dtype and
+  // shape. Throws Error naming the file, the tensor and what was found; also for a dtype that hone has no type for
+  // (F8_E4M3, F4, ...).
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
@@ -33,7 +35,8 @@ class SafetensorsFile {
   std::span<const SafetensorsEntry> entries() const { return entries_; }  // by offset
   const SafetensorsEntry* find(std::string_view name) const;              // nullptr when absent
 
-  // Shares the mapping (copied where the bytes are not aligned for their type). Throws Error with the nearest names when absent.
+  // Shares the mapping (copied where the bytes are not aligned for their type). Throws Error with the nearest names
+  // when absent.
   Tensor tensor(std::string_view name) const;
 
  private:

@@ -1,4 +1,5 @@
-// One pass over the JSON by events, since a header may list ten thousand tensors; then the checks of the reference reader.
+// One pass over the JSON by events, since a header may list ten thousand tensors; then the checks of the reference
+// reader.
 #include "io/safetensors_header.h"
 
 #include <algorithm>
@@ -16,14 +17,24 @@ struct DTypeName {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array<DTypeName, 13> kDTypes{{{"BOOL", DType::boolean}, {"U8", DType::u8}, {"I8", DType::i8}, {"U16", DType::u16},
-                                             {"I16", DType::i16}, {"F16", DType::f16}, {"BF16", DType::bf16},
-                                             {"U32", DType::u32}, {"I32", DType::i32}, {"F32", DType::f32},
-                                             {"U64", DType::u64}, {"I64", DType::i64}, {"F64", DType::f64}}};
+constexpr std::array<DTypeName, 13> kDTypes{{{"BOOL", DType::boolean},
+                                             {"U8", DType::u8},
+                                             {"I8", DType::i8},
+                                             {"U16", DType::u16},
+                                             {"I16", DType::i16},
+                                             {"F16", DType::f16},
+                                             {"BF16", DType::bf16},
+                                             {"U32", DType::u32},
+                                             {"I32", DType::i32},
+                                             {"F32", DType::f32},
+                                             {"U64", DType::u64},
+                                             {"I64", DType::i64},
+                                             {"F64", DType::f64}}};
 
 constexpr const char* kAccepted = "BOOL, U8, I8, U16, I16, F16, BF16, U32, I32, F32, U64, I64, F64";
 
-// Receives the events of { "__metadata__": {key: text}, name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]} }.
+// Receives the events of { "__metadata__": {key: text}, name: {"dtype": text, "shape": [..], "data_offsets": [begin,
+// end]} }.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   HeaderEvents(SafetensorsHeader& out, const std::string& source) : out_(out), source_(source) {}
@@ -42,7 +53,10 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 1) return top_key(text);
     if (in_metadata_) {
       if (out_.metadata.contains(text)) fail("{}: duplicate metadata key \"{}\"", source_, text);
-    } else if (text == "dtype" ? has_dtype_ : text == "shape" ? has_shape_ : text == "data_offsets" ? has_offsets_ : false) {
+    } else if (text == "dtype"          ? has_dtype_
+               : text == "shape"        ? has_shape_
+               : text == "data_offsets" ? has_offsets_
+                                        : false) {
       fail("{}: tensor \"{}\": duplicate key \"{}\"", source_, entry_.name, text);
     } else if (text != "dtype" && text != "shape" && text != "data_offsets") {
       fail("{}: tensor \"{}\": unknown key \"{}\"; accepted: dtype, shape, data_offsets", source_, entry_.name, text);
@@ -86,7 +100,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     } else {
       has_offsets_ = true;
       if (numbers_.size() != 2)
-        fail("{}: tensor \"{}\": data_offsets has {} numbers; expected [begin, end]", source_, entry_.name, numbers_.size());
+        fail("{}: tensor \"{}\": data_offsets has {} numbers; expected [begin, end]", source_, entry_.name,
+             numbers_.size());
       entry_.begin = numbers_[0];
       entry_.end = numbers_[1];
     }
@@ -101,7 +116,9 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     }
     if (!has_dtype_ || !has_shape_ || !has_offsets_)
       fail("{}: tensor \"{}\": key \"{}\" is missing", source_, entry_.name,
-           !has_dtype_ ? "dtype" : !has_shape_ ? "shape" : "data_offsets");
+           !has_dtype_   ? "dtype"
+           : !has_shape_ ? "shape"
+                         : "data_offsets");
     out_.entries.push_back(std::move(entry_));
     return true;
   }
@@ -130,13 +147,14 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
         entry_.dtype = known.dtype;
         return;
       }
-    fail("{}: tensor \"{}\": dtype \"{}\" is not supported; supported: {}. Convert it to F32 or BF16 before saving", source_,
-         entry_.name, text, kAccepted);
+    fail("{}: tensor \"{}\": dtype \"{}\" is not supported; supported: {}. Convert it to F32 or BF16 before saving",
+         source_, entry_.name, text, kAccepted);
   }
 
   [[noreturn]] void refuse(const std::string& found) const {
     if (depth_ == 0) fail("{}: the safetensors header is {}; expected an object", source_, found);
-    if (depth_ == 1) fail("{}: tensor \"{}\" is {}; expected an object with dtype, shape, data_offsets", source_, key_, found);
+    if (depth_ == 1)
+      fail("{}: tensor \"{}\" is {}; expected an object with dtype, shape, data_offsets", source_, key_, found);
     if (in_metadata_) fail("{}: metadata \"{}\" is {}; expected a string", source_, field_, found);
     fail("{}: tensor \"{}\": {} holds {}; expected {}", source_, entry_.name, field_, found,
          field_ == "dtype" ? "a string" : "an array of integers that are at least 0");
@@ -165,15 +183,15 @@ void check_ranges(const SafetensorsHeader& header, uint64_t buffer_bytes, const 
   uint64_t position = 0;
   for (const SafetensorsEntry& e : header.entries) {
     if (e.end < e.begin || e.end > buffer_bytes)
-      fail("{}: tensor \"{}\": data_offsets [{}, {}] lie outside the buffer of {} bytes; the file may be truncated", source, e.name,
-           e.begin, e.end, buffer_bytes);
+      fail("{}: tensor \"{}\": data_offsets [{}, {}] lie outside the buffer of {} bytes; the file may be truncated",
+           source, e.name, e.begin, e.end, buffer_bytes);
     if (e.begin != position)
-      fail("{}: tensor \"{}\": starts at {}, but the tensors before it end at {}: {}", source, e.name, e.begin, position,
-           e.begin < position ? "they overlap" : "a hole");
+      fail("{}: tensor \"{}\": starts at {}, but the tensors before it end at {}: {}", source, e.name, e.begin,
+           position, e.begin < position ? "they overlap" : "a hole");
     const uint64_t bytes = bytes_of(e, source);
     if (e.end - e.begin != bytes)
-      fail("{}: tensor \"{}\": {}[{}] takes {} bytes, but data_offsets [{}, {}] hold {}", source, e.name, safetensors_name(e.dtype),
-           fmt::join(e.shape, ","), bytes, e.begin, e.end, e.end - e.begin);
+      fail("{}: tensor \"{}\": {}[{}] takes {} bytes, but data_offsets [{}, {}] hold {}", source, e.name,
+           safetensors_name(e.dtype), fmt::join(e.shape, ","), bytes, e.begin, e.end, e.end - e.begin);
     position = e.end;
   }
   if (position != buffer_bytes)

@@ -1,7 +1,7 @@
 #include "io/toml.h"
 
-#include <algorithm>
 #include <toml++/toml.h>
+#include <algorithm>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -19,8 +19,9 @@ Json to_tree(const toml::node& node, const std::string& source);
 Json table_to_tree(const toml::table& table, const std::string& source) {
   std::vector<std::pair<const toml::key*, const toml::node*>> entries;
   for (const auto& [key, value] : table) entries.emplace_back(&key, &value);
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return comes_before(a.first->source().begin, b.first->source().begin); });
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return comes_before(a.first->source().begin, b.first->source().begin);
+  });
   Json tree = Json::object();
   for (const auto& [key, value] : entries) tree[std::string(key->str())] = to_tree(*value, source);
   return tree;
@@ -43,14 +44,17 @@ Json to_tree(const toml::node& node, const std::string& source) {
 
 std::string spell(const Json& value, const std::string& key, const std::string& source) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_structured()) fail("{}: {}: an array of arrays or tables inside an array; expected plain values", source, key);
+  if (value.is_structured())
+    fail("{}: {}: an array of arrays or tables inside an array; expected plain values", source, key);
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());  // JSON has no inf or nan
   return value.dump();
 }
 
 void flatten(const Json& tree, const std::string& prefix, const std::string& source, OptionTexts& out) {
   for (const auto& [name, value] : tree.items()) {
     const std::string key = prefix + name;
-    const bool tables = value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_object(); });
+    const bool tables = value.is_array() && !value.empty() &&
+                        std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_object(); });
     if (value.is_object()) {
       flatten(value, key + ".", source, out);
     } else if (tables) {

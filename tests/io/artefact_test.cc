@@ -1,0 +1,172 @@
+// hone's own file: everything comes back bit by bit, and a damaged or foreign file says why it is not read.
+#include "io/artefact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+#include "base/error.h"
+#include "io/safetensors.h"
+#include "ir/text.h"
+#include "ops/registry.h"
+#include "tests/io/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+Tensor ramp(std::vector<int64_t> shape) {
+  std::vector<float> values(static_cast<size_t>(element_count(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.25f - 3;
+  return Tensor::of<float>(std::move(shape), values);
+}
+
+// linear(x, w, b) + a small anonymous vector, with the weight in `format`.
+Graph small_model(const char* format) {
+  Graph g;
+  g.name = "small";
+  g.metadata["compute"] = "bf16";
+  const ValueId x = g.add_input("x", TensorType{DType::f32, {Dim::symbol("B"), 40}, {}});
+  const ValueId w = g.add_constant("layer.weight", pack(parse_format(format), ramp({8, 40})));
+  const ValueId b =
+      g.add_constant("layer.bias", Tensor::of<float>({8}, std::vector<float>(8, std::bit_cast<float>(0x7fc12345))));
+  const ValueId y = g.emit(ops::get("linear"), {x, w, b});
+  const ValueId offset = g.add_constant("", Tensor::of<float>({8}, {0.1f, -0.0f, 1e-45f, 3e38f, 1, 2, 3, 4}));
+  const ValueId table = g.add_constant("", ramp({30, 8}));
+  const ValueId row = g.emit(ops::get("gather"), {table, g.add_scalar<int64_t>(3)}, {{"axis", int64_t{0}}});
+  g.add_output(g.emit(ops::get("add"), {g.emit(ops::get("add"), {y, offset}), row}), "y");
+  return g;
+}
+
+void expect_same(const Graph& a, const Graph& b) {
+  EXPECT_EQ(print(a), print(b));
+  const auto ca = a.constants(), cb = b.constants();
+  ASSERT_EQ(ca.size(), cb.size());
+  for (ValueId id : ca) {
+    const ValueId other = b.find_value(a.value(id).name);
+    ASSERT_NE(other, kNone) << a.value(id).name;
+    EXPECT_EQ(b.value(other).label, a.value(id).label);
+    EXPECT_TRUE(b.value(other).constant->same_bits(*a.value(id).constant)) << a.value(id).name;
+  }
+}
+
+TEST(Artefact, EveryFormatRoundTripsBitByBit) {
+  for (const char* format :
+       {"fp32", "bf16", "mxint8", "mxint4", "mxfp4", "int8.f4", "int4.g8", "int8.channel", "int4.g8.asym"}) {
+    if (!error_of([&] { parse_format(format); }).empty()) continue;  // not every build has every option
+    const TemporaryFolder folder;
+    const Graph graph = small_model(format);
+    save_artefact(folder / "m.safetensors", graph, {{"tokenizer.json", "{\"a\": 1}"}, {"empty.txt", ""}});
+    const Artefact back = load_artefact(folder / "m.safetensors");
+    expect_same(graph, back.graph);
+    EXPECT_EQ(back.graph.metadata, graph.metadata);
+    EXPECT_EQ(back.files, (std::map<std::string, std::string>{{"tokenizer.json", "{\"a\": 1}"}, {"empty.txt", ""}}))
+        << format;
+  }
+}
+
+TEST(Artefact, SavingAgainGivesTheSameBytes) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"), {{"f", "x"}});
+  const Artefact a = load_artefact(folder / "a");
+  save_artefact(folder / "b", a.graph, a.files);
+  EXPECT_EQ(content_of(folder / "a"), content_of(folder / "b"));
+}
+
+TEST(Artefact, ConstantsStayInTheFileUntilTheyAreRead) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"));
+  const Artefact a = load_artefact(folder / "a");
+  const Tensor* weight = a.graph.constant(a.graph.find_constant("layer.weight"));
+  ASSERT_TRUE(weight);
+  EXPECT_TRUE(weight->data().is_mapped() && weight->scales().is_mapped());
+}
+
+TEST(Artefact, IsASafetensorsFileThatOthersOpen) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"));
+  const SafetensorsFile file(folder / "a");
+  EXPECT_EQ(file.find("layer.weight.codes")->shape, (std::vector<int64_t>{8 * 40}));
+  EXPECT_EQ(file.find("layer.weight.scales")->shape, (std::vector<int64_t>{8 * 2}));  // 40 = 32 + 8
+  EXPECT_EQ(file.find("layer.bias")->dtype, DType::f32);
+  EXPECT_EQ(file.metadata().at("hone.version"), "1");
+}
+
+TEST(Artefact, IsRecognised) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("fp32"));
+  write_safetensors(folder / "plain.safetensors", std::vector<NamedTensor>{{"a", Tensor(DType::f32, {1})}});
+  folder.put("model.onnx", "\x08\x07\x12 something that is not safetensors");
+  folder.put("damaged.safetensors", "abc");
+  EXPECT_TRUE(is_artefact(folder / "a"));
+  EXPECT_FALSE(is_artefact(folder / "plain.safetensors"));
+  EXPECT_FALSE(is_artefact(folder / "model.onnx"));
+  EXPECT_FALSE(is_artefact(folder.path()));
+  EXPECT_THAT(error_of([&] { is_artefact(folder / "damaged.safetensors"); }), HasSubstr("3 bytes"));
+  EXPECT_THAT(error_of([&] { is_artefact(folder / "absent"); }), HasSubstr("can't open"));
+}
+
+// The file of small_model("mxint8") with its tensors and metadata changed by `edit`, loaded.
+template <class Edit>
+std::string error_after(Edit edit) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"));
+  const SafetensorsFile file(folder / "a");
+  std::map<std::string, std::string> metadata = file.metadata();
+  std::map<std::string, Tensor> tensors;
+  for (const SafetensorsEntry& e : file.entries()) tensors[e.name] = file.tensor(e.name);
+  edit(metadata, tensors);
+  std::vector<NamedTensor> list;
+  for (const auto& [name, tensor] : tensors) list.push_back({name, tensor});
+  write_safetensors(folder / "b", list, metadata);
+  return error_of([&] { load_artefact(folder / "b"); });
+}
+
+TEST(Artefact, EachDamageIsNamed) {
+  const std::string key = "hone.tensor.layer.weight";
+  EXPECT_EQ(error_after([](auto&, auto&) {}), "");
+  EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.version"] = "2"; }), HasSubstr("newer hone (file version 2"));
+  EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.version"] = "x"; }), HasSubstr("expected a number"));
+  EXPECT_THAT(error_after([](auto& m, auto&) { m.erase("hone.version"); }), HasSubstr("not one that hone wrote"));
+  EXPECT_THAT(error_after([](auto& m, auto&) { m.erase("hone.graph"); }), HasSubstr("hone.graph"));
+  EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.graph"] = "graph {"; }), HasSubstr("graph"));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m.erase(key); }),
+              HasSubstr("no metadata \"hone.tensor.layer.weight\""));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = "{"; }), HasSubstr("not valid JSON"));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"mxint9z","shape":[8,40]})"; }),
+              HasSubstr("mxint9z"));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"mxint8","shape":[8,-40]})"; }),
+              HasSubstr("negative"));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"mxint8","shape":[8,41]})"; }),
+              HasSubstr("layer.weight.codes"));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"mxint8","shape":[4,80]})"; }),
+              HasSubstr("layer.weight"));
+  EXPECT_THAT(error_after([](auto&, auto& t) { t.erase("layer.weight.scales"); }), HasSubstr("layer.weight.scales"));
+  EXPECT_THAT(error_after([](auto&, auto& t) { t["layer.weight.scales"] = Tensor(DType::u8, {3}); }),
+              HasSubstr("needs u8[16]"));
+  EXPECT_THAT(error_after([](auto&, auto& t) { t.erase("layer.bias"); }), HasSubstr("layer.bias"));
+  EXPECT_THAT(error_after([](auto&, auto& t) { t["layer.bias"] = Tensor(DType::f32, {9}); }),
+              HasSubstr("f32[9] in the file"));
+}
+
+// Whatever bit flips, the result is a graph or an Error.
+TEST(Artefact, FlippedBitsNeverCrash) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint4"), {{"f", "content"}});
+  const std::string whole = content_of(folder / "a");
+  uint64_t length = 0;
+  std::memcpy(&length, whole.data(), 8);
+  int refused = 0;
+  for (size_t i = 0; i < 8 + length; ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
+    refused += !error_of([&] { load_artefact(folder.put("b", damaged)); }).empty();
+  }
+  EXPECT_GT(refused, static_cast<int>(length / 4));
+}
+
+}  // namespace
+}  // namespace hone
