@@ -22,12 +22,12 @@ struct Compiled {
 };
 
 // Code for one plan. Where registers spill, the generator is asked for smaller tiles as long as it has any.
-Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, const std::string& symbol) {
+Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, IsaLevel isa, const std::string& symbol) {
   return std::visit(
       [&](const auto& p) {
         for (int shrink = 0;; ++shrink) {
           ObjectCode code = compiler.compile([&](Emitter& e) { kernels::emit(e, p, symbol, shrink); });
-          if (code.spilled.empty() || !kernels::can_shrink(p, shrink + 1))
+          if (code.spilled.empty() || !kernels::can_shrink(p, isa, shrink + 1))
             return Compiled{std::move(code.bytes), shrink > 0};
         }
       },
@@ -109,7 +109,7 @@ struct KernelLibrary::Impl {
       if (!compiler) compiler = std::make_unique<ObjectCompiler>(options.isa);
       for (int64_t i = begin; i < end; ++i) {
         Wanted& w = *todo[static_cast<size_t>(i)];
-        w.code = compile_plan(*compiler, *w.plan, w.symbol);
+        w.code = compile_plan(*compiler, *w.plan, options.isa, w.symbol);
         if (cache) cache->write(w.key, w.code.object);
       }
     };

@@ -29,7 +29,8 @@ int most_rows(const GemmShape& s, bool avx512) {
   const int v = s.vectors;
   if (s.source == WeightSource::codes) {
     const bool bytes = s.codec->stored_bits == 8;
-    if (avx512) return bytes ? 4 : 5;  // group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9
+    // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
+    if (avx512) return s.dot ? (bytes ? 4 : 5) : 3;
     return s.scale_in_loop ? 1 : 2;
   }
   if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
@@ -135,9 +136,9 @@ GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
   }
   choose_source(s, plan);
   s.dot = s.dot && s.panel == PanelType::pairs;
-  s.rows = balanced_rows(std::max(1, most_rows(s, avx512) - shrink), plan.m_hint);
-  const int unshrunk = balanced_rows(std::max(1, most_rows(s, avx512)), plan.m_hint);
-  s.rows_per_block = block_rows(s.source, unshrunk, plan.m_hint);  // items stay the same when a tile shrinks
+  s.rows = balanced_rows(most_rows(s, avx512), plan.m_hint);
+  s.rows_per_block = block_rows(s.source, s.rows, plan.m_hint);  // items stay the same when a tile shrinks
+  for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, plan.m_hint);
   s.tails = tail_rows(s.rows, shrink == 0 ? plan.m_remainder : -1);
   return s;
 }

@@ -49,7 +49,7 @@ struct GemmShape {
 };
 
 Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);
-// `shrink`: how many rows fewer than the rule's choice the tile may have at most (see generate.h).
+// `shrink`: how many times the tile has been made smaller than the rule's choice (see generate.h).
 GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink = 0);
 
 int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa);  // what GemmPlan::m_remainder refers to

@@ -27,6 +27,7 @@ class Softmax {
         exp_difference_(flatten(exp(Expr::arg(0, Scalar::f32) - Expr::arg(1, Scalar::f32)))) {
     llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64};
     function_ = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+    allow_spills(function_);
     const auto arg = [&](unsigned i) { return function_->getArg(i); };
     e.loop(e.num(0), arg(4), 1, {}, [&](Value* r, const Values&) {
       Value* scores = e.at(arg(0), e.times(r, stride_));
@@ -101,6 +102,7 @@ class Softmax {
 Function* emit_output(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const std::string& symbol) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64};
   Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
   const auto store = [&](Value* r, int v, Value* lanes) {
     Value* factor = e.load_broadcast(DType::f32, e.at(f->getArg(1), e.times(r, 4)));
     Value* sums = e.load(
@@ -132,9 +134,9 @@ class AttentionKernel {
       : e_(e), plan_(plan), s_(attention_shape(plan, e.isa, shrink)), size_(size_bytes(plan.dtype)) {
     emit_parts(symbol);
     frame_ = e.begin_kernel(symbol);
+    allow_spills(frame_.function);
     sums_ = e.stack(e.v_f32, int64_t{s_.rows} * s_.value_vectors);
-    for (int i = 0; i < 10; ++i) dims_.push_back(e.kernel_dim(frame_, i));
-    Value* blocks = e.b.CreateSDiv(e.b.CreateAdd(dims_[1], e.num(kQueriesPerItem - 1)), e.num(kQueriesPerItem));
+    Value* blocks = e.b.CreateSDiv(e.b.CreateAdd(dim(1), e.num(kQueriesPerItem - 1)), e.num(kQueriesPerItem));
     e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       Value *block = e.b.CreateURem(item, blocks), *rest = e.b.CreateUDiv(item, blocks);
       one_item(e.b.CreateUDiv(rest, e.num(plan.heads)), e.b.CreateURem(rest, e.num(plan.heads)), block);
@@ -163,20 +165,20 @@ class AttentionKernel {
     output_ = emit_output(e_, plan_, s_, symbol + "_output");
   }
 
+  Value* dim(int i) { return e_.kernel_dim(frame_, i); }
   void call(Function* f, std::initializer_list<Value*> arguments) {
     e_.b.CreateCall(f, llvm::ArrayRef<Value*>(arguments.begin(), arguments.size()));
   }
   // First element of head h in row s of batch b of an operand with `rows` rows of dims[stride] elements.
   Value* head_pointer(int pointer, Value* b, Value* rows, Value* s, int stride, Value* h, int64_t element_bytes) {
     Value* row = e_.b.CreateAdd(e_.b.CreateMul(b, rows), s);
-    Value* elements =
-        e_.b.CreateAdd(e_.b.CreateMul(row, dims_[static_cast<size_t>(stride)]), e_.times(h, plan_.head_dim));
+    Value* elements = e_.b.CreateAdd(e_.b.CreateMul(row, dim(stride)), e_.times(h, plan_.head_dim));
     return e_.at(e_.kernel_pointer(frame_, pointer), e_.times(elements, element_bytes));
   }
   Value* scratch(int64_t offset) { return e_.at(frame_.scratch, offset); }
 
   void one_item(Value* b, Value* h, Value* block) {
-    Value *queries = dims_[1], *keys = dims_[2];
+    Value *queries = dim(1), *keys = dim(2);
     Value* kv_head = e_.b.CreateUDiv(h, e_.num(plan_.heads / plan_.kv_heads));
     lay_out(head_pointer(1, b, keys, e_.num(0), 4, kv_head, size_),
             head_pointer(2, b, keys, e_.num(0), 5, kv_head, size_));
@@ -191,7 +193,7 @@ class AttentionKernel {
   }
 
   void lay_out(Value* k, Value* v) {
-    Value *keys = dims_[2], *k_row = e_.times(dims_[4], size_), *v_row = e_.times(dims_[5], size_);
+    Value *keys = dim(2), *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
     e_.loop(e_.num(0), keys, s_.key_columns(), {}, [&](Value* t, const Values&) {
       call(pack_keys_,
            {e_.at(k, e_.b.CreateMul(t, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(keys, t), key_panel(t)});
@@ -207,7 +209,7 @@ class AttentionKernel {
   Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * plan_.max_length * 4); }
 
   void strip(Value* b, Value* h, Value* s, Value* rows) {
-    Value *queries = dims_[1], *keys = dims_[2], *none = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
+    Value *queries = dim(1), *keys = dim(2), *none = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     // Query s sees the keys up to s + T - S.
     Value* visible = e_.b.CreateAdd(e_.b.CreateSub(keys, queries), e_.b.CreateAdd(s, e_.num(1)));
     if (plan_.causal) {
@@ -223,9 +225,9 @@ class AttentionKernel {
     });
     Value *mask = none, *mask_row = e_.num(0);
     if (plan_.has_mask) {
-      mask_row = e_.times(dims_[9], 4);
-      Value* start = e_.b.CreateAdd(e_.b.CreateMul(b, dims_[7]), e_.b.CreateMul(h, dims_[8]));
-      start = e_.b.CreateAdd(start, e_.b.CreateMul(s, dims_[9]));
+      mask_row = e_.times(dim(9), 4);
+      Value* start = e_.b.CreateAdd(e_.b.CreateMul(b, dim(7)), e_.b.CreateMul(h, dim(8)));
+      start = e_.b.CreateAdd(start, e_.b.CreateMul(s, dim(9)));
       mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, 4));
     }
     call(softmax_, {scratch(s_.scores_offset), scratch(s_.sums_offset), mask, mask_row, rows, keys, visible});
@@ -233,7 +235,7 @@ class AttentionKernel {
     Value* out = head_pointer(4, b, queries, s, 6, h, result_size);
     for (int64_t c = 0; c < plan_.head_dim; c += s_.value_columns()) {
       call(result_, {scratch(s_.scores_offset), value_panel(c), none, sums_, e_.num(0), keys});
-      call(output_, {sums_, scratch(s_.sums_offset), e_.at(out, c * result_size), e_.times(dims_[6], result_size), rows,
+      call(output_, {sums_, scratch(s_.sums_offset), e_.at(out, c * result_size), e_.times(dim(6), result_size), rows,
                      e_.num(plan_.head_dim - c)});
     }
   }
@@ -242,7 +244,7 @@ class AttentionKernel {
   // serves both and no row outside is read.
   std::pair<Value*, Value*> query_rows(Value* q, Value* rows) {
     const int64_t dense = plan_.head_dim * size_;
-    Value *stride = e_.times(dims_[3], size_), *copy = scratch(s_.queries_offset);
+    Value *stride = e_.times(dim(3), size_), *copy = scratch(s_.queries_offset);
     Value* shorter = e_.b.CreateICmpSLT(rows, e_.num(s_.rows));
     e_.when(shorter, [&] {
       e_.loop(e_.num(0), e_.num(s_.queries_bytes()), s_.lanes * 4, {}, [&](Value* at, const Values&) {
@@ -271,7 +273,6 @@ class AttentionKernel {
            *output_ = nullptr;
   KernelFrame frame_{};
   Value* sums_ = nullptr;
-  Values dims_;
 };
 
 }  // namespace
@@ -295,7 +296,9 @@ void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int 
   AttentionKernel(e, plan, symbol, shrink);
 }
 
-bool can_shrink(const AttentionPlan&, int shrink) { return shrink < 5; }
+bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink) {
+  return attention_shape(plan, isa, shrink).rows < attention_shape(plan, isa, shrink - 1).rows;
+}
 
 }  // namespace kernels
 }  // namespace hone

@@ -18,47 +18,31 @@ WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format&
     for (float v : codec.values) words_.push_back(f32_to_bf16(v));
 }
 
-Values WeightDecoder::pairs(Value* codes) {
+Value* WeightDecoder::pair(Value* codes, int j) {
   switch (codec_.decode) {
     case WeightCodec::Decode::words:
-      return word_pairs(codes);
+      return word_pair(codes, j);
     case WeightCodec::Decode::bytes64:
     case WeightCodec::Decode::mirrored:
     case WeightCodec::Decode::bytes256:
-      return byte_pairs(codes);
+      return byte_pair(codes, j);
     default:
-      break;
+      return e_.join_pair(natural_value(codes, 2 * j), natural_value(codes, 2 * j + 1));
   }
-  const Values f = values(codes);
-  Values out;
-  for (size_t i = 0; i < f.size(); i += 2) out.push_back(e_.join_pair(f[i], f[i + 1]));
-  return out;
 }
 
-Values WeightDecoder::values(Value* codes) {
-  Values out;
-  if (codec_.order != WeightCodec::Order::natural) {
-    for (Value* pair : pairs(codes)) {
-      const auto [low, high] = e_.split_pair(pair);
-      out.push_back(low);
-      out.push_back(high);
-    }
-    return out;
-  }
-  for (int i = 0; i < codec_.chunk_k(); ++i) out.push_back(one_value(codes, i));
-  return out;
+Value* WeightDecoder::value(Value* codes, int i) {
+  if (codec_.order == WeightCodec::Order::natural) return natural_value(codes, i);
+  const auto [low, high] = e_.split_pair(pair(codes, i / 2));
+  return i % 2 ? high : low;
 }
 
 // Sixteen-bit halves hold the even and the odd codes; a shift brings the j-th pair of them down.
-Values WeightDecoder::word_pairs(Value* codes) {
+Value* WeightDecoder::word_pair(Value* codes, int j) {
   llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
   Value* v = e_.as(codes, halves);
-  Values out;
-  for (int j = 0; j < codec_.chunk_k() / 2; ++j) {
-    llvm::Constant* shift = llvm::ConstantInt::get(halves, static_cast<uint64_t>(codec_.stored_bits * j));
-    out.push_back(e_.as(e_.lookup_words(j ? e_.b.CreateLShr(v, shift) : v, codec_.stored_bits, words_), e_.v_i32));
-  }
-  return out;
+  llvm::Constant* shift = llvm::ConstantInt::get(halves, static_cast<uint64_t>(codec_.stored_bits * j));
+  return e_.as(e_.lookup_words(j ? e_.b.CreateLShr(v, shift) : v, codec_.stored_bits, words_), e_.v_i32);
 }
 
 // The low or the high byte of the bf16 value of each of 64 codes.
@@ -90,25 +74,20 @@ Value* WeightDecoder::byte_half(Value* codes, int shift) {
 }
 
 // Low and high bytes are interleaved inside each 128-bit part, as the byte unpack instructions do it; prepack has put
-// the bytes where that leaves pairs of k in their columns.
-Values WeightDecoder::byte_pairs(Value* codes) {
+// the bytes where that leaves pairs of k in their columns. Both halves share the lookups: the back end merges equal
+// nodes.
+Value* WeightDecoder::byte_pair(Value* codes, int half) {
   codes = e_.as(codes, e_.vec(e_.i8, 64));
-  Value* low = byte_half(codes, 0);
-  Value* high = byte_half(codes, 8);
-  Values out;
-  for (int h = 0; h < 2; ++h) {
-    std::vector<int> order;
-    for (int part = 0; part < 4; ++part)
-      for (int i = 0; i < 8; ++i) {
-        order.push_back(part * 16 + h * 8 + i);
-        order.push_back(64 + part * 16 + h * 8 + i);
-      }
-    out.push_back(e_.as(e_.b.CreateShuffleVector(low, high, order), e_.v_i32));
-  }
-  return out;
+  std::vector<int> order;
+  for (int part = 0; part < 4; ++part)
+    for (int i = 0; i < 8; ++i) {
+      order.push_back(part * 16 + half * 8 + i);
+      order.push_back(64 + part * 16 + half * 8 + i);
+    }
+  return e_.as(e_.b.CreateShuffleVector(byte_half(codes, 0), byte_half(codes, 8), order), e_.v_i32);
 }
 
-Value* WeightDecoder::one_value(Value* codes, int i) {
+Value* WeightDecoder::natural_value(Value* codes, int i) {
   auto& b = e_.b;
   const int bits = codec_.stored_bits, top_shift = 32 - bits * (i + 1);
   const auto to_top = [&] {

@@ -15,17 +15,17 @@ class WeightDecoder {
 
   // Of one vector of 32-bit lanes of codes, in the order of k; both give what the format's decode rule gives without
   // scale.
-  Values pairs(llvm::Value* codes);   // chunk_k / 2 vectors of bf16 pairs; only where codec.pairs
-  Values values(llvm::Value* codes);  // chunk_k vectors of f32
+  llvm::Value* pair(llvm::Value* codes, int j);   // k = 2j and 2j + 1 as bf16 pairs; only where codec.pairs
+  llvm::Value* value(llvm::Value* codes, int i);  // k = i as f32
   // The scales of the columns of one vector as f32. 2^-127 is kept; the NaN code gives infinity, and prepack() makes
   // every code of such a group zero, so that products are NaN.
   llvm::Value* scales(llvm::Value* pointer);
 
  private:
-  Values word_pairs(llvm::Value* codes);
-  Values byte_pairs(llvm::Value* codes);
+  llvm::Value* word_pair(llvm::Value* codes, int j);
+  llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
-  llvm::Value* one_value(llvm::Value* codes, int i);
+  llvm::Value* natural_value(llvm::Value* codes, int i);
   llvm::Value* minifloat(llvm::Value* top);
 
   Emitter& e_;

@@ -1,6 +1,7 @@
 #include "codegen/llvm/epilogue.h"
 
 #include "codegen/llvm/expr_emit.h"
+#include "codegen/llvm/tile.h"
 
 namespace hone {
 namespace {
@@ -134,6 +135,7 @@ class EpilogueBody {
 llvm::Function* emit_epilogue(Emitter& e, const std::string& symbol, const GemmPlan& plan, const GemmShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
   EpilogueBody(e, plan, shape, f).run();
   e.end_function();
   return f;

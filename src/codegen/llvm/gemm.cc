@@ -33,6 +33,7 @@ class GemmKernel {
                                                                    : emit_pack_kn(e_, symbol_ + "_pack", spec);
     }
     frame_ = e_.begin_kernel(symbol_);
+    allow_spills(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors);
     m_ = e_.kernel_dim(frame_, 0);
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
@@ -166,8 +167,8 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
   GemmKernel(e, plan, symbol, shrink).emit();
 }
 
-bool can_shrink(const GemmPlan& plan, int shrink) {
-  return shrink < (plan.m_hint > 0 ? std::min<int64_t>(plan.m_hint, 8) : 8);
+bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink) {
+  return gemm_shape(plan, isa, shrink).rows < gemm_shape(plan, isa, shrink - 1).rows;
 }
 
 }  // namespace kernels

@@ -52,11 +52,11 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int shrink);
 
-inline bool can_shrink(const PointwisePlan&, int) { return false; }
-inline bool can_shrink(const RowPlan&, int) { return false; }
-inline bool can_shrink(const GatherPlan&, int) { return false; }
-bool can_shrink(const GemmPlan& plan, int shrink);
-bool can_shrink(const AttentionPlan& plan, int shrink);
+inline bool can_shrink(const PointwisePlan&, IsaLevel, int) { return false; }
+inline bool can_shrink(const RowPlan&, IsaLevel, int) { return false; }
+inline bool can_shrink(const GatherPlan&, IsaLevel, int) { return false; }
+bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink);
+bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink);
 
 }  // namespace kernels
 }  // namespace hone

@@ -76,7 +76,7 @@ struct ObjectCompiler::Impl {
     llvm::raw_string_ostream fault_stream(fault);
     CHECK(!llvm::verifyModule(module, &fault_stream), "{}", fault);
     for (llvm::Function& function : module)
-      if (!function.isDeclaration())
+      if (!function.isDeclaration() && !function.hasFnAttribute("warn-stack-size"))
         function.addFnAttr("warn-stack-size", std::to_string(stack_wanted(function) + kFrameSlackBytes));
     llvm::raw_svector_ostream stream(out);
     llvm::legacy::PassManager passes;

@@ -1,6 +1,7 @@
 #include "codegen/llvm/panel.h"
 
 #include "codegen/llvm/decode.h"
+#include "codegen/llvm/tile.h"
 
 namespace hone {
 namespace {
@@ -53,9 +54,9 @@ class Unpacker {
   void decode_chunk(Value* codes, Value* scale, Value* out, int64_t k) {
     Value* vector = e_.load(e_.v_i32, codes, s_.lanes * 4);
     const bool pairs = s_.panel == PanelType::pairs;
-    const Values decoded = pairs ? decoder_.pairs(vector) : decoder_.values(vector);
     for (int64_t row = 0; row < rows_of(k); ++row) {
-      Value* x = decoded[static_cast<size_t>(row)];
+      const int i = static_cast<int>(row);
+      Value* x = pairs ? decoder_.pair(vector, i) : decoder_.value(vector, i);
       if (scale && pairs) {
         const auto [low, high] = e_.split_pair(x);
         x = e_.join_pair(e_.b.CreateFMul(low, scale), e_.b.CreateFMul(high, scale));
@@ -215,7 +216,9 @@ class Packer {
 llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec& spec) {
   CHECK(spec.panel == PanelType::f32 || spec.w == DType::bf16);
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
-  return e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
+  return f;
 }
 
 }  // namespace
@@ -223,6 +226,7 @@ llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec
 llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format) {
   llvm::Type* const params[] = {e.ptr, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
   Unpacker(e, shape, format).run(f->getArg(0), f->getArg(1));
   e.end_function();
   return f;

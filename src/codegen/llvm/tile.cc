@@ -21,7 +21,7 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
 class TileBody {
  public:
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
-      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(std::clamp((kChains + sums_ - 1) / sums_, 1, 4)) {
+      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(std::clamp((kChains + sums_ - 1) / sums_, 1, spec.codes && !e.avx512 ? 2 : 4)) {
     if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
     for (int r = 0; r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
@@ -82,7 +82,7 @@ class TileBody {
 
   // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
   Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
-    if (s_.codes) return steps(a, w, nullptr, k, s_.codec->chunk_k(), s_.rows == 1 ? 4 : 1, sums);
+    if (s_.codes) return steps(a, w, nullptr, k, s_.codec->chunk_k(), s_.rows == 1 && e_.avx512 ? 4 : 1, sums);
     if (single()) return steps(a, w, count, k, 1, splits_ > 1 ? splits_ : 2, sums);
     return steps(a, w, nullptr, k, 2, splits_ > 1 ? splits_ : 2, sums);
   }
@@ -146,17 +146,19 @@ class TileBody {
     ++chain_;
   }
 
+  // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time.
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
-    std::vector<std::vector<WeightStep>> step(static_cast<size_t>((k + 1) / 2));
-    for (int v = 0; v < s_.vectors; ++v) {
-      Value* codes = e_.load(e_.v_i32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4);
-      const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
-      const Values decoded = as_pairs ? decoder_->pairs(codes) : decoder_->values(codes);
-      for (size_t j = 0; j < step.size(); ++j)
-        step[j].push_back(as_pairs ? operand(decoded[j]) : WeightStep{nullptr, decoded[2 * j], decoded[2 * j + 1]});
+    Values codes;
+    for (int v = 0; v < s_.vectors; ++v)
+      codes.push_back(e_.load(e_.v_i32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4));
+    const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
+    for (int j = 0; 2 * j < k; ++j) {
+      std::vector<WeightStep> step;
+      for (Value* c : codes)
+        step.push_back(as_pairs ? operand(decoder_->pair(c, j))
+                                : WeightStep{nullptr, decoder_->value(c, 2 * j), decoder_->value(c, 2 * j + 1)});
+      pair_step(e_.at(a, int64_t{2} * j * a_bytes()), k == 2 * j + 1, step, sums);
     }
-    for (size_t j = 0; j < step.size(); ++j)
-      pair_step(e_.at(a, static_cast<int64_t>(2 * j) * a_bytes()), k == static_cast<int64_t>(2 * j + 1), step[j], sums);
   }
 
   WeightStep operand(Value* pair) {
@@ -224,6 +226,8 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows) {
   t.scale_in_loop = shape.scale_in_loop;
   return t;
 }
+
+void allow_spills(llvm::Function* function) { function->addFnAttr("warn-stack-size", "1000000"); }
 
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);

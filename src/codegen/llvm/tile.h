@@ -35,4 +35,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows);
 // everything else keeps them.
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec);
 
+// Marks a function around the tiles: registers spilled there cost little and are no reason for a smaller tile.
+void allow_spills(llvm::Function* function);
+
 }  // namespace hone
