@@ -1,0 +1,231 @@
+// Attention kernels against softmax(scale · q·kᵀ + mask) · v in double.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/float_bits.h"
+#include "codegen/attention_shape.h"
+#include "tests/codegen/gemm_run.h"
+
+namespace hone::test {
+namespace {
+
+struct AttentionCase {
+  int64_t batches = 1, queries = 1, keys = 1;
+  int heads = 1, kv_heads = 1, head_dim = 8;
+  DType dtype = DType::f32, result = DType::f32;
+  bool causal = false;
+  std::vector<int64_t> mask_shape = {};  // [B or 1, H or 1, S or 1, T]; empty: none
+  float masked = -1e9f;                  // what a masked key's score gets
+};
+
+struct Inputs {
+  Tensor q, k, v, mask;
+};
+
+Inputs random_inputs(const AttentionCase& c, Philox& rng) {
+  Inputs in{random_tensor(c.dtype, {c.batches, c.queries, c.heads * c.head_dim}, rng),
+            random_tensor(c.dtype, {c.batches, c.keys, c.kv_heads * c.head_dim}, rng),
+            random_tensor(c.dtype, {c.batches, c.keys, c.kv_heads * c.head_dim}, rng),
+            {}};
+  if (c.mask_shape.empty()) return in;
+  std::vector<float> mask(static_cast<size_t>(element_count(c.mask_shape)));
+  for (size_t i = 0; i < mask.size(); ++i)
+    mask[i] = i % static_cast<size_t>(c.keys) && rng.below(3) == 0 ? c.masked : rng.normal();
+  in.mask = Tensor::from_floats(DType::f32, c.mask_shape, mask);
+  return in;
+}
+
+std::vector<int64_t> mask_strides(const AttentionCase& c) {
+  if (c.mask_shape.empty()) return {0, 0, 0};
+  const int64_t t = c.keys, s = t * c.mask_shape[2], h = s * c.mask_shape[1];
+  return {c.mask_shape[0] == 1 ? 0 : h, c.mask_shape[1] == 1 ? 0 : s, c.mask_shape[2] == 1 ? 0 : t};
+}
+
+std::vector<float> run(const AttentionCase& c, const Inputs& in, IsaLevel isa, int64_t chunk, bool& intact) {
+  AttentionPlan plan{.heads = c.heads,
+                     .kv_heads = c.kv_heads,
+                     .head_dim = c.head_dim,
+                     .dtype = c.dtype,
+                     .result = c.result,
+                     .has_mask = !c.mask_shape.empty(),
+                     .causal = c.causal,
+                     .scale = 0.3f,
+                     .max_length = c.keys + 5};
+  const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;
+  Guarded out(static_cast<size_t>(c.batches * c.queries * q_row * size_bytes(c.result)));
+  const auto bytes = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
+  KernelArgs args;
+  args.pointers = {bytes(in.q), bytes(in.k), bytes(in.v), c.mask_shape.empty() ? nullptr : bytes(in.mask), out.data()};
+  const std::vector<int64_t> strides = mask_strides(c);
+  args.dims = {c.batches, c.queries, c.keys, q_row, kv_row, kv_row, q_row, strides[0], strides[1], strides[2]};
+  CompiledPlan(plan, isa).run(args, chunk);
+  intact = out.intact();
+  if (c.result == DType::f32) return {out.as<float>().begin(), out.as<float>().end()};
+  std::vector<float> values;
+  for (uint16_t bits : out.as<uint16_t>()) values.push_back(bf16_to_f32(bits));
+  return values;
+}
+
+// A score errs by (d + 3) roundings of what it is summed from; a weight exp(score) therefore by that absolute amount,
+// relative, and by the error of exp and of the sum of `keys` weights; the result is a weighted mean of v.
+struct Row {
+  std::vector<double> weights;
+  double relative = 0;
+};
+Row weights_of(const AttentionCase& c, const Inputs& in, const std::vector<float>& q, const std::vector<float>& k,
+               int64_t b, int64_t h, int64_t s) {
+  const int64_t kv = h / (c.heads / c.kv_heads), d = c.head_dim;
+  const std::vector<int64_t> strides = mask_strides(c);
+  Row row;
+  double most = -std::numeric_limits<double>::infinity(), sum = 0, error = 0;
+  for (int64_t t = 0; t < c.keys; ++t) {
+    double score = 0, abs = 0;
+    for (int64_t i = 0; i < d; ++i) {
+      const double p = double{q[static_cast<size_t>(((b * c.queries + s) * c.heads + h) * d + i)]} *
+                       k[static_cast<size_t>(((b * c.keys + t) * c.kv_heads + kv) * d + i)] * double{0.3f};
+      score += p, abs += std::abs(p);
+    }
+    if (!c.mask_shape.empty()) {
+      const float m = in.mask.as<float>()[static_cast<size_t>(b * strides[0] + h * strides[1] + s * strides[2] + t)];
+      score += m;
+      if (m > c.masked / 2) abs += std::abs(m);
+    }
+    if (c.causal && t > s + c.keys - c.queries) score = -std::numeric_limits<double>::infinity();
+    row.weights.push_back(score);
+    most = std::max(most, score);
+    error = std::max(error, dot_bound(abs, d + 3, 0, kEpsF32));
+  }
+  for (double& w : row.weights) sum += w = std::exp(w - most);
+  for (double& w : row.weights) w /= sum;
+  // Both the largest score and the score itself err; exp by 4 ulp of f32 and by the rounding of its argument (up to
+  // 90).
+  row.relative = 4 * error + (90 + 8 + 2 * static_cast<double>(c.keys) + 4) * kEpsF32;
+  return row;
+}
+
+void check(const AttentionCase& c, IsaLevel isa, uint64_t seed, int64_t chunk = 0) {
+  Philox rng(seed);
+  const Inputs in = random_inputs(c, rng);
+  bool intact = false;
+  const std::vector<float> got = run(c, in, isa, chunk, intact);
+  ASSERT_TRUE(intact);
+  const std::vector<float> q = in.q.to_floats(), k = in.k.to_floats(), v = in.v.to_floats();
+  const int64_t d = c.head_dim;
+  for (int64_t b = 0; b < c.batches; ++b)
+    for (int64_t h = 0; h < c.heads; ++h)
+      for (int64_t s = 0; s < c.queries; ++s) {
+        const Row row = weights_of(c, in, q, k, b, h, s);
+        for (int64_t i = 0; i < d; ++i) {
+          double want = 0, abs = 0;
+          for (int64_t t = 0; t < c.keys; ++t) {
+            const double p =
+                row.weights[static_cast<size_t>(t)] *
+                v[static_cast<size_t>(((b * c.keys + t) * c.kv_heads + h / (c.heads / c.kv_heads)) * d + i)];
+            want += p, abs += std::abs(p);
+          }
+          double bound = abs * row.relative;
+          if (c.result == DType::bf16) bound = rounded_bound(want, bound, kEpsBf16);
+          const float is = got[static_cast<size_t>(((b * c.queries + s) * c.heads + h) * d + i)];
+          if (std::isnan(want)) ASSERT_TRUE(std::isnan(is)) << "b " << b << " h " << h << " s " << s;
+          else
+            ASSERT_NEAR(is, want, bound) << to_string(isa) << " b " << b << " h " << h << " s " << s << " column " << i;
+        }
+      }
+}
+
+TEST(Attention, LengthsAndHeadSizesAroundTheTile) {
+  for (IsaLevel isa : available_isa_levels())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (auto [queries, keys, head_dim] : {std::tuple<int64_t, int64_t, int>{1, 1, 1},
+                                             {8, 16, 32},
+                                             {9, 33, 64},
+                                             {128, 128, 32},
+                                             {130, 37, 20},
+                                             {3, 70, 7}})
+        check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = head_dim, .dtype = dtype}, isa,
+              1);
+}
+
+TEST(Attention, MasksOfEveryBroadcast) {
+  for (IsaLevel isa : available_isa_levels())
+    for (const std::vector<int64_t>& shape :
+         {std::vector<int64_t>{1, 1, 1, 19}, {2, 1, 1, 19}, {2, 1, 10, 19}, {1, 3, 10, 19}, {2, 3, 10, 19}})
+      check({.batches = 2, .queries = 10, .keys = 19, .heads = 3, .kv_heads = 3, .mask_shape = shape}, isa, 2);
+}
+
+TEST(Attention, CausalSeesTheKeysUpToItsOwnPosition) {
+  for (IsaLevel isa : available_isa_levels())
+    for (auto [queries, keys] : {std::pair<int64_t, int64_t>{21, 21}, {5, 40}, {40, 40}})
+      check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = 16, .causal = true}, isa, 3);
+}
+
+TEST(Attention, QueriesBeforeEveryKeyGiveNanAsInTheReference) {
+  check({.queries = 9, .keys = 4, .heads = 1, .kv_heads = 1, .causal = true}, best_isa_level(), 4);
+}
+
+TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
+  for (IsaLevel isa : available_isa_levels())
+    check({.batches = 2,
+           .queries = 6,
+           .keys = 20,
+           .heads = 6,
+           .kv_heads = 2,
+           .head_dim = 24,
+           .dtype = DType::bf16,
+           .result = DType::bf16},
+          isa, 5);
+}
+
+// An additive mask of the lowest f32 over a whole row leaves equal weights or the scores' own order, never NaN.
+TEST(Attention, ARowMaskedWithLowestFiniteStaysFinite) {
+  const AttentionCase c{.queries = 8, .keys = 16, .heads = 1, .kv_heads = 1, .mask_shape = {1, 1, 8, 16}};
+  Philox rng(6);
+  Inputs in = random_inputs(c, rng);
+  for (float& m : in.mask.mutable_as<float>()) m = -std::numeric_limits<float>::max();
+  bool intact = false;
+  for (float x : run(c, in, best_isa_level(), 0, intact)) EXPECT_TRUE(std::isfinite(x));
+}
+
+TEST(Attention, ARowOfMinusInfinityIsNan) {
+  const AttentionCase c{.queries = 2, .keys = 16, .heads = 1, .kv_heads = 1, .mask_shape = {1, 1, 2, 16}};
+  Philox rng(7);
+  Inputs in = random_inputs(c, rng);
+  for (int t = 0; t < 16; ++t)
+    in.mask.mutable_as<float>()[static_cast<size_t>(t)] = -std::numeric_limits<float>::infinity();
+  bool intact = false;
+  const std::vector<float> got = run(c, in, best_isa_level(), 0, intact);
+  EXPECT_TRUE(std::isnan(got[0]));
+  EXPECT_TRUE(std::isfinite(got[8]));
+}
+
+TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
+  const AttentionCase c{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3};
+  Philox rng(8);
+  const Inputs in = random_inputs(c, rng);
+  bool intact = false;
+  const std::vector<float> whole = run(c, in, best_isa_level(), 0, intact);
+  for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, best_isa_level(), chunk, intact), whole);
+}
+
+// The bound is no blanket: leaving out one key of a row is outside of it.
+TEST(Attention, ADroppedKeyIsOutsideTheBound) {
+  const AttentionCase c{.queries = 1, .keys = 20, .heads = 1, .kv_heads = 1};
+  Philox rng(9);
+  const Inputs in = random_inputs(c, rng);
+  bool intact = false;
+  const float got = run(c, in, best_isa_level(), 0, intact)[0];
+  const Row row = weights_of(c, in, in.q.to_floats(), in.k.to_floats(), 0, 0, 0);
+  const std::vector<float> v = in.v.to_floats();
+  double want = 0, abs = 0, largest = 0;
+  for (size_t t = 0; t < 20; ++t) {
+    const double p = row.weights[t] * v[t * 8];
+    want += p, abs += std::abs(p);
+    if (std::abs(p) > std::abs(largest)) largest = p;
+  }
+  EXPECT_LE(std::abs(got - want), abs * row.relative);
+  EXPECT_GT(std::abs(got - (want - largest)), abs * row.relative);
+}
+
+}  // namespace
+}  // namespace hone::test
