@@ -34,7 +34,7 @@ class Events : public nlohmann::json_sax<Json> {
   }
 
   bool key(string_t& text) override {
-    key_ = std::move(text);
+    key_.assign(text);  // leaves the lexer its buffer
     if (!in_vocabulary() && open_.back()->contains(key_)) fail("{}: duplicate key \"{}\"", source_, key_);
     return true;
   }
@@ -95,6 +95,8 @@ class Events : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json read_tokenizer_json(std::string_view text, const std::string& source, Vocabulary& vocabulary) {
+  constexpr size_t kBytesPerEntry = 12;  // at least: quotes, colon, comma, a token and an id of a few characters each
+  vocabulary.reserve(text.size() / kBytesPerEntry, text.size());
   Events events(source, vocabulary);
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   return std::move(events.root);

@@ -1,6 +1,7 @@
 #include "data/vocabulary.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace hone {
 namespace {
@@ -12,7 +13,10 @@ uint64_t extend(uint64_t hash, std::string_view text) {
   for (char c : text) hash = extend(hash, c);
   return hash;
 }
-size_t slot_of(uint64_t hash, size_t slots) { return (hash ^ hash >> 32) & (slots - 1); }
+
+// Similar texts have FNV hashes in a row, which linear probing suffers from; Fibonacci's multiplier (2^64 over the
+// golden ratio) spreads them.
+size_t slot_of(uint64_t hash, size_t slots) { return ((hash ^ hash >> 32) * 0x9e3779b97f4a7c15 >> 32) & (slots - 1); }
 
 }  // namespace
 
@@ -28,13 +32,19 @@ int64_t Vocabulary::entry_at(uint64_t hash, std::string_view head, std::string_v
   return -1;
 }
 
-void Vocabulary::grow() {
-  slots_.assign(std::max<size_t>(1024, slots_.size() * 2), -1);
+void Vocabulary::rebuild(size_t slots) {
+  slots_.assign(slots, -1);
   for (size_t i = 0; i < entries_.size(); ++i) {
     size_t slot = slot_of(entries_[i].hash, slots_.size());
     while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
     slots_[slot] = static_cast<int32_t>(i);
   }
+}
+
+void Vocabulary::reserve(size_t tokens, size_t bytes) {
+  entries_.reserve(tokens);
+  texts_.reserve(bytes);
+  if (tokens * 2 > slots_.size()) rebuild(std::bit_ceil(tokens * 2));
 }
 
 bool Vocabulary::add(std::string_view token, int64_t id) {
@@ -45,7 +55,7 @@ bool Vocabulary::add(std::string_view token, int64_t id) {
   longest_bytes_ = std::max(longest_bytes_, token.size());
   largest_id_ = std::max(largest_id_, id);
   if (entries_.size() * 2 > slots_.size()) {
-    grow();
+    rebuild(std::max<size_t>(1024, slots_.size() * 2));
   } else {
     size_t slot = slot_of(hash, slots_.size());
     while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);

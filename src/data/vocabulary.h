@@ -13,6 +13,7 @@ class Vocabulary {
  public:
   static constexpr int64_t kAbsent = -1;
 
+  void reserve(size_t tokens, size_t bytes);     // room for so many tokens with so many bytes in all; a matter of speed
   bool add(std::string_view token, int64_t id);  // false when the token is there already
   int64_t find(std::string_view token) const;    // kAbsent when there is none
   size_t size() const { return entries_.size(); }
@@ -32,7 +33,7 @@ class Vocabulary {
     size_t offset, bytes;  // into texts_
   };
   int64_t entry_at(uint64_t hash, std::string_view head, std::string_view tail) const;
-  void grow();
+  void rebuild(size_t slots);
 
   std::string texts_;
   std::vector<Entry> entries_;
