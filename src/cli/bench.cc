@@ -81,7 +81,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef bench_def{.name = "bench",
+extern constinit const VerbDef bench_verb_def{.name = "bench",
                                          .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
                                          .examples = "  hone bench all-MiniLM-L6-v2 small.safetensors\n  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json",
                                          .setup = setup,

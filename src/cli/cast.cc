@@ -47,7 +47,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef cast_def{.name = "cast",
+extern constinit const VerbDef cast_verb_def{.name = "cast",
                                         .summary = "Send an array through a number format and back",
                                         .examples = "  hone cast mxint8 in.npy -o out.npy\n  hone cast int4.g128 in.npy -o out.npy --codes c.npy --scales s.npy",
                                         .setup = setup,

@@ -22,7 +22,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef formats_def{.name = "formats",
+extern constinit const VerbDef formats_verb_def{.name = "formats",
                                            .summary = "List every number format with its cost, range and measured precision",
                                            .examples = "  hone formats\n  hone formats --json",
                                            .setup = setup,

@@ -24,7 +24,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef info_def{.name = "info",
+extern constinit const VerbDef info_verb_def{.name = "info",
                                         .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
                                         .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
                                         .setup = setup,

@@ -33,7 +33,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef print_def{.name = "print",
+extern constinit const VerbDef print_verb_def{.name = "print",
                                          .summary = "Print a model's graph as text",
                                          .examples = "  hone print all-MiniLM-L6-v2\n  hone print small.safetensors --stage prepared --compute bf16",
                                          .setup = setup,

@@ -34,7 +34,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef probe_def{.name = "probe",
+extern constinit const VerbDef probe_verb_def{.name = "probe",
                                          .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
                                          .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
                                          .setup = setup,

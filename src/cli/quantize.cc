@@ -27,7 +27,7 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef quantize_def{
+extern constinit const VerbDef quantize_verb_def{
     .name = "quantize",
     .summary = "Write a model with its weights in other number formats",
     .examples = "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"

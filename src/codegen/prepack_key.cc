@@ -1,0 +1,11 @@
+#include "codegen/gemm_shape.h"
+#include "codegen/prepack.h"
+
+namespace hone {
+
+std::string prepack_key(const GemmPlan& plan, IsaLevel isa) {
+  const GemmShape shape = gemm_shape(plan, isa);
+  return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k, plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes, shape.vectors);
+}
+
+}  // namespace hone
