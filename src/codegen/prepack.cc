@@ -3,58 +3,17 @@
 #include "codegen/prepack.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "base/mapped_file.h"
 #include "base/threads.h"
 #include "codegen/code_reader.h"
 #include "codegen/gemm_shape.h"
+#include "codegen/lane_layout.h"
 
 namespace hone {
 namespace {
-
-constexpr int kMaxLanes = 16;
-using RowPointers = std::array<const uint32_t*, kMaxLanes>;
-
-// out[r][c] = rows[c][r] for `lanes` columns; rows may start on any byte.
-void transpose(const RowPointers& rows, int lanes, int64_t count, std::byte* out, int64_t out_row_bytes) {
-  for (int64_t r = 0; r < count; ++r, out += out_row_bytes)
-    for (int c = 0; c < lanes; ++c) std::memcpy(out + c * 4, reinterpret_cast<const std::byte*>(rows[c]) + r * 4, 4);
-}
-
-// The byte order that WeightDecoder's byte unpacks want: of four columns, first their low halves, then their high ones.
-void interleave(std::byte* rows, int lanes, int64_t count, int64_t row_bytes) {
-  for (int64_t r = 0; r < count; ++r, rows += row_bytes)
-    for (int part = 0; part < lanes / 4; ++part) {
-      uint16_t halves[8], order[8];
-      std::memcpy(halves, rows + part * 16, 16);
-      for (int c = 0; c < 4; ++c) order[c] = halves[2 * c], order[4 + c] = halves[2 * c + 1];
-      std::memcpy(rows + part * 16, order, 16);
-    }
-}
-
-// Even codes to the low half, odd ones to the high half.
-uint32_t split_halves(uint32_t word, int bits) {
-  uint32_t low = 0, high = 0;
-  if (bits == 4) {
-    low = word & 0x0f0f0f0f, high = word >> 4 & 0x0f0f0f0f;
-    const auto close = [](uint32_t x) {
-      x = (x | x >> 4) & 0x00ff00ff;
-      return (x | x >> 8) & 0xffff;
-    };
-    return close(low) | close(high) << 16;
-  }
-  const uint32_t mask = (1u << bits) - 1;
-  for (int i = 0; 2 * i * bits < 32; ++i) {
-    low |= (word >> (2 * i * bits) & mask) << (i * bits);
-    high |= (word >> ((2 * i + 1) * bits) & mask) << (i * bits);
-  }
-  return low | high << 16;
-}
 
 // --- plain weights
 // ---------------------------------------------------------------------------------------------------------
@@ -65,27 +24,26 @@ class PlainSource {
       : s_(shape),
         bytes_(weights.data().bytes()),
         row_bytes_(shape.k * size_bytes(weights.dtype())),
-        zero_(static_cast<size_t>(shape.panel_rows()), 0) {}
+        zero_(static_cast<size_t>(shape.panel_rows() * 4)) {}
 
   // Columns [first, first + lanes) of the panel at `out`.
   void pack(int64_t first, std::byte* out) const {
     const int64_t whole = row_bytes_ / 4;
-    RowPointers rows{};
+    LaneRows rows{};
     for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
-    transpose(rows, s_.lanes, whole, out, s_.row_bytes());
+    transpose_lanes(rows, s_.lanes, whole, WeightCodec::Order::natural, out, s_.row_bytes());
     if (whole == s_.panel_rows()) return;
     for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
-      std::memcpy(out + whole * s_.row_bytes() + c * 4, reinterpret_cast<const std::byte*>(row(first + c)) + whole * 4,
-                  2);
+      std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
   }
 
  private:
-  const uint32_t* row(int64_t n) const { return reinterpret_cast<const uint32_t*>(bytes_.data() + n * row_bytes_); }
+  const std::byte* row(int64_t n) const { return bytes_.data() + n * row_bytes_; }
 
   const GemmShape& s_;
   std::span<const std::byte> bytes_;
   int64_t row_bytes_;
-  std::vector<uint32_t> zero_;
+  std::vector<std::byte> zero_;
 };
 
 // --- packed weights
@@ -100,27 +58,36 @@ class PackedSource {
         planes_(weights.planes()),
         layout_(packed_layout(format_, weights.shape())) {
     if (c_.scale != WeightCodec::Scale::none) check_scale_lines();
+    copies_lanes_ = copies_lanes() && first_bit(1) % 8 == 0;
   }
 
   void pack(int64_t first, std::byte* out, std::byte* scales) const {
     const int64_t rows = s_.groups() * s_.code_rows_per_group();
-    std::vector<uint32_t> lines(static_cast<size_t>(rows * s_.lanes));
-    RowPointers pointers{};
+    Buffers buffers{std::vector<uint32_t>(static_cast<size_t>(rows * s_.lanes)),
+                    std::vector<uint32_t>(static_cast<size_t>(s_.groups())),
+                    {},
+                    {}};
+    LaneRows columns{};
     for (int c = 0; c < s_.lanes; ++c) {
-      uint32_t* line = lines.data() + c * rows;
-      pointers[static_cast<size_t>(c)] = line;
+      uint32_t* line = buffers.lanes.data() + c * rows;
+      columns[static_cast<size_t>(c)] = reinterpret_cast<const std::byte*>(line);
       if (first + c >= s_.n) continue;
-      const std::vector<uint32_t> codes = scale_codes(first + c);
+      read_scales(first + c, buffers.scales);
       if (c_.decode == WeightCodec::Decode::expression) wide_line(first + c, line);
-      else narrow_line(first + c, codes, line);
+      else if (copies_lanes_) copy_line(first + c, buffers, line);
+      else narrow_line(first + c, buffers, line);
       for (int64_t g = 0; g < s_.groups() && c_.scale_bytes(); ++g)
-        store_scale(codes[static_cast<size_t>(g)], scales + (g * s_.panel_columns() + c) * c_.scale_bytes());
+        store_scale(buffers.scales[static_cast<size_t>(g)], scales + (g * s_.panel_columns() + c) * c_.scale_bytes());
     }
-    transpose(pointers, s_.lanes, rows, out, s_.row_bytes());
-    if (c_.order == WeightCodec::Order::interleaved) interleave(out, s_.lanes, rows, s_.row_bytes());
+    transpose_lanes(columns, s_.lanes, rows, c_.order, out, s_.row_bytes());
   }
 
  private:
+  struct Buffers {
+    std::vector<uint32_t> lanes, scales;
+    std::vector<uint8_t> codes, padded;
+  };
+
   void check_scale_lines() const {
     const int64_t per_line = layout_.groups_per_line;
     CHECK(format_.geometry.kind != Geometry::Kind::group || per_line >= s_.groups(), "{} groups a line, {} wanted",
@@ -131,18 +98,18 @@ class PackedSource {
     return layout_.lines == 1 ? n * s_.k * c_.code_bits : n * layout_.line_bytes * 8;
   }
 
-  // Codes of the groups of row n.
-  std::vector<uint32_t> scale_codes(int64_t n) const {
-    std::vector<uint32_t> codes(static_cast<size_t>(s_.groups()), 0);
-    if (c_.scale == WeightCodec::Scale::none) return codes;
+  // Codes of the scales of row n.
+  void read_scales(int64_t n, std::vector<uint32_t>& codes) const {
+    if (c_.scale == WeightCodec::Scale::none) return;
     const int bits = format_.scale.bits;
     const bool grouped = format_.geometry.kind == Geometry::Kind::group;
     const bool per_row = grouped || format_.geometry.kind == Geometry::Kind::channel;
-    const int64_t per_line = grouped ? layout_.groups_per_line : 1;
-    const int64_t start =
-        bits == 32 ? (per_row ? n * per_line * 32 : 0) : (per_row ? n * layout_.scale_line_bytes * 8 : 0);
-    read_codes(planes_.scales, start, bits, std::span<uint32_t>(codes));
-    return codes;
+    const int64_t row_bits = bits == 32 ? (grouped ? layout_.groups_per_line : 1) * 32 : layout_.scale_line_bytes * 8;
+    read_codes(planes_.scales, per_row ? n * row_bits : 0, bits, std::span<uint32_t>(codes));
+  }
+  bool is_nan_group(const Buffers& buffers, int64_t g) const {
+    return c_.scale == WeightCodec::Scale::e8m0 && c_.scale_recode[buffers.scales[static_cast<size_t>(g)]] == 255 &&
+           c_.zero_code >= 0;
   }
 
   void store_scale(uint32_t code, std::byte* out) const {
@@ -150,42 +117,53 @@ class PackedSource {
     else std::memcpy(out, &code, 4);
   }
 
-  // Up to 8 bits: read, translate, and put chunk_k() stored codes into each lane, group by group.
-  void narrow_line(int64_t n, const std::vector<uint32_t>& scales, uint32_t* line) const {
-    const int64_t chunk = c_.chunk_k(), rows = s_.code_rows_per_group();
-    std::vector<uint8_t> codes(static_cast<size_t>(s_.k)), padded(static_cast<size_t>(s_.groups() * rows * chunk), 0);
-    read_codes(planes_.codes, first_bit(n), c_.code_bits, std::span<uint8_t>(codes));
-    for (int64_t g = 0; g < s_.groups(); ++g) {
-      const int64_t count = std::min(s_.group, s_.k - g * s_.group);
-      const uint8_t* from = codes.data() + g * s_.group;
-      uint8_t* to = padded.data() + g * rows * chunk;
-      if (c_.scale == WeightCodec::Scale::e8m0 && c_.scale_recode[scales[static_cast<size_t>(g)]] == 255 &&
-          c_.zero_code >= 0)
-        std::fill_n(to, count, static_cast<uint8_t>(c_.zero_code));
-      else
-        for (int64_t i = 0; i < count; ++i) to[i] = c_.recode[from[i]];
+  // Codes that stay as they are and fill lanes: 32 bits at a time.
+  void copy_line(int64_t n, const Buffers& buffers, uint32_t* line) const {
+    const std::byte* from = planes_.codes.data() + first_bit(n) / 8;
+    const int64_t rows = s_.code_rows_per_group();
+    for (int64_t g = 0; g < s_.groups(); ++g, line += rows, from += rows * 4) {
+      if (is_nan_group(buffers, g)) continue;  // code 0 is the zero code (see copies_lanes)
+      for (int64_t i = 0; i < rows; ++i) {
+        std::memcpy(line + i, from + i * 4, 4);
+        line[i] = split_halves(line[i], c_.stored_bits);
+      }
     }
-    to_lanes(padded, line);
+  }
+  bool copies_lanes() const {
+    if (c_.order != WeightCodec::Order::halves || c_.code_bits != c_.stored_bits) return false;
+    const bool whole =
+        s_.k % c_.chunk_k() == 0 && (s_.groups() == 1 || (s_.group % c_.chunk_k() == 0 && s_.k % s_.group == 0));
+    return whole && c_.zero_code <= 0;  // words keep the order of codes: 0 or no zero at all
   }
 
-  void to_lanes(const std::vector<uint8_t>& codes, uint32_t* line) const {
-    if (c_.stored_bits == 8) {
-      std::memcpy(line, codes.data(), codes.size());
-      return;
+  // Up to 8 bits: read, translate, and put chunk_k() stored codes into each lane, group by group.
+  void narrow_line(int64_t n, Buffers& buffers, uint32_t* line) const {
+    const int64_t chunk = c_.chunk_k(), rows = s_.code_rows_per_group();
+    buffers.codes.resize(static_cast<size_t>(s_.k));
+    read_codes(planes_.codes, first_bit(n), c_.code_bits, std::span<uint8_t>(buffers.codes));
+    const bool bytes = c_.stored_bits == 8;
+    if (!bytes) buffers.padded.assign(static_cast<size_t>(s_.groups() * rows * chunk), 0);
+    uint8_t* const target = bytes ? reinterpret_cast<uint8_t*>(line) : buffers.padded.data();
+    for (int64_t g = 0; g < s_.groups(); ++g) {
+      const int64_t count = std::min(s_.group, s_.k - g * s_.group);
+      const uint8_t* from = buffers.codes.data() + g * s_.group;
+      uint8_t* to = target + g * rows * chunk;
+      if (is_nan_group(buffers, g)) std::fill_n(to, count, static_cast<uint8_t>(c_.zero_code));
+      else translate(from, count, to);
     }
-    const size_t chunk = static_cast<size_t>(c_.chunk_k());
+    if (!bytes) to_lanes(buffers.padded, line);
+  }
+  void translate(const uint8_t* __restrict from, int64_t count, uint8_t* __restrict to) const {
+    const uint8_t* __restrict table = c_.recode.data();
+    for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
+  }
+
+  // Stored codes of fewer than 8 bits.
+  void to_lanes(const std::vector<uint8_t>& codes, uint32_t* line) const {
+    const size_t chunk = static_cast<size_t>(c_.chunk_k()), bits = static_cast<size_t>(c_.stored_bits);
     for (size_t i = 0; i < codes.size(); i += chunk) {
       uint32_t word = 0;
-      if (c_.stored_bits == 4) {  // eight bytes to eight nibbles
-        uint64_t x;
-        std::memcpy(&x, codes.data() + i, 8);
-        x = (x | x >> 4) & 0x00ff00ff00ff00ff;
-        x = (x | x >> 8) & 0x0000ffff0000ffff;
-        word = static_cast<uint32_t>(x | x >> 16);
-      } else {
-        for (size_t j = 0; j < chunk; ++j)
-          word |= static_cast<uint32_t>(codes[i + j]) << (j * static_cast<size_t>(c_.stored_bits));
-      }
+      for (size_t j = 0; j < chunk; ++j) word |= static_cast<uint32_t>(codes[i + j]) << (j * bits);
       *line++ = split_halves(word, c_.stored_bits);
     }
   }
@@ -206,6 +184,7 @@ class PackedSource {
   Format format_;
   PlaneView planes_;
   PackedLayout layout_;
+  bool copies_lanes_ = false;
 };
 
 void check_weights(const GemmPlan& plan, const Tensor& weights) {

@@ -1,0 +1,69 @@
+#include "codegen/lane_layout.h"
+
+#include <emmintrin.h>
+
+#include <cstring>
+
+namespace hone {
+namespace {
+
+__m128i interleaved(__m128i x) {  // halves l0 h0 l1 h1 l2 h2 l3 h3 -> l0 l1 l2 l3 h0 h1 h2 h3
+  x = _mm_shufflehi_epi16(_mm_shufflelo_epi16(x, 0xd8), 0xd8);
+  return _mm_shuffle_epi32(x, 0xd8);
+}
+
+// Four lanes of four columns; 16 bytes per row of `out`.
+template <bool kInterleave>
+void transpose_square(const std::byte* const* columns, int64_t r, std::byte* out, int64_t out_row_bytes) {
+  const auto load = [&](int c) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns[c] + r * 4)); };
+  const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+  const __m128i ab_low = _mm_unpacklo_epi32(a, b), ab_high = _mm_unpackhi_epi32(a, b);
+  const __m128i cd_low = _mm_unpacklo_epi32(c, d), cd_high = _mm_unpackhi_epi32(c, d);
+  const __m128i rows[] = {_mm_unpacklo_epi64(ab_low, cd_low), _mm_unpackhi_epi64(ab_low, cd_low),
+                          _mm_unpacklo_epi64(ab_high, cd_high), _mm_unpackhi_epi64(ab_high, cd_high)};
+  for (int i = 0; i < 4; ++i)
+    _mm_store_si128(reinterpret_cast<__m128i*>(out + i * out_row_bytes), kInterleave ? interleaved(rows[i]) : rows[i]);
+}
+
+template <bool kInterleave>
+void transpose(const LaneRows& columns, int lanes, int64_t count, std::byte* out, int64_t out_row_bytes) {
+  int64_t r = 0;
+  for (; r + 4 <= count; r += 4)
+    for (int c = 0; c < lanes; c += 4)
+      transpose_square<kInterleave>(columns.data() + c, r, out + r * out_row_bytes + c * 4, out_row_bytes);
+  for (; r < count; ++r)
+    for (int c = 0; c < lanes; c += 4) {
+      uint32_t lane[4];
+      for (int i = 0; i < 4; ++i) std::memcpy(&lane[i], columns[static_cast<size_t>(c + i)] + r * 4, 4);
+      const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(lane));
+      _mm_store_si128(reinterpret_cast<__m128i*>(out + r * out_row_bytes + c * 4),
+                      kInterleave ? interleaved(row) : row);
+    }
+}
+
+}  // namespace
+
+void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, WeightCodec::Order order, std::byte* out,
+                     int64_t out_row_bytes) {
+  if (order == WeightCodec::Order::interleaved) transpose<true>(columns, lanes, count, out, out_row_bytes);
+  else transpose<false>(columns, lanes, count, out, out_row_bytes);
+}
+
+uint32_t split_halves(uint32_t codes, int bits) {
+  if (bits == 4) {
+    const auto close = [](uint32_t x) {
+      x = (x | x >> 4) & 0x00ff00ff;
+      return (x | x >> 8) & 0xffff;
+    };
+    return close(codes & 0x0f0f0f0f) | close(codes >> 4 & 0x0f0f0f0f) << 16;
+  }
+  const uint32_t mask = (1u << bits) - 1;
+  uint32_t low = 0, high = 0;
+  for (int i = 0; 2 * i * bits < 32; ++i) {
+    low |= (codes >> (2 * i * bits) & mask) << (i * bits);
+    high |= (codes >> ((2 * i + 1) * bits) & mask) << (i * bits);
+  }
+  return low | high << 16;
+}
+
+}  // namespace hone

@@ -1,0 +1,109 @@
+// Prepacked weights: layout, sizes and independence of threads. That kernels read them right is shown by gemm_test.
+#include <gtest/gtest.h>
+
+#include "codegen/code_reader.h"
+#include "codegen/lane_layout.h"
+#include "tests/codegen/gemm_run.h"
+
+namespace hone::test {
+namespace {
+
+TEST(CodeReader, ReadsEveryWidthFromAnyBitAndNotBeyondTheEnd) {
+  Philox rng(1);
+  for (int bits = 1; bits <= 32; ++bits)
+    for (int64_t first : {0, 3, 8, 13}) {
+      constexpr size_t kCount = 37;
+      std::vector<uint32_t> want(kCount);
+      std::vector<std::byte> plane(static_cast<size_t>((first + static_cast<int64_t>(kCount) * bits + 7) / 8));
+      for (size_t i = 0; i < kCount; ++i) {
+        want[i] = static_cast<uint32_t>(rng.next64() & ((uint64_t{1} << bits) - 1));
+        for (int b = 0; b < bits; ++b) {
+          const size_t at = static_cast<size_t>(first) + i * static_cast<size_t>(bits) + static_cast<size_t>(b);
+          if (want[i] >> b & 1) plane[at / 8] |= std::byte(1 << (at % 8));
+        }
+      }
+      std::vector<uint32_t> got(kCount);
+      read_codes(plane, first, bits, std::span<uint32_t>(got));
+      EXPECT_EQ(got, want) << bits << " bits from " << first;
+      if (bits > 8) continue;
+      std::vector<uint8_t> bytes(kCount);
+      read_codes(plane, first, bits, std::span<uint8_t>(bytes));
+      EXPECT_EQ(std::vector<uint32_t>(bytes.begin(), bytes.end()), want) << bits << " bits from " << first;
+      EXPECT_THROW(read_codes(std::span(plane).first(plane.size() - 1), first, bits, std::span<uint8_t>(bytes)), Bug);
+    }
+}
+
+TEST(LaneLayout, SplitsEvenFromOddCodes) {
+  EXPECT_EQ(split_halves(0x76543210, 4), 0x75316420u);
+  EXPECT_EQ(split_halves(0b10'01'10'01'10'01'10'01'10'01'10'01'10'01'10'01, 2), 0xaaaa5555u);
+  EXPECT_EQ(split_halves(0xaaaaaaaa, 1), 0xffff0000u);
+}
+
+TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
+  for (IsaLevel isa : available_isa_levels()) {
+    constexpr int64_t kN = 50, kK = 7;
+    std::vector<float> values(kN * kK);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+    const GemmPlan plan = plain_plan(kN, kK, DType::f32, DType::f32);
+    const Buffer packed = prepack(plan, isa, Tensor::of({kN, kK}, values), 1);
+    const GemmShape s = gemm_shape(plan, isa);
+    ASSERT_EQ(static_cast<int64_t>(packed.size()), prepacked_bytes(plan, isa));
+    const auto* floats = reinterpret_cast<const float*>(packed.bytes().data());
+    for (int64_t column = 0; column < s.panels() * s.panel_columns(); ++column)
+      for (int64_t k = 0; k < kK; ++k) {
+        const int64_t at =
+            column / s.panel_columns() * s.panel_bytes() / 4 + k * s.panel_columns() + column % s.panel_columns();
+        ASSERT_EQ(floats[at], column < kN ? static_cast<float>(column * kK + k) : 0)
+            << to_string(isa) << " " << column << " " << k;
+      }
+  }
+}
+
+TEST(Prepack, BytesDoNotDependOnThreads) {
+  Philox rng(2);
+  const Tensor plain = random_tensor(DType::f32, {700, 96}, rng);
+  for (const char* format : {"", "mxint8", "mxfp6_e2m3", "int4.g32", "int8.channel"}) {
+    const GemmPlan plan =
+        *format ? packed_plan(format, 700, 96, DType::f32, 0) : plain_plan(700, 96, DType::f32, DType::f32);
+    const Tensor w = *format ? pack(parse_format(format), plain) : plain;
+    const Buffer one = prepack(plan, best_isa_level(), w, 1), two = prepack(plan, best_isa_level(), w, 2);
+    EXPECT_TRUE(std::ranges::equal(one.bytes(), two.bytes())) << format;
+  }
+}
+
+// Panels hold what the format holds: codes of 1, 2, 4 and 8 bits as they are, 3 bits in 4 and 5 to 7 bits in 8.
+TEST(Prepack, BytesStayCloseToTheFormats) {
+  constexpr int64_t kN = 768, kK = 768;
+  for (auto [format, bits] : {std::pair{"mxint8", 8.25},
+                              {"mxfp8_e4m3", 8.25},
+                              {"mxfp4", 4.25},
+                              {"int4.g128", 4.25},
+                              {"int8.channel", 8.05},
+                              {"int2", 2.05},
+                              {"mxfp6_e2m3", 8.25}})
+    for (IsaLevel isa : available_isa_levels()) {
+      const double stored =
+          8.0 * static_cast<double>(prepacked_bytes(packed_plan(format, kN, kK, DType::f32, 0), isa)) / (kN * kK);
+      EXPECT_LE(stored, bits * 1.005) << format << " " << to_string(isa);
+    }
+}
+
+// One weight serves kernels for one row and for many.
+TEST(Prepack, LayoutDoesNotDependOnTheExpectedRows) {
+  Philox rng(3);
+  const Tensor w = pack(parse_format("mxint8"), random_tensor(DType::f32, {100, 64}, rng));
+  const Buffer few = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 1), best_isa_level(), w, 1);
+  const Buffer many = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 500), best_isa_level(), w, 1);
+  EXPECT_TRUE(std::ranges::equal(few.bytes(), many.bytes()));
+}
+
+TEST(Prepack, OtherWeightsThanThePlansAreABug) {
+  Philox rng(4);
+  const Tensor w = random_tensor(DType::f32, {8, 8}, rng);
+  EXPECT_THROW(prepack(plain_plan(8, 9, DType::f32, DType::f32), best_isa_level(), w, 1), Bug);
+  EXPECT_THROW(prepack(plain_plan(8, 8, DType::f32, DType::bf16), best_isa_level(), w, 1), Bug);
+  EXPECT_THROW(prepack(packed_plan("mxint8", 8, 8, DType::f32, 0), best_isa_level(), w, 1), Bug);
+}
+
+}  // namespace
+}  // namespace hone::test
