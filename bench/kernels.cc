@@ -196,6 +196,8 @@ struct Bench {
       gemm("16x3072x768", 16, 3072, 768, type);
       for (const char* format : {"mxint8", "mxfp4", "int4.g32"})
         for (int64_t m : {4, 16, 128}) gemm(fmt::format("{}x1536x384", m), m, 1536, 384, type, format);
+      for (const char* format : {"mxint8", "mxfp8_e4m3", "mxfp4", "int4.g32"})
+        gemm("1x768x1024", 1, 768, 1024, type, format);
       attention(128, 12, 32, type);
       attention(128, 12, 64, type);
     }

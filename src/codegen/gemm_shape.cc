@@ -30,7 +30,7 @@ int most_rows(const GemmShape& s, bool avx512) {
   if (s.source == WeightSource::codes) {
     const bool bytes = s.codec->stored_bits == 8;
     // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
-    if (avx512) return s.dot ? (bytes ? 4 : 5) : 3;
+    if (avx512) return bytes ? 4 : s.dot ? 5 : 3;
     return s.scale_in_loop ? 1 : 2;
   }
   if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;

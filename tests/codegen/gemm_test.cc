@@ -107,6 +107,7 @@ std::vector<std::string> tested_formats() {
   return names;
 }
 
+// Each level decodes in the loop (few rows expected) and into scratch (any number), f32 and bf16 activations.
 TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
   Philox rng(6);
   const std::vector<std::string> names = tested_formats();
@@ -119,6 +120,8 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
       const std::vector<Products> want = reference_products(a, w);
       for (IsaLevel isa : available_isa_levels())
         for (int64_t m_hint : {3, 0}) {
+          // Where the CPU has no bf16 dot product, both activations meet the same decoder: one of each is enough.
+          if (isa != IsaLevel::avx512_bf16 && (dtype == DType::bf16) != (m_hint == 3)) continue;
           GemmRunner gemm(packed_plan(name, kN, kK, dtype, m_hint), isa, w);
           ASSERT_EQ(first_fault(gemm.run(a), want, kK), "")
               << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint;

@@ -13,6 +13,14 @@ using llvm::Value;
 // A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
 constexpr int kChains = 8;
 
+// Sums per result that are added at the end. With scales in the loop each group starts new ones, so neighbouring groups
+// overlap and two are enough; more would only add up; 16 registers have no room for more than two while decoding.
+int chains(const Emitter& e, const TileSpec& spec) {
+  const int sums = spec.rows * spec.vectors;
+  const int most = spec.scale_in_loop || (spec.codes && !e.avx512) ? 2 : 4;
+  return std::clamp((kChains + sums - 1) / sums, 1, most);
+}
+
 struct WeightStep {  // of one vector of columns, for two k: one of the two forms
   Value* pair = nullptr;
   Value *low = nullptr, *high = nullptr;
@@ -21,7 +29,7 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
 class TileBody {
  public:
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
-      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(std::clamp((kChains + sums_ - 1) / sums_, 1, spec.codes && !e.avx512 ? 2 : 4)) {
+      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(chains(e, spec)) {
     if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
     for (int r = 0; r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
