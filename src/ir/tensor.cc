@@ -38,7 +38,8 @@ size_t plain_bytes(DType dtype, const std::vector<int64_t>& shape) {
 
 bool same_bytes(const Buffer& a, const Buffer& b) {
   if (a.size() != b.size()) return false;
-  return a.bytes().data() == b.bytes().data() || std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
+  return a.size() == 0 || a.bytes().data() == b.bytes().data() ||
+         std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
 }
 
 }  // namespace
