@@ -152,6 +152,8 @@ struct Lowering {
     if (!node.op->row) return {"the op has no row rule"};
     if (like.empty()) return {"a scalar has no rows"};
     if (!reduces_last_axis(node, like.size())) return {"it reduces another axis than the last"};
+    for (ValueId v : node.operands)
+      if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32) return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
     ExprBuilderForGroup builder(graph, 0);
     bool after_anchor = false;
     std::vector<NodeId> before, after;
@@ -173,7 +175,9 @@ struct Lowering {
       for (ValueId v : graph.node(n).operands)
         if (!in_group(step.group, graph.producer(v))) builder.get(v);
     const std::vector<ValueId> operands = builder.operands();
-    const RowRule rule = node.op->row({own, node.attributes, own_dtypes});
+    std::vector<Expr> plain;  // the rule speaks of the op's own operands; their expressions are put in below
+    for (size_t i = 0; i < own.size(); ++i) plain.push_back(Expr::arg(static_cast<int>(i), Scalar::f32));
+    const RowRule rule = node.op->row({plain, node.attributes, own_dtypes});
     const int k = static_cast<int>(own.size()), total = static_cast<int>(operands.size()), r = static_cast<int>(rule.reductions.size());
     std::vector<Expr> replacements = own;
     for (int i = 0; i < 1 + 2 * r; ++i) replacements.push_back(Expr::arg(total + i, Scalar::f32));
@@ -189,13 +193,13 @@ struct Lowering {
     plan.max_length = like.back();
     step.dims[0] = rows_of(like);
     step.dims[1] = like.back();
-    size_t d = 2;
-    for (ValueId v : operands) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ValueId v = operands[i];
       const auto access = row_access(shape_of(graph, v), like);
       if (!access || graph.type(v).is_packed()) return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
       plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
-      step.dims[d++] = access->row_stride;
-      step.dims[d++] = access->period;
+      step.dims[2 + i] = access->row_stride;
+      step.dims[2 + operands.size() + i] = access->period;
       bind(step, v);
     }
     for (ValueId v : step.group.results) bind(step, v);

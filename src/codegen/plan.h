@@ -44,8 +44,8 @@ struct PointwisePlan {
 
 // Reductions over rows of `length` elements, then results (OpDef::row; same argument positions in `element` programs and `program`).
 //   pointers  operands, then results
-//   dims      [0] rows, [1] length, then for each operand its row stride in elements (0: the same row for all),
-//             then period: operand row = (row % period) where period > 0 (a [S,C] operand beside [B,S,C]), 0: row
+//   dims      [0] rows, [1] length, then the row stride of each operand in elements (0: the same row for all),
+//             then the period of each: operand row = row % period where it is > 0 (a [S,C] operand beside [B,S,C]), else row
 //   items     rows. Result rows are dense: of `length`, or of 1 where `scalar_results[j]`.
 struct RowPlan {
   struct Operand {

@@ -1,4 +1,5 @@
-// Lays a constant weight [N,K] out once for the GEMM kernel that will read it. The layout depends on the plan and the level only.
+// Lays a constant weight [N,K] out once for the GEMM kernel that will read it. The layout depends on the plan and the
+// level only.
 #pragma once
 
 #include "base/cpu.h"
@@ -10,8 +11,8 @@ namespace hone {
 // What the layout depends on, as text: plans that differ only in hints (m_hint, m_remainder, epilogue) have equal keys.
 std::string prepack_key(const GemmPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa);
-// `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format. Runs on up to `threads` threads, at 2 GB/s or better;
-// pages of a mapped source are dropped behind the reader.
+// `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format. Runs on up to `threads` threads, at 2 GB/s or
+// better; pages of a mapped source are dropped behind the reader.
 Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads);
 
 }  // namespace hone

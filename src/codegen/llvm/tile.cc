@@ -13,6 +13,8 @@ using llvm::Value;
 // A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
 constexpr int kChains = 8;
 
+constexpr int64_t kPrefetchBytes = 2048;
+
 // Sums per result that are added at the end. With scales in the loop each group starts new ones, so neighbouring groups
 // overlap and two are enough; more would only add up; 16 registers have no room for more than two while decoding.
 int chains(const Emitter& e, const TileSpec& spec) {
@@ -154,11 +156,23 @@ class TileBody {
     ++chain_;
   }
 
+  // Weights that are read once come from main memory: a line is asked for ahead of the hardware's own prefetcher, which stops
+  // at every page. Beyond the end of the weights a prefetch does nothing.
+  void prefetch(Value* w) {
+    if (s_.rows > 1) return;
+    for (int64_t line = 0; line < row_bytes(); line += 64) {
+      Value* const arguments[] = {e_.at(w, kPrefetchBytes + line), e_.b.getInt32(0), e_.b.getInt32(3), e_.b.getInt32(1)};
+      llvm::Type* const types[] = {e_.ptr};
+      e_.call(llvm::Intrinsic::prefetch, types, arguments);
+    }
+  }
+
   // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time.
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
     Values codes;
     for (int v = 0; v < s_.vectors; ++v)
       codes.push_back(e_.load(e_.v_i32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4));
+    prefetch(w);
     const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
     for (int j = 0; 2 * j < k; ++j) {
       std::vector<WeightStep> step;
