@@ -4,7 +4,7 @@ Each round times every system once, in a shuffled order; hone is a child process
 (`hone bench --on-demand`). Prints medians, the ratio hone / peer with its 95 % interval over the rounds, and agreement of the
 outputs with PyTorch.
 
-usage: encoder.py MODEL_DIR HONE [--batch 1] [--seq 128] [--threads 1] [--rounds 60] [--hone-args "..."] [--peers ort,ov,torch] [--json F]
+usage: encoder.py MODEL_DIR HONE [--batch 1] [--seq 128] [--threads 1] [--rounds 60] [--also "FILE --flags"]... [--peers ort,ov,torch] [--json F]
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ parser.add_argument("--seq", type=int, default=128)
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--rounds", type=int, default=60)
 parser.add_argument("--peers", default="ort,ov,torch")
-parser.add_argument("--hone-args", default="")
+parser.add_argument("--also", action="append", default=[], help="a further hone run: 'FILE --flags' (repeatable)")
 parser.add_argument("--json", default="")
 args = parser.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(args.threads)
@@ -76,7 +76,7 @@ if "ort" in args.peers or "ov" in args.peers:
     if not onnx_file.exists():
         onnx_file.parent.mkdir(parents=True, exist_ok=True)
         batch, seq = torch.export.Dim("batch", max=512), torch.export.Dim("seq", max=512)
-        example = (torch.ones(2, 16, dtype=torch.int64),) * 2
+        example = (torch.randint(1, 1000, (2, 16)), torch.ones(2, 16, dtype=torch.int64))
         torch.onnx.export(encoder, example, str(onnx_file), input_names=["input_ids", "attention_mask"], output_names=["sentence_embedding"],
                           dynamo=True, dynamic_shapes=({0: batch, 1: seq}, {0: batch, 1: seq}), external_data=False)
 if "ort" in args.peers:
@@ -102,10 +102,11 @@ np.save(inputs / "mask.npy", mask)
 
 
 class Hone:
-    def __init__(self, extra):
-        command = [args.hone, "bench", args.model, "--on-demand", "--threads", str(args.threads),
+    def __init__(self, name, extra):
+        self.outputs = inputs / name
+        command = [args.hone, "bench", extra[0], "--on-demand", "--threads", str(args.threads),
                    "--input", f"input_ids={inputs / 'ids.npy'}", f"attention_mask={inputs / 'mask.npy'}",
-                   "--output-dir", str(inputs / "out")] + extra
+                   "--output-dir", str(self.outputs)] + extra[1:]
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self):
@@ -114,12 +115,12 @@ class Hone:
         return float(self.child.stdout.readline()) * 1e-9
 
     def output(self):
-        return np.load(inputs / "out" / "embedding.npy")
+        return np.load(self.outputs / "embedding.npy")
 
 
-hones = {"hone f32": Hone(["--compute", "f32"])}
-if args.hone_args:
-    hones["hone " + args.hone_args] = Hone(args.hone_args.split())
+hones = {"hone f32": Hone("out0", [args.model, "--compute", "f32"])}
+for i, extra in enumerate(args.also):  # "MODEL --flags"
+    hones["hone " + extra] = Hone(f"out{i + 1}", extra.split())
 
 times = {name: [] for name in [*systems, *hones]}
 for name, run in [*systems.items(), *hones.items()]:

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/flags.h"
+#include "cli/registry.h"
+#include "io/numpy.h"
+#include "jobs/profile.h"
+#include "jobs/sentences.h"
+#include "measure/peaks.h"
+
+namespace hone {
+namespace {
+
+struct {
+  ModelFlags model;
+  ShapeFlags shapes;
+  RunFlags run;
+  OutputFlags output;
+  std::vector<std::string> given, texts;
+  std::string output_dir;
+  bool profile = false;
+  uint64_t seed = 1;
+} flags;
+
+void setup(CLI::App& app) {
+  flags.model.add_to(app);
+  flags.shapes.add_to(app);
+  flags.run.add_to(app);
+  app.add_option("--input", flags.given, "An input from a file: name=x.npy");
+  app.add_option("--text", flags.texts, "Texts, tokenised into input_ids and attention_mask (repeatable)")->allow_extra_args(false);
+  app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")->capture_default_str();
+  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy");
+  app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
+  flags.output.add_to(app);
+}
+
+NamedTensors text_inputs(const LoadedModel& model) {
+  const TokenBatch batch = tokenizer_of(model).encode_batch(flags.texts, max_tokens(model));
+  NamedTensors inputs;
+  for (ValueId v : model.graph.inputs()) {
+    const std::string& label = model.graph.value(v).label;
+    if (label == "input_ids") inputs.emplace(label, batch.ids);
+    else if (label == "attention_mask") inputs.emplace(label, batch.attention_mask);
+    else if (label == "token_type_ids") inputs.emplace(label, Tensor(DType::i64, batch.ids.shape()));
+  }
+  return inputs;
+}
+
+NamedTensors inputs_for(const LoadedModel& model) {
+  NamedTensors inputs = flags.texts.empty() ? NamedTensors{} : text_inputs(model);
+  for (const auto& [name, file] : parse_pairs(flags.given, "--input")) inputs.insert_or_assign(name, read_npy(file));
+  return inputs.empty() ? default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed) : inputs;
+}
+
+Record outputs_record(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
+  const NumberStyle four{NumberFormat::significant, 4};
+  Table table{.key = "outputs", .title = "Outputs", .columns = {{"name", "name"}, {"type", "type"}, {"min", "smallest", "", four}, {"mean", "mean", "", four},
+      {"max", "largest", "", four}, {"file", "file"}}, .rows = {}};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::vector<double> values = outputs[i].to_doubles();
+    Cell least, mean, most;
+    if (!values.empty()) {
+      double sum = 0;
+      for (double v : values) sum += v;
+      const auto [low, high] = std::minmax_element(values.begin(), values.end());
+      least = number(*low), most = number(*high), mean = number(sum / static_cast<double>(values.size()));
+    }
+    table.rows.push_back({names[i], to_string(outputs[i].type()), least, mean, most,
+                          flags.output_dir.empty() ? Cell() : Cell(flags.output_dir + "/" + names[i] + ".npy")});
+  }
+  return Record{.title = flags.model.model, .command = this_command(), .findings = {}, .sections = {{"Outputs", {table}}}, .machine = {}, .manifest = {}};
+}
+
+int run() {
+  const LoadedModel model = flags.model.load();
+  const NamedTensors inputs = inputs_for(model);
+  const SessionOptions options = flags.run.options();
+  Session session(model.graph, options);
+  const std::vector<Tensor> outputs = session.run(inputs);
+  const std::vector<std::string> names = session.output_names();
+  if (!flags.output_dir.empty()) {
+    std::filesystem::create_directories(flags.output_dir);
+    for (size_t i = 0; i < outputs.size(); ++i) write_npy(flags.output_dir + "/" + names[i] + ".npy", outputs[i]);
+  }
+  Record record = outputs_record(names, outputs);
+  if (flags.profile) {
+    if (options.backend == Backend::reference || options.optimise < 2) fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
+    Record profiled = profile(session, inputs, machine_peaks(options.cache_folder), options.threads);
+    record.sections.push_back(std::move(profiled.sections[0]));
+    record.machine = std::move(profiled.machine);
+  }
+  flags.output.print(record);
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef run_verb_def{.name = "run",
+                                            .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
+                                            .examples = "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
+                                                        "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
+                                                        "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
+                                            .setup = setup,
+                                            .run = run};
+
+}  // namespace hone
