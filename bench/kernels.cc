@@ -15,6 +15,7 @@
 #include "codegen/attention_shape.h"
 #include "codegen/compiler.h"
 #include "codegen/gemm_shape.h"
+#include "codegen/panel_memory.h"
 #include "codegen/prepack.h"
 #include "measure/peaks_kernels.h"
 
@@ -123,16 +124,16 @@ struct Bench {
     const Tensor a = random_tensor(type, {1, k}), out(DType::f32, {1, n});
     const Buffer packed = prepack(plan, best_isa_level(), w, 1);
     const size_t size = packed.size() / 512 * 512, copies = (size_t{256} << 20) / packed.size() + 1;
-    Buffer rotated(packed.size() * copies);
+    const PanelMemory rotated = panel_memory(packed.size() * copies);
     for (size_t c = 0; c < copies; ++c)
-      std::memcpy(rotated.mutable_bytes().data() + c * packed.size(), packed.bytes().data(), packed.size());
+      std::memcpy(rotated.bytes.data() + c * packed.size(), packed.bytes().data(), packed.size());
     Compiled code(plan);
     KernelArgs args;
     args.pointers = {bytes_of(a), nullptr, bytes_of(out)};
     args.dims = {1, 1, 0, 0, 0, k, 0, 1};
     const int64_t items = gemm_items(plan, best_isa_level(), 1, 1);
     size_t turn = 0;
-    const auto next = [&] { return rotated.mutable_bytes().data() + (turn = (turn + 1) % copies) * packed.size(); };
+    const auto next = [&] { return rotated.bytes.data() + (turn = (turn + 1) % copies) * packed.size(); };
     const auto [peak, time] = alternate(
         rounds,
         [&] {

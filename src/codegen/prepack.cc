@@ -11,6 +11,7 @@
 #include "codegen/code_reader.h"
 #include "codegen/gemm_shape.h"
 #include "codegen/lane_layout.h"
+#include "codegen/panel_memory.h"
 
 namespace hone {
 namespace {
@@ -214,8 +215,8 @@ int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa) {
 Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads) {
   check_weights(plan, weights);
   const GemmShape s = gemm_shape(plan, isa);
-  Buffer out(static_cast<size_t>(s.panels() * s.panel_bytes()));
-  std::byte* const base = out.mutable_bytes().data();
+  const PanelMemory memory = panel_memory(static_cast<size_t>(s.panels() * s.panel_bytes()));
+  std::byte* const base = memory.bytes.data();
   const auto each_panel = [&](const auto& pack_vector) {
     auto chunk = [&](int64_t begin, int64_t end, int) {
       for (int64_t p = begin; p < end; ++p)
@@ -243,7 +244,7 @@ Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int th
   }
   for (const Buffer* plane : {&weights.data(), &weights.scales(), &weights.zero_points(), &weights.global()})
     if (plane->is_mapped()) drop_pages(plane->bytes());
-  return out;
+  return Buffer(memory.owner, memory.bytes);
 }
 
 }  // namespace hone

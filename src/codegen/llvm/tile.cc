@@ -13,7 +13,7 @@ using llvm::Value;
 // A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
 constexpr int kChains = 8;
 
-constexpr int64_t kPrefetchBytes = 2048;
+constexpr int64_t kPrefetchBytes = 4096;
 
 // Sums per result that are added at the end. With scales in the loop each group starts new ones, so neighbouring groups
 // overlap and two are enough; more would only add up; 16 registers have no room for more than two while decoding.
@@ -156,12 +156,13 @@ class TileBody {
     ++chain_;
   }
 
-  // Weights that are read once come from main memory: a line is asked for ahead of the hardware's own prefetcher, which stops
-  // at every page. Beyond the end of the weights a prefetch does nothing.
+  // Weights that are read once come from main memory: a line is asked for ahead of the hardware's own prefetcher, which
+  // stops at every page. Beyond the end of the weights a prefetch does nothing.
   void prefetch(Value* w) {
     if (s_.rows > 1) return;
     for (int64_t line = 0; line < row_bytes(); line += 64) {
-      Value* const arguments[] = {e_.at(w, kPrefetchBytes + line), e_.b.getInt32(0), e_.b.getInt32(3), e_.b.getInt32(1)};
+      Value* const arguments[] = {e_.at(w, kPrefetchBytes + line), e_.b.getInt32(0), e_.b.getInt32(3),
+                                  e_.b.getInt32(1)};
       llvm::Type* const types[] = {e_.ptr};
       e_.call(llvm::Intrinsic::prefetch, types, arguments);
     }
