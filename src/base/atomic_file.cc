@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -14,7 +15,12 @@
 namespace hone {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(path + ".XXXXXX") {
-  if (std::filesystem::is_directory(path)) fail("{}: is a directory; give the name of a file to write", path);
+  std::error_code unknown;  // an unreachable path: creating the temporary file tells why
+  const std::filesystem::file_status target = std::filesystem::status(path, unknown);
+  if (std::filesystem::is_directory(target)) fail("{}: is a directory; give the name of a file to write", path);
+  // Renaming would put a plain file in the place of a device or a pipe, /dev/full or /dev/stdout say.
+  if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target))
+    fail("{}: is a device, pipe or socket, which can't be replaced as a whole; give the name of a plain file", path);
   file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (file_ < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
   ::fchmod(file_, 0644);

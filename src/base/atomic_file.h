@@ -11,7 +11,8 @@ namespace hone {
 
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::string& path);  // throws Error when the folder is missing or not writable
+  // Throws Error when the folder is missing or not writable, or the path is there and is no plain file.
+  explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

@@ -61,7 +61,7 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
 void probe_processes(const CompareFormatsOptions& options, Contender& c) {
   const std::string cache = options.folder + "/cache." + c.run.format;
   std::filesystem::remove_all(cache);
-  ProbeOptions probe{.model = c.file, .inputs = {}, .text = options.task.queries.texts[0], .shapes = {}, .session = session_for(options, c.run)};
+  ProbeOptions probe{.model = c.file, .inputs = {}, .text = options.task.queries.texts[0], .shapes = ShapeOptions(), .session = session_for(options, c.run)};
   probe.session.cache_folder = cache;
   c.cold = probe_in_new_process(options.program, probe);
   c.warm = probe_in_new_process(options.program, probe);
@@ -118,7 +118,10 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
 
 ScatterPlot size_accuracy_plot(const std::vector<Contender>& all) {
   ScatterPlot plot{.key = "size_accuracy", .title = "Size against accuracy", .x = {"file size", "MB"}, .y = {"accuracy", "%"}, .points = {}};
-  for (const Contender& c : all) plot.points.push_back({c.run.format, static_cast<double>(c.file_bytes) * 1e-6, 100 * c.result.accuracy});
+  for (const Contender& c : all) {
+    const Interval share = share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()));
+    plot.points.push_back({c.run.format, static_cast<double>(c.file_bytes) * 1e-6, 100 * c.result.accuracy, Interval{100 * share.low, 100 * share.high}});
+  }
   return plot;
 }
 
@@ -133,13 +136,26 @@ std::vector<Block> sqnr_bars(const std::vector<Contender>& all) {
   return blocks;
 }
 
-std::vector<std::string> findings(const std::vector<Contender>& all, const std::vector<Timing>& latency) {
+// McNemar's test on the queries that exactly one of two models gets right: a difference is claimed at 95 % only.
+std::string accuracy_verdict(const Contender& base, const Contender& c, const std::vector<int>& labels) {
+  double gained = 0, lost = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const bool before = base.result.predicted[i] == labels[i], after = c.result.predicted[i] == labels[i];
+    gained += after && !before;
+    lost += before && !after;
+  }
+  const double points = 100 * (c.result.accuracy - base.result.accuracy);
+  if (std::abs(gained - lost) <= 1.96 * std::sqrt(gained + lost)) return fmt::format("no difference in accuracy shown ({:+.1f} points)", points);
+  return fmt::format("accuracy {:+.1f} points", points);
+}
+
+std::vector<std::string> findings(const CompareFormatsOptions& options, const std::vector<Contender>& all, const std::vector<Timing>& latency) {
   std::vector<std::string> lines;
   for (size_t i = 1; i < all.size(); ++i) {
     const Contender &base = all[0], &c = all[i];
-    lines.push_back(fmt::format("{}: {:.1f} % of the size of {}, {} per text, accuracy {:+.1f} points", c.run.format,
+    lines.push_back(fmt::format("{}: {:.1f} % of the size of {}, {} per text, {}", c.run.format,
                                 100.0 * static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes), base.run.format,
-                                verdict(speed_ratio(latency[0], latency[i])), 100 * (c.result.accuracy - base.result.accuracy)));
+                                verdict(speed_ratio(latency[0], latency[i])), accuracy_verdict(base, c, options.task.queries.labels)));
   }
   return lines;
 }
@@ -161,7 +177,7 @@ Record compare_formats(const CompareFormatsOptions& options) {
   const std::vector<Timing> latency = time_all(options, contenders, kLatencyTexts, 1);
   const std::vector<Timing> throughput = time_all(options, contenders, kThroughputTexts, 32);
 
-  Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()), .command = options.command, .findings = findings(contenders, latency), .sections = {}, .machine = describe(environment()), .manifest = {}};
+  Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()), .command = options.command, .findings = findings(options, contenders, latency), .sections = {}, .machine = describe(environment()), .manifest = {}};
   const NumberStyle count{NumberFormat::integer, 0};
   record.sections.push_back({"Results", {results_table(options, contenders, latency, throughput), size_accuracy_plot(contenders)}});
   record.sections.push_back({"Task", {KeyValues{.key = "task", .title = options.task_name, .items = {

@@ -20,7 +20,8 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
 }
 
-// Nodes that read constants only, now that their shapes are known: a part of a position table, a mask of ones.
+// Nodes that read plain constants only, now that their shapes are known: positions, a mask of ones. Packed constants stay: kernels
+// decode the few rows they need faster than a whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
     const Node& node = graph.node(n);
@@ -28,7 +29,7 @@ Graph evaluate_constants(Graph graph) {
     bool constant = true;
     for (ValueId v : node.operands) {
       operands.push_back(graph.constant(v));
-      constant = constant && (v == kNone || operands.back());
+      constant = constant && (v == kNone || (operands.back() && !operands.back()->is_packed()));
     }
     if (!constant) continue;
     const std::vector<Tensor> results = evaluate_node(*node.op, operands, node.attributes);

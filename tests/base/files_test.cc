@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,16 @@ TEST(AtomicFile, RefusesAFolderAndAMissingFolder) {
   Folder folder;
   EXPECT_THROW(AtomicFile(folder.path), Error);
   EXPECT_THROW(AtomicFile(folder.file("missing/a")), Error);
+}
+
+// A rename would silently replace them; with -o /dev/full it once did.
+TEST(AtomicFile, RefusesToReplaceAPipeEvenBehindALink) {
+  Folder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  fs::create_symlink(folder.file("pipe"), folder.file("link"));
+  for (const char* name : {"pipe", "link"}) EXPECT_THROW(AtomicFile(folder.file(name)), Error) << name;
+  EXPECT_TRUE(fs::is_fifo(folder.file("pipe")) && fs::is_symlink(folder.file("link")));
+  EXPECT_EQ(folder.count(), 2);
 }
 
 TEST(MappedFile, ReadsAnEmptyFileAndNamesAMissingOne) {
