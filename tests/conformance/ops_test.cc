@@ -1,0 +1,73 @@
+// Every registered op on its sample calls: compiled results against the reference.
+#include "ops/registry.h"
+#include "tests/conformance/conform.h"
+#include "tests/support/op_cases.h"
+
+namespace hone::test {
+namespace {
+
+// All sample calls of one op side by side in one graph, so that their kernels are compiled together.
+struct Calls {
+  Graph graph;
+  NamedTensors inputs;
+};
+
+// Activations are inputs; packed operands and the weights and biases of linear and conv2d are constants.
+bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor) {
+  const std::string_view name = op.name;
+  return tensor.is_packed() || ((name == "linear" || name == "conv2d") && operand > 0);
+}
+
+Calls calls_of(const OpDef& op) {
+  Calls calls;
+  Philox rng(1);
+  int number = 0;
+  for (const OpCase& one : cases_for(op, rng)) {
+    ++number;
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < one.operands.size(); ++i) {
+      const std::string label = fmt::format("{}.{}", number, i);
+      if (!one.operands[i]) operands.push_back(kNone);
+      else if (is_weight(op, i, *one.operands[i]))
+        operands.push_back(calls.graph.add_constant(label, *one.operands[i]));
+      else {
+        operands.push_back(calls.graph.add_input(label, one.operands[i]->type()));
+        calls.inputs[label] = *one.operands[i];
+      }
+    }
+    const NodeId node = calls.graph.add_node(op, operands, one.attributes);
+    for (size_t r = 0; r < calls.graph.node(node).results.size(); ++r)
+      calls.graph.add_output(calls.graph.result(node, static_cast<int>(r)),
+                             fmt::format("{} {} result {}", number, one.text(), r));
+  }
+  return calls;
+}
+
+class EveryOp : public testing::TestWithParam<const OpDef*> {};
+
+TEST_P(EveryOp, MatchesTheReferenceOnEveryLevelAndThreadCount) {
+  const Calls calls = calls_of(*GetParam());
+  expect_conforms(calls.graph, calls.inputs);
+}
+
+// The profile names exactly the ops that have no code generation as interpreted for that reason.
+TEST_P(EveryOp, SaysWhatIsInterpreted) {
+  const OpDef& op = *GetParam();
+  const Calls calls = calls_of(op);
+  const Ran ran = run_session(calls.graph, calls.inputs, {});
+  for (const StepProfile& step : ran.profile.steps) {
+    if (op.codegen == Codegen::none && !op.pointwise && step.ops == op.name) {  // unless a pass spelled it in other ops
+      EXPECT_EQ(step.kind, "interpreted");
+      EXPECT_NE(step.why_interpreted.find(op.name), std::string::npos) << step.why_interpreted;
+    }
+    if (op.pointwise) {
+      EXPECT_EQ(step.kind, "pointwise") << step.why_interpreted;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryOp, testing::ValuesIn(ops::all().begin(), ops::all().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+}  // namespace
+}  // namespace hone::test

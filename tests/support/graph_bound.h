@@ -1,0 +1,387 @@
+// A graph's values by the ops' reference evaluations, each element with a bound on how far generated f32 code may lie
+// from it. Bounds start at the inputs (exact) and go through the nodes: what an op does to the errors of its operands,
+// plus what its own arithmetic adds. Nodes that only move, compare or round exact elements stay exact.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "ir/pointwise.h"
+#include "ops/elements.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "tests/support/program_bound.h"
+
+namespace hone::test {
+
+struct Bounded {
+  Tensor value;
+  std::vector<double> error;  // per element; empty: exact
+  bool exact() const { return error.empty(); }
+};
+
+class NodeBound {
+ public:
+  NodeBound(const OpDef& op, const Attributes& attributes, std::vector<const Bounded*> operands)
+      : op_(op), attributes_(attributes), operands_(std::move(operands)) {}
+
+  std::vector<Bounded> run() {
+    std::vector<Bounded> results;
+    for (Tensor& value : evaluate_on([](const Bounded& x) { return x.value; }))
+      results.push_back({std::move(value), {}});
+    if (results.size() != 1 || results[0].value.elements() == 0) return results;
+    value_ = &results[0].value;
+    std::vector<double> error = op_.pointwise ? pointwise() : other();
+    if (is_float(value_->dtype()) && value_->dtype() != DType::f64 && !error.empty()) {
+      const std::vector<double> y = value_->to_doubles();
+      const double eps = unit_roundoff(value_->dtype());
+      for (size_t i = 0; i < y.size(); ++i) error[i] = both_rounded_bound(y[i], error[i], eps);
+    }
+    const bool exact = std::all_of(error.begin(), error.end(), [](double e) { return e == 0; });
+    if (!exact) results[0].error = std::move(error);
+    return results;
+  }
+
+ private:
+  using Errors = std::vector<double>;
+  static constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+  bool has(size_t i) const { return i < operands_.size() && operands_[i]; }
+  const Tensor& operand(size_t i) const { return operands_[i]->value; }
+  bool all_exact() const {
+    return std::all_of(operands_.begin(), operands_.end(), [](const Bounded* x) { return !x || x->exact(); });
+  }
+
+  // Operands as f64 tensors of magnitudes or of errors; integers and booleans stay as they are.
+  static Tensor as_f64(const Bounded& x, const Errors& values) { return Tensor::of<double>(x.value.shape(), values); }
+  static Tensor magnitudes(const Bounded& x) {
+    if (!is_float(x.value.dtype())) return x.value;
+    Errors values = x.value.to_doubles();
+    for (double& v : values) v = std::abs(v);
+    return as_f64(x, values);
+  }
+  static Tensor errors(const Bounded& x) {
+    if (!is_float(x.value.dtype())) return x.value;
+    return as_f64(x, x.exact() ? Errors(static_cast<size_t>(x.value.elements()), 0.0) : x.error);
+  }
+
+  // The op on operands that `view` makes; operand i by `own` where i is `special`.
+  template <class View>
+  std::vector<Tensor> evaluate_on(View view, int special = -1, Tensor (*own)(const Bounded&) = nullptr,
+                                  size_t limit = 99) const {
+    std::vector<Tensor> tensors(operands_.size());
+    std::vector<const Tensor*> pointers(operands_.size(), nullptr);
+    for (size_t i = 0; i < std::min(limit, operands_.size()); ++i)
+      if (operands_[i]) {
+        tensors[i] = static_cast<int>(i) == special ? own(*operands_[i]) : view(*operands_[i]);
+        pointers[i] = &tensors[i];
+      }
+    return evaluate_node(op_, pointers, attributes_);
+  }
+
+  Errors other() {
+    const std::string_view name = op_.name;
+    if (name == "linear" || name == "matmul") return products(operand(0).dim(-1));
+    if (name == "conv2d") return products(operand(1).elements() / operand(1).dim(0));
+    if (name == "attention") return attention();
+    if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
+    if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
+    if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
+    if (name == "mean_pool" || name == "avg_pool2d" || name == "global_avg_pool") return sums();
+    if (all_exact()) return {};
+    if (op_.codegen == Codegen::move || op_.codegen == Codegen::view || op_.codegen == Codegen::gather ||
+        name == "concat" || name == "max_pool2d" || name == "reduce_max" || name == "reduce_min")
+      return evaluate_on(errors)[0].to_doubles();  // an element of the operands, or an extreme of some
+    return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+  }
+
+  // --- element by element --------------------------------------------------------------------------------------------
+  static uint64_t bits_of(Scalar type, double x) {
+    if (type == Scalar::f32) return bits(static_cast<float>(x));
+    if (type == Scalar::f64) return bits(x);
+    return wrapped(type, static_cast<Wide>(x));
+  }
+
+  Errors pointwise() {
+    std::vector<DType> dtypes;
+    std::array<bool, 8> present{};
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      present[i] = has(i);
+      dtypes.push_back(has(i) ? operand(i).dtype() : DType::f32);
+    }
+    const Program program = pointwise_program(op_, dtypes, attributes_, std::span(present.data(), operands_.size()));
+    if (all_exact() && !has_transcendental(program)) return {};
+    const std::vector<int64_t> sizes = value_->shape();
+    std::vector<std::vector<int64_t>> offsets(operands_.size());
+    std::vector<Errors> values(operands_.size());
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (!has(i)) continue;
+      values[i] = operand(i).to_doubles();
+      for_each_offset(sizes, strides_broadcast(operand(i).shape(), sizes),
+                      [&](int64_t at) { offsets[i].push_back(at); });
+    }
+    ProgramBound bound(program);
+    Errors out;
+    for (size_t e = 0; e < static_cast<size_t>(value_->elements()); ++e) {
+      std::vector<uint64_t> args(operands_.size(), 0);
+      Errors off(operands_.size(), 0.0);
+      for (size_t i = 0; i < operands_.size(); ++i) {
+        if (!has(i)) continue;
+        const auto at = static_cast<size_t>(offsets[i][e]);
+        args[i] = bits_of(compute_scalar(dtypes[i]), values[i][at]);
+        if (!operands_[i]->exact()) off[i] = operands_[i]->error[at];
+      }
+      out.push_back(bound(args, off));
+    }
+    return out;
+  }
+
+  // --- sums of products ----------------------------------------------------------------------------------------------
+  // sum|a||b| and, where operands err, sum(|a| err(b) + err(a) |b| + err(a) err(b)); the bias is one more term.
+  Errors products(int64_t k) {
+    const size_t factors = 2;
+    Errors error = evaluate_on(magnitudes, -1, nullptr, factors)[0].to_doubles();
+    const double per_sum = value_->dtype() == DType::f64 ? kEpsF64 / kEpsF32 : 1;
+    for (double& e : error) e = per_sum * product_sum_bound(e, k);
+    for (int which : {0, 1, 2}) {
+      if (which < 2 && operands_[static_cast<size_t>(which)]->exact()) continue;
+      if (which == 2 && (operands_[0]->exact() || operands_[1]->exact())) continue;
+      const Errors more = which < 2 ? evaluate_on(magnitudes, which, errors, factors)[0].to_doubles()
+                                    : evaluate_on(errors, -1, nullptr, factors)[0].to_doubles();
+      for (size_t i = 0; i < error.size(); ++i) error[i] += more[i];
+    }
+    if (!has(2)) return error;
+    const Errors bias = operand(2).to_doubles();
+    const bool last = value_->dim(-1) == static_cast<int64_t>(bias.size()) && std::string_view(op_.name) == "linear";
+    const size_t inner = last ? 1 : static_cast<size_t>(value_->dim(2) * value_->dim(3));
+    for (size_t i = 0; i < error.size(); ++i) {
+      const size_t c = i / inner % bias.size();
+      error[i] = rounded_bound(bias[c], error[i], kEpsF32) + (operands_[2]->exact() ? 0 : operands_[2]->error[c]);
+    }
+    return error;
+  }
+
+  // n additions of the very terms; the errors of the terms add up (or are averaged) the same way.
+  Errors sums() {
+    Errors error = evaluate_on(magnitudes)[0].to_doubles();
+    const double n = static_cast<double>(operand(0).elements());
+    for (double& e : error) e *= (n + 2) * (value_->dtype() == DType::f64 ? kEpsF64 : kEpsF32);
+    if (operands_[0]->exact()) return error;
+    const Errors more = evaluate_on(errors)[0].to_doubles();
+    for (size_t i = 0; i < error.size(); ++i) error[i] += more[i];
+    return error;
+  }
+
+  // --- rows ----------------------------------------------------------------------------------------------------------
+  // Calls visit(x, e, out) for each line of operand 0 along `axis`: values, their errors, and where the results' go.
+  template <class Visit>
+  Errors each_line(int64_t axis, Visit visit) {
+    const AxisView view =
+        around_axis(operand(0).shape(),
+                    static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(operand(0).shape().size()) : axis));
+    const Errors x = operand(0).to_doubles(), e = errors(*operands_[0]).to_doubles();
+    Errors out(x.size());
+    for (int64_t o = 0; o < view.outer; ++o)
+      for (int64_t j = 0; j < view.inner; ++j) {
+        Errors line, line_error;
+        for (int64_t i = 0; i < view.length; ++i) {
+          const auto at = static_cast<size_t>((o * view.length + i) * view.inner + j);
+          line.push_back(x[at]), line_error.push_back(e[at]);
+        }
+        const Errors result = visit(line, line_error);
+        for (int64_t i = 0; i < view.length; ++i)
+          out[static_cast<size_t>((o * view.length + i) * view.inner + j)] = result[static_cast<size_t>(i)];
+      }
+    return out;
+  }
+
+  // How much exp(s_t - most) / sum may err, relatively, when score t errs by error[t]: numerator and sum by e^(2D) with
+  // D the largest error, each exp by its own 4 ulp and the rounding of its argument (down to -104, below which the
+  // weight is no f32 number), the sum by n additions, the quotient by three roundings.
+  static double relative_weight_error(const Errors& scores, const Errors& error) {
+    const double most = *std::max_element(scores.begin(), scores.end());
+    double worst = 0;
+    for (size_t t = 0; t < scores.size(); ++t)
+      if (scores[t] > most - 104) worst = std::max(worst, error[t]);
+    return std::expm1(2 * (worst + 104 * kEpsF32)) +
+           (2 * 2 * kMaxUlpF32 + static_cast<double>(scores.size()) + 6) * kEpsF32;
+  }
+
+  static Errors weights_of(const Errors& scores) {
+    const double most = *std::max_element(scores.begin(), scores.end());
+    Errors weights;
+    double sum = 0;
+    for (double s : scores) sum += weights.emplace_back(std::exp(s - most));
+    for (double& w : weights) w /= sum;
+    return weights;
+  }
+
+  Errors softmax(bool logarithm) {
+    return each_line(attributes_.get_or<int64_t>("axis", -1), [&](const Errors& x, const Errors& e) {
+      if (logarithm && x.size() == 1) return Errors{2 * e[0]};  // x - x - log(exp(0)): 0, whatever x is
+      const double relative = relative_weight_error(x, e), most = *std::max_element(x.begin(), x.end());
+      Errors out = weights_of(x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (!logarithm) out[i] = out[i] * relative + kTinyF32;
+        else  // (x - most) - log(sum): the sum's relative error, log's own, and two subtractions
+          out[i] =
+              relative + e[i] + (std::abs(x[i]) + std::abs(most)) * 4 * kEpsF32 +
+              (2 * kMaxUlpF32 + 4) * kEpsF32 * (std::abs(std::log(out[i])) + std::log(static_cast<double>(x.size())));
+      }
+      return out;
+    });
+  }
+
+  // y = (x - mean) · scale · weight + bias; mean is 0 but for layer_norm. A row of one element is its own mean,
+  // exactly.
+  Errors normalised() {
+    const std::string_view name = op_.name;
+    const double floor = attributes_.get_or<double>("epsilon", name == "layer_norm" ? 1e-5
+                                                               : name == "rms_norm" ? 1e-6
+                                                                                    : 1e-12);
+    const Errors weight = has(1) ? operand(1).to_doubles() : Errors(),
+                 bias = has(2) ? operand(2).to_doubles() : Errors();
+    return each_line(-1, [&](const Errors& x, const Errors& e) {
+      const double n = static_cast<double>(x.size());
+      double mean = 0, mean_error = 0;
+      if (name == "layer_norm")
+        for (size_t i = 0; i < x.size(); ++i) {
+          mean += x[i] / n;
+          mean_error += (e[i] + (n == 1 ? 0 : n + 3) * kEpsF32 * std::abs(x[i])) / n;
+        }
+      Errors centred_error;
+      double squares = 0, squares_error = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double c = std::abs(x[i] - mean);
+        const double ce = centred_error.emplace_back(both_rounded_bound(c, e[i] + mean_error, kEpsF32));
+        squares += c * c;
+        squares_error += 2 * c * ce + ce * ce + (n + 4) * kEpsF32 * c * c;
+      }
+      // scale = 1 / sqrt(q): half of q's relative error and a few roundings; q is mean square + epsilon, or for
+      // l2_normalise the sum of squares, at least epsilon².
+      const double parts = name == "l2_normalise" ? 1 : n;
+      const double q = name == "l2_normalise" ? std::max(squares, floor * floor) : squares / n + floor;
+      const double q_error = squares_error / parts;
+      if (q_error >= q) return Errors(x.size(), kUnknown);
+      const double scale = 1 / std::sqrt(q), relative = (1 / std::sqrt(1 - q_error / q) - 1) + 6 * kEpsF32;
+      Errors out;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double c = std::abs(x[i] - mean), w = has(1) ? std::abs(weight[i]) : 1;
+        const double we = has(1) && !operands_[1]->exact() ? operands_[1]->error[i] : 0;
+        const double be = has(2) && !operands_[2]->exact() ? operands_[2]->error[i] : 0;
+        double error = (centred_error[i] * (1 + relative) + c * relative) * scale;
+        error = error * (w + we) + c * scale * we + 3 * kEpsF32 * (c * scale * w + error * w);
+        if (has(2))
+          error = error + be == 0 ? 0 : rounded_bound(c * scale * w + std::abs(bias[i]), error + be, 2 * kEpsF32);
+        out.push_back(error);
+      }
+      return out;
+    });
+  }
+
+  // --- attention -----------------------------------------------------------------------------------------------------
+  Errors attention() {
+    const int64_t heads = attributes_.get<int64_t>("heads"), kv_heads = attributes_.get_or<int64_t>("kv_heads", heads);
+    const int64_t batches = operand(0).dim(0), queries = operand(0).dim(1), keys = operand(1).dim(1);
+    const int64_t columns = operand(0).dim(2) / heads, value_columns = operand(2).dim(2) / kv_heads;
+    const double scale = std::abs(attributes_.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))));
+    const double signed_scale = attributes_.get_or<double>("scale", scale);
+    const bool causal = attributes_.get_or<int64_t>("causal", 0) != 0;
+    const Errors q = operand(0).to_doubles(), k = operand(1).to_doubles(), v = operand(2).to_doubles();
+    const Errors eq = errors(*operands_[0]).to_doubles(), ek = errors(*operands_[1]).to_doubles(),
+                 ev = errors(*operands_[2]).to_doubles();
+    const Errors mask = has(3) ? operand(3).to_doubles() : Errors(),
+                 em = has(3) ? errors(*operands_[3]).to_doubles() : Errors();
+    const std::vector<int64_t> strides =
+        has(3) ? strides_broadcast(operand(3).shape(), std::vector<int64_t>{batches, heads, queries, keys})
+               : std::vector<int64_t>(4, 0);
+    Errors out;
+    for (int64_t b = 0; b < batches; ++b)
+      for (int64_t s = 0; s < queries; ++s)
+        for (int64_t h = 0; h < heads; ++h) {
+          const int64_t kv = h / (heads / kv_heads);
+          Errors scores, error;
+          for (int64_t t = 0; t < keys; ++t) {
+            double score = 0, abs_sum = 0, propagated = 0;
+            for (int64_t c = 0; c < columns; ++c) {
+              const auto i = static_cast<size_t>(((b * queries + s) * heads + h) * columns + c);
+              const auto j = static_cast<size_t>(((b * keys + t) * kv_heads + kv) * columns + c);
+              score += signed_scale * q[i] * k[j];
+              abs_sum += scale * std::abs(q[i] * k[j]);
+              propagated += scale * (std::abs(q[i]) * ek[j] + std::abs(k[j]) * eq[i] + eq[i] * ek[j]);
+            }
+            double bound = product_sum_bound(abs_sum, columns) + propagated;
+            if (has(3)) {
+              const auto m = static_cast<size_t>(b * strides[0] + h * strides[1] + s * strides[2] + t * strides[3]);
+              score += mask[m];
+              bound = rounded_bound(score, bound + em[m], 2 * kEpsF32);
+            }
+            if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
+            scores.push_back(score), error.push_back(bound);
+          }
+          const double relative = relative_weight_error(scores, error);
+          const Errors weights = weights_of(scores);
+          for (int64_t c = 0; c < value_columns; ++c) {
+            double bound = 0;
+            for (int64_t t = 0; t < keys; ++t) {
+              const auto j = static_cast<size_t>(((b * keys + t) * kv_heads + kv) * value_columns + c);
+              const double w = weights[static_cast<size_t>(t)];
+              bound +=
+                  w * ((relative + static_cast<double>(keys + 2) * kEpsF32) * std::abs(v[j]) + (1 + relative) * ev[j]);
+            }
+            out.push_back(bound + kTinyF32);
+          }
+        }
+    return out;
+  }
+
+  const OpDef& op_;
+  const Attributes& attributes_;
+  std::vector<const Bounded*> operands_;
+  const Tensor* value_ = nullptr;
+};
+
+// The graph's outputs, in their order.
+inline std::vector<Bounded> bounded_outputs(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+  const Graph concrete = specialise(graph, bind_inputs(graph, inputs));
+  std::vector<Bounded> values(concrete.value_capacity());
+  for (ValueId v : concrete.constants()) values[static_cast<size_t>(v)].value = *concrete.constant(v);
+  for (ValueId v : concrete.inputs()) values[static_cast<size_t>(v)].value = inputs.at(concrete.value(v).label);
+  for (NodeId n : concrete.nodes()) {
+    const Node& node = concrete.node(n);
+    std::vector<const Bounded*> operands;
+    for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &values[static_cast<size_t>(v)]);
+    std::vector<Bounded> results = NodeBound(*node.op, node.attributes, operands).run();
+    for (size_t i = 0; i < results.size(); ++i) values[static_cast<size_t>(node.results[i])] = std::move(results[i]);
+  }
+  std::vector<Bounded> outputs;
+  for (const Output& output : concrete.outputs()) outputs.push_back(values[static_cast<size_t>(output.value)]);
+  return outputs;
+}
+
+// What is wrong with `got`; "" when every element lies within its bound. Exact elements have the same bits (or are both
+// NaN). A bound as wide as the values would let anything pass, so it counts as a fault too.
+inline std::string fault_of(const Tensor& got, const Bounded& want) {
+  if (!(got.type() == want.value.type()))
+    return fmt::format("is {} instead of {}", to_string(got.type()), to_string(want.value.type()));
+  if (got.dtype() == DType::string) return got.same_bits(want.value) ? "" : "holds other strings";
+  if (want.exact() && got.same_bits(want.value)) return "";
+  const std::vector<double> x = got.to_doubles(), y = want.value.to_doubles();
+  double error = 0, magnitude = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double bound = want.exact() ? 0 : want.error[i];
+    if (std::isnan(x[i]) && std::isnan(y[i])) continue;
+    const bool same = x[i] == y[i] && std::signbit(x[i]) == std::signbit(y[i]);
+    if (!same && !(std::abs(x[i] - y[i]) <= bound))
+      return fmt::format("element {} is {} instead of {}, {} off; bound {}", i, x[i], y[i], std::abs(x[i] - y[i]),
+                         bound);
+    if (!std::isfinite(y[i])) continue;
+    error += bound * bound, magnitude += y[i] * y[i];
+  }
+  // Root mean squares, because single elements may cancel to nothing.
+  if (!want.exact() && !(error <= magnitude / 16))
+    return fmt::format("the bound says nothing: {} of {}", std::sqrt(error), std::sqrt(magnitude));
+  return "";
+}
+
+}  // namespace hone::test
