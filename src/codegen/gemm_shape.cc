@@ -57,6 +57,13 @@ int64_t block_rows(WeightSource source, int rows, int64_t m) {
   return round_up((m + blocks - 1) / blocks, rows);
 }
 
+// One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
+// loads of A. Decoding bytes keeps four tables in registers, which leaves room for two panels.
+int wide_item(const GemmShape& s, const GemmPlan& plan) {
+  if (s.source != WeightSource::codes || !s.dot || plan.m_hint != 1 || s.panels() < 16) return 1;
+  return s.codec->decode == WeightCodec::Decode::words ? 4 : 2;
+}
+
 std::vector<int> tail_rows(int rows, int64_t remainder) {
   if (remainder == 0) return {};
   if (remainder > 0 && remainder < rows) return {static_cast<int>(remainder)};
@@ -139,6 +146,7 @@ GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
   s.rows = balanced_rows(most_rows(s, avx512), plan.m_hint);
   s.rows_per_block = block_rows(s.source, s.rows, plan.m_hint);  // items stay the same when a tile shrinks
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, plan.m_hint);
+  s.item_panels = wide_item(s, plan);
   s.tails = tail_rows(s.rows, shrink == 0 ? plan.m_remainder : -1);
   return s;
 }
@@ -147,7 +155,7 @@ int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa) { return gemm_shape(plan,
 
 int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches) {
   const GemmShape s = gemm_shape(plan, isa);
-  return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panels();
+  return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panel_items();
 }
 
 }  // namespace hone

@@ -35,12 +35,14 @@ struct GemmShape {
   int64_t group = 0;                         // k per scale; k when there is one scale or none
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
   int64_t rows_per_block = 0;  // rows of A in an item
+  int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
   std::vector<int> tails;      // row counts of the tiles below `rows` that a block may end with
 
   int64_t panel_columns() const { return int64_t{vectors} * lanes; }
   int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
   int64_t groups() const { return group ? (k + group - 1) / group : 0; }
   int64_t code_rows_per_group() const { return (group + codec->chunk_k() - 1) / codec->chunk_k(); }
+  int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
   int64_t panel_rows() const;     // rows of lanes in a panel as the multiplying loop reads it
   int64_t scales_offset() const;  // bytes of codes in a prepacked panel

@@ -131,6 +131,26 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
   }
 }
 
+// Expecting one row, an item takes several panels at a time; 18 panels leave some over for 4 and none for 2.
+TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
+  Philox rng(11);
+  constexpr int64_t kN = 550, kK = 70;
+  for (const char* name : {"mxint8", "mxfp4", "int4.channel"}) {
+    const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (IsaLevel isa : available_isa_levels()) {
+        GemmRunner gemm(packed_plan(name, kN, kK, dtype, 1), isa, w);
+        for (int64_t m : {1, 3}) {
+          const Tensor a = random_tensor(dtype, {m, kK}, rng);
+          const std::vector<float> got = gemm.run(a);
+          ASSERT_EQ(first_fault(got, reference_products(a, w), kK), "") << to_string(isa) << " " << name << " m " << m;
+          ASSERT_TRUE(gemm.intact());
+          ASSERT_EQ(gemm.run(a, 1), got) << "items one by one";
+        }
+      }
+  }
+}
+
 // Weights that a format holds exactly: powers of two scale small integers, and f32 scales are 1 where the largest code
 // occurs.
 TEST(GemmPacked, IntegersAreExact) {

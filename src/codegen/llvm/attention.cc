@@ -151,13 +151,13 @@ class AttentionKernel {
     pack_keys_ = emit_pack_nk(e_, symbol + "_keys", keys);
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
     TileSpec scores;
-    scores.rows = s_.rows, scores.vectors = s_.key_vectors;
+    scores.rows = s_.rows, scores.vectors = scores.panel_vectors = s_.key_vectors;
     scores.a = plan_.dtype, scores.panel = s_.keys, scores.dot = s_.dot;
     scores.k = plan_.head_dim;
     scores.sums_row_bytes = s_.score_stride * 4;
     scores_ = emit_tile(e_, symbol + "_scores", scores);
     TileSpec result;
-    result.rows = s_.rows, result.vectors = s_.value_vectors;
+    result.rows = s_.rows, result.vectors = result.panel_vectors = s_.value_vectors;
     result.a_row_bytes = s_.score_stride * 4;
     result.sums_row_bytes = s_.value_columns() * 4;
     result_ = emit_tile(e_, symbol + "_result", result);

@@ -24,6 +24,7 @@ class GemmKernel {
 
   void emit() {
     tile_ = tile(shape_.rows);
+    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels);
     for (int rows : shape_.tails) tails_.push_back(tile(rows));
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_, shape_);
     if (shape_.source == WeightSource::unpacked) prepare_ = emit_unpack(e_, symbol_ + "_unpack", shape_, format_);
@@ -34,7 +35,7 @@ class GemmKernel {
     }
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
-    sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors);
+    sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
     m_ = e_.kernel_dim(frame_, 0);
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
@@ -42,8 +43,8 @@ class GemmKernel {
     Value* blocks =
         e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.num(shape_.rows_per_block - 1)), e_.num(shape_.rows_per_block));
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
-      Value* panel = e_.b.CreateURem(item, e_.num(shape_.panels()));
-      Value* rest = e_.b.CreateUDiv(item, e_.num(shape_.panels()));
+      Value* panel = e_.times(e_.b.CreateURem(item, e_.num(shape_.panel_items())), shape_.item_panels);
+      Value* rest = e_.b.CreateUDiv(item, e_.num(shape_.panel_items()));
       Value* block = e_.b.CreateURem(rest, blocks);
       one_item(e_.b.CreateUDiv(rest, blocks), inner, block, panel);
       return Values{};
@@ -52,11 +53,15 @@ class GemmKernel {
   }
 
  private:
-  Function* tile(int rows) {
-    TileSpec spec = tile_spec(shape_, &format_, rows);
+  Function* tile(int rows, int panels = 1) {
+    TileSpec spec = tile_spec(shape_, &format_, rows, panels);
     spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
-    return emit_tile(e_, symbol_ + "_tile" + std::to_string(rows), spec);
+    return emit_tile(e_, fmt::format("{}_tile{}x{}", symbol_, rows, panels), spec);
   }
+
+  struct Place {
+    Value *row, *column, *result_offset, *batch;
+  };
 
   // outer * dims[a] + h * dims[b] elements.
   Value* batch_offset(Value* outer, Value* h, int a, int b) {
@@ -83,7 +88,18 @@ class GemmKernel {
     }
     Value* left = e_.b.CreateSub(m_, first);
     Value* rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, e_.num(shape_.rows_per_block));
-    strips(a, w, scales, rows, {first, column, batch_offset(outer, h, 4, 10), batch});
+    const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
+    if (shape_.item_panels == 1) return strips(a, w, scales, rows, place);
+    Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
+    Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
+    e_.when(all, [&] { wide_rows(a, w, scales, rows, place); });
+    e_.when(e_.b.CreateNot(all), [&] {
+      e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
+        Value* bytes = e_.times(p, shape_.panel_bytes());
+        strips(a, e_.at(w, bytes), e_.at(scales, bytes), rows, next_panel(place, p));
+        return Values{};
+      });
+    });
   }
 
   Value* pack_activation(Value* offset, Value* column) {
@@ -97,9 +113,23 @@ class GemmKernel {
     return frame_.scratch;
   }
 
-  struct Place {
-    Value *row, *column, *result_offset, *batch;
-  };
+  Place next_panel(Place place, Value* p) {
+    place.column = e_.b.CreateAdd(place.column, e_.times(p, shape_.panel_columns()));
+    return place;
+  }
+
+  // One row after the other through all panels of the item.
+  void wide_rows(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
+    e_.loop(e_.num(0), rows, 1, {}, [&](Value* i, const Values&) {
+      multiply(wide_tile_, i, a, w, scales);
+      e_.loop(e_.num(0), e_.num(shape_.item_panels), 1, {}, [&](Value* p, const Values&) {
+        finish(e_.at(sums_, e_.times(p, shape_.row_bytes())), 1, i, next_panel(place, p));
+        return Values{};
+      });
+      return Values{};
+    });
+  }
+
   void strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
     Value* whole = e_.b.CreateUDiv(rows, e_.num(shape_.rows));
     e_.loop(e_.num(0), whole, 1, {}, [&](Value* i, const Values&) {
@@ -124,13 +154,18 @@ class GemmKernel {
   }
 
   void strip(Function* tile, int64_t height, Value* offset, Value* a, Value* w, Value* scales, const Place& place) {
+    multiply(tile, offset, a, w, scales);
+    finish(sums_, height, offset, place);
+  }
+  void multiply(Function* tile, Value* offset, Value* a, Value* w, Value* scales) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
     Value* const operands[] = {rows_of_a, w, scales, sums_, a_row_bytes_, e_.num(plan_.k)};
     e_.b.CreateCall(tile, operands);
-    Value* const results[] = {frame_.args,  sums_,          e_.b.CreateAdd(place.row, offset),
-                              place.column, e_.num(height), place.result_offset,
-                              place.batch};
-    e_.b.CreateCall(epilogue_, results);
+  }
+  void finish(Value* sums, int64_t height, Value* offset, const Place& place) {
+    Value* row = e_.b.CreateAdd(place.row, offset);
+    Value* const operands[] = {frame_.args, sums, row, place.column, e_.num(height), place.result_offset, place.batch};
+    e_.b.CreateCall(epilogue_, operands);
   }
 
   Emitter& e_;
@@ -138,7 +173,7 @@ class GemmKernel {
   const std::string symbol_;
   const GemmShape shape_;
   Format format_;
-  Function *tile_ = nullptr, *epilogue_ = nullptr, *prepare_ = nullptr;
+  Function *tile_ = nullptr, *epilogue_ = nullptr, *prepare_ = nullptr, *wide_tile_ = nullptr;
   std::vector<Function*> tails_;
   KernelFrame frame_{};
   Value *sums_ = nullptr, *m_ = nullptr, *a_row_bytes_ = nullptr;

@@ -45,7 +45,11 @@ class TileBody {
 
  private:
   int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
-  int64_t row_bytes() const { return int64_t{s_.vectors} * e_.lanes * 4; }
+  int64_t row_bytes() const { return int64_t{s_.panel_vectors} * e_.lanes * 4; }
+  // Where a vector of columns starts in a row of panels of `element` bytes per column.
+  int64_t place(int v, int64_t element) const {
+    return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * e_.lanes * element;
+  }
   bool single() const { return !s_.codes && s_.panel == PanelType::f32 && s_.a == DType::f32; }
 
   Values split(Values sums) const {
@@ -68,7 +72,7 @@ class TileBody {
     const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
     const int64_t rows = s_.codes ? (s_.group + s_.codec->chunk_k() - 1) / s_.codec->chunk_k() : s_.group / 2;
     const int64_t a_step = s_.group * a_bytes(), w_step = rows * row_bytes();
-    const int64_t s_step = int64_t{s_.vectors} * e_.lanes * s_.codec->scale_bytes();
+    const int64_t s_step = int64_t{s_.panel_vectors} * e_.lanes * s_.codec->scale_bytes();
     const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_step}};
     sums = e_.walk(e_.num(whole), moving, sums, [&](const Values& p, const Values& before) {
       return add_group(p[0], p[1], p[2], s_.group, before);
@@ -81,7 +85,7 @@ class TileBody {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
     const Values group = joined(product(a, w, nullptr, k, split(zero)));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* scale = decoder_->scales(e_.at(scales, int64_t{v} * e_.lanes * s_.codec->scale_bytes()));
+      Value* scale = decoder_->scales(e_.at(scales, place(v, s_.codec->scale_bytes())));
       for (int r = 0; r < s_.rows; ++r) {
         const size_t i = static_cast<size_t>(r * s_.vectors + v);
         sums[i] = e_.fma(group[i], scale, sums[i]);
@@ -133,7 +137,7 @@ class TileBody {
     if (single()) return single_step(a, w, sums);
     std::vector<WeightStep> step(static_cast<size_t>(s_.vectors));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* p = e_.at(w, int64_t{v} * e_.lanes * 4);
+      Value* p = e_.at(w, place(v, 4));
       WeightStep& x = step[static_cast<size_t>(v)];
       if (s_.panel == PanelType::pairs) {
         x = operand(e_.load(e_.v_i32, p, e_.lanes * 4));
@@ -147,8 +151,7 @@ class TileBody {
 
   void single_step(Value* a, Value* w, Values& sums) {
     Values weights;
-    for (int v = 0; v < s_.vectors; ++v)
-      weights.push_back(e_.load(e_.v_f32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4));
+    for (int v = 0; v < s_.vectors; ++v) weights.push_back(e_.load(e_.v_f32, e_.at(w, place(v, 4)), e_.lanes * 4));
     for (int r = 0; r < s_.rows; ++r) {
       Value* x = e_.splat(e_.load(e_.f32, e_.at(a, row_offset_[static_cast<size_t>(r)]), 4));
       for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, x, weights[static_cast<size_t>(v)]);
@@ -160,8 +163,8 @@ class TileBody {
   // stops at every page. Beyond the end of the weights a prefetch does nothing.
   void prefetch(Value* w) {
     if (s_.rows > 1) return;
-    for (int64_t line = 0; line < row_bytes(); line += 64) {
-      Value* const arguments[] = {e_.at(w, kPrefetchBytes + line), e_.b.getInt32(0), e_.b.getInt32(3),
+    for (int v = 0; v < s_.vectors; ++v) {
+      Value* const arguments[] = {e_.at(w, place(v, 4) + kPrefetchBytes), e_.b.getInt32(0), e_.b.getInt32(3),
                                   e_.b.getInt32(1)};
       llvm::Type* const types[] = {e_.ptr};
       e_.call(llvm::Intrinsic::prefetch, types, arguments);
@@ -171,8 +174,7 @@ class TileBody {
   // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time.
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
     Values codes;
-    for (int v = 0; v < s_.vectors; ++v)
-      codes.push_back(e_.load(e_.v_i32, e_.at(w, int64_t{v} * e_.lanes * 4), e_.lanes * 4));
+    for (int v = 0; v < s_.vectors; ++v) codes.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4)), e_.lanes * 4));
     prefetch(w);
     const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
     for (int j = 0; 2 * j < k; ++j) {
@@ -237,12 +239,13 @@ class TileBody {
 
 }  // namespace
 
-TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows) {
+TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels) {
   TileSpec t;
-  t.rows = rows, t.vectors = shape.vectors;
+  t.rows = rows, t.vectors = shape.vectors * panels;
+  t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
   t.k = shape.k;
-  t.sums_row_bytes = shape.row_bytes();
+  t.sums_row_bytes = shape.row_bytes() * panels;
   t.codes = shape.source == WeightSource::codes;
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
   t.group = shape.group;

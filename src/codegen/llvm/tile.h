@@ -9,6 +9,8 @@ namespace hone {
 
 struct TileSpec {
   int rows = 1, vectors = 1;
+  int panel_vectors = 1;  // of one panel; the tile goes over vectors / panel_vectors of them, one behind the other
+  int64_t panel_bytes = 0;
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
   bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
@@ -23,7 +25,7 @@ struct TileSpec {
   bool scale_in_loop = false;
 };
 
-TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows);
+TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
 
 // Adds a local function
 //   void(a, w, scales, sums, a_row_bytes, k)   pointers, then i64
