@@ -158,8 +158,7 @@ void choose_element(WeightCodec& c, const Format& format, bool byte_permutes) {
 // E8M0 when every stored scale is a power of two in its range.
 bool fit_e8m0(WeightCodec& c, const Format& format) {
   if (format.scale.bits > 8) return false;
-  for (uint32_t code = 0; code < 1u << format.scale.bits; ++code) {
-    const double value = scale_value(format, code);
+  for (double value : scale_values(format)) {
     int exponent = 0;
     if (std::isnan(value)) {
       c.scale_recode.push_back(255);

@@ -10,15 +10,19 @@ namespace hone {
 namespace {
 
 // The value of codes 0 .. 2^W - 1, from the codec's own expression.
-std::vector<double> decode_all_codes(const Format& format) {
-  std::vector<uint32_t> codes(size_t{1} << format.element.bits);
+// value(code), an f64 expression of arg 0, for every code of `bits` bits.
+std::vector<double> tabulate(const Expr& value, int bits) {
+  std::vector<uint32_t> codes(size_t{1} << bits);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint32_t>(i);
   std::vector<double> values(codes.size());
   const ConstColumn arg{codes.data()};
   const MutableColumn result{values.data()};
-  run_program(flatten(format.codec->decode(format.element, Expr::arg(0, Scalar::u32))), {&arg, 1},
-              static_cast<int64_t>(codes.size()), {&result, 1});
+  run_program(flatten(value), {&arg, 1}, static_cast<int64_t>(codes.size()), {&result, 1});
   return values;
+}
+
+std::vector<double> decode_all_codes(const Format& format) {
+  return tabulate(format.codec->decode(format.element, Expr::arg(0, Scalar::u32)), format.element.bits);
 }
 
 void check_plane(const char* name, std::span<const std::byte> plane, int64_t expected, const Format& format) {
@@ -213,6 +217,12 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
 std::vector<double> code_values(const Format& format) {
   CHECK(format.element.bits <= 16, "{} has codes of {} bits", to_string(format), format.element.bits);
   return decode_all_codes(format);
+}
+
+std::vector<double> scale_values(const Format& format) {
+  CHECK(format.scale.bits <= 16, "{} has scales of {} bits", to_string(format), format.scale.bits);
+  if (!format.scale_kind->code) return {1.0};
+  return tabulate(format.scale_kind->value(format, Expr::arg(0, Scalar::u32)), format.scale.bits);
 }
 
 double scale_value(const Format& format, uint32_t scale_code) {

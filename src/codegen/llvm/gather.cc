@@ -216,8 +216,7 @@ class GatherEmitter {
       code = e_.b.CreateAnd(e_.b.CreateLShr(both, shift), e_.b.getInt32((1u << layout_.scale_bits) - 1));
     }
     std::vector<float> values;
-    for (uint32_t c = 0; c < 1u << layout_.scale_bits; ++c)
-      values.push_back(static_cast<float>(scale_value(format_, c)));
+    for (double value : scale_values(format_)) values.push_back(static_cast<float>(value));
     if (!scale_table_) scale_table_ = e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<float>(values)));
     return e_.load_broadcast(DType::f32, e_.b.CreateGEP(e_.f32, scale_table_, code));
   }
