@@ -23,7 +23,7 @@ LoadedModel ModelFlags::load() const { return load_model(model, inputs); }
 
 void ShapeFlags::add_to(CLI::App& app) {
   app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")->capture_default_str();
-  app.add_option("--seq", options.sequence, "Size of their second dimension")->capture_default_str();
+  app.add_option("--seq", options.sequence, "Size of their second dimension (default: 128, or what the model can take when that is less)");
   app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
 }
 
@@ -64,6 +64,8 @@ SessionOptions RunFlags::options() const {
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;
   options.pipeline.verify = verify;
+  for (const std::string& name : print_after)
+    if (name != "all") check_pass_names({name});
   if (!print_after.empty())
     options.pipeline.after = [wanted = print_after](const PassDef& pass, const Graph& graph, double milliseconds) {
       for (const std::string& name : wanted)

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "base/error.h"
@@ -54,6 +55,9 @@ int main(int argc, char** argv) {
     return kUsage;
   } catch (const hone::Error& e) {
     std::fprintf(stderr, "hone: %s\n", e.what());
+    return kBadInput;
+  } catch (const std::filesystem::filesystem_error& e) {  // a path of the user's that the file system refuses
+    std::fprintf(stderr, "hone: %s: %s\n", e.path1().c_str(), e.code().message().c_str());
     return kBadInput;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "hone: out of memory\n");

@@ -72,6 +72,8 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<T
 }
 
 int run() {
+  if (flags.profile && (flags.run.backend == "reference" || flags.run.optimise < 2))
+    fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
   const LoadedModel model = flags.model.load();
   const NamedTensors inputs = inputs_for(model);
   const SessionOptions options = flags.run.options();
@@ -84,7 +86,6 @@ int run() {
   }
   Record record = outputs_record(names, outputs);
   if (flags.profile) {
-    if (options.backend == Backend::reference || options.optimise < 2) fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
     Record profiled = profile(session, inputs, machine_peaks(options.cache_folder), options.threads);
     record.sections.push_back(std::move(profiled.sections[0]));
     record.machine = std::move(profiled.machine);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/session.h"
 
@@ -10,11 +11,13 @@ namespace hone {
 // Symbols by name. `batch` stands for the first symbol of the first dimension of the inputs (usually B), `sequence` for the
 // symbol of their second dimension (usually S); `dims` names any symbol and wins.
 struct ShapeOptions {
-  int64_t batch = 1, sequence = 128;
+  int64_t batch = 1;
+  std::optional<int64_t> sequence;  // none: 128, or the positions that the model has when those are fewer
   Bindings dims;
 };
 
-// A value for every symbol of the inputs; throws Error for a name in `dims` that is no symbol of the model.
+// A value for every symbol of the inputs; throws Error for a name in `dims` that is no symbol of the model, and for a
+// sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 
 // Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones; others zero.

@@ -15,7 +15,7 @@ Record list_formats(uint64_t seed = 1);
 // A tensor through a format and back. Codes and scale codes are in storage order (docs/FORMATS.md, section 3.4).
 struct CastResult {
   Tensor values;                  // f32, of the tensor's shape
-  std::optional<Tensor> codes;    // u8, u16 or u32 by width, of the tensor's shape; none for fp32
+  std::optional<Tensor> codes;    // u8, u16 or u32 by width, of the tensor's shape
   std::optional<Tensor> scales;   // the same, one per group; none without scales
   EncodeCounts counts;
 };

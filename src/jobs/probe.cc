@@ -25,7 +25,10 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   std::vector<std::string> args{program, "probe", o.model, "--threads", std::to_string(o.session.threads)};
   auto add = [&](const char* flag, const std::string& value) { args.insert(args.end(), {flag, value}); };
   add("--batch", std::to_string(o.shapes.batch));
-  add("--seq", std::to_string(o.shapes.sequence));
+  if (o.shapes.sequence) add("--seq", std::to_string(*o.shapes.sequence));
+  add("--backend", o.session.backend == Backend::reference ? "reference" : "cpu");
+  add("--optimise", std::to_string(o.session.optimise));
+  for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
   if (o.session.isa) add("--isa", std::string(to_string(*o.session.isa)));

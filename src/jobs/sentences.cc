@@ -47,9 +47,13 @@ Tokenizer tokenizer_of(const LoadedModel& model) {
 }
 
 int64_t max_tokens(const LoadedModel& model) {
+  int64_t least = 0;
   for (const char* key : {"tokenizer.max_length", "max_positions"})
-    if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) return to_number(found->second, key);
-  return 0;
+    if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) {
+      const int64_t length = to_number(found->second, key);
+      if (length > 0 && (least == 0 || length < least)) least = length;
+    }
+  return least;
 }
 
 SentenceEncoder::SentenceEncoder(LoadedModel model, const SessionOptions& options)

@@ -13,7 +13,7 @@ namespace hone {
 // The tokenizer that came with the model; throws Error when there is none.
 Tokenizer tokenizer_of(const LoadedModel& model);
 
-// Tokens that a text is cut to: what the model states, else its table of positions; 0 when neither is known.
+// Tokens that a text is cut to: what the model states, and no more than its table of positions; 0 when neither is known.
 int64_t max_tokens(const LoadedModel& model);
 
 class SentenceEncoder {

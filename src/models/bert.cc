@@ -106,6 +106,7 @@ class BertBuilder {
       : request_(request), config_(read_config(request)), inputs_(request, config_.kind), builder_(graph_, request) {
     graph_.name = "bert";
     graph_.metadata["family"] = "bert";
+    graph_.metadata["max_positions"] = std::to_string(config_.positions);  // what texts are cut to
     inputs_.declare(graph_);
   }
 

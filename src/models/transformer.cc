@@ -11,7 +11,11 @@ namespace hone {
 
 ValueId TransformerBuilder::weight(const std::string& name, const std::vector<int64_t>& shape) {
   const ValueId known = graph_.find_constant(name);
-  return known != kNone ? known : graph_.add_constant(name, request_.weights(name, shape));
+  if (known != kNone) return known;
+  const Tensor tensor = request_.weights(name, shape);
+  if (!is_float(tensor.dtype()))
+    fail("{}: weight \"{}\" holds {}; accepted: f64, f32, f16, bf16", request_.source, name, to_string(tensor.dtype()));
+  return graph_.add_constant(name, tensor);
 }
 
 ValueId TransformerBuilder::as_f32(ValueId x) {

@@ -19,19 +19,9 @@ constexpr std::array kCanonical = {
     "simplify_shapes",      "fold_constants",      "merge_common",    "remove_dead"};
 constexpr std::array kForCodegen = {"fold_fake_quant", "set_compute", "expand_mean_pool", "merge_common", "remove_dead"};
 
-void check_disabled(const std::vector<std::string>& disabled) {
-  const std::vector<std::string> names = names_of<PassDef>(passes::all());
-  for (const std::string& name : disabled)
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      std::string known;
-      for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
-      fail("unknown pass {}; known: {}{}", name, known, did_you_mean(name, names));
-    }
-}
-
 Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
                  const PipelineOptions& options) {
-  check_disabled(options.disabled);
+  check_pass_names(options.disabled);
   for (std::string_view name : names) {
     if (std::find(options.disabled.begin(), options.disabled.end(), name) != options.disabled.end()) continue;
     graph = run_pass(std::move(graph), name, context, options);
@@ -50,9 +40,19 @@ Compute parse_compute(std::string_view text) {
   fail("unknown compute type {}; known: f32, bf16", text);
 }
 
+void check_pass_names(const std::vector<std::string>& wanted) {
+  const std::vector<std::string> names = names_of<PassDef>(passes::all());
+  for (const std::string& name : wanted)
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string known;
+      for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+      fail("unknown pass {}; known: {}{}", name, known, did_you_mean(name, names));
+    }
+}
+
 Graph run_pass(Graph graph, std::string_view name, const PassContext& context, const PipelineOptions& options) {
   const PassDef* pass = find_def(passes::all(), name);
-  if (!pass) check_disabled({std::string(name)});
+  if (!pass) check_pass_names({std::string(name)});
   const auto start = std::chrono::steady_clock::now();
   graph = pass->run(std::move(graph), context);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;

@@ -26,6 +26,8 @@ struct PipelineOptions {
 Graph run_pass(Graph graph, std::string_view name, const PassContext& context = {},
                const PipelineOptions& options = {});
 
+void check_pass_names(const std::vector<std::string>& names);  // Error with the nearest for one that is no pass
+
 Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
 Graph prepare_for_codegen(Graph graph, Compute compute,
                           const PipelineOptions& options = {});  // canonical form, then what code generation expects

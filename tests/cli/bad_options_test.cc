@@ -1,0 +1,112 @@
+// Wrong words on the command line and in configuration files: what was found, where, and what to type instead.
+#include <gtest/gtest.h>
+
+#include "tests/cli/cli_fixture.h"
+
+namespace hone {
+namespace {
+
+class BadOptions : public CliTest {
+ protected:
+  ProgramResult quantize(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"quantize", model, "-o", out + "/q.safetensors"});
+    return hone_program(arguments);
+  }
+  ProgramResult quantize_with(const std::string& toml) { return quantize({"--config", folder.put("q.toml", toml)}); }
+  ProgramResult embed(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"embed", model, "-o", out + "/e.npy"});
+    return hone_program(arguments);
+  }
+};
+
+TEST_F(BadOptions, UnknownVerbSuggestsTheNearest) {
+  expect_refusal(hone_program({"quantise", model}), {"unknown command 'quantise'", "Did you mean quantize?"}, 2);
+}
+
+TEST_F(BadOptions, UsageErrorsExitWithTwo) {
+  expect_refusal(hone_program({}), {"subcommand is required", "--help"}, 2);
+  expect_refusal(hone_program({"info"}), {"MODEL is required"}, 2);
+  expect_refusal(hone_program({"quantize", model}), {"--output is required"}, 2);
+  expect_refusal(hone_program({"cast", "mxint8"}), {"required"}, 2);
+  expect_refusal(hone_program({"info", model, "--frobnicate"}), {"--frobnicate"}, 2);
+  expect_refusal(embed({"--text", "x", "--threads", "0"}), {"--threads", "1 to 1024"}, 2);
+  expect_refusal(embed({"--text", "x", "--threads", "two"}), {"--threads", "two"}, 2);
+  expect_refusal(embed({"--text", "x", "-O", "3"}), {"0 to 2"}, 2);
+  expect_refusal(embed({"--text", "x", "--backend", "gpu"}), {"--backend", "cpu", "reference"}, 2);
+  expect_refusal(hone_program({"bench", model, "--seconds", "-1"}), {"--seconds"}, 2);
+}
+
+TEST_F(BadOptions, HelpOfEveryVerbHasExamples) {
+  for (const char* verb : {"bench", "cast", "draw", "embed", "formats", "info", "print", "quantize", "run"}) {
+    const ProgramResult result = hone_program({verb, "--help"});
+    expect_done(result);
+    EXPECT_THAT(result.out, testing::HasSubstr(fmt::format("Examples:\n  hone {}", verb)));
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+TEST_F(BadOptions, UnknownFormatsPointAtTheCharacter) {
+  expect_refusal(quantize({"--to", "mxint9"}), {"'mxint9'", "\n  mxint9\n       ^"});
+  expect_refusal(quantize({"--to", "mxitn8"}), {"'mxitn8'", "\n  mxitn8\n", "^"});
+  expect_refusal(quantize({"--to", "int4.g0"}), {"int4.g0", "^"});
+  expect_refusal(quantize({"--to", ""}), {"format"});
+}
+
+TEST_F(BadOptions, RulesThatMatchNothingSayWhatThereIs) {
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "layr=mxint4"}), {"\"layr=mxint4\" matches no tensor"});
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "op:gathr=mxint4"}), {"op:gathr", "Did you mean gather?"});
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "layer=mxint99"}), {"mxint99", "^"});
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "layer"}), {"layer", "="});
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "layer(=mxint4"}), {"layer("});
+}
+
+TEST_F(BadOptions, NothingToDoIsAnError) { expect_refusal(quantize({}), {"nothing to quantise", "to, e.g. mxint8"}); }
+
+TEST_F(BadOptions, MalformedTomlNamesLineAndColumn) {
+  const std::string file = folder / "q.toml";
+  expect_refusal(quantize_with("to = \"mxint8\"\nrule = [\"a=keep\"\nskip = 3\n"), {file + ":3:"});
+  expect_refusal(quantize_with("to = mxint8\n"), {file + ":1:"});
+  expect_refusal(quantize_with("to = \"mxint8\"\nto = \"mxint4\"\n"), {file + ":2:", "to"});
+  expect_refusal(quantize_with("to = \"\xff\"\n"), {file + ":1:"});
+}
+
+TEST_F(BadOptions, UnknownKeysInTomlNameTheFileAndTheNearest) {
+  expect_refusal(quantize_with("tu = \"mxint8\"\n"), {folder / "q.toml", "tu", "Did you mean to?"});
+  expect_refusal(quantize_with("[quantize]\nto = \"mxint8\"\nrulle = [\"x=keep\"]\n"),
+                 {folder / "q.toml", "rulle", "Did you mean rule?"});
+}
+
+TEST_F(BadOptions, WrongValuesInTomlNameTheFile) {
+  expect_refusal(quantize_with("to = 3\n"), {"'3'"});
+  expect_refusal(quantize_with("to = [\"mxint8\", \"mxint4\"]\n"), {folder / "q.toml", "to"});
+  expect_refusal(quantize({"--config", folder / "absent.toml"}), {folder / "absent.toml"});
+}
+
+TEST_F(BadOptions, UnknownNamesOfTheEngine) {
+  expect_refusal(embed({"--text", "x", "--isa", "avx3"}), {"avx3", "available: avx2"});
+  expect_refusal(embed({"--text", "x", "--compute", "fp8"}), {"fp8", "f32, bf16"});
+  expect_refusal(embed({"--text", "x", "--no-pass", "fold_constant"}), {"fold_constant", "fold_constants"});
+  expect_refusal(embed({"--text", "x", "--print-after", "fold_constant"}), {"fold_constant", "fold_constants"});
+  expect_refusal(quantize({"--to", "mxint8", "--compute", "int3"}), {"int3", "f32, bf16"});
+}
+
+TEST_F(BadOptions, UnknownGraphInputsNameTheNearest) {
+  expect_refusal(hone_program({"info", model, "--inputs", "input_idz"}), {"input_idz", "Did you mean input_ids?"});
+  expect_refusal(hone_program({"info", model, "--inputs", "input_ids,labels"}), {"labels", "input_ids"});
+  expect_refusal(hone_program({"info", model, "--inputs", "attention_mask"}), {"lack input_ids"});
+}
+
+TEST_F(BadOptions, UnknownDimensionsNameTheModels) {
+  expect_refusal(hone_program({"info", model, "--dim", "T=3"}), {"\"T\"", "B, S"});
+  expect_refusal(hone_program({"info", model, "--dim", "S=x"}), {"S=x", "whole number"});
+  expect_refusal(hone_program({"info", model, "--dim", "S"}), {"name=value"});
+  expect_refusal(hone_program({"info", model, "--batch", "0"}), {"batch 0"});
+}
+
+TEST_F(BadOptions, LongerThanTheModelKnowsPositions) {
+  expect_refusal(hone_program({"info", model, "--seq", "65"}), {"65", "64"});
+  expect_refusal(hone_program({"bench", model, "--seq", "65", "--seconds", "0.1", "--no-probe"}), {"65", "64"});
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,68 @@
+// hone bench: the keys that scripts read, and what can't be compared.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "tests/cli/cli_fixture.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using Bench = CliTest;
+
+TEST_F(Bench, JsonHasEveryDocumentedKeyAndNothingElseIsOnStandardOutput) {
+  const ProgramResult result = hone_program({"bench", model, "--seq", "16", "--batch", "2", "--seconds", "0.2", "--json"});
+  expect_done(result);
+  const Json json = parse_json(result.out, "stdout");
+  ASSERT_EQ(json["results"].size(), 1u);
+  const Json& row = json["results"][0];
+  EXPECT_EQ(row["model"], "model");
+  EXPECT_EQ(row["batch"], 2);
+  EXPECT_EQ(row["threads"], 1);
+  EXPECT_EQ(row["compute"], "f32");
+  for (const char* key : {"median_ms", "compile_cold_ms", "compile_warm_ms", "first_result_ms", "weight_bytes", "peak_bytes"})
+    EXPECT_GT(row.at(key).get<double>(), 0) << key;
+  ASSERT_EQ(row["ci95_ms"].size(), 2u);
+  EXPECT_LE(row["ci95_ms"][0].get<double>(), row["median_ms"].get<double>());
+  EXPECT_GE(row["ci95_ms"][1].get<double>(), row["median_ms"].get<double>());
+  EXPECT_FALSE(json["machine"].empty());
+  EXPECT_THAT(json["command"].get<std::string>(), HasSubstr("hone bench"));
+}
+
+TEST_F(Bench, SeveralModelsAreComparedWithTheFirst) {
+  const std::string small = out + "/small.safetensors";
+  expect_done(hone_program({"quantize", model, "--to", "mxint8", "-o", small}));
+  const ProgramResult result = hone_program({"bench", model, small, "--seq", "16", "--seconds", "0.2", "--no-probe", "--json"});
+  expect_done(result);
+  const Json json = parse_json(result.out, "stdout");
+  ASSERT_EQ(json["comparison"].size(), 1u);
+  const Json& row = json["comparison"][0];
+  EXPECT_EQ(row["model"], "small.safetensors");
+  EXPECT_GT(row["cosine"].get<double>(), 0.999);
+  const double low = row["speed_ratio_ci95"][0], high = row["speed_ratio_ci95"][1];
+  if (low <= 1 && high >= 1) {
+    EXPECT_THAT(row["verdict"].get<std::string>(), testing::Not(HasSubstr("faster")));
+  }
+}
+
+TEST_F(Bench, ModelsWithOtherInputsAreNotCompared) {
+  const std::string other = folder / "other";
+  bert.pools = false;
+  bert.write(other);
+  const std::string file = out + "/one.safetensors";
+  expect_done(hone_program({"quantize", other, "--inputs", "input_ids", "--to", "mxint8", "-o", file}));
+  const ProgramResult result = hone_program({"bench", model, file, "--seq", "16", "--seconds", "0.1", "--no-probe"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("same inputs"));
+}
+
+TEST_F(Bench, OnDemandAnswersEachLineWithNanoseconds) {
+  const ProgramResult result = hone_program({"bench", model, "--seq", "16", "--on-demand", "--output-dir", out}, {.input = "\n\n\n"});
+  expect_done(result);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3);
+  EXPECT_EQ(result.out.find_first_not_of("0123456789\n"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(out + "/embedding.npy"));
+}
+
+}  // namespace
+}  // namespace hone
