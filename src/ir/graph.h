@@ -120,7 +120,8 @@ void verify(const Graph& graph);
 // Every symbol replaced by its binding, all types inferred again: a graph with constant shapes where all symbols are bound.
 Graph specialise(const Graph& graph, const Bindings& bindings);
 
-// What the constants hold: elements of the floating and packed ones, bytes of all planes of all.
+// What the constants hold: elements of the floating and packed ones, bytes of all planes of all. Scalars without a name are
+// literals of the graph (the 1 of 1 - mask, say), not weights, and left out of both.
 struct Sizes { int64_t parameters = 0, weight_bytes = 0; };
 Sizes sizes(const Graph& graph);
 

@@ -41,6 +41,7 @@ Sizes sizes(const Graph& graph) {
   Sizes total;
   for (ValueId id : graph.constants()) {
     const Tensor& tensor = *graph.constant(id);
+    if (graph.value(id).label.empty() && tensor.shape().empty()) continue;
     if (tensor.is_packed() || is_float(tensor.dtype())) total.parameters += tensor.elements();
     total.weight_bytes += tensor.bytes();
   }

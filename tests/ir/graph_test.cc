@@ -158,5 +158,15 @@ TEST(Sizes, CountsFloatsAsParametersAndAllBytes) {
   EXPECT_EQ(sizes(g).weight_bytes, 24 + 66 + 40);
 }
 
+// A model's own scalar (a learned temperature) is named in its file; a literal of the graph's arithmetic is not.
+TEST(Sizes, CountsNamedScalarsButNoLiterals) {
+  Graph g;
+  g.add_constant("temperature", Tensor::scalar<float>(0.07f));
+  g.add_scalar<float>(1);
+  g.add_constant("", Tensor(DType::f32, {2}));
+  EXPECT_EQ(sizes(g).parameters, 3);
+  EXPECT_EQ(sizes(g).weight_bytes, 12);
+}
+
 }  // namespace
 }  // namespace hone
