@@ -83,8 +83,9 @@ TEST_F(Quantize, InfoShowsTheFormats) {
   quantize(file, {"--to", "mxint8", "--rule", "layer\\.1\\..*output=mxfp4"});
   const ProgramResult result = hone_program({"info", file, "--seq", "16", "--json"});
   expect_done(result);
+  const Json json = parse_json(result.out, "stdout");
   std::vector<std::string> formats;
-  for (const Json& row : parse_json(result.out, "stdout")["formats"]) formats.push_back(row["format"]);
+  for (const Json& row : json["formats"]) formats.push_back(row["format"]);
   for (const char* format : {"mxint8", "mxfp4", "f32"}) EXPECT_THAT(formats, testing::Contains(format));
 }
 

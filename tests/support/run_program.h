@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -30,7 +33,8 @@ struct ProgramOptions {
   std::string input;                                // for its standard input
   std::optional<uint64_t> largest_file;             // bytes that it may write to a file: stands in for a full disk
   std::optional<std::string> output_to;             // a file that takes standard output, instead of ProgramResult::out
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> environment;  // set besides the inherited variables, or in their place
+  bool unprivileged = false;                        // as the user "nobody" where we are root, whom no permission stops
 };
 
 namespace detail {
@@ -67,20 +71,25 @@ inline void read_all(Pipe& out, Pipe& err, ProgramResult& result) {
   }
 }
 
+constexpr int kNotStarted = 127;
+
 // Between fork and exec: only calls that are safe there.
 [[noreturn]] inline void become(char* const* argv, char* const* environment, const ProgramOptions& options, int input,
                                 int out, int err) {
+  const int program = ::open(argv[0], O_RDONLY | O_CLOEXEC);  // while we may still read the folders above it
   if (options.output_to) out = ::open(options.output_to->c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  ::dup2(input, 0);
-  ::dup2(out, 1);
-  ::dup2(err, 2);
+  if (::dup2(input, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(kNotStarted);
   if (options.largest_file) {
     ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG, as it does with ENOSPC on a full disk
     const rlimit limit{*options.largest_file, *options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  ::execve(argv[0], argv, environment);
-  ::_exit(127);
+  constexpr uid_t kNobody = 65534;
+  if (options.unprivileged && ::geteuid() == 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0))
+    ::_exit(kNotStarted);
+  ::fexecve(program, argv, environment);
+  ::_exit(kNotStarted);
 }
 
 // Machine code that all runs of this test program share, and nobody else.
@@ -93,11 +102,16 @@ inline const std::string& machine_code_folder() {
 
 inline ProgramResult run_program(const std::string& program, std::vector<std::string> arguments,
                                  const ProgramOptions& options = {}) {
-  std::vector<std::string> variables{"HONE_CACHE=" + detail::machine_code_folder()};
+  std::vector<std::string> variables;
   for (const auto& [name, value] : options.environment) variables.push_back(name + "=" + value);
+  variables.push_back("HONE_CACHE=" + detail::machine_code_folder());  // the first of a name counts
   std::vector<char*> argv, environment;
+  const auto replaced = [&](std::string_view inherited) {
+    const std::string_view name = inherited.substr(0, inherited.find('=') + 1);
+    return std::any_of(variables.begin(), variables.end(), [&](const std::string& v) { return v.starts_with(name); });
+  };
   for (char** inherited = environ; *inherited; ++inherited)
-    if (!std::string_view(*inherited).starts_with("HONE_CACHE=")) environment.push_back(*inherited);
+    if (!replaced(*inherited)) environment.push_back(*inherited);
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
   arguments.insert(arguments.begin(), program);
@@ -120,6 +134,7 @@ inline ProgramResult run_program(const std::string& program, std::vector<std::st
   int status = 0;
   CHECK(::waitpid(child, &status, 0) == child, "the program is gone");
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  CHECK(result.exit_code != detail::kNotStarted, "{} could not be started as asked", program);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
 }
