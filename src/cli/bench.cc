@@ -14,10 +14,11 @@ namespace hone {
 namespace {
 
 struct {
-  std::vector<std::string> models, given;
+  std::vector<std::string> models;
   ModelFlags model;
   ShapeFlags shapes;
   RunFlags run;
+  GivenFlags given;
   OutputFlags output;
   double seconds = 20;
   uint64_t seed = 1;
@@ -30,7 +31,8 @@ void setup(CLI::App& app) {
   flags.model.add_inputs_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
-  app.add_option("--input", flags.given, "An input from a file: name=x.npy; default: seeded data of the model's own shapes");
+  flags.run.add_compute_to(app);
+  flags.given.add_to(app);
   app.add_option("--seconds", flags.seconds, "Longest measured part")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   app.add_flag("--no-probe", flags.no_probe, "Leave out what needs fresh processes: compile times, first result, memory");
@@ -39,16 +41,10 @@ void setup(CLI::App& app) {
   flags.output.add_to(app);
 }
 
-NamedTensors given_inputs() {
-  NamedTensors inputs;
-  for (const auto& [name, file] : parse_pairs(flags.given, "--input")) inputs.emplace(name, read_npy(file));
-  return inputs;
-}
-
 int answer_on_demand() {
   if (flags.models.size() != 1) fail("--on-demand times one model; {} were given", flags.models.size());
   Session session(load_model(flags.models[0], flags.model.inputs).graph, flags.run.options());
-  NamedTensors inputs = given_inputs();
+  NamedTensors inputs = flags.given.get();
   if (inputs.empty()) inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);
   const std::vector<Tensor> outputs = session.run(inputs);
   if (!flags.output_dir.empty()) {
@@ -69,10 +65,10 @@ int run() {
   if (flags.on_demand) return answer_on_demand();
   flags.output.print(bench({.models = flags.models,
                             .inputs = flags.model.inputs,
-                            .given = given_inputs(),
+                            .given = flags.given.get(),
                             .shapes = flags.shapes.get(),
                             .session = flags.run.options(),
-                            .program = flags.no_probe || !flags.given.empty() ? "" : this_program(),
+                            .program = flags.no_probe ? "" : this_program(),
                             .seconds = flags.seconds,
                             .seed = flags.seed,
                             .command = this_command()}));

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
@@ -36,13 +38,18 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
+  if (!flags.report.empty()) report.emplace(flags.report);
   CompareFormatsOptions options{.model = flags.model, .runs = {}, .task = debian_sections(read_file(flags.packages), flags.packages, flags.index, flags.queries, flags.seed),
                                 .task_name = "Debian packages: which section does a description belong to?", .folder = flags.folder, .session = flags.run.options(),
                                 .program = this_program(), .seconds = flags.seconds, .command = this_command()};
   for (const std::string& format : flags.formats) options.runs.push_back({format, format == "f32" ? Compute::f32 : parse_compute(flags.compute)});
   const Record record = compare_formats(options);
-  if (!flags.report.empty()) write_file(flags.report, html(record));
   flags.output.print(record);
+  if (report) {
+    report->write(html(record));
+    report->commit();
+  }
   return 0;
 }
 

@@ -1,8 +1,11 @@
 #include "cli/flags.h"
 
 #include <cstdio>
+#include <sstream>
 
+#include "base/atomic_file.h"
 #include "codegen/compiler.h"
+#include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"
 #include "report/json.h"
@@ -41,17 +44,45 @@ ShapeOptions ShapeFlags::get() const {
   return result;
 }
 
+void GivenFlags::add_to(CLI::App& app) {
+  app.add_option("--input", given, "An input from a file: name=x.npy; default: seeded data of the model's own shapes");
+}
+
+NamedTensors GivenFlags::get() const {
+  NamedTensors inputs;
+  for (const auto& [name, path] : parse_pairs(given, "--input")) inputs.emplace(name, read_npy(path));
+  return inputs;
+}
+
+void TextFlags::add_to(CLI::App& app) {
+  app.add_option("--text", texts, "A text (repeatable)")->allow_extra_args(false);
+  app.add_option("--text-file", file, "A file with one text per line");
+}
+
+std::vector<std::string> TextFlags::get() const {
+  if (file.empty()) return texts;
+  if (!texts.empty()) fail("--text and --text-file: give one of them");
+  std::istringstream content(read_file(file));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(content, line);) lines.push_back(line);
+  if (lines.empty()) fail("{}: is empty; one text per line is expected", file);
+  return lines;
+}
+
 void RunFlags::add_to(CLI::App& app) {
   app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")->check(CLI::IsMember({"cpu", "reference"}))->capture_default_str();
   app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")->check(CLI::Range(0, 2))->capture_default_str();
   app.add_option("--isa", isa, "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
-  app.add_option("--compute", compute, "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)");
   app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)");
   app.add_flag("--verify", verify, "Verify the graph after every pass");
   app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
   app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
+}
+
+void RunFlags::add_compute_to(CLI::App& app) {
+  app.add_option("--compute", compute, "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
 }
 
 SessionOptions RunFlags::options() const {

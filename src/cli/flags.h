@@ -30,13 +30,29 @@ struct ShapeFlags {
   ShapeOptions get() const;
 };
 
-// --backend -O --isa --threads --compute --no-pass --verify --print-after --cache
+// --input name=x.npy
+struct GivenFlags {
+  std::vector<std::string> given;
+  void add_to(CLI::App& app);
+  NamedTensors get() const;
+};
+
+// --text --text-file
+struct TextFlags {
+  std::vector<std::string> texts;
+  std::string file;
+  void add_to(CLI::App& app);
+  std::vector<std::string> get() const;  // empty when neither is given
+};
+
+// --backend -O --isa --threads --no-pass --verify --print-after --cache, and --compute where the verb adds it
 struct RunFlags {
   std::string backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
   bool verify = false, no_cache = false;
   void add_to(CLI::App& app);
+  void add_compute_to(CLI::App& app);
   SessionOptions options() const;
 };
 

@@ -18,6 +18,7 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
+  flags.run.add_compute_to(app);
   app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
 }
 

@@ -11,7 +11,7 @@ void QuantizeFlags::add_to(CLI::App& app) {
     else option->expected(1);
   }
   app.add_option("--config", config, "TOML file with the same keys; flags win");
-  app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16");
+  app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")->capture_default_str();
 }
 
 QuantizeOptions QuantizeFlags::options() const {

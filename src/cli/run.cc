@@ -5,7 +5,7 @@
 #include "cli/registry.h"
 #include "io/numpy.h"
 #include "jobs/profile.h"
-#include "jobs/sentences.h"
+#include "jobs/text_inputs.h"
 #include "measure/peaks.h"
 
 namespace hone {
@@ -15,8 +15,9 @@ struct {
   ModelFlags model;
   ShapeFlags shapes;
   RunFlags run;
+  GivenFlags given;
+  TextFlags texts;
   OutputFlags output;
-  std::vector<std::string> given, texts;
   std::string output_dir;
   bool profile = false;
   uint64_t seed = 1;
@@ -26,29 +27,19 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
-  app.add_option("--input", flags.given, "An input from a file: name=x.npy");
-  app.add_option("--text", flags.texts, "Texts, tokenised into input_ids and attention_mask (repeatable)")->allow_extra_args(false);
+  flags.run.add_compute_to(app);
+  flags.given.add_to(app);
+  flags.texts.add_to(app);
   app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")->capture_default_str();
   app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
   flags.output.add_to(app);
 }
 
-NamedTensors text_inputs(const LoadedModel& model) {
-  const TokenBatch batch = tokenizer_of(model).encode_batch(flags.texts, max_tokens(model));
-  NamedTensors inputs;
-  for (ValueId v : model.graph.inputs()) {
-    const std::string& label = model.graph.value(v).label;
-    if (label == "input_ids") inputs.emplace(label, batch.ids);
-    else if (label == "attention_mask") inputs.emplace(label, batch.attention_mask);
-    else if (label == "token_type_ids") inputs.emplace(label, Tensor(DType::i64, batch.ids.shape()));
-  }
-  return inputs;
-}
-
 NamedTensors inputs_for(const LoadedModel& model) {
-  NamedTensors inputs = flags.texts.empty() ? NamedTensors{} : text_inputs(model);
-  for (const auto& [name, file] : parse_pairs(flags.given, "--input")) inputs.insert_or_assign(name, read_npy(file));
+  const std::vector<std::string> texts = flags.texts.get();
+  NamedTensors inputs = flags.given.get();
+  if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
   return inputs.empty() ? default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed) : inputs;
 }
 

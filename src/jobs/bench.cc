@@ -14,6 +14,7 @@
 #include "measure/pair.h"
 #include "measure/quality.h"
 #include "measure/ratio.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -51,7 +52,7 @@ Contender open(const BenchOptions& options, const std::string& path) {
   c.weight_bytes = sizes(model.graph).weight_bytes;
   c.session = std::make_unique<Session>(std::move(model.graph), options.session);
   const Graph& graph = c.session->graph();
-  c.bindings = bind_symbols(graph, options.shapes);
+  c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
   c.inputs = options.given.empty() ? default_inputs(graph, c.bindings, options.seed) : options.given;
   c.outputs = c.session->run(c.inputs);
   return c;
@@ -60,7 +61,7 @@ Contender open(const BenchOptions& options, const std::string& path) {
 // Cold: an empty machine-code cache. Warm: the cache that the cold one left; the median of several.
 void probe_processes(const BenchOptions& options, Contender& c) {
   const TemporaryFolder cache;
-  ProbeOptions probe{.model = c.path, .inputs = options.inputs, .text = std::nullopt, .shapes = options.shapes, .session = options.session};
+  ProbeOptions probe{.model = c.path, .inputs = options.inputs, .text = std::nullopt, .shapes = {.dims = c.bindings}, .session = options.session};
   probe.session.cache_folder = cache.path;
   c.cold = probe_in_new_process(options.program, probe);
   std::vector<ProbeResult> warm;
@@ -164,7 +165,7 @@ Record bench(const BenchOptions& options) {
       {"stolen", "CPU time taken by the host", number(disturbance.stolen), "", {NumberFormat::percent, 1}},
       {"others", "CPU time of other processes", number(disturbance.others), "", {NumberFormat::percent, 1}}}};
   for (const auto& [symbol, size] : contenders[0].bindings)
-    if (options.given.empty()) conditions.items.push_back({"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", {NumberFormat::integer, 0}});
+    conditions.items.push_back({"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", {NumberFormat::integer, 0}});
   if (options.session.threads > 1)
     if (const auto pair = pair_check()) conditions.items.push_back({"pair", "two threads together against alone", number(pair->ratio()), "", {NumberFormat::fixed, 2}});
   record.sections.push_back({"Conditions", {conditions}});

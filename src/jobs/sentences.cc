@@ -11,14 +11,6 @@ namespace {
 
 constexpr int64_t kLengthStep = 16;  // tokens; also keeps the rows of a batch a multiple of the matrix kernels' 8
 
-int64_t to_number(const std::string& text, const std::string& what) {
-  try {
-    return std::stoll(text);
-  } catch (const std::logic_error&) {
-    fail("{} is \"{}\"; a whole number is needed", what, text);
-  }
-}
-
 void check_signature(const Graph& graph, bool& takes_types) {
   bool ids = false, mask = false;
   std::vector<std::string> names;
@@ -37,24 +29,6 @@ void check_signature(const Graph& graph, bool& takes_types) {
 }
 
 }  // namespace
-
-Tokenizer tokenizer_of(const LoadedModel& model) {
-  if (const auto json = model.files.find("tokenizer.json"); json != model.files.end()) return Tokenizer::from_json(json->second, model.path + ": tokenizer.json");
-  const auto vocab = model.files.find("vocab.txt");
-  if (vocab == model.files.end()) fail("{}: has no tokenizer (tokenizer.json or vocab.txt); give token ids with --input", model.path);
-  const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
-  return Tokenizer::from_vocab(vocab->second, lowercase == model.graph.metadata.end() || lowercase->second == "true", model.path + ": vocab.txt");
-}
-
-int64_t max_tokens(const LoadedModel& model) {
-  int64_t least = 0;
-  for (const char* key : {"tokenizer.max_length", "max_positions"})
-    if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) {
-      const int64_t length = to_number(found->second, key);
-      if (length > 0 && (least == 0 || length < least)) least = length;
-    }
-  return least;
-}
 
 SentenceEncoder::SentenceEncoder(LoadedModel model, const SessionOptions& options)
     : tokenizer_(tokenizer_of(model)), max_tokens_(hone::max_tokens(model)), session_(std::move(model.graph), options) {

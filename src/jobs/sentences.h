@@ -4,17 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenizer.h"
-#include "jobs/load_model.h"
-#include "runtime/session.h"
+#include "jobs/text_inputs.h"
 
 namespace hone {
-
-// The tokenizer that came with the model; throws Error when there is none.
-Tokenizer tokenizer_of(const LoadedModel& model);
-
-// Tokens that a text is cut to: what the model states, and no more than its table of positions; 0 when neither is known.
-int64_t max_tokens(const LoadedModel& model);
 
 class SentenceEncoder {
  public:

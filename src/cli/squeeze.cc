@@ -1,0 +1,75 @@
+#include <optional>
+
+#include "base/atomic_file.h"
+#include "cli/quantize_flags.h"
+#include "cli/registry.h"
+#include "jobs/probe.h"
+#include "jobs/squeeze.h"
+#include "report/html.h"
+
+namespace hone {
+namespace {
+
+struct {
+  ModelFlags model;
+  QuantizeFlags quantize;
+  GivenFlags given;
+  TextFlags texts;
+  ShapeFlags shapes;
+  RunFlags run;
+  OutputFlags result;
+  std::string output, report;
+  double seconds = 20;
+  uint64_t seed = 1;
+} flags;
+
+void setup(CLI::App& app) {
+  flags.model.add_to(app);
+  app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
+  app.add_option("--report", flags.report, "HTML file to write");
+  flags.quantize.compute = "bf16";
+  flags.quantize.add_to(app);
+  flags.given.add_to(app);
+  flags.texts.add_to(app);
+  flags.shapes.add_to(app);
+  flags.run.add_to(app);
+  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
+  flags.result.add_to(app);
+}
+
+int run() {
+  std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
+  if (!flags.report.empty()) report.emplace(flags.report);
+  const Record record = squeeze({.model = flags.model.model,
+                                 .output = flags.output,
+                                 .inputs = flags.model.inputs,
+                                 .quantize = flags.quantize.options(),
+                                 .compute = *flags.quantize.compute_type(),
+                                 .given = flags.given.get(),
+                                 .texts = flags.texts.get(),
+                                 .shapes = flags.shapes.get(),
+                                 .session = flags.run.options(),
+                                 .program = this_program(),
+                                 .seconds = flags.seconds,
+                                 .seed = flags.seed,
+                                 .command = this_command()});
+  flags.result.print(record);
+  if (report) {
+    report->write(html(record));
+    report->commit();
+  }
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef squeeze_verb_def{
+    .name = "squeeze",
+    .summary = "Quantise a model, then measure the written file against the original: size, memory, speed, outputs",
+    .examples = "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
+                "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone

@@ -1,0 +1,112 @@
+#include "jobs/squeeze.h"
+
+#include <cmath>
+
+#include "base/hash.h"
+#include "jobs/agreement.h"
+#include "jobs/bench.h"
+#include "jobs/quantize_model.h"
+#include "jobs/sample_texts.h"
+#include "jobs/text_inputs.h"
+#include "report/dot_svg.h"
+#include "report/graph_dot.h"
+
+namespace hone {
+namespace {
+
+constexpr uint64_t kMadeUpRuns = 16;  // when there are neither texts nor given inputs
+
+bool reads_texts(const LoadedModel& model) {
+  if (!model.files.contains("tokenizer.json") && !model.files.contains("vocab.txt")) return false;
+  for (ValueId v : model.graph.inputs()) {
+    const std::string& label = model.graph.value(v).label;
+    if (label != "input_ids" && label != "attention_mask" && label != "token_type_ids") return false;
+  }
+  return true;
+}
+
+// What the outputs are compared on, and how to call it.
+struct Examples {
+  std::vector<NamedTensors> inputs;
+  std::string description;
+};
+
+Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
+  if (!options.given.empty()) {
+    if (!options.texts.empty()) fail("inputs and texts were both given; give one of them");
+    return {{options.given}, "the given inputs"};
+  }
+  if (reads_texts(model)) {
+    const std::vector<std::string> texts = options.texts.empty() ? sample_texts() : options.texts;
+    const Tokenizer tokenizer = tokenizer_of(model);
+    Examples examples{{}, fmt::format("{} {} texts", texts.size(), options.texts.empty() ? "built-in" : "given")};
+    for (const std::string& text : texts) examples.inputs.push_back(text_inputs(model, tokenizer, {text}));
+    return examples;
+  }
+  if (!options.texts.empty()) fail("{}: takes no texts, or has no tokenizer; give --input name=x.npy", model.path);
+  const Bindings bindings = bind_symbols(model.graph, options.shapes);
+  Examples examples{{}, fmt::format("{} made-up inputs (seeds from {})", kMadeUpRuns, options.seed)};
+  for (uint64_t i = 0; i < kMadeUpRuns; ++i)
+    examples.inputs.push_back(default_inputs(model.graph, bindings, options.seed + i));
+  return examples;
+}
+
+BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
+  BarChart chart{.key = "sqnr",
+                 .title = "Signal to quantisation noise per tensor",
+                 .value = {"SQNR", "dB"},
+                 .bars = {}};
+  for (const QuantizedTensor& t : tensors)
+    if (t.sqnr_db && std::isfinite(*t.sqnr_db)) chart.bars.push_back({t.choice.name, *t.sqnr_db, t.choice.after});
+  return chart;
+}
+
+std::string agreement_finding(const OutputAgreement& o, const std::string& description) {
+  std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output, o.cosine.mean,
+                                 o.cosine.min, description);
+  if (o.same_class) line += fmt::format("; the same class for {:.1f} %", 100 * *o.same_class);
+  if (o.same_neighbour) line += fmt::format("; the same nearest neighbour for {:.1f} %", 100 * *o.same_neighbour);
+  return line;
+}
+
+}  // namespace
+
+Record squeeze(const SqueezeOptions& options) {
+  const LoadedModel model = load_model(options.model, options.inputs);
+  const Examples examples = examples_for(options, model);
+  const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute);
+  Session original(model.graph, options.session);
+  original.run(examples.inputs[0]);  // refuses inputs that don't fit while nothing is written yet
+  const int64_t bytes = save_model(options.output, quantized.graph, model);
+  Session result(load_model(options.output).graph, options.session);
+  const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
+
+  Record record = bench({.models = {options.model, options.output},
+                         .inputs = options.inputs,
+                         .given = options.given,
+                         .shapes = options.shapes,
+                         .session = options.session,
+                         .program = options.program,
+                         .seconds = options.seconds,
+                         .seed = options.seed,
+                         .command = options.command});
+  record.title = fmt::format("{} squeezed", model.name);
+  record.findings.insert(record.findings.begin(),
+                         fmt::format("{}: {:.1f} % of the original's size", options.output,
+                                     100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes)));
+  for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
+  record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));
+  std::vector<Block> tensors = describe(quantized);
+  if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty()) tensors.insert(tensors.begin(), std::move(bars));
+  record.sections.push_back({"Tensors", std::move(tensors)});
+  if (dot_installed())
+    record.sections.push_back({"Graph",
+                               {Drawing{.key = "graph",
+                                        .title = "The written model",
+                                        .svg = dot_svg(to_dot(quantized.graph)),
+                                        .description = describe(quantized.graph)}}});
+  record.manifest[1].role = "output";
+  return record;
+}
+
+}  // namespace hone

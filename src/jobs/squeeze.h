@@ -1,0 +1,34 @@
+// hone squeeze, the main job: quantise a model, write it, open what was written, and measure it against the original.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/default_inputs.h"
+#include "passes/quantize.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+struct SqueezeOptions {
+  std::string model, output;
+  std::vector<std::string> inputs;       // --inputs of the model
+  QuantizeOptions quantize;
+  Compute compute = Compute::bf16;       // of the result; the original runs as it is stored
+  NamedTensors given;                    // what outputs are compared on and time is measured with; empty: texts or made up
+  std::vector<std::string> texts;        // for models with a tokenizer; empty: sample_texts()
+  ShapeOptions shapes;                   // of made-up inputs
+  SessionOptions session;
+  std::string program;                   // of hone: started for compile times and memory
+  double seconds = 20;                   // longest measured part
+  uint64_t seed = 1;
+  std::string command;                   // for the record
+};
+
+// Findings; tables "results", "comparison", "agreement" and "tensors"; bars of SQNR per tensor; the graph when Graphviz is
+// installed. Throws Error before anything is written when an option or input does not fit.
+Record squeeze(const SqueezeOptions& options);
+
+}  // namespace hone
