@@ -1,5 +1,5 @@
 // One function per kind of group. Each either fills the step's plan, pointers and dims, or says why there is no kernel for it;
-// then the group is taken apart and its nodes are interpreted one by one.
+// then the group is taken apart: nodes that have no kernel alone either are interpreted.
 #include "codegen/lower.h"
 
 #include <algorithm>
@@ -429,23 +429,31 @@ LoweredGraph lower(const Graph& graph, IsaLevel isa) {
     lowering.finish(step);
     lowered.steps.push_back(std::move(step));
   };
-  for (Group& group : fuse(graph)) {
+  auto compile = [&](const Group& group) {
+    Step step;
+    step.group = group;
+    Refusal refusal = lowering.fill(step);
+    if (refusal.accepted()) refusal = supports(*step.plan, isa);
+    if (!refusal.accepted()) return refusal;
+    lowering.finish(step);
+    lowered.steps.push_back(std::move(step));
+    return refusal;
+  };
+  for (const Group& group : fuse(graph)) {
     if (group.results.empty()) continue;  // dead code
     if (group.kind == Codegen::view) {
       const Node& node = graph.node(group.anchor);
       lowered.alias_of[static_cast<size_t>(node.results[0])] = lowered.alias_of[static_cast<size_t>(node.operands[0])];
       continue;
     }
-    Step step;
-    step.group = group;
-    Refusal refusal = lowering.fill(step);
-    if (refusal.accepted()) refusal = supports(*step.plan, isa);
-    if (!refusal.accepted()) {
-      for (NodeId n : group.nodes) interpret(n, refusal.why);
-      continue;
+    const Refusal refusal = compile(group);
+    if (refusal.accepted()) continue;
+    for (NodeId n : group.nodes) {
+      const Codegen kind = n == group.anchor ? group.kind : Codegen::pointwise;
+      const NodeId anchor = n == group.anchor ? n : kNone;
+      const Refusal alone = group.nodes.size() == 1 ? refusal : compile({kind, anchor, {n}, graph.node(n).results});
+      if (!alone.accepted()) interpret(n, alone.why);
     }
-    lowering.finish(step);
-    lowered.steps.push_back(std::move(step));
   }
   return lowered;
 }
