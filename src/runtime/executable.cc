@@ -33,8 +33,8 @@ const std::byte* WeightStore::get(const GemmPlan& plan, ValueId constant, const 
   return found->second.bytes().data();
 }
 
-Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, IsaLevel isa, int threads)
-    : graph_(std::move(graph)), lowered_(lower(graph_, isa)), threads_(threads) {
+Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa, int threads)
+    : graph_(std::move(graph)), lowered_(lower(graph_, isa)), own_weights_(isa, threads), shared_values_(shared_values), threads_(threads) {
   place_values();
   std::vector<KernelPlan> plans;
   for (const Step& step : lowered_.steps)
@@ -90,7 +90,8 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
       if (place.kind == Place::Kind::constant) {
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(binding.value)];
         const Tensor& tensor = *graph_.constant(holder);
-        const std::byte* base = binding.plane == PointerBinding::Plane::prepacked ? weights.get(std::get<GemmPlan>(*step.plan), holder, tensor)
+        WeightStore& store = holder < shared_values_ ? weights : own_weights_;
+        const std::byte* base = binding.plane == PointerBinding::Plane::prepacked ? store.get(std::get<GemmPlan>(*step.plan), holder, tensor)
                                 : binding.plane == PointerBinding::Plane::scales  ? tensor.scales().bytes().data()
                                                                                   : tensor.data().bytes().data();
         pointer.address = base + binding.byte_offset;
@@ -163,6 +164,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& works
   std::vector<const std::byte*> input_data;
   for (ValueId v : graph_.inputs()) input_data.push_back(inputs.at(graph_.value(v).label).data().bytes().data());
 
+  if (profile) profile->steps.clear();
   const auto run_start = std::chrono::steady_clock::now();
   for (size_t i = 0; i < lowered_.steps.size(); ++i) {
     const Step& step = lowered_.steps[i];

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// Weights laid out for kernels, shared by all specialisations of a session.
+// Constants laid out for kernels, by their ids: those of one graph.
 class WeightStore {
  public:
   WeightStore(IsaLevel isa, int threads) : isa_(isa), threads_(threads) {}
@@ -34,14 +34,16 @@ struct Workspace {
 
 class Executable {
  public:
-  // `graph` has constant shapes; its values keep the ids of the session's symbolic graph where they are constants.
-  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, IsaLevel isa, int threads);
+  // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as constants their
+  // layouts are in `weights`, which all specialisations share; constants above belong to these shapes alone.
+  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa, int threads);
 
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const;
 
   int64_t arena_bytes() const { return arena_bytes_; }
   int64_t arena_lower_bound() const { return arena_lower_bound_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
+  int64_t own_weight_bytes() const { return own_weights_.bytes(); }
   const LoweredGraph& lowered() const { return lowered_; }
 
  private:
@@ -69,6 +71,8 @@ class Executable {
 
   Graph graph_;
   LoweredGraph lowered_;
+  WeightStore own_weights_;
+  ValueId shared_values_;
   std::vector<Place> places_;  // per ValueId, of the value that holds the memory
   std::vector<Ready> ready_;
   int threads_;

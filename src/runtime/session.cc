@@ -66,7 +66,8 @@ struct Session::Impl {
       }
     const auto start = std::chrono::steady_clock::now();
     const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
-    executables.emplace_front(bindings, Executable(evaluate_constants(specialise(graph, bindings)), *library, *weights, isa, options.threads));
+    executables.emplace_front(bindings, Executable(evaluate_constants(specialise(graph, bindings)), *library, *weights,
+                                                   static_cast<ValueId>(graph.value_capacity()), isa, options.threads));
     if (executables.size() > options.max_specialisations) executables.pop_back();
     Executable& made = executables.front().second;
     statistics.compile_milliseconds = library->statistics().milliseconds;
@@ -75,7 +76,7 @@ struct Session::Impl {
         milliseconds_since(start) - (library->statistics().milliseconds - compiled_before) - (weights->milliseconds() - packed_before);
     statistics.kernels_compiled = library->statistics().compiled;
     statistics.kernels_cached = library->statistics().cached;
-    statistics.prepacked_bytes = weights->bytes();
+    statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
     statistics.arena_bytes = made.arena_bytes();
     statistics.arena_lower_bound = made.arena_lower_bound();
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
@@ -102,6 +103,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->compute = compute_of(graph, impl_->options);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
+  if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32) impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
@@ -124,6 +126,8 @@ std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile
 }
 
 void Session::prepare(const Bindings& bindings) {
+  for (const std::string& symbol : impl_->graph.symbols())
+    if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   if (impl_->compiles()) impl_->executable(bindings);
 }
 

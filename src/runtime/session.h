@@ -52,7 +52,8 @@ class Session {
   // unfitting one. `profile`, when given, receives the times of this run. Not to be called by two threads at once.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
 
-  // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened.
+  // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened. Throws Error for a
+  // symbol without a value.
   void prepare(const Bindings& bindings);
 
   const Graph& graph() const;                   // as prepared: after the passes

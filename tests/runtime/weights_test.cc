@@ -1,0 +1,121 @@
+// Weights laid out for kernels: one copy for all shapes, the source's pages given back, and what the statistics count.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/atomic_file.h"
+#include "base/mapped_file.h"
+#include "tests/runtime/encoder.h"
+
+namespace hone::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Resident bytes of the mapping that starts at `begin`, as the system counts them.
+int64_t resident_bytes(const std::byte* begin) {
+  std::ifstream smaps("/proc/self/smaps");
+  const std::string start = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(begin));
+  bool here = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.starts_with(start)) here = true;
+    if (here && line.starts_with("Rss:")) {
+      int64_t kilobytes = -1;
+      std::istringstream(line.substr(4)) >> kilobytes;
+      return kilobytes * 1024;
+    }
+  }
+  return -1;
+}
+
+// An f32 weight [rows, columns] of small whole numbers in a mapped file.
+class MappedWeight {
+ public:
+  MappedWeight(int64_t rows, int64_t columns) : values_(static_cast<size_t>(rows * columns)) {
+    for (size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<float>(i % 7) - 3;
+    const std::string path =
+        (fs::temp_directory_path() / fmt::format("hone_mapped_weight_{:x}", reinterpret_cast<uintptr_t>(this)))
+            .string();
+    write_file(path, {reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float)});
+    file_ = std::make_shared<MappedFile>(path);
+    fs::remove(path);
+    tensor_ = Tensor(DType::f32, {rows, columns}, Buffer(file_, file_->bytes(), true));
+  }
+  const Tensor& tensor() const { return tensor_; }
+  const std::vector<float>& values() const { return values_; }
+  const std::byte* begin() const { return file_->bytes().data(); }
+
+ private:
+  std::vector<float> values_;
+  std::shared_ptr<MappedFile> file_;
+  Tensor tensor_;
+};
+
+Graph linear_with(const Tensor& weight) {
+  ParseContext context = op_context();
+  context.find_constant = [&](const std::string&, const TensorType&) { return std::optional<Tensor>(weight); };
+  return parse_graph(fmt::format(R"(graph g {{
+    %x : f32[M,{0}] = input "x"
+    %w : f32[{1},{0}] = const "w"
+    %y = linear %x, %w
+    return %y as "y"
+  }})",
+                                 weight.dim(1), weight.dim(0)),
+                     context);
+}
+
+Tensor ones(int64_t rows, int64_t columns) {
+  return Tensor::of<float>({rows, columns}, std::vector<float>(static_cast<size_t>(rows * columns), 1));
+}
+
+TEST(Weights, PagesOfTheSourceAreGivenBackOnceLaidOut) {
+  const MappedWeight weight(1024, 1024);
+  const int64_t bytes = weight.tensor().bytes();
+  ASSERT_EQ(weight.tensor().to_floats(), weight.values());
+  ASSERT_EQ(resident_bytes(weight.begin()), bytes) << "reading makes all pages resident";
+  Session session(linear_with(weight.tensor()), {});
+  const Tensor y = session.run({{"x", ones(2, 1024)}})[0];
+  EXPECT_EQ(resident_bytes(weight.begin()), 0);
+  // Sums of small whole numbers are exact.
+  std::vector<float> want(2048, 0);
+  for (size_t i = 0; i < weight.values().size(); ++i)
+    for (size_t row : {0, 1}) want[row * 1024 + i / 1024] += weight.values()[i];
+  EXPECT_EQ(y.to_floats(), want);
+  EXPECT_EQ(weight.tensor().to_floats(), weight.values()) << "the source can still be read";
+}
+
+TEST(Weights, AreLaidOutOnceForAllShapes) {
+  const MappedWeight weight(256, 128);
+  Session session(linear_with(weight.tensor()), {});
+  session.run({{"x", ones(1, 128)}});
+  const int64_t bytes = session.statistics().prepacked_bytes;
+  EXPECT_GE(bytes, weight.tensor().bytes());
+  for (int64_t rows : {3, 40, 41, 1}) session.run({{"x", ones(rows, 128)}});
+  EXPECT_EQ(session.statistics().prepacked_bytes, bytes);
+  EXPECT_EQ(session.statistics().direct_weight_bytes, 0) << "no kernel reads the source";
+}
+
+TEST(Weights, PackedOnesStayAboutAsSmallAsTheirFormat) {
+  Philox rng(3);
+  for (const char* format : {"mxint8", "mxfp4"}) {
+    const Tensor weight = random_packed(rng, {512, 512}, format);
+    Graph graph;
+    const ValueId x = graph.add_input("x", parse_type("f32[M,512]"));
+    const ValueId w = graph.add_constant("w", weight);
+    graph.add_output(graph.emit(ops::get("linear"), {x, w}), "y");
+    Session session(graph, {});
+    session.run({{"x", ones(4, 512)}});
+    EXPECT_LE(session.statistics().prepacked_bytes, weight.bytes() + weight.bytes() / 200) << format;
+  }
+}
+
+TEST(Weights, TablesAndBiasesAreReadWhereTheyAre) {
+  Session session(encoder(), {});
+  session.run(encoder_inputs(1, 4));
+  // Word table 61 x 64 codes and a scale for every 32 of them, five vectors of 64 and one of 256 (positions are
+  // evaluated for the length).
+  EXPECT_EQ(session.statistics().direct_weight_bytes, 61 * 64 + 61 * 2 + (4 * 64 + 256) * 4);
+}
+
+}  // namespace
+}  // namespace hone::test
