@@ -92,6 +92,25 @@ TEST(AtomicFile, RefusesToReplaceAPipeEvenBehindALink) {
   EXPECT_EQ(folder.count(), 2);
 }
 
+TEST(AtomicFile, RefusesToReplaceADevice) {
+  Folder folder;
+  fs::create_symlink("/dev/full", folder.file("link"));  // never the device itself: a rename would harm the machine
+  try {
+    write_file(folder.file("link"), "x");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("device"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(fs::is_symlink(folder.file("link")));
+  EXPECT_EQ(folder.count(), 1);
+}
+
+TEST(MappedFile, RefusesAPipeWithoutWaitingForAWriter) {
+  Folder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(MappedFile{folder.file("pipe")}, Error);
+}
+
 TEST(MappedFile, ReadsAnEmptyFileAndNamesAMissingOne) {
   Folder folder;
   write_file(folder.file("empty"), "");
