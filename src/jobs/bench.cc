@@ -19,6 +19,7 @@
 namespace hone {
 namespace {
 
+constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
 constexpr int kWarmProbes = 3;  // fresh processes per model; their median is shown
 
 // A folder for the cold compile, removed afterwards.
@@ -97,6 +98,7 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           number(static_cast<double>(c.file_bytes)), number(static_cast<double>(c.weight_bytes)),
                           optional_bytes(c.warm, &ProbeResult::resident_bytes), optional_bytes(c.warm, &ProbeResult::peak_bytes)});
   }
+  table.across = contenders.size() <= kMostAcross;
   for (const Timing& t : timings)
     if (!t.noise_target_met) table.note = "NOISE TARGET NOT MET: an interval is wider than 1 % of its median; the machine was not quiet.";
   return table;
@@ -159,7 +161,7 @@ Record bench(const BenchOptions& options) {
   Record record{.title = "Benchmark", .command = options.command, .findings = {}, .sections = {}, .machine = describe(environment()), .manifest = {}};
   record.sections.push_back({"Results", {results_table(options, contenders, timings)}});
   if (contenders.size() > 1) record.sections[0].blocks.push_back(comparison_table(contenders, timings, record.findings));
-  KeyValues conditions{.key = "conditions", .title = "Conditions", .items = {
+  KeyValues conditions{.key = "conditions", .title = "", .items = {
       {"isa", "instruction set", std::string(to_string(contenders[0].session->isa()))},
       {"rounds", "interleaved rounds", number(timings[0].n()), "", {NumberFormat::integer, 0}},
       {"stolen", "CPU time taken by the host", number(disturbance.stolen), "", {NumberFormat::percent, 1}},

@@ -20,6 +20,7 @@
 namespace hone {
 namespace {
 
+constexpr size_t kMostAcross = 6;        // formats side by side fit a terminal
 constexpr size_t kLatencyTexts = 8;      // one by one in a latency sample: lengths as they come
 constexpr size_t kThroughputTexts = 64;  // in batches of 32 in a throughput sample
 
@@ -102,7 +103,8 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
       {"compile_cold_ms", "compile", "ms", ms}, {"compile_warm_ms", "cached", "ms", ms}, {"first_result_ms", "first result", "ms", ms},
       {"accuracy", "accuracy", "", percent, "accuracy_ci95"}, {"agreement", "same neighbour", "", percent}, {"cosine", "cosine", "", {NumberFormat::fixed, 5}}}, .rows = {},
       .note = fmt::format("{} thread(s). Latency: queries one by one. Throughput: batches of 32. First result: from process start to the first embedding, tokenizer included, machine code cached. "
-                          "Same neighbour and cosine (mean) are against {}. Peak memory is of the whole process.", options.session.threads, all[0].run.format)};
+                          "Same neighbour and cosine (mean) are against {}. Peak memory is of the whole process.", options.session.threads, all[0].run.format),
+      .across = all.size() <= kMostAcross};
   for (size_t i = 0; i < all.size(); ++i) {
     const Contender& c = all[i];
     const Timing &l = latency[i], &t = throughput[i];

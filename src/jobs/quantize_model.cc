@@ -65,20 +65,25 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options) {
   }
 }
 
-std::vector<Block> describe(const QuantizedModel& quantized) {
+std::vector<Block> describe(const QuantizedModel& quantized, Listed listed) {
   const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
   Table table{.key = "tensors", .title = "Tensors", .columns = {{"name", "tensor"}, {"shape", "shape"}, {"before", "before"}, {"after", "after"},
       {"sqnr_db", "SQNR", "dB", {NumberFormat::fixed, 1}}, {"bytes_before", "before", "", bytes}, {"bytes_after", "after", "", bytes}, {"rule", "decided by"}}, .rows = {}};
-  int64_t elements = 0, before = 0, after = 0;
+  int64_t elements = 0, before = 0, after = 0, kept = 0, kept_bytes = 0;
   std::string overridden;
   for (const QuantizedTensor& t : quantized.tensors) {
     elements += t.elements, before += t.bytes_before, after += t.bytes_after;
+    if (listed == Listed::changed && t.choice.before == t.choice.after) {
+      ++kept, kept_bytes += t.bytes_after;
+      continue;
+    }
     const Cell sqnr = !t.sqnr_db ? Cell() : std::isfinite(*t.sqnr_db) ? number(*t.sqnr_db) : Cell("exact");
     table.rows.push_back({t.choice.name, fmt::format("[{}]", fmt::join(t.choice.shape, ",")), t.choice.before, t.choice.after, sqnr,
                           number(static_cast<double>(t.bytes_before)), number(static_cast<double>(t.bytes_after)), t.choice.decided_by});
     if (!t.choice.overridden.empty())
       overridden += fmt::format("{}{}: {} overrides {}", overridden.empty() ? "" : "\n", t.choice.name, t.choice.decided_by, fmt::join(t.choice.overridden, ", "));
   }
+  if (kept > 0) table.note = fmt::format("{} more tensors ({} bytes) stay as they are; `hone quantize` lists them.", kept, kept_bytes);
   KeyValues totals{.key = "totals", .title = "Totals", .items = {
       {"elements", "elements", number(static_cast<double>(elements)), "", count},
       {"bytes_before", "bytes before", number(static_cast<double>(before)), "", count},

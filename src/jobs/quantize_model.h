@@ -32,8 +32,10 @@ int64_t save_model(const std::string& path, const Graph& graph, const LoadedMode
 // Reads a TOML file with the keys of quantize_fields() into `options`; also under a table [quantize].
 void read_quantize_config(const std::string& path, QuantizeOptions& options);
 
-// The table "tensors" and the totals.
-std::vector<Block> describe(const QuantizedModel& quantized);
+enum class Listed : uint8_t { all, changed };
+
+// The table "tensors", of all or of those whose format changed, and the totals of all.
+std::vector<Block> describe(const QuantizedModel& quantized, Listed listed = Listed::all);
 
 // quantize_model, save_model and the record of both.
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute, const std::string& output, const std::string& command);

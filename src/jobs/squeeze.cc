@@ -96,7 +96,7 @@ Record squeeze(const SqueezeOptions& options) {
                                      100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes)));
   for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
   record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));
-  std::vector<Block> tensors = describe(quantized);
+  std::vector<Block> tensors = describe(quantized, Listed::changed);
   if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty()) tensors.insert(tensors.begin(), std::move(bars));
   record.sections.push_back({"Tensors", std::move(tensors)});
   if (dot_installed())

@@ -58,19 +58,8 @@ class BlockToHtml {
   void operator()(const Table& table) {
     heading(table.title);
     out_ += "<div class=\"scroll\"><table>\n<thead><tr>";
-    for (size_t c = 0; c < table.columns.size(); ++c)
-      out_ += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(table, c),
-                          title_markup(table.columns[c].title, table.columns[c].unit));
-    out_ += "</tr></thead>\n<tbody>\n";
-    for (const std::vector<Cell>& row : table.rows) {
-      out_ += "<tr>";
-      for (size_t c = 0; c < row.size(); ++c) {
-        const char* tag = c == 0 ? "th" : "td";
-        out_ += fmt::format("<{0}{1}{2}>{3}</{0}>", tag, c == 0 ? " scope=\"row\"" : "", class_of(table, c),
-                            cell_markup(row[c], table.columns[c].style));
-      }
-      out_ += "</tr>\n";
-    }
+    if (table.across) across(table);
+    else down(table);
     out_ += "</tbody></table></div>\n";
     if (!table.note.empty()) out_ += fmt::format("<p class=\"note\">{}</p>\n", escape_markup(table.note));
   }
@@ -84,6 +73,36 @@ class BlockToHtml {
   }
 
  private:
+  void down(const Table& table) {
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      out_ += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(table, c),
+                          title_markup(table.columns[c].title, table.columns[c].unit));
+    out_ += "</tr></thead>\n<tbody>\n";
+    for (const std::vector<Cell>& row : table.rows) {
+      out_ += "<tr>";
+      for (size_t c = 0; c < row.size(); ++c) {
+        const char* tag = c == 0 ? "th" : "td";
+        out_ += fmt::format("<{0}{1}{2}>{3}</{0}>", tag, c == 0 ? " scope=\"row\"" : "", class_of(table, c),
+                            cell_markup(row[c], table.columns[c].style));
+      }
+      out_ += "</tr>\n";
+    }
+  }
+
+  void across(const Table& table) {
+    out_ += fmt::format("<th scope=\"col\">{}</th>", title_markup(table.columns[0].title, table.columns[0].unit));
+    for (const std::vector<Cell>& row : table.rows)
+      out_ += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", cell_markup(row[0], table.columns[0].style));
+    out_ += "</tr></thead>\n<tbody>\n";
+    for (size_t c = 1; c < table.columns.size(); ++c) {
+      const Column& column = table.columns[c];
+      out_ += fmt::format("<tr><th scope=\"row\">{}</th>", title_markup(column.title, column.unit));
+      for (const std::vector<Cell>& row : table.rows)
+        out_ += fmt::format("<td class=\"number\">{}</td>", cell_markup(row[c], column.style));
+      out_ += "</tr>\n";
+    }
+  }
+
   static const char* class_of(const Table& table, size_t column) {
     return is_numeric(table, column) ? " class=\"number\"" : "";
   }

@@ -51,6 +51,7 @@ struct Table {
   std::vector<Column> columns = {};
   std::vector<std::vector<Cell>> rows = {};  // as many cells as columns; the first column names the row
   std::string note = {};                     // what one must know to read it
+  bool across = false;  // rows are shown side by side, each of their figures on a line: for few rows of many figures
 };
 
 struct KeyValue {

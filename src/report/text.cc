@@ -45,12 +45,11 @@ std::string padded(const std::string& s, size_t width, bool right) {
 class TableText {
  public:
   TableText(const Table& table, const TextOptions& options) : table_(table), options_(options) {
-    for (const Column& c : table.columns) {
-      header_.push_back(title_with_unit(c.title, c.unit));
-      widths_.push_back(display_width(header_.back()));
-      right_.push_back(false);
-    }
-    for (const std::vector<Cell>& row : table.rows) add(row);
+    std::vector<std::string> titles;
+    for (const Column& c : table.columns) titles.push_back(title_with_unit(c.title, c.unit));
+    if (table.across) add_across(titles);
+    else add_down(titles);
+    measure();
     fit();
   }
 
@@ -64,13 +63,37 @@ class TableText {
   }
 
  private:
-  void add(const std::vector<Cell>& row) {
-    cells_.emplace_back();
-    for (size_t c = 0; c < row.size(); ++c) {
-      cells_.back().push_back(cell_text(row[c], table_.columns[c].style));
-      widths_[c] = std::max(widths_[c], display_width(cells_.back().back()));
-      if (std::holds_alternative<Number>(row[c])) right_[c] = true;
+  std::string shown(size_t row, size_t column) const {
+    return cell_text(table_.rows[row][column], table_.columns[column].style);
+  }
+
+  void add_down(const std::vector<std::string>& titles) {
+    header_ = titles;
+    right_.resize(titles.size());
+    for (size_t r = 0; r < table_.rows.size(); ++r) {
+      cells_.emplace_back();
+      for (size_t c = 0; c < titles.size(); ++c) {
+        cells_.back().push_back(shown(r, c));
+        if (std::holds_alternative<Number>(table_.rows[r][c])) right_[c] = true;
+      }
     }
+  }
+
+  void add_across(const std::vector<std::string>& titles) {
+    header_ = {titles[0]};
+    for (size_t r = 0; r < table_.rows.size(); ++r) header_.push_back(shown(r, 0));
+    right_.assign(header_.size(), true);
+    right_[0] = false;
+    for (size_t c = 1; c < titles.size(); ++c) {
+      cells_.push_back({titles[c]});
+      for (size_t r = 0; r < table_.rows.size(); ++r) cells_.back().push_back(shown(r, c));
+    }
+  }
+
+  void measure() {
+    for (const std::string& title : header_) widths_.push_back(display_width(title));
+    for (const auto& row : cells_)
+      for (size_t c = 0; c < row.size(); ++c) widths_[c] = std::max(widths_[c], display_width(row[c]));
   }
 
   // The widest text column gives way until the line fits or all are at their narrowest.
