@@ -12,6 +12,7 @@ struct {
   ShapeFlags shapes;
   RunFlags run;
   std::string text;
+  const CLI::Option* text_option = nullptr;  // an empty text is a text too
 } flags;
 
 void setup(CLI::App& app) {
@@ -19,12 +20,12 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
-  app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
+  flags.text_option = app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
 }
 
 int run() {
   ProbeOptions options{.model = flags.model.model, .inputs = flags.model.inputs, .text = std::nullopt, .shapes = flags.shapes.get(), .session = flags.run.options()};
-  if (!flags.text.empty()) options.text = flags.text;
+  if (flags.text_option->count() > 0) options.text = flags.text;
   const ProbeResult result = probe(options, [] {
     std::puts("first result");
     std::fflush(stdout);

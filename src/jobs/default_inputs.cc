@@ -66,7 +66,6 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   const int64_t limit = max_positions(graph);
   const int64_t sequence = options.sequence.value_or(std::min(kSequence, limit));
   if (options.batch < 1 || sequence < 1) fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
-  if (sequence > limit) fail("sequence {}: the model has {} positions; give --seq {} or less", sequence, limit, limit);
   Bindings bindings;
   for (ValueId v : graph.inputs()) {
     const Shape& shape = graph.type(v).shape;
@@ -77,6 +76,12 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
     }
   }
   for (const auto& [name, size] : options.dims) bindings[name] = size;
+  for (ValueId v : graph.inputs()) {
+    const Shape& shape = graph.type(v).shape;
+    if (shape.size() < 2) continue;
+    const int64_t length = shape[1].evaluate(bindings);
+    if (length > limit) fail("sequence {}: the model has {} positions; give --seq {} or less", length, limit, limit);
+  }
   return bindings;
 }
 

@@ -1,10 +1,13 @@
 #include "jobs/probe.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -29,6 +32,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   add("--backend", o.session.backend == Backend::reference ? "reference" : "cpu");
   add("--optimise", std::to_string(o.session.optimise));
   for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
+  if (o.session.pipeline.verify) args.push_back("--verify");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
   if (o.session.isa) add("--isa", std::string(to_string(*o.session.isa)));
@@ -64,12 +68,19 @@ ChildOutput run_child(const std::vector<std::string>& args) {
   ::close(err[1]);
   ChildOutput result;
   if (why == 0) {
-    char buffer[4096];
-    for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) {
-      result.out.append(buffer, static_cast<size_t>(n));
+    // Both at once: a child that fills the pipe of its errors would wait for ever.
+    std::array<pollfd, 2> open{{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};  // poll skips negative ones
+    while (open[0].fd >= 0 || open[1].fd >= 0) {
+      if (::poll(open.data(), open.size(), -1) < 0) continue;
+      for (pollfd& pipe : open) {
+        if (pipe.revents == 0) continue;
+        char buffer[4096];
+        const ssize_t n = ::read(pipe.fd, buffer, sizeof buffer);
+        if (n > 0) (pipe.fd == out[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
+        else pipe.fd = -1;
+      }
       if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos) result.first_line_ms = ms_since(start);
     }
-    for (ssize_t n; (n = ::read(err[0], buffer, sizeof buffer)) > 0;) result.errors.append(buffer, static_cast<size_t>(n));
     ::waitpid(child, &result.status, 0);
   }
   ::close(out[0]);
@@ -85,6 +96,9 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
   LoadedModel model = load_model(options.model, options.inputs);
+  result.weight_bytes = sizes(model.graph).weight_bytes;
+  for (ValueId id : model.graph.constants())
+    result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, model.graph.constant(id)->bytes());
   std::optional<SentenceEncoder> encoder;
   std::optional<Session> session;
   if (options.text) encoder.emplace(std::move(model), options.session);
@@ -131,6 +145,8 @@ Json to_json(const ProbeResult& r) {
           {"resident_bytes", r.resident_bytes},
           {"peak_bytes", r.peak_bytes},
           {"anonymous_bytes", r.anonymous_bytes},
+          {"weight_bytes", r.weight_bytes},
+          {"largest_tensor_bytes", r.largest_tensor_bytes},
           {"prepacked_bytes", r.prepacked_bytes},
           {"direct_weight_bytes", r.direct_weight_bytes},
           {"arena_bytes", r.arena_bytes},
@@ -144,6 +160,7 @@ ProbeResult probe_result_from_json(const Json& json) {
   get("first_run_ms", r.first_run_ms), get("kernels_compiled", r.kernels_compiled), get("kernels_cached", r.kernels_cached);
   get("empty_bytes", r.empty_bytes), get("resident_bytes", r.resident_bytes), get("peak_bytes", r.peak_bytes);
   get("anonymous_bytes", r.anonymous_bytes), get("prepacked_bytes", r.prepacked_bytes), get("direct_weight_bytes", r.direct_weight_bytes);
+  get("weight_bytes", r.weight_bytes), get("largest_tensor_bytes", r.largest_tensor_bytes);
   get("arena_bytes", r.arena_bytes), get("scratch_bytes", r.scratch_bytes);
   return r;
 }
