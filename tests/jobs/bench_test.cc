@@ -1,0 +1,102 @@
+// The record of a comparison: what it must hold, and what it must not claim.
+#include "jobs/bench.h"
+
+#include "report/json.h"
+#include "tests/jobs/jobs_fixture.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+class BenchJob : public JobsTest {
+ protected:
+  BenchOptions quick(std::vector<std::string> models) const {
+    BenchOptions options;
+    options.models = std::move(models);
+    options.shapes.sequence = 16;
+    options.seconds = 0.1;
+    return options;
+  }
+};
+
+TEST_F(BenchJob, RowsHaveTheKeysThatScriptsRead) {
+  BenchOptions options = quick({model});
+  options.shapes.batch = 2;
+  const Json json = to_json(bench(options));
+  const Json& row = json.at("results").at(0);
+  for (const char* key : {"model", "batch", "threads", "compute", "median_ms", "ci95_ms", "compile_cold_ms",
+                          "compile_warm_ms", "first_result_ms", "weight_bytes", "peak_bytes"})
+    EXPECT_TRUE(row.contains(key)) << key;
+  EXPECT_EQ(row["batch"], 2);
+  EXPECT_EQ(row["threads"], 1);
+  for (const char* key : {"compile_cold_ms", "first_result_ms", "peak_bytes"})
+    EXPECT_TRUE(row[key].is_null()) << key;  // no program was given
+  EXPECT_FALSE(json.contains("comparison"));
+  EXPECT_FALSE(json["machine"].empty());
+  EXPECT_EQ(json["manifest"][0]["sha256"], load_model(model).sha256());
+}
+
+// The first process finds an empty cache, the others what it left.
+TEST_F(BenchJob, ColdAndWarmFiguresComeFromDifferentProcesses) {
+  BenchOptions options = quick({model});
+  ProbeResult cold, warm;
+  cold.compile_ms = 40, warm.compile_ms = 0.5;
+  cold.peak_bytes = 1, warm.peak_bytes = 3 << 20;
+  options.program = put_probed_program(cold, warm);
+  const Json json = to_json(bench(options));
+  const Json& row = json.at("results").at(0);
+  EXPECT_EQ(row["compile_cold_ms"], 40);
+  EXPECT_EQ(row["compile_warm_ms"], 0.5);
+  EXPECT_EQ(row["peak_bytes"], 3 << 20);
+  EXPECT_GT(row["first_result_ms"].get<double>(), 0);
+}
+
+// Whatever was measured: the words follow the interval, in the row and in the findings.
+TEST_F(BenchJob, FasterAndSlowerAreSaidOnlyWhenTheIntervalExcludesOne) {
+  const Record record = bench(quick({model, quantized("mxint8"), model}));
+  const Table& table = table_of(record, "comparison");
+  ASSERT_EQ(table.rows.size(), 2u);
+  ASSERT_EQ(record.findings.size(), 2u);
+  for (size_t row = 0; row < 2; ++row) {
+    const Number ratio = std::get<Number>(cell(table, "speed_ratio", row));
+    ASSERT_TRUE(ratio.interval);
+    const bool faster = ratio.interval->low > 1, slower = ratio.interval->high < 1;
+    for (const std::string& said : {text_of(cell(table, "verdict", row)), record.findings[row]}) {
+      EXPECT_EQ(said.find("faster") != std::string::npos, faster) << said;
+      EXPECT_EQ(said.find("slower") != std::string::npos, slower) << said;
+      EXPECT_EQ(said.find("no difference") != std::string::npos, !faster && !slower) << said;
+    }
+  }
+  EXPECT_EQ(value_of(cell(table, "cosine", 1)), 1);
+  EXPECT_EQ(value_of(cell(table, "max_abs_error", 1)), 0);
+  EXPECT_EQ(value_of(cell(table, "size_ratio", 1)), 1);
+  EXPECT_LT(value_of(cell(table, "cosine", 0)), 1);
+}
+
+TEST_F(BenchJob, OnlyModelsWithTheSameInputsAreCompared) {
+  const std::string four = put_graph("four.safetensors", "%x : f32[B,4] = input \"x\" %r = relu %x return %r");
+  const std::string five = put_graph("five.safetensors", "%x : f32[B,5] = input \"x\" %r = relu %x return %r");
+  const std::string other = put_graph("other.safetensors", "%y : f32[B,4] = input \"y\" %r = relu %y return %r");
+  const std::string halves = put_graph("halves.safetensors", "%x : bf16[B,4] = input \"x\" %r = relu %x return %r");
+  for (const std::string& b : {five, other, halves})
+    EXPECT_THAT(error_of([&] {
+                  bench(quick({four, b}));
+                }),
+                testing::AllOf(HasSubstr(four), HasSubstr(b), HasSubstr("same inputs")))
+        << b;
+  EXPECT_EQ(error_of([&] { bench(quick({four, four})); }), "");
+}
+
+TEST_F(BenchJob, GivenInputsAreUsedAndChecked) {
+  const std::string four = put_graph("four.safetensors", "%x : f32[B,4] = input \"x\" %r = relu %x return %r");
+  BenchOptions options = quick({four});
+  options.given = {{"x", Tensor(DType::f32, {3, 4})}};
+  EXPECT_EQ(value_of(cell(table_of(bench(options), "results"), "batch", 0)), 3);
+  options.given = {{"x", Tensor(DType::f32, {3, 5})}};
+  EXPECT_THAT(error_of([&] { bench(options); }), HasSubstr("\"x\""));
+  EXPECT_THAT(error_of([&] { bench(quick({})); }), HasSubstr("no model"));
+}
+
+}  // namespace
+}  // namespace hone
