@@ -12,41 +12,59 @@ __m128i interleaved(__m128i x) {  // halves l0 h0 l1 h1 l2 h2 l3 h3 -> l0 l1 l2 
   return _mm_shuffle_epi32(x, 0xd8);
 }
 
+__m128i split_nibbles(__m128i x) {
+  const auto close = [](__m128i v) {  // nibbles in the low halves of bytes -> 16 bits
+    v = _mm_and_si128(_mm_or_si128(v, _mm_srli_epi32(v, 4)), _mm_set1_epi32(0x00ff00ff));
+    return _mm_and_si128(_mm_or_si128(v, _mm_srli_epi32(v, 8)), _mm_set1_epi32(0xffff));
+  };
+  const __m128i low = _mm_set1_epi32(0x0f0f0f0f);
+  return _mm_or_si128(close(_mm_and_si128(x, low)), _mm_slli_epi32(close(_mm_and_si128(_mm_srli_epi32(x, 4), low)), 16));
+}
+
+template <LaneChange kChange>
+void store(std::byte* out, __m128i x) {
+  if constexpr (kChange == LaneChange::interleave) x = interleaved(x);
+  if constexpr (kChange == LaneChange::split_nibbles) x = split_nibbles(x);
+  _mm_store_si128(reinterpret_cast<__m128i*>(out), x);
+}
+
 // Four lanes of four columns; 16 bytes per row of `out`.
-template <bool kInterleave>
+template <LaneChange kChange>
 void transpose_square(const std::byte* const* columns, int64_t r, std::byte* out, int64_t out_row_bytes) {
   const auto load = [&](int c) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns[c] + r * 4)); };
   const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
   const __m128i ab_low = _mm_unpacklo_epi32(a, b), ab_high = _mm_unpackhi_epi32(a, b);
   const __m128i cd_low = _mm_unpacklo_epi32(c, d), cd_high = _mm_unpackhi_epi32(c, d);
-  const __m128i rows[] = {_mm_unpacklo_epi64(ab_low, cd_low), _mm_unpackhi_epi64(ab_low, cd_low),
-                          _mm_unpacklo_epi64(ab_high, cd_high), _mm_unpackhi_epi64(ab_high, cd_high)};
-  for (int i = 0; i < 4; ++i)
-    _mm_store_si128(reinterpret_cast<__m128i*>(out + i * out_row_bytes), kInterleave ? interleaved(rows[i]) : rows[i]);
+  store<kChange>(out, _mm_unpacklo_epi64(ab_low, cd_low));
+  store<kChange>(out + out_row_bytes, _mm_unpackhi_epi64(ab_low, cd_low));
+  store<kChange>(out + 2 * out_row_bytes, _mm_unpacklo_epi64(ab_high, cd_high));
+  store<kChange>(out + 3 * out_row_bytes, _mm_unpackhi_epi64(ab_high, cd_high));
 }
 
-template <bool kInterleave>
+template <LaneChange kChange>
 void transpose(const LaneRows& columns, int lanes, int64_t count, std::byte* out, int64_t out_row_bytes) {
   int64_t r = 0;
   for (; r + 4 <= count; r += 4)
     for (int c = 0; c < lanes; c += 4)
-      transpose_square<kInterleave>(columns.data() + c, r, out + r * out_row_bytes + c * 4, out_row_bytes);
+      transpose_square<kChange>(columns.data() + c, r, out + r * out_row_bytes + c * 4, out_row_bytes);
   for (; r < count; ++r)
     for (int c = 0; c < lanes; c += 4) {
       uint32_t lane[4];
       for (int i = 0; i < 4; ++i) std::memcpy(&lane[i], columns[static_cast<size_t>(c + i)] + r * 4, 4);
-      const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(lane));
-      _mm_store_si128(reinterpret_cast<__m128i*>(out + r * out_row_bytes + c * 4),
-                      kInterleave ? interleaved(row) : row);
+      store<kChange>(out + r * out_row_bytes + c * 4, _mm_loadu_si128(reinterpret_cast<const __m128i*>(lane)));
     }
 }
 
 }  // namespace
 
-void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, WeightCodec::Order order, std::byte* out,
+void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChange change, std::byte* out,
                      int64_t out_row_bytes) {
-  if (order == WeightCodec::Order::interleaved) transpose<true>(columns, lanes, count, out, out_row_bytes);
-  else transpose<false>(columns, lanes, count, out, out_row_bytes);
+  switch (change) {
+    case LaneChange::none: return transpose<LaneChange::none>(columns, lanes, count, out, out_row_bytes);
+    case LaneChange::interleave: return transpose<LaneChange::interleave>(columns, lanes, count, out, out_row_bytes);
+    case LaneChange::split_nibbles:
+      return transpose<LaneChange::split_nibbles>(columns, lanes, count, out, out_row_bytes);
+  }
 }
 
 uint32_t split_halves(uint32_t codes, int bits) {

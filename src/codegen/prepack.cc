@@ -8,6 +8,7 @@
 
 #include "base/mapped_file.h"
 #include "base/threads.h"
+#include "codegen/byte_table.h"
 #include "codegen/code_reader.h"
 #include "codegen/gemm_shape.h"
 #include "codegen/lane_layout.h"
@@ -32,7 +33,7 @@ class PlainSource {
     const int64_t whole = row_bytes_ / 4;
     LaneRows rows{};
     for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
-    transpose_lanes(rows, s_.lanes, whole, WeightCodec::Order::natural, out, s_.row_bytes());
+    transpose_lanes(rows, s_.lanes, whole, LaneChange::none, out, s_.row_bytes());
     if (whole == s_.panel_rows()) return;
     for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
       std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
@@ -59,7 +60,9 @@ class PackedSource {
         planes_(weights.planes()),
         layout_(packed_layout(format_, weights.shape())) {
     if (c_.scale != WeightCodec::Scale::none) check_scale_lines();
-    copies_lanes_ = copies_lanes() && first_bit(1) % 8 == 0;
+    if ((whole_ = holds_whole_lanes())) make_table();
+    if (c_.order == WeightCodec::Order::interleaved) change_ = LaneChange::interleave;
+    else if (whole_ && c_.order == WeightCodec::Order::halves) change_ = LaneChange::split_nibbles;
   }
 
   void pack(int64_t first, std::byte* out, std::byte* scales) const {
@@ -75,12 +78,12 @@ class PackedSource {
       if (first + c >= s_.n) continue;
       read_scales(first + c, buffers.scales);
       if (c_.decode == WeightCodec::Decode::expression) wide_line(first + c, line);
-      else if (copies_lanes_) copy_line(first + c, buffers, line);
+      else if (whole_) columns[static_cast<size_t>(c)] = whole_line(first + c, buffers, line);
       else narrow_line(first + c, buffers, line);
       for (int64_t g = 0; g < s_.groups() && c_.scale_bytes(); ++g)
         store_scale(buffers.scales[static_cast<size_t>(g)], scales + (g * s_.panel_columns() + c) * c_.scale_bytes());
     }
-    transpose_lanes(columns, s_.lanes, rows, c_.order, out, s_.row_bytes());
+    transpose_lanes(columns, s_.lanes, rows, change_, out, s_.row_bytes());
   }
 
  private:
@@ -118,23 +121,32 @@ class PackedSource {
     else std::memcpy(out, &code, 4);
   }
 
-  // Codes that stay as they are and fill lanes: 32 bits at a time.
-  void copy_line(int64_t n, const Buffers& buffers, uint32_t* line) const {
-    const std::byte* from = planes_.codes.data() + first_bit(n) / 8;
-    const int64_t rows = s_.code_rows_per_group();
-    for (int64_t g = 0; g < s_.groups(); ++g, line += rows, from += rows * 4) {
-      if (is_nan_group(buffers, g)) continue;  // code 0 is the zero code (see copies_lanes)
-      for (int64_t i = 0; i < rows; ++i) {
-        std::memcpy(line + i, from + i * 4, 4);
-        line[i] = split_halves(line[i], c_.stored_bits);
-      }
-    }
+  // Rows whose bytes, each translated, are the lanes.
+  bool holds_whole_lanes() const {
+    const bool bytes = c_.code_bits == c_.stored_bits && (c_.stored_bits == 4 || c_.stored_bits == 8);
+    const bool groups = s_.groups() == 1 || (s_.group % c_.chunk_k() == 0 && s_.k % s_.group == 0);
+    return bytes && groups && s_.k % c_.chunk_k() == 0 && first_bit(1) % 8 == 0;
   }
-  bool copies_lanes() const {
-    if (c_.order != WeightCodec::Order::halves || c_.code_bits != c_.stored_bits) return false;
-    const bool whole =
-        s_.k % c_.chunk_k() == 0 && (s_.groups() == 1 || (s_.group % c_.chunk_k() == 0 && s_.k % s_.group == 0));
-    return whole && c_.zero_code <= 0;  // words keep the order of codes: 0 or no zero at all
+  void make_table() {
+    const size_t codes = size_t{1} << c_.stored_bits;
+    for (size_t byte = 0; byte < table_.size(); ++byte)
+      table_[byte] = static_cast<uint8_t>(c_.recode[byte % codes] | (codes == 16 ? c_.recode[byte / 16] << 4 : 0));
+    for (size_t byte = 0; byte < table_.size(); ++byte) translates_ |= table_[byte] != byte;
+  }
+
+  // The lanes of row n: in the plane when they are there, else in `line`.
+  const std::byte* whole_line(int64_t n, const Buffers& buffers, uint32_t* line) const {
+    const std::byte* codes = planes_.codes.data() + first_bit(n) / 8;
+    bool any_nan = false;
+    for (int64_t g = 0; g < s_.groups(); ++g) any_nan |= is_nan_group(buffers, g);
+    if (!translates_ && !any_nan) return codes;
+    auto* lanes = reinterpret_cast<std::byte*>(line);
+    translate(table_, codes, s_.k * c_.stored_bits / 8, lanes);
+    const int64_t group_bytes = s_.code_rows_per_group() * 4;
+    const int zero = c_.stored_bits == 4 ? c_.zero_code * 17 : c_.zero_code;
+    for (int64_t g = 0; any_nan && g < s_.groups(); ++g)
+      if (is_nan_group(buffers, g)) std::memset(lanes + g * group_bytes, zero, static_cast<size_t>(group_bytes));
+    return lanes;
   }
 
   // Up to 8 bits: read, translate, and put chunk_k() stored codes into each lane, group by group.
@@ -150,15 +162,11 @@ class PackedSource {
       const uint8_t* from = buffers.codes.data() + g * s_.group;
       uint8_t* to = target + g * rows * chunk;
       if (is_nan_group(buffers, g)) std::fill_n(to, count, static_cast<uint8_t>(c_.zero_code));
-      else translate(from, count, to);
+      else
+        for (int64_t i = 0; i < count; ++i) to[i] = c_.recode[from[i]];
     }
     if (!bytes) to_lanes(buffers.padded, line);
   }
-  void translate(const uint8_t* __restrict from, int64_t count, uint8_t* __restrict to) const {
-    const uint8_t* __restrict table = c_.recode.data();
-    for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
-  }
-
   // Stored codes of fewer than 8 bits.
   void to_lanes(const std::vector<uint8_t>& codes, uint32_t* line) const {
     const size_t chunk = static_cast<size_t>(c_.chunk_k()), bits = static_cast<size_t>(c_.stored_bits);
@@ -185,7 +193,9 @@ class PackedSource {
   Format format_;
   PlaneView planes_;
   PackedLayout layout_;
-  bool copies_lanes_ = false;
+  LaneChange change_ = LaneChange::none;
+  bool whole_ = false, translates_ = false;
+  ByteTable table_{};  // of bytes of codes, when whole_
 };
 
 void check_weights(const GemmPlan& plan, const Tensor& weights) {

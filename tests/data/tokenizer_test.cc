@@ -5,13 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "data/bert_normalizer.h"
 #include "data/unicode.h"
+#include "tests/support/token_reference.h"
 
 namespace hone {
 namespace {
@@ -49,29 +48,12 @@ std::string error_of(Action&& action) {
   return "";
 }
 
-std::string from_base64(const std::string& text) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : text) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<uint32_t>(kDigits.find(c));
-    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8) & 0xff);
-  }
-  return out;
-}
-
 TEST(Tokenizer, IdsEqualThoseOfTheReference) {
   const Tokenizer tokenizer = small_tokenizer();
-  std::ifstream file(kFolder + "expected.jsonl");
   int texts = 0, invalid = 0;
-  for (std::string line; std::getline(file, line); ++texts) {
-    const Json item = parse_json(line, "expected.jsonl");
-    invalid += item.contains("base64");
-    const std::string text =
-        item.contains("text") ? item["text"].get<std::string>() : from_base64(item["base64"].get<std::string>());
-    EXPECT_EQ(tokenizer.encode(text, 0), item["ids"].get<Ids>()) << "line " << texts + 1;
+  for (const TokenReference& reference : read_token_references(kFolder + "expected.jsonl")) {
+    ++texts, invalid += !reference.valid_utf8;
+    EXPECT_EQ(tokenizer.encode(reference.text, 0), reference.ids) << "line " << texts;
   }
   EXPECT_EQ(texts, 300);
   EXPECT_GT(invalid, 10);
