@@ -2,7 +2,7 @@
 jobs ?= $(shell nproc)
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc')
 
-.PHONY: help deps build test test-full demo models bench bench-peers format lint clean
+.PHONY: help deps build test test-full demo models bench format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -10,7 +10,7 @@ help:
 	@echo "make test-full    the tests again under AddressSanitizer and UBSan, then under ThreadSanitizer"
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
-	@echo "make bench        measurements of kernels and models; bench-peers: beside other systems"
+	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -33,13 +33,10 @@ demo: build models
 models:
 	scripts/deps.sh demo
 
-bench: build
-	cmake --build --preset release -j $(jobs) --target bench
-	build/release/bench/bench
-
-bench-peers: build models
+bench: build models
 	scripts/deps.sh peers
-	scripts/bench_peers.sh
+	cmake --build --preset release -j $(jobs) --target bench
+	scripts/bench.sh
 
 format:
 	scripts/deps.sh tools

@@ -1,7 +1,9 @@
-// bench_kernels [substring] [rounds]: single-thread speed of generated kernels as a fraction of what the machine
+// bench_kernels [--only substring]... [--rounds n] [--json file]: single-thread speed of generated kernels as a fraction of what the machine
 // reaches in the same run. Each round times the peak loop and the kernel one after the other, so that both see the same
 // clock and neighbours; the figures are the best of all rounds of each.
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
+#include "base/json.h"
 #include "base/philox.h"
 #include "codegen/attention_shape.h"
 #include "codegen/compiler.h"
@@ -64,26 +68,32 @@ struct Compiled {
 };
 
 struct Bench {
-  std::string only;
+  std::vector<std::string> only;
   int rounds = 40;
+  Json measured = Json::array();
   ArithmeticLoop f32 = f32_loop(cpu_features()), bf16 = bf16_loop(cpu_features());
   ReadLoop read = read_loop(cpu_features());
 
-  bool skipped(const std::string& name) const { return name.find(only) == std::string::npos; }
+  bool skipped(const std::string& name) const {
+    return !only.empty() && std::none_of(only.begin(), only.end(), [&](const std::string& wanted) {
+      return name.find(wanted) != std::string::npos;
+    });
+  }
 
   void against_peak(const std::string& name, double flop, DType type, const Compiled& code,
-                    const std::function<void()>& run) const {
+                    const std::function<void()>& run) {
     const ArithmeticLoop& loop = type == DType::bf16 && bf16.run ? bf16 : f32;
     constexpr int64_t kSteps = 20000;
     const auto [peak, time] = alternate(
         rounds, [&] { loop.run(kSteps); }, run);
     const double peak_gflops = loop.flop_per_step * kSteps / peak * 1e-9, gflops = flop / time * 1e-9;
+    measured.push_back({{"name", name}, {"gflops", gflops}, {"share", gflops / peak_gflops}});
     fmt::print("{:<34} {:8.1f} GFLOP/s  {:5.1f} % of {:.1f}   compile {:.1f} ms{}\n", name, gflops,
                100 * gflops / peak_gflops, peak_gflops, code.milliseconds, code.spilled ? " (smaller tile)" : "");
   }
 
   void gemm(const std::string& shape, int64_t m, int64_t n, int64_t k, DType type,
-            const std::string& format = "") const {
+            const std::string& format = "") {
     const std::string name =
         fmt::format("{} {}{} {}", shape, to_string(type), format.empty() ? "" : " x " + format, "gemm");
     if (skipped(name)) return;
@@ -110,7 +120,7 @@ struct Bench {
 
   // One row: weights stream from main memory, from copies that together exceed the caches. The yardstick reads as many
   // bytes.
-  void gemv(int64_t n, int64_t k, DType type, const std::string& format) const {
+  void gemv(int64_t n, int64_t k, DType type, const std::string& format) {
     const std::string name =
         fmt::format("1x{}x{} {} x {} gemv", n, k, to_string(type), format.empty() ? to_string(type) : format);
     if (skipped(name)) return;
@@ -145,12 +155,13 @@ struct Bench {
         });
     const double gbytes = static_cast<double>(packed.size()) / time * 1e-9,
                  peak_gbytes = static_cast<double>(size - 512) / peak * 1e-9;
+    measured.push_back({{"name", name}, {"gbytes_per_second", gbytes}, {"share", gbytes / peak_gbytes}});
     fmt::print("{:<34} {:8.1f} GB/s     {:5.1f} % of {:.1f}   {:.3f} ms, compile {:.1f} ms{}\n", name, gbytes,
                100 * gbytes / peak_gbytes, peak_gbytes, time * 1e3, code.milliseconds,
                code.spilled ? " (smaller tile)" : "");
   }
 
-  void attention(int64_t length, int heads, int head_dim, DType type) const {
+  void attention(int64_t length, int heads, int head_dim, DType type) {
     const std::string name = fmt::format("{}x{}x{} {} attention", length, heads, head_dim, to_string(type));
     if (skipped(name)) return;
     AttentionPlan plan{.heads = heads,
@@ -173,7 +184,7 @@ struct Bench {
     against_peak(name, flop, DType::f32, code, [&] { code.run(args, items); });
   }
 
-  void prepacking(DType type, const std::string& format) const {
+  void prepacking(DType type, const std::string& format) {
     const std::string name = fmt::format("prepack {}", format.empty() ? to_string(type) : format);
     if (skipped(name)) return;
     GemmPlan plan;
@@ -184,10 +195,12 @@ struct Bench {
     if (!format.empty()) w = pack(parse_format(format), w);
     double best = 1e300;
     for (int i = 0; i < 10; ++i) best = std::min(best, time_of([&] { prepack(plan, best_isa_level(), w, 1); }));
-    fmt::print("{:<34} {:8.2f} GB/s of source\n", name, static_cast<double>(w.bytes()) / best * 1e-9);
+    const double gbytes = static_cast<double>(w.bytes()) / best * 1e-9;
+    measured.push_back({{"name", name}, {"gbytes_per_second", gbytes}});
+    fmt::print("{:<34} {:8.2f} GB/s of source\n", name, gbytes);
   }
 
-  void all() const {
+  void all() {
     for (DType type : {DType::f32, DType::bf16}) {
       gemm("128x3072x768", 128, 3072, 768, type);
       gemm("49x512x4608", 49, 512, 4608, type);
@@ -214,7 +227,12 @@ struct Bench {
 
 int main(int argc, char** argv) {
   hone::Bench bench;
-  if (argc > 1) bench.only = argv[1];
-  if (argc > 2) bench.rounds = std::max(1, std::atoi(argv[2]));
+  std::string json;
+  CLI::App app("Single-thread speed of generated kernels against the machine's measured peaks");
+  app.add_option("--only", bench.only, "Only those in whose name this is found (repeatable)");
+  app.add_option("--rounds", bench.rounds, "Alternations of kernel and peak loop")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--json", json, "Write the figures there too");
+  CLI11_PARSE(app, argc, argv);
   bench.all();
+  if (!json.empty()) hone::write_file(json, bench.measured.dump(1) + "\n");
 }
