@@ -42,7 +42,7 @@ Expr raise(const Format& format, Expr largest, int candidate) {
 }
 
 Expr code(const Format& format, Exprs results, int candidate) {
-  const Expr largest = results[0];
+  const Expr& largest = results[0];
   const int bias = exponent_bias(format), emax = top_exponent(format);
   const Expr exponent = cast(Scalar::i32, (bitcast(Scalar::i64, largest) >> 52) - 1023);
   // The upper clamp keeps the decoded value of every finite input finite.

@@ -217,7 +217,8 @@ class AttentionKernel {
       keys = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, keys,
                                         e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, e_.num(1)));
     }
-    const auto [q, q_row] = query_rows(head_pointer(0, b, queries, s, 3, h, size_), rows);
+    const auto pointer_and_stride = query_rows(head_pointer(0, b, queries, s, 3, h, size_), rows);
+    Value *const q = pointer_and_stride.first, *const q_row = pointer_and_stride.second;
     e_.loop(e_.num(0), keys, s_.key_columns(), {}, [&](Value* t, const Values&) {
       call(scores_,
            {q, key_panel(t), none, e_.at(scratch(s_.scores_offset), e_.times(t, 4)), q_row, e_.num(plan_.head_dim)});
