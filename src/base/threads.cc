@@ -1,5 +1,6 @@
 // Workers sleep on a futex and spin only briefly (about the length of a short kernel) before sleeping, so that a waiting thread
-// never takes a busy neighbour's core. Chunks are claimed with one atomic increment; a descheduled worker delays at most one.
+// never takes a busy neighbour's core. Chunks are claimed with one atomic increment; a descheduled worker delays at most the
+// one that it holds.
 #include "base/threads.h"
 
 #include <algorithm>
@@ -46,6 +47,8 @@ struct Region {
 
 thread_local bool inside_region = false;
 
+// A region is open while its caller still hands out chunks. A worker joins an open one; one that wakes too late finds it
+// closed and nobody has waited for it.
 class Pool {
  public:
   explicit Pool(int workers) {
@@ -61,21 +64,33 @@ class Pool {
 
   void execute(Region& region, int threads) {
     std::lock_guard one_region(region_mutex_);
+    const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
     wanted_.store(std::min(threads, size()) - 1, std::memory_order_relaxed);
     region_.store(&region, std::memory_order_relaxed);
-    running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_release);
+    gate_.store(uint64_t{epoch} << 32 | kOpen, std::memory_order_release);
+    epoch_.store(epoch, std::memory_order_release);
     epoch_.notify_all();
     inside_region = true;
     region.work(0);
     inside_region = false;
-    for (int spin = 0; running_.load(std::memory_order_acquire) > 0; ++spin) {
+    gate_.fetch_and(~kOpen, std::memory_order_relaxed);
+    for (int spin = 0; (gate_.load(std::memory_order_acquire) & kJoined) > 0; ++spin) {
       if (spin < kSpins) pause();
       else std::this_thread::yield();
     }
   }
 
  private:
+  static constexpr uint64_t kJoined = 0xffff, kOpen = 1 << 16;  // the epoch is in the upper half of gate_
+
+  // Whether this worker now belongs to region `epoch`, whose caller waits for it from then on.
+  bool join(uint32_t epoch) {
+    uint64_t gate = gate_.load(std::memory_order_relaxed);
+    while ((gate & kOpen) && gate >> 32 == epoch)
+      if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    return false;
+  }
+
   void run(int index) {
     inside_region = true;
     uint32_t seen = 0;
@@ -84,8 +99,9 @@ class Pool {
       epoch_.wait(seen, std::memory_order_acquire);
       seen = epoch_.load(std::memory_order_acquire);
       if (stop_) return;
-      if (index <= wanted_.load(std::memory_order_relaxed)) region_.load(std::memory_order_relaxed)->work(index);
-      running_.fetch_sub(1, std::memory_order_release);
+      if (index > wanted_.load(std::memory_order_relaxed) || !join(seen)) continue;
+      region_.load(std::memory_order_relaxed)->work(index);
+      gate_.fetch_sub(1, std::memory_order_release);
     }
   }
 
@@ -93,7 +109,8 @@ class Pool {
   std::mutex region_mutex_;
   std::atomic<Region*> region_{nullptr};
   std::atomic<uint32_t> epoch_{0};
-  std::atomic<int> wanted_{0}, running_{0};
+  std::atomic<uint64_t> gate_{0};
+  std::atomic<int> wanted_{0};
   std::atomic<bool> stop_{false};
 };
 
