@@ -103,7 +103,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   std::optional<Session> session;
   if (options.text) encoder.emplace(std::move(model), options.session);
   result.load_ms = ms_since(start);
-  if (!encoder) session.emplace(std::move(model.graph), options.session);
+  if (!encoder) session.emplace(std::move(model.graph), options.session);  // NOLINT(bugprone-use-after-move)
   Session& used = encoder ? encoder->session() : *session;
   NamedTensors inputs;
   if (session) inputs = default_inputs(session->graph(), bind_symbols(session->graph(), options.shapes), 1);
