@@ -1,6 +1,6 @@
-// bench_kernels [--only substring]... [--rounds n] [--json file]: single-thread speed of generated kernels as a fraction of what the machine
-// reaches in the same run. Each round times the peak loop and the kernel one after the other, so that both see the same
-// clock and neighbours; the figures are the best of all rounds of each.
+// bench_kernels [--only substring]... [--rounds n] [--json file]: single-thread speed of generated kernels as a
+// fraction of what the machine reaches in the same run. Each round times the peak loop and the kernel one after the
+// other, so that both see the same clock and neighbours; the figures are the best of all rounds of each.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -92,8 +92,7 @@ struct Bench {
                100 * gflops / peak_gflops, peak_gflops, code.milliseconds, code.spilled ? " (smaller tile)" : "");
   }
 
-  void gemm(const std::string& shape, int64_t m, int64_t n, int64_t k, DType type,
-            const std::string& format = "") {
+  void gemm(const std::string& shape, int64_t m, int64_t n, int64_t k, DType type, const std::string& format = "") {
     const std::string name =
         fmt::format("{} {}{} {}", shape, to_string(type), format.empty() ? "" : " x " + format, "gemm");
     if (skipped(name)) return;
@@ -230,7 +229,9 @@ int main(int argc, char** argv) {
   std::string json;
   CLI::App app("Single-thread speed of generated kernels against the machine's measured peaks");
   app.add_option("--only", bench.only, "Only those in whose name this is found (repeatable)");
-  app.add_option("--rounds", bench.rounds, "Alternations of kernel and peak loop")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", bench.rounds, "Alternations of kernel and peak loop")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--json", json, "Write the figures there too");
   CLI11_PARSE(app, argc, argv);
   bench.all();

@@ -1,5 +1,6 @@
-// bench_tokenizer tokenizer.json reference.jsonl: how many texts get the reference's ids (bench/peers/tokenizer_reference.py
-// writes them), and how many texts a second are tokenised. Exits with 1 when any differs.
+// bench_tokenizer tokenizer.json reference.jsonl: how many texts get the reference's ids
+// (bench/peers/tokenizer_reference.py writes them), and how many texts a second are tokenised. Exits with 1 when any
+// differs.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -31,7 +31,9 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::failed(const char* what) const { fail("{}: {} failed: {}; nothing was left behind", path_, what, std::strerror(errno)); }
+void AtomicFile::failed(const char* what) const {
+  fail("{}: {} failed: {}; nothing was left behind", path_, what, std::strerror(errno));
+}
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -66,7 +68,8 @@ void write_file(const std::string& path, std::string_view text) {
 
 std::string read_file(const std::string& path, size_t max_bytes) {
   const MappedFile file(path);
-  if (file.bytes().size() > max_bytes) fail("{}: {} bytes; at most {} are accepted here", path, file.bytes().size(), max_bytes);
+  if (file.bytes().size() > max_bytes)
+    fail("{}: {} bytes; at most {} are accepted here", path, file.bytes().size(), max_bytes);
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 

@@ -1,5 +1,5 @@
-// Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the target, and
-// the directory synced. Without commit() nothing is left behind.
+// Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the
+// target, and the directory synced. Without commit() nothing is left behind.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,8 @@ CpuFeatures detect() {
   f.avx2 = ymm && bit(extended.ebx, 5);
   f.fma = ymm && bit(basic.ecx, 12);
   f.f16c = ymm && bit(basic.ecx, 29);
-  f.avx512 = zmm && f.avx2 && f.fma && bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 28) && bit(extended.ebx, 30) && bit(extended.ebx, 31);
+  f.avx512 = zmm && f.avx2 && f.fma && bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 28) &&
+             bit(extended.ebx, 30) && bit(extended.ebx, 31);
   f.avx512_vbmi = f.avx512 && bit(extended.ecx, 1);
   f.avx512_vbmi2 = f.avx512 && bit(extended.ecx, 6);
   f.avx512_vnni = f.avx512 && bit(extended.ecx, 11);
@@ -76,15 +77,19 @@ std::vector<IsaLevel> available_isa_levels() {
 
 IsaLevel best_isa_level() {
   const std::vector<IsaLevel> levels = available_isa_levels();
-  if (levels.empty()) fail("this CPU ({}) lacks AVX2 or FMA, which compiled code needs; use --backend reference", cpu_name());
+  if (levels.empty())
+    fail("this CPU ({}) lacks AVX2 or FMA, which compiled code needs; use --backend reference", cpu_name());
   return levels.back();
 }
 
 std::string_view to_string(IsaLevel level) {
   switch (level) {
-    case IsaLevel::avx2: return "avx2";
-    case IsaLevel::avx512: return "avx512";
-    case IsaLevel::avx512_bf16: return "avx512_bf16";
+    case IsaLevel::avx2:
+      return "avx2";
+    case IsaLevel::avx512:
+      return "avx512";
+    case IsaLevel::avx512_bf16:
+      return "avx512_bf16";
   }
   CHECK(false);
 }

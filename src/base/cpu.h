@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// Each level includes the ones before it. `avx512_bf16` also has VNNI and VBMI where the CPU has them (see CpuFeatures).
+// Each level includes the ones before it. `avx512_bf16` also has VNNI and VBMI where the CPU has them (see
+// CpuFeatures).
 enum class IsaLevel { avx2, avx512, avx512_bf16 };
 
 struct CpuFeatures {
@@ -21,9 +22,9 @@ struct CpuFeatures {
 const CpuFeatures& cpu_features();
 std::string cpu_name();  // for reports only; never for decisions
 
-std::vector<IsaLevel> available_isa_levels();  // lowest first; empty when the CPU lacks AVX2 and FMA
-IsaLevel best_isa_level();                     // throws Error when there is none
-std::string_view to_string(IsaLevel level);    // "avx2" "avx512" "avx512_bf16"
+std::vector<IsaLevel> available_isa_levels();     // lowest first; empty when the CPU lacks AVX2 and FMA
+IsaLevel best_isa_level();                        // throws Error when there is none
+std::string_view to_string(IsaLevel level);       // "avx2" "avx512" "avx512_bf16"
 IsaLevel parse_isa_level(std::string_view text);  // throws Error for unknown names and for levels that this CPU lacks
 
 // Features as LLVM spells them ("+avx2,+fma,…") for code of `level` on this machine.

@@ -1,5 +1,5 @@
-// The three ways of saying no (docs/STYLE.md, "Errors"): Error when the input is at fault, Bug when we are, Refusal when this
-// machine or kernel can't and the next one may.
+// The three ways of saying no (docs/STYLE.md, "Errors"): Error when the input is at fault, Bug when we are, Refusal
+// when this machine or kernel can't and the next one may.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,9 +35,9 @@ struct Refusal {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& detail = "");
 
 // CHECK(cond) or CHECK(cond, "text {}", value): throws Bug when the condition does not hold.
-#define CHECK(condition, ...)                                                             \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]]                                                        \
+#define CHECK(condition, ...)                                                                      \
+  do {                                                                                             \
+    if (!(condition)) [[unlikely]]                                                                 \
       ::hone::check_failed(#condition, __FILE__, __LINE__ __VA_OPT__(, fmt::format(__VA_ARGS__))); \
   } while (false)
 

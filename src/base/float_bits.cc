@@ -15,7 +15,7 @@ uint16_t f32_to_f16(float value) {
   const auto sign = static_cast<uint16_t>(u >> 16 & 0x8000);
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520 and above round to infinity
-  if (magnitude < 0x38800000) {                       // below 2^-14: the sum aligns the last bit to 2^-24 and rounds once
+  if (magnitude < 0x38800000) {  // below 2^-14: the sum aligns the last bit to 2^-24 and rounds once
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(shifted) - 0x3f000000);
   }

@@ -12,7 +12,9 @@ namespace hone {
 // 64-bit hash of bytes, stable across runs and machines (not cryptographic).
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t seed = 0);
 uint64_t hash_text(std::string_view text, uint64_t seed = 0);
-inline uint64_t hash_combine(uint64_t a, uint64_t b) { return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd; }
+inline uint64_t hash_combine(uint64_t a, uint64_t b) {
+  return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd;
+}
 
 // FIPS 180-4 SHA-256, fed in pieces.
 class Sha256 {

@@ -1,4 +1,5 @@
-// JSON as the project reads it: nlohmann-json, with errors that name the file and the place, and duplicate keys refused.
+// JSON as the project reads it: nlohmann-json, with errors that name the file and the place, and duplicate keys
+// refused.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,8 @@ namespace hone {
 
 using Json = nlohmann::ordered_json;
 
-// Parses a whole text; `source` (a file name) starts every error. Refuses duplicate keys, nesting above 64 and trailing text.
+// Parses a whole text; `source` (a file name) starts every error. Refuses duplicate keys, nesting above 64 and trailing
+// text.
 Json parse_json(std::string_view text, const std::string& source);
 Json read_json_file(const std::string& path);
 

@@ -24,7 +24,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Gives the whole pages inside `bytes` of a read-only file mapping back to the system; they are read again when touched.
+// Gives the whole pages inside `bytes` of a read-only file mapping back to the system; they are read again when
+// touched.
 void drop_pages(std::span<const std::byte> bytes);
 
 }  // namespace hone

@@ -14,7 +14,8 @@ class Philox {
   explicit Philox(uint64_t key = 0, uint64_t stream = 0) : key_(key), stream_(stream) {}
 
   static std::array<uint32_t, 4> block(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
-    std::array<uint32_t, 4> c{uint32_t(counter_low), uint32_t(counter_low >> 32), uint32_t(counter_high), uint32_t(counter_high >> 32)};
+    std::array<uint32_t, 4> c{uint32_t(counter_low), uint32_t(counter_low >> 32), uint32_t(counter_high),
+                              uint32_t(counter_high >> 32)};
     uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);
     for (int round = 0; round < 10; ++round, k0 += 0x9e3779b9, k1 += 0xbb67ae85) {
       const uint64_t p0 = uint64_t{0xd2511f53} * c[0], p1 = uint64_t{0xcd9e8d57} * c[2];

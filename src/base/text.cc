@@ -26,7 +26,8 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   std::vector<std::pair<int, std::string>> scored;
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(name, candidate);
-    if (2 * distance <= static_cast<int>(std::max(name.size(), candidate.size()))) scored.emplace_back(distance, candidate);
+    if (2 * distance <= static_cast<int>(std::max(name.size(), candidate.size())))
+      scored.emplace_back(distance, candidate);
   }
   std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> nearest;

@@ -11,7 +11,8 @@ namespace hone {
 // Edit distance (Levenshtein) between two names.
 int edit_distance(std::string_view a, std::string_view b);
 
-// Up to `count` of `candidates` nearest to `name`, nearest first; none that differs in more than half of its characters.
+// Up to `count` of `candidates` nearest to `name`, nearest first; none that differs in more than half of its
+// characters.
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates, int count = 3);
 
 // ". Did you mean a, b or c?" or "" when nothing is near: appended to an error.

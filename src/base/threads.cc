@@ -1,6 +1,6 @@
-// Workers sleep on a futex and spin only briefly (about the length of a short kernel) before sleeping, so that a waiting thread
-// never takes a busy neighbour's core. Chunks are claimed with one atomic increment; a descheduled worker delays at most the
-// one that it holds.
+// Workers sleep on a futex and spin only briefly (about the length of a short kernel) before sleeping, so that a
+// waiting thread never takes a busy neighbour's core. Chunks are claimed with one atomic increment; a descheduled
+// worker delays at most the one that it holds.
 #include "base/threads.h"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct Region {
 
 thread_local bool inside_region = false;
 
-// A region is open while its caller still hands out chunks. A worker joins an open one; one that wakes too late finds it
-// closed and nobody has waited for it.
+// A region is open while its caller still hands out chunks. A worker joins an open one; one that wakes too late finds
+// it closed and nobody has waited for it.
 class Pool {
  public:
   explicit Pool(int workers) {
@@ -87,7 +87,8 @@ class Pool {
   bool join(uint32_t epoch) {
     uint64_t gate = gate_.load(std::memory_order_relaxed);
     while ((gate & kOpen) && gate >> 32 == epoch)
-      if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+      if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed))
+        return true;
     return false;
   }
 
@@ -129,7 +130,8 @@ int hardware_threads() {
 void parallel_chunks(int64_t n, int64_t grain, int threads, ChunkFn fn) {
   if (n <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  Region region{.fn = fn, .n = n, .grain = grain, .chunks = (n + grain - 1) / grain, .failure_mutex = {}, .failure = {}};
+  Region region{
+      .fn = fn, .n = n, .grain = grain, .chunks = (n + grain - 1) / grain, .failure_mutex = {}, .failure = {}};
   if (threads <= 1 || region.chunks == 1 || inside_region || hardware_threads() == 1) region.work(0);
   else pool().execute(region, threads);
   if (region.failure) std::rethrow_exception(region.failure);

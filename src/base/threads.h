@@ -1,4 +1,5 @@
-// One pool of threads for the whole process: short fork-join regions, small chunks handed out dynamically, the caller takes part.
+// One pool of threads for the whole process: short fork-join regions, small chunks handed out dynamically, the caller
+// takes part.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ class ChunkFn {
 
 int hardware_threads();
 
-// Runs fn(begin, end, thread) over [0, n) in chunks of at most `grain`, on up to `threads` threads (the caller is thread 0).
-// Chunk boundaries depend on n and grain only. The exception of the lowest chunk is rethrown after all have finished.
-// Calls from inside a chunk run serially.
+// Runs fn(begin, end, thread) over [0, n) in chunks of at most `grain`, on up to `threads` threads (the caller is
+// thread 0). Chunk boundaries depend on n and grain only. The exception of the lowest chunk is rethrown after all have
+// finished. Calls from inside a chunk run serially.
 void parallel_chunks(int64_t n, int64_t grain, int threads, ChunkFn fn);
 
 // fn(i) for each i in [0, n), on all hardware threads.

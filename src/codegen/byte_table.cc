@@ -7,8 +7,8 @@
 namespace hone {
 namespace {
 
-// 64 bytes at a time: a permute of two registers looks up 128 entries, and the index's top bit chooses the half. Returns
-// how many bytes were done.
+// 64 bytes at a time: a permute of two registers looks up 128 entries, and the index's top bit chooses the half.
+// Returns how many bytes were done.
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) int64_t translate_vectors(const ByteTable& table,
                                                                                  const std::byte* from, int64_t count,
                                                                                  std::byte* to) {

@@ -14,20 +14,21 @@ namespace hone {
 
 struct CompilerOptions {
   IsaLevel isa = best_isa_level();
-  int threads = 1;                              // compile threads
-  std::optional<std::string> cache_folder;      // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
+  int threads = 1;  // compile threads
+  std::optional<std::string>
+      cache_folder;  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
 };
 std::optional<std::string> default_cache_folder();  // none when HONE_CACHE is empty or no home folder can be written
 
 struct Kernel {
   KernelFn run = nullptr;
-  int64_t scratch_bytes = 0;                    // per thread, 64-byte aligned
-  int64_t items_per_chunk = 1;                  // a good piece of work (about 20 us)
+  int64_t scratch_bytes = 0;    // per thread, 64-byte aligned
+  int64_t items_per_chunk = 1;  // a good piece of work (about 20 us)
 };
 
 struct CompileStatistics {
-  double milliseconds = 0;                      // of wall time
-  int compiled = 0, cached = 0, spilled = 0;    // kernels; spilled: tiles that were replaced by smaller ones
+  double milliseconds = 0;                    // of wall time
+  int compiled = 0, cached = 0, spilled = 0;  // kernels; spilled: tiles that were replaced by smaller ones
 };
 
 // Owns the machine code; kernels stay valid as long as the object they came from lives.
@@ -35,7 +36,8 @@ class KernelLibrary {
  public:
   explicit KernelLibrary(const CompilerOptions& options);
   ~KernelLibrary();
-  // One kernel per plan; equal plans are compiled once, plans seen earlier not at all. Throws Error with the reason when a plan is refused.
+  // One kernel per plan; equal plans are compiled once, plans seen earlier not at all. Throws Error with the reason
+  // when a plan is refused.
   std::vector<Kernel> compile(std::span<const KernelPlan> plans);
   const CompileStatistics& statistics() const;
 

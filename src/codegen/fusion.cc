@@ -13,7 +13,11 @@ constexpr size_t kMaxOperands = 10;  // values one kernel reads besides its anch
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph) : graph_(graph), uses_(graph.all_uses()), group_of_(graph.node_capacity(), -1), position_(graph.node_capacity(), 0) {
+  explicit Fuser(const Graph& graph)
+      : graph_(graph),
+        uses_(graph.all_uses()),
+        group_of_(graph.node_capacity(), -1),
+        position_(graph.node_capacity(), 0) {
     for (const Output& output : graph.outputs()) is_output_.insert(output.value);
     int next = 0;
     for (NodeId n : graph.nodes()) position_[static_cast<size_t>(n)] = next++;
@@ -24,7 +28,8 @@ class Fuser {
       const Codegen kind = graph_.node(n).op->codegen;
       if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
       start(n, kind);
-      if (kind == Codegen::gemm || kind == Codegen::attention || (kind == Codegen::row && keeps_rows(n))) absorb_users(group_of(n));
+      if (kind == Codegen::gemm || kind == Codegen::attention || (kind == Codegen::row && keeps_rows(n)))
+        absorb_users(group_of(n));
       if (kind == Codegen::row) absorb_producers(group_of(n));
     }
     for (NodeId n : graph_.nodes())
@@ -50,7 +55,9 @@ class Fuser {
     groups_.push_back({.kind = kind, .anchor = n, .nodes = {n}, .results = {}});
   }
 
-  bool keeps_rows(NodeId n) const { return graph_.type(graph_.result(n)).shape == graph_.type(graph_.operand(n, 0)).shape; }
+  bool keeps_rows(NodeId n) const {
+    return graph_.type(graph_.result(n)).shape == graph_.type(graph_.operand(n, 0)).shape;
+  }
 
   std::vector<ValueId> escaping(const std::vector<NodeId>& nodes) {
     std::vector<ValueId> values;
@@ -100,7 +107,8 @@ class Fuser {
   bool acceptable(const Group& group, NodeId candidate) {
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
-    return escaping(nodes).size() <= kMaxResults && external_operands(nodes).size() <= kMaxOperands && !would_cycle(nodes);
+    return escaping(nodes).size() <= kMaxResults && external_operands(nodes).size() <= kMaxOperands &&
+           !would_cycle(nodes);
   }
 
   // Grows the group forward through pointwise nodes that work on the same elements.
@@ -129,7 +137,9 @@ class Fuser {
     const Node& node = graph_.node(user);
     if (!node.op->pointwise || !is_compilable(graph_, node)) return false;
     if (group.kind == Codegen::attention &&
-        (std::string_view(node.op->name) != "cast" || graph_.use_count(node.operands[0]) != 1 || graph_.type(node.results[0]).dtype != DType::bf16)) return false;
+        (std::string_view(node.op->name) != "cast" || graph_.use_count(node.operands[0]) != 1 ||
+         graph_.type(node.results[0]).dtype != DType::bf16))
+      return false;
     if (graph_.type(node.results[0]).shape != like.shape) return false;
     for (ValueId v : node.operands)
       if (v != kNone && group_of_value(v) != &group && !operand_fits(group, v, like)) return false;
@@ -144,9 +154,12 @@ class Fuser {
   bool operand_fits(const Group& group, ValueId v, const TensorType& like) {
     if (graph_.type(v).is_packed()) return false;
     switch (group.kind) {
-      case Codegen::gemm: return gemm_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
-      case Codegen::row: return row_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
-      default: return true;
+      case Codegen::gemm:
+        return gemm_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
+      case Codegen::row:
+        return row_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
+      default:
+        return true;
     }
   }
 
@@ -159,11 +172,15 @@ class Fuser {
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
         if (p == kNone || group_of(p) >= 0 || is_output_.count(v) || !graph_.node(p).op->pointwise) continue;
-        if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) || !is_compilable(graph_, graph_.node(p))) continue;
+        if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
+            !is_compilable(graph_, graph_.node(p)))
+          continue;
         const auto& users = uses(v);
-        if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; })) continue;
+        if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
+          continue;
         bool fits = acceptable(group, p);
-        for (ValueId operand : graph_.node(p).operands) fits = fits && operand != kNone && operand_fits(group, operand, like);
+        for (ValueId operand : graph_.node(p).operands)
+          fits = fits && operand != kNone && operand_fits(group, operand, like);
         if (!fits) continue;
         group.nodes.push_back(p);
         group_of(p) = g;
@@ -201,9 +218,11 @@ class Fuser {
 std::vector<Group> fuse(const Graph& graph) { return Fuser(graph).run(); }
 
 std::string to_string(const Graph& graph, const Group& group) {
-  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm", "attention", "row", "gather", "conv", "move", "view"};
+  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm", "attention", "row",
+                                          "gather",      "conv",      "move", "view"};
   std::string text = fmt::format("{} ", kinds[static_cast<size_t>(group.kind)]);
-  for (size_t i = 0; i < group.nodes.size(); ++i) text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);
+  for (size_t i = 0; i < group.nodes.size(); ++i)
+    text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);
   text += " ->";
   for (ValueId v : group.results) text += fmt::format(" %{}", graph.value(v).name);
   return text;

@@ -1,5 +1,6 @@
-// Which nodes share a kernel. A group is one anchor (gemm, attention, row op, gather, move) with the pointwise nodes that feed or
-// follow it, or a set of pointwise nodes of one shape; views alias memory and cost nothing; the rest is interpreted, with a reason.
+// Which nodes share a kernel. A group is one anchor (gemm, attention, row op, gather, move) with the pointwise nodes
+// that feed or follow it, or a set of pointwise nodes of one shape; views alias memory and cost nothing; the rest is
+// interpreted, with a reason.
 #pragma once
 
 #include <string>
@@ -10,13 +11,14 @@
 namespace hone {
 
 struct Group {
-  Codegen kind = Codegen::none;      // none: interpreted (exactly one node)
-  NodeId anchor = kNone;             // kNone for pure pointwise groups
-  std::vector<NodeId> nodes;         // in graph order, anchor included
-  std::vector<ValueId> results;      // values that someone outside the group reads
+  Codegen kind = Codegen::none;  // none: interpreted (exactly one node)
+  NodeId anchor = kNone;         // kNone for pure pointwise groups
+  std::vector<NodeId> nodes;     // in graph order, anchor included
+  std::vector<ValueId> results;  // values that someone outside the group reads
 };
 
-// Every live node of `graph` (constant shapes) in exactly one group; groups in an order in which producers precede consumers.
+// Every live node of `graph` (constant shapes) in exactly one group; groups in an order in which producers precede
+// consumers.
 std::vector<Group> fuse(const Graph& graph);
 
 // The group in one line: "gemm linear+gelu: %h -> %g".

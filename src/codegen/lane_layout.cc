@@ -18,7 +18,8 @@ __m128i split_nibbles(__m128i x) {
     return _mm_and_si128(_mm_or_si128(v, _mm_srli_epi32(v, 8)), _mm_set1_epi32(0xffff));
   };
   const __m128i low = _mm_set1_epi32(0x0f0f0f0f);
-  return _mm_or_si128(close(_mm_and_si128(x, low)), _mm_slli_epi32(close(_mm_and_si128(_mm_srli_epi32(x, 4), low)), 16));
+  return _mm_or_si128(close(_mm_and_si128(x, low)),
+                      _mm_slli_epi32(close(_mm_and_si128(_mm_srli_epi32(x, 4), low)), 16));
 }
 
 template <LaneChange kChange>
@@ -60,8 +61,10 @@ void transpose(const LaneRows& columns, int lanes, int64_t count, std::byte* out
 void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChange change, std::byte* out,
                      int64_t out_row_bytes) {
   switch (change) {
-    case LaneChange::none: return transpose<LaneChange::none>(columns, lanes, count, out, out_row_bytes);
-    case LaneChange::interleave: return transpose<LaneChange::interleave>(columns, lanes, count, out, out_row_bytes);
+    case LaneChange::none:
+      return transpose<LaneChange::none>(columns, lanes, count, out, out_row_bytes);
+    case LaneChange::interleave:
+      return transpose<LaneChange::interleave>(columns, lanes, count, out, out_row_bytes);
     case LaneChange::split_nibbles:
       return transpose<LaneChange::split_nibbles>(columns, lanes, count, out, out_row_bytes);
   }

@@ -1,5 +1,5 @@
-// One function per kind of group. Each either fills the step's plan, pointers and dims, or says why there is no kernel for it;
-// then the group is taken apart: nodes that have no kernel alone either are interpreted.
+// One function per kind of group. Each either fills the step's plan, pointers and dims, or says why there is no kernel
+// for it; then the group is taken apart: nodes that have no kernel alone either are interpreted.
 #include "codegen/lower.h"
 
 #include <algorithm>
@@ -75,9 +75,12 @@ struct Lowering {
     return result;
   }
 
-  static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0) { step.pointers.push_back({plane, v, offset}); }
+  static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0) {
+    step.pointers.push_back({plane, v, offset});
+  }
 
-  // --- pointwise and moves -------------------------------------------------------------------------------------------------
+  // --- pointwise and moves
+  // -------------------------------------------------------------------------------------------------
   Refusal pointwise(Step& step) {
     for (NodeId n : step.group.nodes)
       if (!is_compilable(graph, graph.node(n))) return {"an operand's element type has no vector load or store"};
@@ -103,13 +106,17 @@ struct Lowering {
     int64_t offset = 0;
     if (op == "transpose") {
       const auto perm = node.attributes.get_or<std::vector<int64_t>>("perm", {});
-      for (size_t i = 0; i < out.size(); ++i) strides[i] = own[perm.empty() ? out.size() - 1 - i : static_cast<size_t>(perm[i] < 0 ? perm[i] + static_cast<int64_t>(in.size()) : perm[i])];
+      for (size_t i = 0; i < out.size(); ++i)
+        strides[i] =
+            own[perm.empty() ? out.size() - 1 - i
+                             : static_cast<size_t>(perm[i] < 0 ? perm[i] + static_cast<int64_t>(in.size()) : perm[i])];
     } else if (op == "expand") {
       strides = broadcast_strides(in, out);
     } else if (op == "slice") {
       strides = own;
       const std::vector<int64_t> starts = constant_shape(node.attributes.get<Shape>("starts"));
-      const auto axes = node.attributes.get_or<std::vector<int64_t>>("axes", {}), steps = node.attributes.get_or<std::vector<int64_t>>("steps", {});
+      const auto axes = node.attributes.get_or<std::vector<int64_t>>("axes", {}),
+                 steps = node.attributes.get_or<std::vector<int64_t>>("steps", {});
       for (size_t i = 0; i < starts.size(); ++i) {
         const int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
         const auto a = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(in.size()) : axis);
@@ -124,8 +131,9 @@ struct Lowering {
     return elementwise(step, plan, out, {src}, {strides}, {offset});
   }
 
-  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result, const std::vector<ValueId>& operands,
-                      const std::vector<std::vector<int64_t>>& operand_strides, const std::vector<int64_t>& offsets) {
+  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result,
+                      const std::vector<ValueId>& operands, const std::vector<std::vector<int64_t>>& operand_strides,
+                      const std::vector<int64_t>& offsets) {
     const CollapsedLoops loops = collapse(result, operand_strides);
     plan.rank = static_cast<int>(loops.extents.size());
     if (plan.rank > 6) return {"more than six dimensions that don't merge"};
@@ -135,7 +143,9 @@ struct Lowering {
     for (size_t o = 0; o < operands.size(); ++o) {
       using Inner = PointwisePlan::Inner;
       const int64_t inner = loops.strides[o].back();
-      plan.operands.push_back({graph.type(operands[o]).dtype, inner == 0 ? Inner::broadcast : inner == 1 ? Inner::contiguous : Inner::strided});
+      plan.operands.push_back({graph.type(operands[o]).dtype, inner == 0   ? Inner::broadcast
+                                                              : inner == 1 ? Inner::contiguous
+                                                                           : Inner::strided});
       for (int64_t stride : loops.strides[o]) step.dims[d++] = stride;
       const int64_t bytes = offsets[o] == 0 ? 0 : offsets[o] * size_bytes(graph.type(operands[o]).dtype);
       bind(step, operands[o], Plane::data, bytes);
@@ -145,7 +155,8 @@ struct Lowering {
     return {};
   }
 
-  // --- rows ----------------------------------------------------------------------------------------------------------------
+  // --- rows
+  // ----------------------------------------------------------------------------------------------------------------
   Refusal row(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const std::vector<int64_t> like = shape_of(graph, node.operands[0]);
@@ -153,7 +164,8 @@ struct Lowering {
     if (like.empty()) return {"a scalar has no rows"};
     if (!reduces_last_axis(node, like.size())) return {"it reduces another axis than the last"};
     for (ValueId v : node.operands)
-      if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32) return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
+      if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
+        return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
     ExprBuilderForGroup builder(graph, 0);
     bool after_anchor = false;
     std::vector<NodeId> before, after;
@@ -178,25 +190,30 @@ struct Lowering {
     std::vector<Expr> plain;  // the rule speaks of the op's own operands; their expressions are put in below
     for (size_t i = 0; i < own.size(); ++i) plain.push_back(Expr::arg(static_cast<int>(i), Scalar::f32));
     const RowRule rule = node.op->row({plain, node.attributes, own_dtypes});
-    const int k = static_cast<int>(own.size()), total = static_cast<int>(operands.size()), r = static_cast<int>(rule.reductions.size());
+    const int k = static_cast<int>(own.size()), total = static_cast<int>(operands.size()),
+              r = static_cast<int>(rule.reductions.size());
     std::vector<Expr> replacements = own;
     for (int i = 0; i < 1 + 2 * r; ++i) replacements.push_back(Expr::arg(total + i, Scalar::f32));
     CHECK(static_cast<int>(replacements.size()) == k + 1 + 2 * r);
     RowPlan plan;
     for (const Reduction& reduction : rule.reductions)
-      plan.reductions.push_back({static_cast<int>(reduction.kind), flatten(substitute(reduction.element, replacements)), reduction.keep});
-    for (size_t i = 0; i < node.results.size(); ++i) builder.define(node.results[i], substitute(rule.results[i], replacements));
+      plan.reductions.push_back(
+          {static_cast<int>(reduction.kind), flatten(substitute(reduction.element, replacements)), reduction.keep});
+    for (size_t i = 0; i < node.results.size(); ++i)
+      builder.define(node.results[i], substitute(rule.results[i], replacements));
     for (NodeId n : after) builder.apply(n);
     plan.program = program_of(builder, graph, step.group.results);
     plan.results = dtypes(step.group.results);
-    for (ValueId v : step.group.results) plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
+    for (ValueId v : step.group.results)
+      plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
     plan.max_length = like.back();
     step.dims[0] = rows_of(like);
     step.dims[1] = like.back();
     for (size_t i = 0; i < operands.size(); ++i) {
       const ValueId v = operands[i];
       const auto access = row_access(shape_of(graph, v), like);
-      if (!access || graph.type(v).is_packed()) return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
+      if (!access || graph.type(v).is_packed())
+        return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
       plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
       step.dims[2 + i] = access->row_stride;
       step.dims[2 + operands.size() + i] = access->period;
@@ -218,7 +235,9 @@ struct Lowering {
     return axis == -1 || axis == last;
   }
 
-  bool in_group(const Group& group, NodeId n) const { return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end(); }
+  bool in_group(const Group& group, NodeId n) const {
+    return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end();
+  }
 
   bool depends_on_anchor(const Group& group, NodeId n) const {
     if (n == group.anchor) return true;
@@ -227,13 +246,16 @@ struct Lowering {
     return false;
   }
 
-  // --- matrix products -----------------------------------------------------------------------------------------------------
+  // --- matrix products
+  // -----------------------------------------------------------------------------------------------------
   Refusal gemm(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const bool is_linear = std::string_view(node.op->name) == "linear";
-    if (!is_linear && std::string_view(node.op->name) != "matmul") return {fmt::format("no generator for {}", node.op->name)};
+    if (!is_linear && std::string_view(node.op->name) != "matmul")
+      return {fmt::format("no generator for {}", node.op->name)};
     const ValueId a = node.operands[0], w = node.operands[1];
-    const std::vector<int64_t> a_shape = shape_of(graph, a), w_shape = shape_of(graph, w), out = shape_of(graph, node.results[0]);
+    const std::vector<int64_t> a_shape = shape_of(graph, a), w_shape = shape_of(graph, w),
+                               out = shape_of(graph, node.results[0]);
     GemmPlan plan;
     plan.a = graph.type(a).dtype;
     if (plan.a != DType::f32 && plan.a != DType::bf16) return {fmt::format("activations of {}", to_string(plan.a))};
@@ -254,7 +276,8 @@ struct Lowering {
       plan.w = graph.type(w).dtype;
       if (plan.w != plan.a) return {fmt::format("operands of {} and {}", to_string(plan.a), to_string(plan.w))};
     }
-    if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16) return {fmt::format("weights of {}", to_string(plan.w))};
+    if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16)
+      return {fmt::format("weights of {}", to_string(plan.w))};
     if (Refusal r = batches(step, plan, a_shape, w_shape, out); !r.accepted()) return r;
     hint_rows(plan, step.dims[0]);
 
@@ -289,13 +312,15 @@ struct Lowering {
   }
 
   // One batch: all leading dimensions are rows. More: both operands have the same leading dimensions, or W has none.
-  Refusal batches(Step& step, GemmPlan& plan, const std::vector<int64_t>& a, const std::vector<int64_t>& w, const std::vector<int64_t>& out) {
+  Refusal batches(Step& step, GemmPlan& plan, const std::vector<int64_t>& a, const std::vector<int64_t>& w,
+                  const std::vector<int64_t>& out) {
     auto& d = step.dims;
     if (w.size() == 2) {
       d[0] = rows_of(a);
       d[1] = 1;
     } else {
-      const std::vector<int64_t> a_lead(a.begin(), a.end() - 2), w_lead(w.begin(), w.end() - 2), o_lead(out.begin(), out.end() - 2);
+      const std::vector<int64_t> a_lead(a.begin(), a.end() - 2), w_lead(w.begin(), w.end() - 2),
+          o_lead(out.begin(), out.end() - 2);
       if (a_lead != w_lead || a_lead != o_lead) return {"broadcast batches"};
       d[0] = a[a.size() - 2];
       d[1] = 1;
@@ -310,20 +335,25 @@ struct Lowering {
     return {};
   }
 
-  // --- attention -----------------------------------------------------------------------------------------------------------
+  // --- attention
+  // -----------------------------------------------------------------------------------------------------------
   Refusal attention(Step& step) {
     const Node& node = graph.node(step.group.anchor);
-    const std::vector<int64_t> q = shape_of(graph, node.operands[0]), k = shape_of(graph, node.operands[1]), v = shape_of(graph, node.operands[2]);
+    const std::vector<int64_t> q = shape_of(graph, node.operands[0]), k = shape_of(graph, node.operands[1]),
+                               v = shape_of(graph, node.operands[2]);
     AttentionPlan plan;
     plan.heads = static_cast<int>(node.attributes.get<int64_t>("heads"));
     plan.kv_heads = static_cast<int>(node.attributes.get_or<int64_t>("kv_heads", plan.heads));
     plan.head_dim = static_cast<int>(q[2] / plan.heads);
     plan.causal = node.attributes.get_or<int64_t>("causal", 0) != 0;
-    plan.scale = static_cast<float>(node.attributes.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(plan.head_dim))));
+    plan.scale =
+        static_cast<float>(node.attributes.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(plan.head_dim))));
     plan.dtype = graph.type(node.operands[0]).dtype;
     for (int i = 1; i < 3; ++i)
-      if (graph.type(node.operands[static_cast<size_t>(i)]).dtype != plan.dtype) return {"q, k and v of different element types"};
-    if (plan.dtype != DType::f32 && plan.dtype != DType::bf16) return {fmt::format("operands of {}", to_string(plan.dtype))};
+      if (graph.type(node.operands[static_cast<size_t>(i)]).dtype != plan.dtype)
+        return {"q, k and v of different element types"};
+    if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
+      return {fmt::format("operands of {}", to_string(plan.dtype))};
     if (v[2] != k[2]) return {"values of another width than the keys"};
     if (step.group.results.size() != 1) return {"several results"};
     plan.result = graph.type(step.group.results[0]).dtype;
@@ -348,7 +378,8 @@ struct Lowering {
     return {};
   }
 
-  // --- gather --------------------------------------------------------------------------------------------------------------
+  // --- gather
+  // --------------------------------------------------------------------------------------------------------------
   Refusal gather(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const ValueId table = node.operands[0], ids = node.operands[1];
@@ -380,13 +411,20 @@ struct Lowering {
 
   Refusal fill(Step& step) {
     switch (step.group.kind) {
-      case Codegen::pointwise: return pointwise(step);
-      case Codegen::move: return move(step);
-      case Codegen::row: return row(step);
-      case Codegen::gemm: return gemm(step);
-      case Codegen::attention: return attention(step);
-      case Codegen::gather: return gather(step);
-      default: return {fmt::format("no code generation for {}", graph.node(step.group.nodes[0]).op->name)};
+      case Codegen::pointwise:
+        return pointwise(step);
+      case Codegen::move:
+        return move(step);
+      case Codegen::row:
+        return row(step);
+      case Codegen::gemm:
+        return gemm(step);
+      case Codegen::attention:
+        return attention(step);
+      case Codegen::gather:
+        return gather(step);
+      default:
+        return {fmt::format("no code generation for {}", graph.node(step.group.nodes[0]).op->name)};
     }
   }
 
@@ -395,18 +433,24 @@ struct Lowering {
     const std::vector<int64_t> shape = shape_of(graph, v);
     const double elements = static_cast<double>(element_count(shape));
     const TensorType& type = graph.type(v);
-    const double each = type.is_packed() ? static_cast<double>(plane_bytes(*type.format, shape).total()) / std::max(elements, 1.0)
-                        : type.dtype == DType::string ? 0 : size_bytes(type.dtype);
+    const double each = type.is_packed()
+                            ? static_cast<double>(plane_bytes(*type.format, shape).total()) / std::max(elements, 1.0)
+                        : type.dtype == DType::string ? 0
+                                                      : size_bytes(type.dtype);
     const bool table = step.group.kind == Codegen::gather && v == graph.node(step.group.anchor).operands[0];
-    return each * (table ? static_cast<double>(element_count(shape_of(graph, graph.node(step.group.anchor).results[0]))) : elements);
+    return each * (table ? static_cast<double>(element_count(shape_of(graph, graph.node(step.group.anchor).results[0])))
+                         : elements);
   }
 
   void finish(Step& step) {
-    step.name = graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0]).name;
+    step.name =
+        graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0])
+            .name;
     for (NodeId n : step.group.nodes) {
       step.flops += node_flops(graph, n);
       for (ValueId v : graph.node(n).operands)
-        if (v != kNone && !in_group(step.group, graph.producer(v)) && std::find(step.reads.begin(), step.reads.end(), v) == step.reads.end())
+        if (v != kNone && !in_group(step.group, graph.producer(v)) &&
+            std::find(step.reads.begin(), step.reads.end(), v) == step.reads.end())
           step.reads.push_back(v);
     }
     step.writes = step.plan ? step.group.results : graph.node(step.group.nodes[0]).results;

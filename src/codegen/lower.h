@@ -1,5 +1,5 @@
-// From a graph with constant shapes to kernel plans with their arguments: what the runtime needs to lay out memory and run, still
-// without addresses and machine code.
+// From a graph with constant shapes to kernel plans with their arguments: what the runtime needs to lay out memory and
+// run, still without addresses and machine code.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ struct PointerBinding {
 };
 
 struct Step {
-  std::string name;                    // of the value it computes
+  std::string name;  // of the value it computes
   Group group;
-  std::optional<KernelPlan> plan;      // none: interpreted (group.nodes has one node)
+  std::optional<KernelPlan> plan;  // none: interpreted (group.nodes has one node)
   std::string why_interpreted;
   std::vector<PointerBinding> pointers;
   std::array<int64_t, 48> dims{};
@@ -33,7 +33,7 @@ struct Step {
 
 struct LoweredGraph {
   std::vector<Step> steps;
-  std::vector<ValueId> alias_of;       // per ValueId: the value whose memory it shares (views), itself otherwise
+  std::vector<ValueId> alias_of;  // per ValueId: the value whose memory it shares (views), itself otherwise
 };
 
 LoweredGraph lower(const Graph& graph, IsaLevel isa);

@@ -1,9 +1,10 @@
-// Kernel plans: plain data from which the one generator emits code. A plan holds everything that is constant in the machine code;
-// its text is the cache key. What may change between calls (pointers, extents, strides) is in KernelArgs, described per plan.
+// Kernel plans: plain data from which the one generator emits code. A plan holds everything that is constant in the
+// machine code; its text is the cache key. What may change between calls (pointers, extents, strides) is in KernelArgs,
+// described per plan.
 //
-// Every kernel covers work items [begin, end); items are independent, so any scheduler may hand them out in any pieces, and the
-// result has the same bits. Element programs are expr Programs over f32 (or integer) scalars: loads convert to the compute scalar
-// of the dtype (compute_scalar), stores round to the result's dtype.
+// Every kernel covers work items [begin, end); items are independent, so any scheduler may hand them out in any pieces,
+// and the result has the same bits. Element programs are expr Programs over f32 (or integer) scalars: loads convert to
+// the compute scalar of the dtype (compute_scalar), stores round to the result's dtype.
 #pragma once
 
 #include <array>
@@ -24,7 +25,8 @@ struct KernelArgs {
 };
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
-// results[j][o, i] = program(operands...)[j] over a dense result of `rank` extents (outer to inner), each operand with its own strides.
+// results[j][o, i] = program(operands...)[j] over a dense result of `rank` extents (outer to inner), each operand with
+// its own strides.
 //   pointers  operands, then results (dense, row-major, all of the same extents)
 //   dims      extents[0..rank), then rank strides (in elements; 0 = broadcast) for each operand
 //   items     rank 1: elements; otherwise the product of all extents but the last
@@ -42,10 +44,12 @@ struct PointwisePlan {
   Program program;
 };
 
-// Reductions over rows of `length` elements, then results (OpDef::row; same argument positions in `element` programs and `program`).
+// Reductions over rows of `length` elements, then results (OpDef::row; same argument positions in `element` programs
+// and `program`).
 //   pointers  operands, then results
 //   dims      [0] rows, [1] length, then the row stride of each operand in elements (0: the same row for all),
-//             then the period of each: operand row = row % period where it is > 0 (a [S,C] operand beside [B,S,C]), else row
+//             then the period of each: operand row = row % period where it is > 0 (a [S,C] operand beside [B,S,C]),
+//             else row
 //   items     rows. Result rows are dense: of `length`, or of 1 where `scalar_results[j]`.
 struct RowPlan {
   struct Operand {
@@ -66,65 +70,75 @@ struct RowPlan {
   int64_t max_length = 0;  // bound of dims[1] when scratch for kept elements is needed
 };
 
-// C[M,N] = epilogue(A[M,K] · W), batched. W is a constant laid out by prepack() (prepack.h), or an activation packed on the fly.
+// C[M,N] = epilogue(A[M,K] · W), batched. W is a constant laid out by prepack() (prepack.h), or an activation packed on
+// the fly.
 //   pointers  [0] A, [1] W, then epilogue operands, then results
-//   dims      [0] M, [1] batches, [2] A batch stride, [3] W batch stride, [4] result batch stride (elements; W stride 0: shared),
+//   dims      [0] M, [1] batches, [2] A batch stride, [3] W batch stride, [4] result batch stride (elements; W stride
+//   0: shared),
 //             [5] A row stride, [6] W row stride (activations only), [7] inner batches: batch = outer * inner + h,
 //             [8] [9] [10] strides of the inner batch for A, W, result; then from [11] for each `full` operand its row
-//             stride (0 = that of the result). `full` operands have the batch strides of the result; `row` ones hold [batches, M]
+//             stride (0 = that of the result). `full` operands have the batch strides of the result; `row` ones hold
+//             [batches, M]
 //   items     batches * ceil(M / rows_per_block) * panels; see gemm_items()
-//   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], row stride `n` unless result_row_stride.
+//   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], row stride `n` unless
+//   result_row_stride.
 struct GemmPlan {
-  enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };  // rows of W are outputs (n,k) or inputs (k,n)
-  enum class Access : uint8_t { full, column, row, scalar };                  // [m,n], [n], [m], []
+  enum class Weights : uint8_t {
+    prepacked,
+    activation_nk,
+    activation_kn
+  };                                                          // rows of W are outputs (n,k) or inputs (k,n)
+  enum class Access : uint8_t { full, column, row, scalar };  // [m,n], [n], [m], []
   struct Operand {
     DType dtype;
     Access access;
     bool operator==(const Operand&) const = default;
   };
   int64_t n = 0, k = 0;
-  DType a = DType::f32;                 // f32 or bf16; products are exact in bf16 pairs, sums are f32
+  DType a = DType::f32;  // f32 or bf16; products are exact in bf16 pairs, sums are f32
   Weights weights = Weights::prepacked;
-  DType w = DType::f32;                 // f32 or bf16 when not packed
-  std::string w_format;                 // canonical format string of packed weights, "" otherwise
-  int64_t m_hint = 0;                   // rows expected: chooses tile, loop order and where weights are decoded; not a limit
-  int64_t m_remainder = -1;             // M % gemm_tile_rows() (gemm_shape.h) when known: fewer tails to generate; -1: any
-  int64_t a_row_stride = 0;             // elements, when constant: faster addresses; 0: dims[5]
-  int64_t result_row_stride = 0;        // elements; 0: n
+  DType w = DType::f32;           // f32 or bf16 when not packed
+  std::string w_format;           // canonical format string of packed weights, "" otherwise
+  int64_t m_hint = 0;             // rows expected: chooses tile, loop order and where weights are decoded; not a limit
+  int64_t m_remainder = -1;       // M % gemm_tile_rows() (gemm_shape.h) when known: fewer tails to generate; -1: any
+  int64_t a_row_stride = 0;       // elements, when constant: faster addresses; 0: dims[5]
+  int64_t result_row_stride = 0;  // elements; 0: n
   std::vector<Operand> operands;
   std::vector<DType> results;
   Program program;
 };
 
-// out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B, S or T, heads*head_dim].
+// out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B,
+// S or T, heads*head_dim].
 //   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out
 //   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
 //             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous)
 //   items     B * heads * ceil(S / rows_per_item); see attention_items()
 struct AttentionPlan {
   int heads = 1, kv_heads = 1, head_dim = 64;
-  DType dtype = DType::f32;      // of q, k, v: f32 or bf16
+  DType dtype = DType::f32;  // of q, k, v: f32 or bf16
   DType result = DType::f32;
   bool has_mask = false, causal = false;
   float scale = 1;
-  int64_t max_length = 0;        // bound of T: sizes the scratch
+  int64_t max_length = 0;  // bound of T: sizes the scratch
 };
 
-// out[i, :] = table[ids[i], :], decoded. The caller has checked that ids are in range (negative ones count from the end).
+// out[i, :] = table[ids[i], :], decoded. The caller has checked that ids are in range (negative ones count from the
+// end).
 //   pointers  [0] table or codes plane, [1] scales plane or null, [2] ids, [3] out
 //   dims      [0] ids, [1] rows of the table
 //   items     ids
 struct GatherPlan {
   int64_t columns = 0;
   DType table = DType::f32;
-  std::string table_format;      // canonical format string when packed
+  std::string table_format;  // canonical format string when packed
   DType ids = DType::i64;
   DType result = DType::f32;
 };
 
 using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, AttentionPlan, GatherPlan>;
 
-std::string to_text(const KernelPlan& plan);  // canonical: equal plans have equal text
+std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
 std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "attention" "gather"
 int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
 

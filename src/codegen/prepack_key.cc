@@ -5,7 +5,9 @@ namespace hone {
 
 std::string prepack_key(const GemmPlan& plan, IsaLevel isa) {
   const GemmShape shape = gemm_shape(plan, isa);
-  return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k, plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes, shape.vectors);
+  return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k,
+                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
+                     shape.vectors);
 }
 
 }  // namespace hone

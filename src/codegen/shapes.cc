@@ -20,13 +20,14 @@ bool is_loadable(DType dtype) { return dtype != DType::string && dtype != DType:
 }  // namespace
 
 bool passes_unrounded(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u32 || dtype == DType::u64 ||
-         dtype == DType::boolean;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 ||
+         dtype == DType::u32 || dtype == DType::u64 || dtype == DType::boolean;
 }
 
 bool is_compilable(const Graph& graph, const Node& node) {
   auto fits = [&](ValueId v) { return v == kNone || (!graph.type(v).is_packed() && is_loadable(graph.type(v).dtype)); };
-  return std::all_of(node.operands.begin(), node.operands.end(), fits) && std::all_of(node.results.begin(), node.results.end(), fits);
+  return std::all_of(node.operands.begin(), node.operands.end(), fits) &&
+         std::all_of(node.results.begin(), node.results.end(), fits);
 }
 
 std::optional<GemmPlan::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result) {
@@ -36,7 +37,9 @@ std::optional<GemmPlan::Access> gemm_access(const std::vector<int64_t>& operand,
   if (product(operand.begin(), operand.end()) == 1) return Access::scalar;
   if (own == all) return Access::full;
   if (own.size() == 1 && own[0] == n) return Access::column;
-  if (operand.size() == result.size() && operand.back() == 1 && std::equal(operand.begin(), operand.end() - 1, result.begin())) return Access::row;
+  if (operand.size() == result.size() && operand.back() == 1 &&
+      std::equal(operand.begin(), operand.end() - 1, result.begin()))
+    return Access::row;
   return std::nullopt;
 }
 
@@ -78,7 +81,8 @@ CollapsedLoops collapse(const std::vector<int64_t>& result, const std::vector<st
   for (size_t d = 0; d < result.size(); ++d) {
     if (result[d] == 1) continue;
     bool merges = !loops.extents.empty();
-    for (size_t o = 0; merges && o < operand_strides.size(); ++o) merges = loops.strides[o].back() == operand_strides[o][d] * result[d];
+    for (size_t o = 0; merges && o < operand_strides.size(); ++o)
+      merges = loops.strides[o].back() == operand_strides[o][d] * result[d];
     if (merges) loops.extents.back() *= result[d];
     else loops.extents.push_back(result[d]);
     for (size_t o = 0; o < operand_strides.size(); ++o) {

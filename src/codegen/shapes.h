@@ -1,4 +1,5 @@
-// How operands lie beside the elements a kernel works on: the questions that fusion asks and lowering answers the same way.
+// How operands lie beside the elements a kernel works on: the questions that fusion asks and lowering answers the same
+// way.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace hone {
 
-// Whether an in-register value of this dtype equals the stored one, so that a chain may go on without a store: false for the
-// dtypes that are computed in a wider scalar.
+// Whether an in-register value of this dtype equals the stored one, so that a chain may go on without a store: false
+// for the dtypes that are computed in a wider scalar.
 bool passes_unrounded(DType dtype);
 
 // Whether every operand and result of a pointwise node has a dtype that kernels load and store.

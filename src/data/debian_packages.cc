@@ -55,18 +55,24 @@ void digest(Sha256& hash, const LabelledTexts& sample) {
 
 }  // namespace
 
-NeighbourTask debian_sections(std::string_view text, const std::string& source, int index_count, int query_count, uint64_t seed) {
-  if (index_count < 1 || query_count < 1) fail("{} index and {} query texts; at least one of each is needed", index_count, query_count);
+NeighbourTask debian_sections(std::string_view text, const std::string& source, int index_count, int query_count,
+                              uint64_t seed) {
+  if (index_count < 1 || query_count < 1)
+    fail("{} index and {} query texts; at least one of each is needed", index_count, query_count);
   std::vector<Package> packages = read_stanzas(text);
   std::sort(packages.begin(), packages.end(), [](const Package& a, const Package& b) { return a.name < b.name; });
   std::set<std::string> seen;
   std::erase_if(packages, [&](const Package& p) { return !seen.insert(p.description).second; });
   const auto wanted = static_cast<size_t>(index_count) + static_cast<size_t>(query_count);
   if (packages.size() < wanted)
-    fail("{}: {} packages with a section and a description; {} are needed. Try: apt-get update, then apt-cache dumpavail", source, packages.size(), wanted);
+    fail(
+        "{}: {} packages with a section and a description; {} are needed. Try: apt-get update, then apt-cache "
+        "dumpavail",
+        source, packages.size(), wanted);
 
   Philox random(seed);  // the first `wanted` places of a Fisher-Yates shuffle
-  for (size_t i = 0; i < wanted; ++i) std::swap(packages[i], packages[i + random.below(static_cast<uint32_t>(packages.size() - i))]);
+  for (size_t i = 0; i < wanted; ++i)
+    std::swap(packages[i], packages[i + random.below(static_cast<uint32_t>(packages.size() - i))]);
   packages.resize(wanted);
 
   std::map<std::string, int> classes;

@@ -145,7 +145,7 @@ struct BitNot {
 template <std::integral To, std::floating_point From>
 To saturated(From x) {
   constexpr From kLowest = static_cast<From>(std::numeric_limits<To>::min());  // 0 or -2^(n-1): exact
-  constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;  // a power of two, so exact in From
+  constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;                 // a power of two, so exact in From
   constexpr From kPastLargest = From{2} * static_cast<From>(kHalf);
   const From not_below = x >= kLowest ? x : kLowest;
   const From inside = not_below < kPastLargest ? not_below : From{0};

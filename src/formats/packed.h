@@ -62,6 +62,7 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
 // scale.
 std::vector<double> code_values(const Format& format);
 double scale_value(const Format& format, uint32_t scale_code);
-std::vector<double> scale_values(const Format& format);  // of every scale code (at most 16 bits wide); {1} without scales
+std::vector<double> scale_values(
+    const Format& format);  // of every scale code (at most 16 bits wide); {1} without scales
 
 }  // namespace hone

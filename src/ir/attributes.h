@@ -11,7 +11,8 @@
 
 namespace hone {
 
-using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Dim, Shape, DType, Format, Tensor>;
+using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                               std::vector<std::string>, Dim, Shape, DType, Format, Tensor>;
 
 class Attributes {
  public:
@@ -24,9 +25,11 @@ class Attributes {
   const auto& items() const { return items_; }
   bool empty() const { return items_.empty(); }
 
-  template <class T> const T& get(std::string_view name) const;                 // Bug when absent or of another kind (the verifier has checked)
-  template <class T> T get_or(std::string_view name, T fallback) const;
-  bool same(const Attributes& other) const;                                      // tensors compared by their bytes
+  template <class T>
+  const T& get(std::string_view name) const;  // Bug when absent or of another kind (the verifier has checked)
+  template <class T>
+  T get_or(std::string_view name, T fallback) const;
+  bool same(const Attributes& other) const;  // tensors compared by their bytes
 
  private:
   std::map<std::string, Attribute, std::less<>> items_;

@@ -19,7 +19,8 @@ double node_flops(const Graph& graph, NodeId id) {
   std::vector<DType> dtypes;
   for (ValueId v : node.operands) dtypes.push_back(graph.type(v).dtype);
   double instructions = 0;
-  for (const Instruction& i : pointwise_program(*node.op, dtypes, node.attributes).code) instructions += i.op != ExprOp::arg && i.op != ExprOp::constant;
+  for (const Instruction& i : pointwise_program(*node.op, dtypes, node.attributes).code)
+    instructions += i.op != ExprOp::arg && i.op != ExprOp::constant;
   return instructions * static_cast<double>(element_count(constant_shape(graph.type(node.results[0]).shape)));
 }
 

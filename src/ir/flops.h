@@ -5,8 +5,8 @@
 
 namespace hone {
 
-// FLOP of one evaluation; the graph's shapes must be constant. By the op's rule; a pointwise op counts one per result element and
-// instruction of its expression; ops that only move data count 0.
+// FLOP of one evaluation; the graph's shapes must be constant. By the op's rule; a pointwise op counts one per result
+// element and instruction of its expression; ops that only move data count 0.
 double node_flops(const Graph& graph, NodeId node);
 
 }  // namespace hone

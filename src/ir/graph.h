@@ -1,7 +1,8 @@
-// The one intermediate representation: a typed graph in SSA form. A Graph is a value: copies are cheap, constants are shared.
+// The one intermediate representation: a typed graph in SSA form. A Graph is a value: copies are cheap, constants are
+// shared.
 //
-// Values are inputs, constants or results of nodes. Value and node ids are small integers that stay valid until erased; names are
-// for people and files (%name in text). Nodes are kept in an order in which operands precede users.
+// Values are inputs, constants or results of nodes. Value and node ids are small integers that stay valid until erased;
+// names are for people and files (%name in text). Nodes are kept in an order in which operands precede users.
 #pragma once
 
 #include <optional>
@@ -19,10 +20,10 @@ enum class ValueKind : uint8_t { input, constant, result };
 struct Value {
   ValueKind kind = ValueKind::result;
   TensorType type;
-  std::string name;          // unique in the graph, without %: what text and messages show
-  std::string label;         // input: its name for callers; constant: the tensor's name in files ("" for anonymous ones)
-  NodeId node = kNone;       // result: its producer
-  int result = 0;            // result: which one
+  std::string name;     // unique in the graph, without %: what text and messages show
+  std::string label;    // input: its name for callers; constant: the tensor's name in files ("" for anonymous ones)
+  NodeId node = kNone;  // result: its producer
+  int result = 0;       // result: which one
   std::optional<Tensor> constant;
   bool live = true;
 };
@@ -32,68 +33,78 @@ struct Node {
   std::vector<ValueId> operands;  // kNone where absent
   std::vector<ValueId> results;
   Attributes attributes;
-  std::vector<Graph> subgraphs;   // bodies of If, Loop, Scan; captured values are trailing operands
+  std::vector<Graph> subgraphs;  // bodies of If, Loop, Scan; captured values are trailing operands
   bool live = true;
 };
 
 struct Output {
   ValueId value;
-  std::string label;              // name for callers
+  std::string label;  // name for callers
 };
 
 class Graph {
  public:
   std::string name = "main";
-  std::map<std::string, std::string> metadata;  // free text that travels with the model: family, tokenizer, compute type
+  std::map<std::string, std::string>
+      metadata;  // free text that travels with the model: family, tokenizer, compute type
 
   // Building. add_node infers the result types; a type or arity error is an Error naming op and operands.
   ValueId add_input(std::string label, TensorType type);
   ValueId add_constant(std::string label, Tensor value);
-  template <class T> ValueId add_scalar(T value) { return add_constant("", Tensor::scalar<T>(value)); }
-  NodeId add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {}, std::string result_name = "");
-  ValueId emit(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {}, std::string result_name = "");  // its only result
+  template <class T>
+  ValueId add_scalar(T value) {
+    return add_constant("", Tensor::scalar<T>(value));
+  }
+  NodeId add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
+                  std::string result_name = "");
+  ValueId emit(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
+               std::string result_name = "");  // its only result
   void add_output(ValueId value, std::string label);
   void set_insertion_point(NodeId before);  // new nodes go before it; kNone: at the end
 
   // Reading.
-  std::span<const NodeId> nodes() const { return order_; }              // in order
-  std::vector<NodeId> nodes(std::string_view op_name) const;            // a copy: safe while editing
+  std::span<const NodeId> nodes() const { return order_; }    // in order
+  std::vector<NodeId> nodes(std::string_view op_name) const;  // a copy: safe while editing
   const Node& node(NodeId id) const;
   const Value& value(ValueId id) const;
   ValueId operand(NodeId id, int i) const { return node(id).operands[static_cast<size_t>(i)]; }
   ValueId result(NodeId id, int i = 0) const { return node(id).results[static_cast<size_t>(i)]; }
   const TensorType& type(ValueId id) const { return value(id).type; }
-  const Tensor* constant(ValueId id) const;                             // nullptr when not a constant (or kNone)
-  NodeId producer(ValueId id) const { return value(id).node; }          // kNone for inputs and constants
-  const OpDef* producer_op(ValueId id) const;                           // nullptr for inputs and constants
+  const Tensor* constant(ValueId id) const;                     // nullptr when not a constant (or kNone)
+  NodeId producer(ValueId id) const { return value(id).node; }  // kNone for inputs and constants
+  const OpDef* producer_op(ValueId id) const;                   // nullptr for inputs and constants
   std::span<const ValueId> inputs() const { return inputs_; }
-  std::vector<ValueId> constants() const;                               // live, in order of creation
+  std::vector<ValueId> constants() const;  // live, in order of creation
   std::span<const Output> outputs() const { return outputs_; }
-  struct Use { NodeId node; int operand; };
+  struct Use {
+    NodeId node;
+    int operand;
+  };
   std::vector<Use> uses(ValueId id) const;
-  int use_count(ValueId id) const;                                      // by nodes and outputs
-  std::vector<std::vector<Use>> all_uses() const;                       // indexed by ValueId: one sweep for passes that look at everything
-  ValueId find_value(std::string_view name) const;                      // kNone when absent
+  int use_count(ValueId id) const;                  // by nodes and outputs
+  std::vector<std::vector<Use>> all_uses() const;   // indexed by ValueId: one sweep for passes that look at everything
+  ValueId find_value(std::string_view name) const;  // kNone when absent
   ValueId find_constant(std::string_view label) const;
-  size_t value_capacity() const { return values_.size(); }              // ids are below this
+  size_t value_capacity() const { return values_.size(); }  // ids are below this
   size_t node_capacity() const { return nodes_.size(); }
-  std::vector<std::string> symbols() const;                             // of the input shapes, in order of appearance
+  std::vector<std::string> symbols() const;  // of the input shapes, in order of appearance
 
   // Editing.
-  void replace_all_uses(ValueId old_value, ValueId new_value);          // in nodes and outputs; the name stays with the old value
+  void replace_all_uses(ValueId old_value,
+                        ValueId new_value);  // in nodes and outputs; the name stays with the old value
   void set_operand(NodeId id, int i, ValueId value);
   void set_attribute(NodeId id, const std::string& name, Attribute value);
   void set_subgraphs(NodeId id, std::vector<Graph> bodies);
-  void set_constant(ValueId id, Tensor value);                          // new contents (type may change, users are re-inferred by reinfer())
+  void set_constant(ValueId id, Tensor value);  // new contents (type may change, users are re-inferred by reinfer())
   void set_input_type(ValueId id, TensorType type);
-  void rename(ValueId id, std::string name);                            // made unique by a suffix when taken
+  void rename(ValueId id, std::string name);  // made unique by a suffix when taken
   void set_label(ValueId id, std::string label);
-  void erase(NodeId id);                                                // Error listing the users when a result is used
-  void erase_input(ValueId id);                                         // likewise
+  void erase(NodeId id);         // Error listing the users when a result is used
+  void erase_input(ValueId id);  // likewise
   void erase_unused_constants();
   void set_outputs(std::vector<Output> outputs);
-  void reinfer();                                                       // infers every type again, in order
-  void compact();                                                       // drops erased slots: ids change
+  void reinfer();  // infers every type again, in order
+  void compact();  // drops erased slots: ids change
 
  private:
   ValueId add_value(Value value, std::string_view wanted_name);
@@ -111,18 +122,22 @@ class Graph {
 };
 
 // Types of a node's results by its op's rule; throws Error that names the op and shows the operand types.
-std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorType* const> operands, std::span<const Tensor* const> constants,
-                                      const Attributes& attributes);
+std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorType* const> operands,
+                                      std::span<const Tensor* const> constants, const Attributes& attributes);
 
-// Checks types against the ops' rules, order, uniqueness of names, attribute specs, that no operand is erased. Throws Bug with the node's text.
+// Checks types against the ops' rules, order, uniqueness of names, attribute specs, that no operand is erased. Throws
+// Bug with the node's text.
 void verify(const Graph& graph);
 
-// Every symbol replaced by its binding, all types inferred again: a graph with constant shapes where all symbols are bound.
+// Every symbol replaced by its binding, all types inferred again: a graph with constant shapes where all symbols are
+// bound.
 Graph specialise(const Graph& graph, const Bindings& bindings);
 
-// What the constants hold: elements of the floating and packed ones, bytes of all planes of all. Scalars without a name are
-// literals of the graph (the 1 of 1 - mask, say), not weights, and left out of both.
-struct Sizes { int64_t parameters = 0, weight_bytes = 0; };
+// What the constants hold: elements of the floating and packed ones, bytes of all planes of all. Scalars without a name
+// are literals of the graph (the 1 of 1 - mask, say), not weights, and left out of both.
+struct Sizes {
+  int64_t parameters = 0, weight_bytes = 0;
+};
 Sizes sizes(const Graph& graph);
 
 }  // namespace hone

@@ -20,7 +20,7 @@ constexpr int32_t kNone = -1;  // an absent operand
 struct PointwiseArgs {
   std::span<const Expr> operands;
   const Attributes& attributes;
-  std::span<const DType> dtypes;     // of the operands
+  std::span<const DType> dtypes;  // of the operands
   const Expr& operator[](size_t i) const { return operands[i]; }
 };
 using Args = const PointwiseArgs&;
@@ -34,23 +34,37 @@ struct InferArgs {
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
 };
 
-// What a reference evaluation sees: concrete tensors (nullptr where absent; packed ones as they are) and concrete result types.
+// What a reference evaluation sees: concrete tensors (nullptr where absent; packed ones as they are) and concrete
+// result types.
 struct EvalArgs {
   std::span<const Tensor* const> operands;
   const Attributes& attributes;
-  std::span<const TensorType> results;       // constant shapes
+  std::span<const TensorType> results;  // constant shapes
   const Tensor& operator[](size_t i) const { return *operands[i]; }
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
 };
 
-// What a gradient rule sees: it emits nodes into the graph and returns one value per operand (kNone where there is no gradient).
+// What a gradient rule sees: it emits nodes into the graph and returns one value per operand (kNone where there is no
+// gradient).
 struct GradientArgs {
   Graph& graph;
   NodeId node;
-  std::span<const ValueId> d_results;        // gradient of each result; kNone where it is zero
+  std::span<const ValueId> d_results;  // gradient of each result; kNone where it is zero
 };
 
-enum class AttributeKind : uint8_t { integer, number, string, integers, numbers, strings, dim, shape, dtype, format, tensor };
+enum class AttributeKind : uint8_t {
+  integer,
+  number,
+  string,
+  integers,
+  numbers,
+  strings,
+  dim,
+  shape,
+  dtype,
+  format,
+  tensor
+};
 struct AttributeSpec {
   const char* name;
   AttributeKind kind;
@@ -61,9 +75,9 @@ struct AttributeSpec {
 // How code is generated; `none` means that the op runs by its reference evaluation, and the profile says so.
 enum class Codegen : uint8_t { none, pointwise, gemm, attention, row, gather, conv, move, view };
 
-// A row op works on each run along the last axis: reductions in order, then one expression per result. With k operands, the
-// expressions read arg(i) = element of operand i, arg(k) = the row's length (f32), arg(k + 1 + j) = value of reduction j, and
-// arg(k + 1 + r + j) = the element that reduction j stored where `keep` is set (r reductions in all).
+// A row op works on each run along the last axis: reductions in order, then one expression per result. With k operands,
+// the expressions read arg(i) = element of operand i, arg(k) = the row's length (f32), arg(k + 1 + j) = value of
+// reduction j, and arg(k + 1 + r + j) = the element that reduction j stored where `keep` is set (r reductions in all).
 struct Reduction {
   enum class Kind : uint8_t { sum, max, min } kind = Kind::sum;
   Expr element;
@@ -76,17 +90,18 @@ struct RowRule {
 
 struct OpDef {
   const char* name;
-  const char* doc;                                     // formula, shapes, conventions in one to three sentences
-  int min_operands = 1, max_operands = 1;              // max -1: any number
+  const char* doc;                         // formula, shapes, conventions in one to three sentences
+  int min_operands = 1, max_operands = 1;  // max -1: any number
   std::span<const AttributeSpec> attributes = {};
   int results = 1;
-  Expr (*pointwise)(Args) = nullptr;                   // then infer, eval, gradient and code follow from it
+  Expr (*pointwise)(Args) = nullptr;                             // then infer, eval, gradient and code follow from it
   std::vector<TensorType> (*infer)(const InferArgs&) = nullptr;  // throws Error saying what does not fit
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
   std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
   Codegen codegen = Codegen::none;
-  RowRule (*row)(Args) = nullptr;                      // codegen row: operands are as wide as the row, or vectors along it
-  Dim (*flops)(const InferArgs&) = nullptr;            // null: one per result element and expression instruction for pointwise, else 0
+  RowRule (*row)(Args) = nullptr;  // codegen row: operands are as wide as the row, or vectors along it
+  Dim (*flops)(const InferArgs&) =
+      nullptr;  // null: one per result element and expression instruction for pointwise, else 0
 };
 
 }  // namespace hone

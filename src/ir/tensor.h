@@ -13,11 +13,12 @@
 
 namespace hone {
 
-// Bytes with shared ownership: an allocation, or a part of a mapped file that stays mapped as long as someone looks at it.
+// Bytes with shared ownership: an allocation, or a part of a mapped file that stays mapped as long as someone looks at
+// it.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(size_t bytes);                                              // zeroed, 64-byte aligned
+  explicit Buffer(size_t bytes);  // zeroed, 64-byte aligned
   Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped = false);
   static Buffer copy_of(std::span<const std::byte> bytes);
 
@@ -35,42 +36,52 @@ class Buffer {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(DType dtype, std::vector<int64_t> shape);                 // zeros (strings: empty)
-  Tensor(DType dtype, std::vector<int64_t> shape, Buffer data);    // Bug when the size does not fit
-  static Tensor packed(Format format, std::vector<int64_t> shape, Buffer codes, Buffer scales, Buffer zero_points, Buffer global);
+  Tensor(DType dtype, std::vector<int64_t> shape);               // zeros (strings: empty)
+  Tensor(DType dtype, std::vector<int64_t> shape, Buffer data);  // Bug when the size does not fit
+  static Tensor packed(Format format, std::vector<int64_t> shape, Buffer codes, Buffer scales, Buffer zero_points,
+                       Buffer global);
   static Tensor strings(std::vector<int64_t> shape, std::vector<std::string> values);
-  template <class T> static Tensor of(std::vector<int64_t> shape, const std::vector<T>& values);  // T: float double (u)int8..64_t bool
-  template <class T> static Tensor scalar(T value) { return of<T>({}, {value}); }
+  template <class T>
+  static Tensor of(std::vector<int64_t> shape, const std::vector<T>& values);  // T: float double (u)int8..64_t bool
+  template <class T>
+  static Tensor scalar(T value) {
+    return of<T>({}, {value});
+  }
 
   DType dtype() const { return dtype_; }
   const std::optional<Format>& format() const { return format_; }
   bool is_packed() const { return format_.has_value(); }
   const std::vector<int64_t>& shape() const { return shape_; }
-  int64_t dim(int axis) const { return shape_[static_cast<size_t>(axis < 0 ? axis + static_cast<int>(shape_.size()) : axis)]; }
+  int64_t dim(int axis) const {
+    return shape_[static_cast<size_t>(axis < 0 ? axis + static_cast<int>(shape_.size()) : axis)];
+  }
   int64_t elements() const { return element_count(shape_); }
-  int64_t bytes() const;                       // of all planes
+  int64_t bytes() const;  // of all planes
   TensorType type() const;
   Tensor reshaped(std::vector<int64_t> shape) const;  // same elements (plain tensors only)
 
-  const Buffer& data() const { return data_; }        // plain elements, or codes
+  const Buffer& data() const { return data_; }  // plain elements, or codes
   std::byte* mutable_data() { return data_.mutable_bytes().data(); }
   const Buffer& scales() const { return scales_; }
   const Buffer& zero_points() const { return zero_points_; }
   const Buffer& global() const { return global_; }
   PlaneView planes() const;
 
-  template <class T> std::span<const T> as() const;   // Bug unless T is the dtype's own C++ type (uint16_t for f16, bf16)
-  template <class T> std::span<T> mutable_as();
+  template <class T>
+  std::span<const T> as() const;  // Bug unless T is the dtype's own C++ type (uint16_t for f16, bf16)
+  template <class T>
+  std::span<T> mutable_as();
   const std::vector<std::string>& string_values() const;
 
-  std::vector<float> to_floats() const;        // any numeric dtype or packed; decoded
+  std::vector<float> to_floats() const;  // any numeric dtype or packed; decoded
   std::vector<double> to_doubles() const;
-  std::vector<int64_t> to_integers() const;    // integer and boolean dtypes; Error otherwise
-  static Tensor from_floats(DType dtype, std::vector<int64_t> shape, std::span<const float> values);  // rounds to the dtype
+  std::vector<int64_t> to_integers() const;  // integer and boolean dtypes; Error otherwise
+  static Tensor from_floats(DType dtype, std::vector<int64_t> shape,
+                            std::span<const float> values);  // rounds to the dtype
   static Tensor from_doubles(DType dtype, std::vector<int64_t> shape, std::span<const double> values);
-  Tensor converted(DType dtype) const;         // as the `cast` op: through the expr rules
+  Tensor converted(DType dtype) const;  // as the `cast` op: through the expr rules
 
-  bool same_bits(const Tensor& other) const;   // type and bytes
+  bool same_bits(const Tensor& other) const;  // type and bytes
 
  private:
   DType dtype_ = DType::f32;
@@ -80,7 +91,8 @@ class Tensor {
   std::shared_ptr<const std::vector<std::string>> strings_;
 };
 
-Tensor pack(const Format& format, const Tensor& plain, EncodeCounts* counts = nullptr);  // f32, f16, bf16, f64 in; fp32/fp16/bf16 give plain dtypes
-Tensor unpack(const Tensor& tensor);                                                     // f32
+Tensor pack(const Format& format, const Tensor& plain,
+            EncodeCounts* counts = nullptr);  // f32, f16, bf16, f64 in; fp32/fp16/bf16 give plain dtypes
+Tensor unpack(const Tensor& tensor);          // f32
 
 }  // namespace hone

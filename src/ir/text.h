@@ -7,8 +7,8 @@
 //     %h   : f32[B,S,1536]       = linear %x, %w, %b {axis=0}      (an absent operand is _)
 //     return %h as "last"
 //   }
-// Also read: literals as operands (`mul %w, 3.0`: a scalar constant of the other operand's dtype), omitted result types (inferred),
-// omitted braces and name around a body (tests), # comments. Metadata lines: `meta "key" = "value"`.
+// Also read: literals as operands (`mul %w, 3.0`: a scalar constant of the other operand's dtype), omitted result types
+// (inferred), omitted braces and name around a body (tests), # comments. Metadata lines: `meta "key" = "value"`.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,20 @@
 namespace hone {
 
 struct PrintOptions {
-  int64_t max_inline_elements = 16;  // larger labelled constants are printed by name only; anonymous ones always with values
+  int64_t max_inline_elements =
+      16;  // larger labelled constants are printed by name only; anonymous ones always with values
 };
 std::string print(const Graph& graph, const PrintOptions& options = {});
-std::string print_node(const Graph& graph, NodeId node);   // one line, for messages
+std::string print_node(const Graph& graph, NodeId node);  // one line, for messages
 
 // The parser's ways out: which ops exist and where the contents of `const "name"` come from.
 struct ParseContext {
   std::function<const OpDef*(std::string_view)> find_op;
-  std::function<std::vector<std::string>()> op_names;                        // for "did you mean"
-  std::function<std::optional<Tensor>(const std::string&, const TensorType&)> find_constant;  // may be empty: then such constants are an Error
+  std::function<std::vector<std::string>()> op_names;  // for "did you mean"
+  std::function<std::optional<Tensor>(const std::string&, const TensorType&)>
+      find_constant;  // may be empty: then such constants are an Error
 };
-Graph parse_graph(std::string_view text, const ParseContext& context, const std::string& source = "<text>");  // Error with line and column
+Graph parse_graph(std::string_view text, const ParseContext& context,
+                  const std::string& source = "<text>");  // Error with line and column
 
 }  // namespace hone

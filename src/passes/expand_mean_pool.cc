@@ -1,5 +1,5 @@
-// mean_pool as the products and sums that kernels exist for: mask · x / max(sum(mask), 1e-9). After set_compute, so that pooling
-// stays in f32.
+// mean_pool as the products and sums that kernels exist for: mask · x / max(sum(mask), 1e-9). After set_compute, so
+// that pooling stays in f32.
 #include "ops/registry.h"
 #include "passes/pass.h"
 
@@ -30,6 +30,8 @@ Graph expand_mean_pool(Graph graph, const PassContext&) {
 
 }  // namespace
 
-extern constinit const PassDef expand_mean_pool_def{.name = "expand_mean_pool", .doc = "mean_pool → matmul with the mask, divided by its sum.", .run = expand_mean_pool};
+extern constinit const PassDef expand_mean_pool_def{.name = "expand_mean_pool",
+                                                    .doc = "mean_pool → matmul with the mask, divided by its sum.",
+                                                    .run = expand_mean_pool};
 
 }  // namespace hone

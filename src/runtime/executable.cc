@@ -33,8 +33,13 @@ const std::byte* WeightStore::get(const GemmPlan& plan, ValueId constant, const 
   return found->second.bytes().data();
 }
 
-Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa, int threads)
-    : graph_(std::move(graph)), lowered_(lower(graph_, isa)), own_weights_(isa, threads), shared_values_(shared_values), threads_(threads) {
+Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa,
+                       int threads)
+    : graph_(std::move(graph)),
+      lowered_(lower(graph_, isa)),
+      own_weights_(isa, threads),
+      shared_values_(shared_values),
+      threads_(threads) {
   place_values();
   std::vector<KernelPlan> plans;
   for (const Step& step : lowered_.steps)
@@ -50,7 +55,8 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
 
 void Executable::place_values() {
   places_.resize(graph_.value_capacity());
-  for (size_t i = 0; i < graph_.inputs().size(); ++i) places_[static_cast<size_t>(graph_.inputs()[i])] = {Place::Kind::input, static_cast<int64_t>(i)};
+  for (size_t i = 0; i < graph_.inputs().size(); ++i)
+    places_[static_cast<size_t>(graph_.inputs()[i])] = {Place::Kind::input, static_cast<int64_t>(i)};
   for (ValueId v : graph_.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
   auto holder = [&](ValueId v) { return static_cast<size_t>(lowered_.alias_of[static_cast<size_t>(v)]); };
   std::map<size_t, size_t> range_of;  // value → live range
@@ -91,9 +97,10 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(binding.value)];
         const Tensor& tensor = *graph_.constant(holder);
         WeightStore& store = holder < shared_values_ ? weights : own_weights_;
-        const std::byte* base = binding.plane == PointerBinding::Plane::prepacked ? store.get(std::get<GemmPlan>(*step.plan), holder, tensor)
-                                : binding.plane == PointerBinding::Plane::scales  ? tensor.scales().bytes().data()
-                                                                                  : tensor.data().bytes().data();
+        const std::byte* base = binding.plane == PointerBinding::Plane::prepacked
+                                    ? store.get(std::get<GemmPlan>(*step.plan), holder, tensor)
+                                : binding.plane == PointerBinding::Plane::scales ? tensor.scales().bytes().data()
+                                                                                 : tensor.data().bytes().data();
         pointer.address = base + binding.byte_offset;
       }
     }
@@ -101,14 +108,19 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
   }
 }
 
-const std::byte* Executable::address(ValueId v, const std::vector<const std::byte*>& inputs, const std::byte* arena) const {
+const std::byte* Executable::address(ValueId v, const std::vector<const std::byte*>& inputs,
+                                     const std::byte* arena) const {
   const ValueId holder = lowered_.alias_of[static_cast<size_t>(v)];
   const Place& place = places_[static_cast<size_t>(holder)];
   switch (place.kind) {
-    case Place::Kind::arena: return arena + place.offset;
-    case Place::Kind::input: return inputs[static_cast<size_t>(place.offset)];
-    case Place::Kind::constant: return graph_.constant(holder)->data().bytes().data();
-    case Place::Kind::none: break;
+    case Place::Kind::arena:
+      return arena + place.offset;
+    case Place::Kind::input:
+      return inputs[static_cast<size_t>(place.offset)];
+    case Place::Kind::constant:
+      return graph_.constant(holder)->data().bytes().data();
+    case Place::Kind::none:
+      break;
   }
   CHECK(false, "value %{} has no memory", graph_.value(v).name);
 }
@@ -136,7 +148,8 @@ void Executable::interpret(const Step& step, const std::vector<const std::byte*>
   for (size_t i = 0; i < results.size(); ++i) {
     const auto bytes = results[i].data().bytes();
     CHECK(static_cast<int64_t>(bytes.size()) == bytes_of(types[i]), "{} gave a result of another size", node.op->name);
-    if (!bytes.empty()) std::memcpy(const_cast<std::byte*>(address(node.results[i], inputs, arena)), bytes.data(), bytes.size());
+    if (!bytes.empty())
+      std::memcpy(const_cast<std::byte*>(address(node.results[i], inputs, arena)), bytes.data(), bytes.size());
   }
 }
 
@@ -145,16 +158,19 @@ void Executable::check_indices(const Step& step, const Ready& ready, const Kerne
   const auto& plan = std::get<GatherPlan>(*step.plan);
   const int64_t rows = args.dims[1];
   for (int64_t i = 0; i < ready.items; ++i) {
-    const int64_t id = plan.ids == DType::i64 ? static_cast<const int64_t*>(args.pointers[2])[i] : static_cast<const int32_t*>(args.pointers[2])[i];
+    const int64_t id = plan.ids == DType::i64 ? static_cast<const int64_t*>(args.pointers[2])[i]
+                                              : static_cast<const int32_t*>(args.pointers[2])[i];
     if (id < -rows || id >= rows) {
       const ValueId table = step.pointers[0].value, ids = step.pointers[2].value;
-      fail("%{}: element {} is {}, but \"{}\" has {} rows", graph_.value(ids).name, i, id, graph_.value(table).label, rows);
+      fail("%{}: element {} is {}, but \"{}\" has {} rows", graph_.value(ids).name, i, id, graph_.value(table).label,
+           rows);
     }
   }
 }
 
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const {
-  if (static_cast<int64_t>(workspace.arena.size()) < arena_bytes_) workspace.arena = Buffer(static_cast<size_t>(arena_bytes_));
+  if (static_cast<int64_t>(workspace.arena.size()) < arena_bytes_)
+    workspace.arena = Buffer(static_cast<size_t>(arena_bytes_));
   workspace.scratch.resize(static_cast<size_t>(threads_));
   for (Buffer& scratch : workspace.scratch)
     if (static_cast<int64_t>(scratch.size()) < scratch_bytes_) scratch = Buffer(static_cast<size_t>(scratch_bytes_));
@@ -174,13 +190,16 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& works
       KernelArgs args = ready.args;
       for (size_t p = 0; p < ready.pointers.size(); ++p) {
         const Pointer& pointer = ready.pointers[p];
-        const std::byte* base = pointer.kind == Place::Kind::arena   ? arena + pointer.offset
-                                : pointer.kind == Place::Kind::input ? input_data[static_cast<size_t>(pointer.index)] + pointer.offset
-                                                                     : static_cast<const std::byte*>(pointer.address);
+        const std::byte* base = pointer.kind == Place::Kind::arena ? arena + pointer.offset
+                                : pointer.kind == Place::Kind::input
+                                    ? input_data[static_cast<size_t>(pointer.index)] + pointer.offset
+                                    : static_cast<const std::byte*>(pointer.address);
         args.pointers[p] = const_cast<std::byte*>(base);
       }
       if (std::holds_alternative<GatherPlan>(*step.plan)) check_indices(step, ready, args);
-      auto chunk = [&](int64_t begin, int64_t end, int thread) { ready.kernel.run(&args, begin, end, scratch[static_cast<size_t>(thread)]); };
+      auto chunk = [&](int64_t begin, int64_t end, int thread) {
+        ready.kernel.run(&args, begin, end, scratch[static_cast<size_t>(thread)]);
+      };
       parallel_chunks(ready.items, threads_ == 1 ? ready.items : ready.kernel.items_per_chunk, threads_, chunk);
     } else {
       interpret(step, input_data, arena);
@@ -188,14 +207,16 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& works
     if (profile) {
       std::string ops;
       for (NodeId n : step.group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph_.node(n).op->name);
-      profile->steps.push_back({step.name, step.plan ? std::string(kind_name(*step.plan)) : "interpreted", ops, step.why_interpreted,
-                                milliseconds_since(start), step.flops, step.bytes});
+      profile->steps.push_back({step.name, step.plan ? std::string(kind_name(*step.plan)) : "interpreted", ops,
+                                step.why_interpreted, milliseconds_since(start), step.flops, step.bytes});
     }
   }
   std::vector<Tensor> outputs;
   for (const Output& output : graph_.outputs()) {
     const Tensor shared = view(output.value, input_data, arena);
-    outputs.emplace_back(shared.is_packed() ? unpack(shared) : Tensor(shared.dtype(), shared.shape(), Buffer::copy_of(shared.data().bytes())));
+    outputs.emplace_back(shared.is_packed()
+                             ? unpack(shared)
+                             : Tensor(shared.dtype(), shared.shape(), Buffer::copy_of(shared.data().bytes())));
   }
   if (profile) profile->total_milliseconds = milliseconds_since(run_start);
   return outputs;

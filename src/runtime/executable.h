@@ -34,9 +34,11 @@ struct Workspace {
 
 class Executable {
  public:
-  // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as constants their
-  // layouts are in `weights`, which all specialisations share; constants above belong to these shapes alone.
-  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa, int threads);
+  // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as
+  // constants their layouts are in `weights`, which all specialisations share; constants above belong to these shapes
+  // alone.
+  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa,
+             int threads);
 
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const;
 

@@ -9,7 +9,9 @@ namespace {
 // One cache line; kernels may also store whole vectors up to the next line of a padded row.
 int64_t aligned(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + 63) / 64 * 64; }
 
-bool overlap_in_time(const LiveRange& a, const LiveRange& b) { return a.first_step <= b.last_step && b.first_step <= a.last_step; }
+bool overlap_in_time(const LiveRange& a, const LiveRange& b) {
+  return a.first_step <= b.last_step && b.first_step <= a.last_step;
+}
 
 int64_t largest_live_set(const std::vector<LiveRange>& ranges) {
   int last = 0;
@@ -37,7 +39,8 @@ MemoryPlan plan_memory(const std::vector<LiveRange>& ranges) {
   for (size_t r : order) {
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (size_t p : placed)
-      if (overlap_in_time(ranges[r], ranges[p])) taken.emplace_back(plan.offsets[p], plan.offsets[p] + aligned(ranges[p].bytes));
+      if (overlap_in_time(ranges[r], ranges[p]))
+        taken.emplace_back(plan.offsets[p], plan.offsets[p] + aligned(ranges[p].bytes));
     std::sort(taken.begin(), taken.end());
     int64_t offset = 0;
     for (const auto& [begin, end] : taken) {

@@ -1,4 +1,5 @@
-// Static memory: every value that lives only during a run gets an offset in one arena, from its first write to its last read.
+// Static memory: every value that lives only during a run gets an offset in one arena, from its first write to its last
+// read.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct LiveRange {
 struct MemoryPlan {
   std::vector<int64_t> offsets;  // per range, 64-byte aligned
   int64_t arena_bytes = 0;
-  int64_t lower_bound = 0;       // largest sum of ranges that are live at one step
+  int64_t lower_bound = 0;  // largest sum of ranges that are live at one step
 };
 
 // Greedy by size: the largest range first, each at the lowest offset where nothing that is live at the same time lies.

@@ -20,8 +20,8 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
 }
 
-// Nodes that read plain constants only, now that their shapes are known: positions, a mask of ones. Packed constants stay: kernels
-// decode the few rows they need faster than a whole table is decoded here.
+// Nodes that read plain constants only, now that their shapes are known: positions, a mask of ones. Packed constants
+// stay: kernels decode the few rows they need faster than a whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
     const Node& node = graph.node(n);
@@ -72,8 +72,9 @@ struct Session::Impl {
     Executable& made = executables.front().second;
     statistics.compile_milliseconds = library->statistics().milliseconds;
     statistics.prepack_milliseconds = weights->milliseconds();
-    statistics.specialise_milliseconds +=
-        milliseconds_since(start) - (library->statistics().milliseconds - compiled_before) - (weights->milliseconds() - packed_before);
+    statistics.specialise_milliseconds += milliseconds_since(start) -
+                                          (library->statistics().milliseconds - compiled_before) -
+                                          (weights->milliseconds() - packed_before);
     statistics.kernels_compiled = library->statistics().compiled;
     statistics.kernels_cached = library->statistics().cached;
     statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
@@ -89,7 +90,8 @@ struct Session::Impl {
     for (const Step& step : made.lowered().steps)
       for (const PointerBinding& pointer : step.pointers)
         if (pointer.plane == PointerBinding::Plane::data && pointer.value != kNone)
-          if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)]; v < static_cast<ValueId>(graph.value_capacity()))
+          if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)];
+              v < static_cast<ValueId>(graph.value_capacity()))
             if (const Tensor* constant = graph.constant(v)) direct[v] = constant->bytes();
     int64_t total = 0;
     for (const auto& [value, bytes] : direct) total += bytes;
@@ -105,12 +107,14 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
-  else if (impl_->compiles() || impl_->compute != Compute::f32) impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
+  else if (impl_->compiles() || impl_->compute != Compute::f32)
+    impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (impl_->compiles()) {
     impl_->isa = o.isa ? *o.isa : best_isa_level();
-    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.isa = impl_->isa, .threads = o.threads, .cache_folder = o.cache_folder});
+    impl_->library = std::make_unique<KernelLibrary>(
+        CompilerOptions{.isa = impl_->isa, .threads = o.threads, .cache_folder = o.cache_folder});
     impl_->weights = std::make_unique<WeightStore>(impl_->isa, o.threads);
   }
   impl_->statistics.prepare_milliseconds = milliseconds_since(start);

@@ -1,5 +1,5 @@
-// A model made ready to run: passes applied, code generated, weights laid out, memory planned. Symbolic dimensions are bound by the
-// inputs of each run; every new set of shapes is specialised once and kept.
+// A model made ready to run: passes applied, code generated, weights laid out, memory planned. Symbolic dimensions are
+// bound by the inputs of each run; every new set of shapes is specialised once and kept.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,24 @@ namespace hone {
 enum class Backend : uint8_t { reference, cpu };
 
 struct SessionOptions {
-  Backend backend = Backend::cpu;               // reference: interprets every op in double accumulation
-  int optimise = 2;                             // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<IsaLevel> isa;                  // none: the best of this CPU
+  Backend backend = Backend::cpu;  // reference: interprets every op in double accumulation
+  int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+  std::optional<IsaLevel> isa;     // none: the best of this CPU
   int threads = 1;
-  std::optional<Compute> compute;               // none: as stored in the model's metadata, else f32
-  std::optional<std::string> cache_folder;      // of machine code; none: no disk cache
+  std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
+  std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
   PipelineOptions pipeline;
-  size_t max_specialisations = 32;              // least recently used ones are dropped
+  size_t max_specialisations = 32;  // least recently used ones are dropped
 };
 
 struct SessionStatistics {
-  double prepare_milliseconds = 0;              // passes on the symbolic graph
-  double specialise_milliseconds = 0;           // fusion, planning
-  double compile_milliseconds = 0;              // machine code, or its loading from the cache
+  double prepare_milliseconds = 0;     // passes on the symbolic graph
+  double specialise_milliseconds = 0;  // fusion, planning
+  double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
   int kernels_compiled = 0, kernels_cached = 0;
-  int64_t prepacked_bytes = 0;                  // weights laid out for kernels
-  int64_t direct_weight_bytes = 0;              // constants that kernels read where they are
+  int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
+  int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
 };
 
@@ -48,15 +48,16 @@ class Session {
   ~Session();
   Session(Session&&) noexcept;
 
-  // Runs once: outputs in the order of the graph's, as tensors of their own. Throws Error naming the input on a missing, unknown or
-  // unfitting one. `profile`, when given, receives the times of this run. Not to be called by two threads at once.
+  // Runs once: outputs in the order of the graph's, as tensors of their own. Throws Error naming the input on a
+  // missing, unknown or unfitting one. `profile`, when given, receives the times of this run. Not to be called by two
+  // threads at once.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
 
-  // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened. Throws Error for a
-  // symbol without a value.
+  // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened.
+  // Throws Error for a symbol without a value.
   void prepare(const Bindings& bindings);
 
-  const Graph& graph() const;                   // as prepared: after the passes
+  const Graph& graph() const;  // as prepared: after the passes
   std::vector<std::string> output_names() const;
   const SessionStatistics& statistics() const;
   IsaLevel isa() const;

@@ -14,7 +14,8 @@ namespace {
 TEST(Threads, EveryIndexIsVisitedOnce) {
   for (int64_t n : {0, 1, 2, 7, 1000}) {
     std::vector<int> visits(static_cast<size_t>(n), 0);
-    parallel_for(n, [&](int64_t i) { ++visits[static_cast<size_t>(i)]; }, 3);
+    parallel_for(
+        n, [&](int64_t i) { ++visits[static_cast<size_t>(i)]; }, 3);
     for (int v : visits) EXPECT_EQ(v, 1);
   }
 }
@@ -47,7 +48,8 @@ TEST(Threads, RegionsOfSeveralCallersDoNotMix) {
     callers.emplace_back([&] {
       for (int round = 0; round < 200; ++round) {
         std::atomic<int64_t> sum{0};
-        parallel_for(100, [&](int64_t i) { sum += i; }, 7);
+        parallel_for(
+            100, [&](int64_t i) { sum += i; }, 7);
         wrong += sum != 4950;
       }
     });
@@ -59,7 +61,8 @@ TEST(Threads, ThreadNumbersStayBelowTheLimit) {
   std::atomic<int> largest{0};
   auto chunk = [&](int64_t, int64_t, int thread) {
     int seen = largest;
-    while (thread > seen && !largest.compare_exchange_weak(seen, thread)) {}
+    while (thread > seen && !largest.compare_exchange_weak(seen, thread)) {
+    }
   };
   parallel_chunks(1000, 1, 1, chunk);
   EXPECT_EQ(largest, 0);

@@ -1,6 +1,6 @@
 // Graphs whose nodes share kernels: epilogues, prologues, second results, masks, moves in between.
-#include "formats/registry.h"
 #include "base/text.h"
+#include "formats/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/op_cases.h"

@@ -30,19 +30,18 @@ struct ProgramResult {
 };
 
 struct ProgramOptions {
-  std::string input;                                // for its standard input
-  std::optional<uint64_t> largest_file;             // bytes that it may write to a file: stands in for a full disk
-  std::optional<std::string> output_to;             // a file that takes standard output, instead of ProgramResult::out
-  std::vector<std::pair<std::string, std::string>> environment;  // set besides the inherited variables, or in their place
-  bool unprivileged = false;                        // as the user "nobody" where we are root, whom no permission stops
+  std::string input;                     // for its standard input
+  std::optional<uint64_t> largest_file;  // bytes that it may write to a file: stands in for a full disk
+  std::optional<std::string> output_to;  // a file that takes standard output, instead of ProgramResult::out
+  std::vector<std::pair<std::string, std::string>>
+      environment;            // set besides the inherited variables, or in their place
+  bool unprivileged = false;  // as the user "nobody" where we are root, whom no permission stops
 };
 
 namespace detail {
 
 struct Pipe {
-  Pipe() {
-    CHECK(::pipe2(ends, O_CLOEXEC) == 0, "no more pipes");
-  }
+  Pipe() { CHECK(::pipe2(ends, O_CLOEXEC) == 0, "no more pipes"); }
   ~Pipe() {
     close_end(0);
     close_end(1);

@@ -1,5 +1,5 @@
-// A whole Hugging Face folder of a sentence encoder with seeded weights, small enough to run in milliseconds: hidden 32,
-// 2 heads, 2 layers, the vocabulary of tests/data/tokenizer. Tests damage the parts before they write them.
+// A whole Hugging Face folder of a sentence encoder with seeded weights, small enough to run in milliseconds: hidden
+// 32, 2 heads, 2 layers, the vocabulary of tests/data/tokenizer. Tests damage the parts before they write them.
 #pragma once
 
 #include <filesystem>
@@ -36,17 +36,19 @@ struct TinyBertFolder {
  {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
  {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
     std::filesystem::create_directories(path + "/1_Pooling");
-    write_file(path + "/1_Pooling/config.json", R"({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": true})");
+    write_file(path + "/1_Pooling/config.json",
+               R"({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": true})");
   }
 };
 
 inline TinyBertFolder tiny_bert(uint64_t seed = 1) {
   constexpr int64_t kWords = 244, kHidden = 32, kInner = 64, kPositions = 64, kLayers = 2;
   TinyBertFolder bert;
-  bert.config = {{"architectures", {"BertModel"}}, {"model_type", "bert"}, {"hidden_act", "gelu"},
-                 {"vocab_size", kWords}, {"hidden_size", kHidden}, {"num_hidden_layers", kLayers},
-                 {"num_attention_heads", 2}, {"intermediate_size", kInner}, {"max_position_embeddings", kPositions},
-                 {"type_vocab_size", 2}, {"layer_norm_eps", 1e-12}};
+  bert.config = {
+      {"architectures", {"BertModel"}}, {"model_type", "bert"},        {"hidden_act", "gelu"},
+      {"vocab_size", kWords},           {"hidden_size", kHidden},      {"num_hidden_layers", kLayers},
+      {"num_attention_heads", 2},       {"intermediate_size", kInner}, {"max_position_embeddings", kPositions},
+      {"type_vocab_size", 2},           {"layer_norm_eps", 1e-12}};
   bert.vocabulary = read_file(HONE_TEST_DATA "/tokenizer/vocab.txt");
   Philox random(seed);
   const auto add = [&](const std::string& name, std::vector<int64_t> shape, float mean, float spread) {
