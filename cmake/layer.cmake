@@ -5,22 +5,22 @@
 set_property(GLOBAL PROPERTY HONE_LAYERS "")
 function(layer name)
   cmake_parse_arguments(ARG "" "REGISTRY" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   set(all_sources ${sources})
   if(ARG_REGISTRY)
-    set(table ${CMAKE_BINARY_DIR}/gen/${name}/registry.cc)
+    set(table ${PROJECT_BINARY_DIR}/gen/${name}/registry.cc)
     add_custom_command(OUTPUT ${table}
       COMMAND ${CMAKE_COMMAND} -DLAYER=${name} -DDEF=${ARG_REGISTRY} -DOUT=${table} "-DSOURCES=${sources}"
-              -P ${CMAKE_SOURCE_DIR}/cmake/registry.cmake
-      DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/cmake/registry.cmake VERBATIM)
+              -P ${PROJECT_SOURCE_DIR}/cmake/registry.cmake
+      DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/cmake/registry.cmake VERBATIM)
     list(APPEND all_sources ${table})
   endif()
   if(NOT all_sources)
-    set(all_sources ${CMAKE_SOURCE_DIR}/cmake/empty.cc)
+    set(all_sources ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
   endif()
   add_library(hone_${name} STATIC ${all_sources})
-  target_include_directories(hone_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(hone_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND hone_ OUTPUT_VARIABLE deps)
   target_link_libraries(hone_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
   set_property(GLOBAL APPEND PROPERTY HONE_LAYERS ${name})

@@ -45,9 +45,9 @@ Tensor code_tensor(const std::vector<uint32_t>& codes, std::vector<int64_t> shap
 
 Record list_formats(uint64_t seed) {
   Table table{.key = "formats", .title = "Number formats", .columns = {{"format", "format"}, {"bits", "bits per element", "", {NumberFormat::fixed, 2}},
-      {"scale", "scale"}, {"group", "group"}, {"max", "largest element", "", {NumberFormat::significant, 4}}, {"min", "smallest element above 0", "", {NumberFormat::significant, 3}},
+      {"scale", "scale"}, {"group", "group"}, {"max", "largest", "", {NumberFormat::significant, 4}}, {"min", "smallest", "", {NumberFormat::significant, 3}},
       {"sqnr_db", "SQNR on N(0,1)", "dB", {NumberFormat::fixed, 1}}, {"family", "family"}}, .rows = {},
-      .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Elements with a scale are multiplied by it.", kRows, kColumns, seed)};
+      .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Largest and smallest (above 0) are of an element, before its scale.", kRows, kColumns, seed)};
   const std::vector<float> values = normal_values(seed);
   const std::vector<int64_t> shape{kRows, kColumns};
   std::vector<float> result(values.size());

@@ -96,13 +96,14 @@ class TableText {
       for (size_t c = 0; c < row.size(); ++c) widths_[c] = std::max(widths_[c], display_width(row[c]));
   }
 
-  // The widest text column gives way until the line fits or all are at their narrowest.
+  // The widest text column gives way until the line fits or all are at their narrowest. The first one stays whole: it
+  // names the row, and names get copied.
   void fit() {
     size_t total = kGap * (widths_.size() - 1);
     for (size_t w : widths_) total += w;
     while (total > options_.width) {
       size_t widest = widths_.size();
-      for (size_t c = 0; c < widths_.size(); ++c)
+      for (size_t c = 1; c < widths_.size(); ++c)
         if (!right_[c] && widths_[c] > std::max(kNarrowestText, display_width(header_[c])) &&
             (widest == widths_.size() || widths_[c] > widths_[widest]))
           widest = c;
