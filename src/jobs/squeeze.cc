@@ -75,8 +75,10 @@ Record squeeze(const SqueezeOptions& options) {
   const LoadedModel model = load_model(options.model, options.inputs);
   const Examples examples = examples_for(options, model);
   const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute);
+  // What does not fit is refused while nothing is written yet.
+  if (options.given.empty()) bind_symbols(model.graph, options.shapes);
   Session original(model.graph, options.session);
-  original.run(examples.inputs[0]);  // refuses inputs that don't fit while nothing is written yet
+  original.run(examples.inputs[0]);
   const int64_t bytes = save_model(options.output, quantized.graph, model);
   Session result(load_model(options.output).graph, options.session);
   const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
