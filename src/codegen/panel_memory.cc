@@ -14,9 +14,7 @@ PanelMemory panel_memory(size_t bytes) {
   constexpr size_t kHuge = size_t{2} << 20;
   // A huge page starts on a multiple of its size; what lies before and behind is given back.
   const size_t extra = bytes >= kHuge ? kHuge : 0;
-  const int populate = extra ? 0 : MAP_POPULATE;  // small pages come cheaper all at once than fault by fault
-  void* const mapped =
-      mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
+  void* const mapped = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
     fail("{} bytes for laid-out weights: {}; free memory or use a smaller format", bytes, std::strerror(errno));
   std::byte* start = static_cast<std::byte*>(mapped);
@@ -32,6 +30,16 @@ PanelMemory panel_memory(size_t bytes) {
   }
   return {std::shared_ptr<const void>(start, [size](const void* p) { munmap(const_cast<void*>(p), size); }),
           {start, bytes}};
+}
+
+PanelMemory PanelPool::take(size_t bytes) {
+  constexpr size_t kStretch = size_t{32} << 20;  // of addresses: pages come when they are written
+  constexpr size_t kAlignment = 64;
+  if (bytes > kStretch / 2) return panel_memory(bytes);
+  if (used_ + bytes > stretch_.bytes.size()) stretch_ = panel_memory(kStretch), used_ = 0;
+  const PanelMemory taken{stretch_.owner, stretch_.bytes.subspan(used_, bytes)};
+  used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return taken;
 }
 
 }  // namespace hone

@@ -16,4 +16,15 @@ struct PanelMemory {
 // once, from start to end, and with 4 KiB pages spends a fifth of its time on address translation.
 PanelMemory panel_memory(size_t bytes);
 
+// The same for many weights, which lie one behind the other so that small ones share huge pages too. Memory goes back
+// when all that lie in the same stretch are gone.
+class PanelPool {
+ public:
+  PanelMemory take(size_t bytes);
+
+ private:
+  PanelMemory stretch_;
+  size_t used_ = 0;
+};
+
 }  // namespace hone

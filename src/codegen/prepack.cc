@@ -12,7 +12,6 @@
 #include "codegen/code_reader.h"
 #include "codegen/gemm_shape.h"
 #include "codegen/lane_layout.h"
-#include "codegen/panel_memory.h"
 
 namespace hone {
 namespace {
@@ -223,9 +222,14 @@ int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa) {
 }
 
 Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads) {
+  PanelPool pool;
+  return prepack(plan, isa, weights, threads, pool);
+}
+
+Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
   check_weights(plan, weights);
   const GemmShape s = gemm_shape(plan, isa);
-  const PanelMemory memory = panel_memory(static_cast<size_t>(s.panels() * s.panel_bytes()));
+  const PanelMemory memory = pool.take(static_cast<size_t>(s.panels() * s.panel_bytes()));
   std::byte* const base = memory.bytes.data();
   const auto each_panel = [&](const auto& pack_vector) {
     auto chunk = [&](int64_t begin, int64_t end, int) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cpu.h"
+#include "codegen/panel_memory.h"
 #include "codegen/plan.h"
 #include "ir/tensor.h"
 
@@ -12,7 +13,8 @@ namespace hone {
 std::string prepack_key(const GemmPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format. Runs on up to `threads` threads, at 2 GB/s or
-// better; pages of a mapped source are dropped behind the reader.
-Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads);
+// better; pages of a mapped source are dropped behind the reader. The result lies in `pool`.
+Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
+Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads);  // in memory of its own
 
 }  // namespace hone

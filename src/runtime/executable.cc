@@ -26,7 +26,7 @@ const std::byte* WeightStore::get(const GemmPlan& plan, ValueId constant, const 
   auto found = buffers_.find(key);
   if (found == buffers_.end()) {
     const auto start = std::chrono::steady_clock::now();
-    found = buffers_.emplace(key, prepack(plan, isa_, weights, threads_)).first;
+    found = buffers_.emplace(key, prepack(plan, isa_, weights, threads_, pool_)).first;
     bytes_ += static_cast<int64_t>(found->second.size());
     milliseconds_ += milliseconds_since(start);
   }

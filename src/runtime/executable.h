@@ -6,6 +6,7 @@
 
 #include "codegen/compiler.h"
 #include "codegen/lower.h"
+#include "codegen/panel_memory.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -21,6 +22,7 @@ class WeightStore {
  private:
   IsaLevel isa_;
   int threads_;
+  PanelPool pool_;
   std::map<std::string, Buffer> buffers_;
   int64_t bytes_ = 0;
   double milliseconds_ = 0;
