@@ -57,11 +57,10 @@ int64_t block_rows(WeightSource source, int rows, int64_t m) {
   return round_up((m + blocks - 1) / blocks, rows);
 }
 
-// One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
-// loads of A. Decoding bytes keeps four tables in registers, which leaves room for two panels.
+// One row of bf16 decodes at the speed of memory only when little else is to do: four panels at a time share the loads of
+// A and give the sums eight independent chains.
 int wide_item(const GemmShape& s, const GemmPlan& plan) {
-  if (s.source != WeightSource::codes || !s.dot || plan.m_hint != 1 || s.panels() < 16) return 1;
-  return s.codec->decode == WeightCodec::Decode::words ? 4 : 2;
+  return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
 }
 
 std::vector<int> tail_rows(int rows, int64_t remainder) {

@@ -13,8 +13,6 @@ using llvm::Value;
 // A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
 constexpr int kChains = 8;
 
-constexpr int64_t kPrefetchBytes = 4096;
-
 // Sums per result that are added at the end. With scales in the loop each group starts new ones, so neighbouring groups
 // overlap and two are enough; more would only add up; 16 registers have no room for more than two while decoding.
 int chains(const Emitter& e, const TileSpec& spec) {
@@ -159,28 +157,20 @@ class TileBody {
     ++chain_;
   }
 
-  // Weights that are read once come from main memory: a line is asked for ahead of the hardware's own prefetcher, which
-  // stops at every page. Beyond the end of the weights a prefetch does nothing.
-  void prefetch(Value* w) {
-    if (s_.rows > 1) return;
-    for (int v = 0; v < s_.vectors; ++v) {
-      Value* const arguments[] = {e_.at(w, place(v, 4) + kPrefetchBytes), e_.b.getInt32(0), e_.b.getInt32(3),
-                                  e_.b.getInt32(1)};
-      llvm::Type* const types[] = {e_.ptr};
-      e_.call(llvm::Intrinsic::prefetch, types, arguments);
-    }
-  }
-
-  // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time.
+  // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time. With one row of
+  // 4-bit codes the shifts are what limits, so the upper byte of each half comes by a load from one byte on (past the
+  // last row that reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
-    Values codes;
+    const bool by_byte = s_.rows == 1 && s_.codec->decode == WeightCodec::Decode::words && s_.codec->stored_bits == 4;
+    Values codes, upper;
     for (int v = 0; v < s_.vectors; ++v) codes.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4)), e_.lanes * 4));
-    prefetch(w);
+    for (int v = 0; by_byte && v < s_.vectors; ++v) upper.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4) + 1), 1));
     const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
     for (int j = 0; 2 * j < k; ++j) {
+      const int in_byte = by_byte ? j % 2 : j;
       std::vector<WeightStep> step;
-      for (Value* c : codes)
-        step.push_back(as_pairs ? operand(decoder_->pair(c, j))
+      for (Value* c : in_byte < j ? upper : codes)
+        step.push_back(as_pairs ? operand(decoder_->pair(c, in_byte))
                                 : WeightStep{nullptr, decoder_->value(c, 2 * j), decoder_->value(c, 2 * j + 1)});
       pair_step(e_.at(a, int64_t{2} * j * a_bytes()), k == 2 * j + 1, step, sums);
     }
