@@ -26,6 +26,11 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
   Value *low = nullptr, *high = nullptr;
 };
 
+// One row of 4-bit codes: the units that shift and permute are what limits.
+bool looks_up_nibbles(const TileSpec& s) {
+  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words && s.codec->stored_bits == 4;
+}
+
 class TileBody {
  public:
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
@@ -158,10 +163,10 @@ class TileBody {
   }
 
   // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time. With one row of
-  // 4-bit codes the shifts are what limits, so the upper byte of each half comes by a load from one byte on (past the
+  // 4-bit codes the upper byte of each half comes by a load from one byte on (past the
   // last row that reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
-    const bool by_byte = s_.rows == 1 && s_.codec->decode == WeightCodec::Decode::words && s_.codec->stored_bits == 4;
+    const bool by_byte = looks_up_nibbles(s_);
     Values codes, upper;
     for (int v = 0; v < s_.vectors; ++v) codes.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4)), e_.lanes * 4));
     for (int v = 0; by_byte && v < s_.vectors; ++v) upper.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4) + 1), 1));
@@ -250,6 +255,9 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(spec.k || (spec.a == DType::f32 && spec.panel == PanelType::f32));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of this
+  // loop more evenly apart (4 % faster); loops that look bytes up spill under it.
+  if (looks_up_nibbles(spec)) f->addFnAttr("tune-cpu", "znver4");
   TileBody body(e, spec, f);
   const Values sums = body.sums(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(5));
   for (int r = 0; r < spec.rows; ++r)
