@@ -1,6 +1,6 @@
 # Thin names for what one types often; the work is done by CMake, CTest and scripts/.
 jobs ?= $(shell nproc)
-sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc')
+sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
 
 .PHONY: help deps build test test-full demo models bench format lint clean
 

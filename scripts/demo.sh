@@ -2,11 +2,13 @@
 # The main job on a real model: MiniLM in five formats, judged on the sections of this machine's own Debian packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+packages=build/demo/packages.txt
 mkdir -p build/demo
-apt-cache dumpavail > build/demo/packages.txt
-if ! grep -q '^Section:' build/demo/packages.txt; then
-  echo "demo: the package lists are empty; run apt-get update and try again" >&2
-  exit 1
+apt-cache dumpavail > "$packages"
+if ! grep -q '^Section:' "$packages"; then
+  echo "demo: the package lists are empty; running apt-get update" >&2
+  if [ "$(id -u)" -eq 0 ]; then apt-get update -q; else sudo apt-get update -q; fi
+  apt-cache dumpavail > "$packages"
 fi
-build/release/hone demo build/models/all-MiniLM-L6-v2 --packages build/demo/packages.txt --report build/demo/report.html "$@"
+build/release/hone demo build/models/all-MiniLM-L6-v2 --packages "$packages" --report build/demo/report.html "$@"
 echo "report: build/demo/report.html"

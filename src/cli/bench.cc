@@ -33,10 +33,15 @@ void setup(CLI::App& app) {
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
-  app.add_flag("--no-probe", flags.no_probe, "Leave out what needs fresh processes: compile times, first result, memory");
-  app.add_flag("--on-demand", flags.on_demand, "Time one inference for each line on standard input and print its nanoseconds, so that a script can interleave another system");
+  app.add_flag("--no-probe", flags.no_probe,
+               "Leave out what needs fresh processes: compile times, first result, memory");
+  app.add_flag("--on-demand", flags.on_demand,
+               "Time one inference for each line on standard input and print its nanoseconds, so that a script can "
+               "interleave another system");
   app.add_option("--output-dir", flags.output_dir, "With --on-demand: write the outputs there as .npy");
   flags.output.add_to(app);
 }
@@ -45,16 +50,19 @@ int answer_on_demand() {
   if (flags.models.size() != 1) fail("--on-demand times one model; {} were given", flags.models.size());
   Session session(load_model(flags.models[0], flags.model.inputs).graph, flags.run.options());
   NamedTensors inputs = flags.given.get();
-  if (inputs.empty()) inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);
+  if (inputs.empty())
+    inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);
   const std::vector<Tensor> outputs = session.run(inputs);
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);
-    for (size_t i = 0; i < outputs.size(); ++i) write_npy(flags.output_dir + "/" + session.output_names()[i] + ".npy", outputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      write_npy(flags.output_dir + "/" + session.output_names()[i] + ".npy", outputs[i]);
   }
   for (std::string line; std::getline(std::cin, line);) {
     const auto start = std::chrono::steady_clock::now();
     session.run(inputs);
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+    const auto ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
     std::printf("%lld\n", static_cast<long long>(ns));
     std::fflush(stdout);
   }
@@ -77,10 +85,13 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef bench_verb_def{.name = "bench",
-                                         .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
-                                         .examples = "  hone bench all-MiniLM-L6-v2 small.safetensors\n  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json",
-                                         .setup = setup,
-                                         .run = run};
+extern constinit const VerbDef bench_verb_def{
+    .name = "bench",
+    .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
+    .examples =
+        "  hone bench all-MiniLM-L6-v2 small.safetensors\n  hone bench small.safetensors --batch 32 --seq 128 "
+        "--threads 2 --json",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

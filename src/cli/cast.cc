@@ -31,26 +31,37 @@ int run() {
   const Quality q = compare(input.to_floats(), result.values.to_floats());
   const NumberStyle count{NumberFormat::integer, 0};
   const auto whole = [](int64_t n) { return number(static_cast<double>(n)); };
-  flags.result.print({.title = fmt::format("{} through {}", flags.input, flags.format), .command = this_command(), .findings = {},
-                      .sections = {{"Cast", {KeyValues{.key = "cast", .title = "Cast", .items = {
-                          {"format", "format", to_string(parse_format(flags.format))},
-                          {"elements", "elements", whole(input.elements()), "", count},
-                          {"sqnr_db", "SQNR", number(q.sqnr_db), "dB", {NumberFormat::fixed, 2}},
-                          {"max_abs_error", "largest error", number(q.max_abs_error), "", {NumberFormat::significant, 4}},
-                          {"saturated", "saturated", whole(result.counts.saturated), "", count},
-                          {"flushed_to_zero", "flushed to zero", whole(result.counts.flushed_to_zero), "", count},
-                          {"nan", "NaN", whole(result.counts.nan), "", count},
-                          {"inf", "infinite", whole(result.counts.inf), "", count}}}}}},
-                      .machine = {}, .manifest = {}});
+  flags.result.print(
+      {.title = fmt::format("{} through {}", flags.input, flags.format),
+       .command = this_command(),
+       .findings = {},
+       .sections =
+           {{"Cast",
+             {KeyValues{
+                 .key = "cast",
+                 .title = "Cast",
+                 .items =
+                     {{"format", "format", to_string(parse_format(flags.format))},
+                      {"elements", "elements", whole(input.elements()), "", count},
+                      {"sqnr_db", "SQNR", number(q.sqnr_db), "dB", {NumberFormat::fixed, 2}},
+                      {"max_abs_error", "largest error", number(q.max_abs_error), "", {NumberFormat::significant, 4}},
+                      {"saturated", "saturated", whole(result.counts.saturated), "", count},
+                      {"flushed_to_zero", "flushed to zero", whole(result.counts.flushed_to_zero), "", count},
+                      {"nan", "NaN", whole(result.counts.nan), "", count},
+                      {"inf", "infinite", whole(result.counts.inf), "", count}}}}}},
+       .machine = {},
+       .manifest = {}});
   return 0;
 }
 
 }  // namespace
 
-extern constinit const VerbDef cast_verb_def{.name = "cast",
-                                        .summary = "Send an array through a number format and back",
-                                        .examples = "  hone cast mxint8 in.npy -o out.npy\n  hone cast int4.g128 in.npy -o out.npy --codes c.npy --scales s.npy",
-                                        .setup = setup,
-                                        .run = run};
+extern constinit const VerbDef cast_verb_def{
+    .name = "cast",
+    .summary = "Send an array through a number format and back",
+    .examples =
+        "  hone cast mxint8 in.npy -o out.npy\n  hone cast int4.g128 in.npy -o out.npy --codes c.npy --scales s.npy",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

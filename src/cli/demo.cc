@@ -25,12 +25,19 @@ struct {
 void setup(CLI::App& app) {
   app.add_option("MODEL", flags.model, "Folder of a sentence encoder")->required();
   app.add_option("--packages", flags.packages, "What `apt-cache dumpavail` prints")->required();
-  app.add_option("--formats", flags.formats, "Formats of the weights; the first is what the others are compared with; f32 leaves the model as it is")->delimiter(',')->capture_default_str();
-  app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")->capture_default_str();
+  app.add_option(
+         "--formats", flags.formats,
+         "Formats of the weights; the first is what the others are compared with; f32 leaves the model as it is")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
+      ->capture_default_str();
   app.add_option("--index", flags.index, "Packages with a known section")->capture_default_str();
   app.add_option("--queries", flags.queries, "Packages whose section is asked")->capture_default_str();
   app.add_option("--seed", flags.seed, "Of the sample of packages")->capture_default_str();
-  app.add_option("--seconds", flags.seconds, "Longest measured part of latency and of throughput")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part of latency and of throughput")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--folder", flags.folder, "Where the written models go")->capture_default_str();
   app.add_option("--report", flags.report, "HTML file to write");
   flags.run.add_to(app);
@@ -40,10 +47,18 @@ void setup(CLI::App& app) {
 int run() {
   std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
   if (!flags.report.empty()) report.emplace(flags.report);
-  CompareFormatsOptions options{.model = flags.model, .runs = {}, .task = debian_sections(read_file(flags.packages), flags.packages, flags.index, flags.queries, flags.seed),
-                                .task_name = "Debian packages: which section does a description belong to?", .folder = flags.folder, .session = flags.run.options(),
-                                .program = this_program(), .seconds = flags.seconds, .command = this_command()};
-  for (const std::string& format : flags.formats) options.runs.push_back({format, format == "f32" ? Compute::f32 : parse_compute(flags.compute)});
+  CompareFormatsOptions options{
+      .model = flags.model,
+      .runs = {},
+      .task = debian_sections(read_file(flags.packages), flags.packages, flags.index, flags.queries, flags.seed),
+      .task_name = "Debian packages: which section does a description belong to?",
+      .folder = flags.folder,
+      .session = flags.run.options(),
+      .program = this_program(),
+      .seconds = flags.seconds,
+      .command = this_command()};
+  for (const std::string& format : flags.formats)
+    options.runs.push_back({format, format == "f32" ? Compute::f32 : parse_compute(flags.compute)});
   const Record record = compare_formats(options);
   flags.output.print(record);
   if (report) {
@@ -57,8 +72,10 @@ int run() {
 
 extern constinit const VerbDef demo_verb_def{
     .name = "demo",
-    .summary = "Compare formats of a sentence encoder on a real task: sections of Debian packages (what `make demo` runs)",
-    .examples = "  apt-cache dumpavail > packages.txt\n  hone demo all-MiniLM-L6-v2 --packages packages.txt --report demo.html",
+    .summary =
+        "Compare formats of a sentence encoder on a real task: sections of Debian packages (what `make demo` runs)",
+    .examples =
+        "  apt-cache dumpavail > packages.txt\n  hone demo all-MiniLM-L6-v2 --packages packages.txt --report demo.html",
     .setup = setup,
     .run = run};
 

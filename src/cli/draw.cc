@@ -29,10 +29,11 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef draw_verb_def{.name = "draw",
-                                        .summary = "Draw a model's graph",
-                                        .examples = "  hone draw all-MiniLM-L6-v2 -o graph.svg\n  hone draw folder --inputs input_ids -o graph.dot",
-                                        .setup = setup,
-                                        .run = run};
+extern constinit const VerbDef draw_verb_def{
+    .name = "draw",
+    .summary = "Draw a model's graph",
+    .examples = "  hone draw all-MiniLM-L6-v2 -o graph.svg\n  hone draw folder --inputs input_ids -o graph.dot",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

@@ -34,9 +34,11 @@ int run() {
 }  // namespace
 
 extern constinit const VerbDef embed_verb_def{.name = "embed",
-                                         .summary = "Embed texts with a sentence encoder",
-                                         .examples = "  hone embed all-MiniLM-L6-v2 --text 'a sentence' -o e.npy\n  hone embed small.safetensors --text-file texts.txt -o e.npy --threads 2",
-                                         .setup = setup,
-                                         .run = run};
+                                              .summary = "Embed texts with a sentence encoder",
+                                              .examples =
+                                                  "  hone embed all-MiniLM-L6-v2 --text 'a sentence' -o e.npy\n  hone "
+                                                  "embed small.safetensors --text-file texts.txt -o e.npy --threads 2",
+                                              .setup = setup,
+                                              .run = run};
 
 }  // namespace hone

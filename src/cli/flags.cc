@@ -19,14 +19,16 @@ void ModelFlags::add_to(CLI::App& app) {
 }
 
 void ModelFlags::add_inputs_to(CLI::App& app) {
-  app.add_option("--inputs", inputs, "What the graph of a folder takes, e.g. input_ids,attention_mask,labels")->delimiter(',');
+  app.add_option("--inputs", inputs, "What the graph of a folder takes, e.g. input_ids,attention_mask,labels")
+      ->delimiter(',');
 }
 
 LoadedModel ModelFlags::load() const { return load_model(model, inputs); }
 
 void ShapeFlags::add_to(CLI::App& app) {
   app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")->capture_default_str();
-  app.add_option("--seq", options.sequence, "Size of their second dimension (default: 128, or what the model can take when that is less)");
+  app.add_option("--seq", options.sequence,
+                 "Size of their second dimension (default: 128, or what the model can take when that is less)");
   app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
 }
 
@@ -70,9 +72,14 @@ std::vector<std::string> TextFlags::get() const {
 }
 
 void RunFlags::add_to(CLI::App& app) {
-  app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")->check(CLI::IsMember({"cpu", "reference"}))->capture_default_str();
-  app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")->check(CLI::Range(0, 2))->capture_default_str();
-  app.add_option("--isa", isa, "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
+  app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+  app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
+      ->check(CLI::Range(0, 2))
+      ->capture_default_str();
+  app.add_option("--isa", isa,
+                 "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)");
   app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)");
@@ -82,7 +89,8 @@ void RunFlags::add_to(CLI::App& app) {
 }
 
 void RunFlags::add_compute_to(CLI::App& app) {
-  app.add_option("--compute", compute, "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
+  app.add_option("--compute", compute,
+                 "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
 }
 
 SessionOptions RunFlags::options() const {
@@ -100,7 +108,8 @@ SessionOptions RunFlags::options() const {
   if (!print_after.empty())
     options.pipeline.after = [wanted = print_after](const PassDef& pass, const Graph& graph, double milliseconds) {
       for (const std::string& name : wanted)
-        if (name == "all" || name == pass.name) std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds, print(graph).c_str());
+        if (name == "all" || name == pass.name)
+          std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds, print(graph).c_str());
     };
   return options;
 }
@@ -118,7 +127,8 @@ std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& i
   for (const std::string& item : items) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0) fail("{} {}: expected name=value", flag, item);
-    if (!pairs.emplace(item.substr(0, equals), item.substr(equals + 1)).second) fail("{}: {} is given twice", flag, item.substr(0, equals));
+    if (!pairs.emplace(item.substr(0, equals), item.substr(equals + 1)).second)
+      fail("{}: {} is given twice", flag, item.substr(0, equals));
   }
   return pairs;
 }

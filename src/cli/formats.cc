@@ -1,6 +1,6 @@
+#include "jobs/formats.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "jobs/formats.h"
 
 namespace hone {
 namespace {
@@ -22,10 +22,11 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef formats_verb_def{.name = "formats",
-                                           .summary = "List every number format with its cost, range and measured precision",
-                                           .examples = "  hone formats\n  hone formats --json",
-                                           .setup = setup,
-                                           .run = run};
+extern constinit const VerbDef formats_verb_def{
+    .name = "formats",
+    .summary = "List every number format with its cost, range and measured precision",
+    .examples = "  hone formats\n  hone formats --json",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

@@ -1,6 +1,6 @@
+#include "jobs/info.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "jobs/info.h"
 
 namespace hone {
 namespace {
@@ -24,10 +24,11 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef info_verb_def{.name = "info",
-                                        .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
-                                        .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
-                                        .setup = setup,
-                                        .run = run};
+extern constinit const VerbDef info_verb_def{
+    .name = "info",
+    .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
+    .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   hone::set_this_command(argc, argv);
   int code = 0;
   hone::set_log_sink([](hone::LogLevel level, std::string_view text) {
-    std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()), text.data());
+    std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()),
+                 text.data());
   });
   for (const hone::VerbDef* verb : hone::cli::all()) add_verb(app, *verb, code);
   try {

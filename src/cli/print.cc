@@ -13,7 +13,8 @@ struct {
 
 void setup(CLI::App& app) {
   flags.model.add_to(app);
-  app.add_option("--stage", flags.stage, "loaded: as it was imported; canonical: what -O1 interprets; prepared: what code is generated from")
+  app.add_option("--stage", flags.stage,
+                 "loaded: as it was imported; canonical: what -O1 interprets; prepared: what code is generated from")
       ->check(CLI::IsMember({"loaded", "canonical", "prepared"}))
       ->capture_default_str();
   app.add_option("--compute", flags.compute, "For --stage prepared: f32 or bf16")->capture_default_str();
@@ -24,7 +25,9 @@ int run() {
   if (flags.stage == "canonical") graph = canonicalise(std::move(graph));
   if (flags.stage == "prepared") {
     const auto stored = graph.metadata.find("compute");
-    const std::string compute = !flags.compute.empty() ? flags.compute : stored == graph.metadata.end() ? "f32" : stored->second;
+    const std::string compute = !flags.compute.empty()           ? flags.compute
+                                : stored == graph.metadata.end() ? "f32"
+                                                                 : stored->second;
     graph = prepare_for_codegen(std::move(graph), parse_compute(compute));
   }
   print_text(print(graph));
@@ -33,10 +36,11 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef print_verb_def{.name = "print",
-                                         .summary = "Print a model's graph as text",
-                                         .examples = "  hone print all-MiniLM-L6-v2\n  hone print small.safetensors --stage prepared --compute bf16",
-                                         .setup = setup,
-                                         .run = run};
+extern constinit const VerbDef print_verb_def{
+    .name = "print",
+    .summary = "Print a model's graph as text",
+    .examples = "  hone print all-MiniLM-L6-v2\n  hone print small.safetensors --stage prepared --compute bf16",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

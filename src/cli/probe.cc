@@ -24,7 +24,11 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  ProbeOptions options{.model = flags.model.model, .inputs = flags.model.inputs, .text = std::nullopt, .shapes = flags.shapes.get(), .session = flags.run.options()};
+  ProbeOptions options{.model = flags.model.model,
+                       .inputs = flags.model.inputs,
+                       .text = std::nullopt,
+                       .shapes = flags.shapes.get(),
+                       .session = flags.run.options()};
   if (flags.text_option->count() > 0) options.text = flags.text;
   const ProbeResult result = probe(options, [] {
     std::puts("first result");
@@ -36,10 +40,11 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef probe_verb_def{.name = "probe",
-                                         .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
-                                         .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
-                                         .setup = setup,
-                                         .run = run};
+extern constinit const VerbDef probe_verb_def{
+    .name = "probe",
+    .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
+    .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

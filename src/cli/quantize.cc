@@ -21,7 +21,8 @@ void setup(CLI::App& app) {
 
 int run() {
   const QuantizeOptions options = flags.quantize.options();
-  flags.result.print(quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output, this_command()));
+  flags.result.print(
+      quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output, this_command()));
   return 0;
 }
 
@@ -30,9 +31,11 @@ int run() {
 extern constinit const VerbDef quantize_verb_def{
     .name = "quantize",
     .summary = "Write a model with its weights in other number formats",
-    .examples = "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"
-                "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'layer\\.0\\.=keep' --rule op:gather=mxint4 -o mixed.safetensors\n"
-                "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
+    .examples =
+        "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"
+        "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'layer\\.0\\.=keep' --rule op:gather=mxint4 -o "
+        "mixed.safetensors\n"
+        "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
     .setup = setup,
     .run = run};
 

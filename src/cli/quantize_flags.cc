@@ -11,7 +11,8 @@ void QuantizeFlags::add_to(CLI::App& app) {
     else option->expected(1);
   }
   app.add_option("--config", config, "TOML file with the same keys; flags win");
-  app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")->capture_default_str();
+  app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")
+      ->capture_default_str();
 }
 
 QuantizeOptions QuantizeFlags::options() const {
@@ -22,6 +23,8 @@ QuantizeOptions QuantizeFlags::options() const {
   return options;
 }
 
-std::optional<Compute> QuantizeFlags::compute_type() const { return compute.empty() ? std::nullopt : std::optional(parse_compute(compute)); }
+std::optional<Compute> QuantizeFlags::compute_type() const {
+  return compute.empty() ? std::nullopt : std::optional(parse_compute(compute));
+}
 
 }  // namespace hone

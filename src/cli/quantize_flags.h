@@ -14,7 +14,7 @@ struct QuantizeFlags {
   std::map<std::string, std::vector<std::string>> given;
   std::string config, compute;
   void add_to(CLI::App& app);
-  QuantizeOptions options() const;           // the file's first, then the command line's
+  QuantizeOptions options() const;  // the file's first, then the command line's
   std::optional<Compute> compute_type() const;
 };
 

@@ -11,9 +11,10 @@ namespace hone {
 
 struct VerbDef {
   const char* name;
-  const char* summary;                       // one line for `hone --help`
-  const char* examples;                      // lines shown at the end of `hone VERB --help`
-  // Adds the options to `app`; the returned state lives in the verb's file. run() is called after parsing and returns the exit code.
+  const char* summary;   // one line for `hone --help`
+  const char* examples;  // lines shown at the end of `hone VERB --help`
+  // Adds the options to `app`; the returned state lives in the verb's file. run() is called after parsing and returns
+  // the exit code.
   void (*setup)(CLI::App& app);
   int (*run)();
 };

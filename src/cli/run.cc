@@ -30,7 +30,8 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
   flags.texts.add_to(app);
-  app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
+      ->capture_default_str();
   app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
   flags.output.add_to(app);
@@ -40,13 +41,21 @@ NamedTensors inputs_for(const LoadedModel& model) {
   const std::vector<std::string> texts = flags.texts.get();
   NamedTensors inputs = flags.given.get();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
-  return inputs.empty() ? default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed) : inputs;
+  return inputs.empty() ? default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed)
+                        : inputs;
 }
 
 Record outputs_record(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
   const NumberStyle four{NumberFormat::significant, 4};
-  Table table{.key = "outputs", .title = "Outputs", .columns = {{"name", "name"}, {"type", "type"}, {"min", "smallest", "", four}, {"mean", "mean", "", four},
-      {"max", "largest", "", four}, {"file", "file"}}, .rows = {}};
+  Table table{.key = "outputs",
+              .title = "Outputs",
+              .columns = {{"name", "name"},
+                          {"type", "type"},
+                          {"min", "smallest", "", four},
+                          {"mean", "mean", "", four},
+                          {"max", "largest", "", four},
+                          {"file", "file"}},
+              .rows = {}};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::vector<double> values = outputs[i].to_doubles();
     Cell least, mean, most;
@@ -59,7 +68,12 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<T
     table.rows.push_back({names[i], to_string(outputs[i].type()), least, mean, most,
                           flags.output_dir.empty() ? Cell() : Cell(flags.output_dir + "/" + names[i] + ".npy")});
   }
-  return Record{.title = flags.model.model, .command = this_command(), .findings = {}, .sections = {{"Outputs", {table}}}, .machine = {}, .manifest = {}};
+  return Record{.title = flags.model.model,
+                .command = this_command(),
+                .findings = {},
+                .sections = {{"Outputs", {table}}},
+                .machine = {},
+                .manifest = {}};
 }
 
 int run() {
@@ -87,12 +101,14 @@ int run() {
 
 }  // namespace
 
-extern constinit const VerbDef run_verb_def{.name = "run",
-                                            .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
-                                            .examples = "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
-                                                        "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
-                                                        "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
-                                            .setup = setup,
-                                            .run = run};
+extern constinit const VerbDef run_verb_def{
+    .name = "run",
+    .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
+    .examples =
+        "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
+        "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
+        "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
+    .setup = setup,
+    .run = run};
 
 }  // namespace hone

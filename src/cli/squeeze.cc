@@ -33,7 +33,9 @@ void setup(CLI::App& app) {
   flags.texts.add_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   flags.result.add_to(app);
 }
@@ -67,8 +69,9 @@ int run() {
 extern constinit const VerbDef squeeze_verb_def{
     .name = "squeeze",
     .summary = "Quantise a model, then measure the written file against the original: size, memory, speed, outputs",
-    .examples = "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
-                "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors",
+    .examples =
+        "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
+        "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors",
     .setup = setup,
     .run = run};
 

@@ -57,8 +57,8 @@ int64_t block_rows(WeightSource source, int rows, int64_t m) {
   return round_up((m + blocks - 1) / blocks, rows);
 }
 
-// One row of bf16 decodes at the speed of memory only when little else is to do: four panels at a time share the loads of
-// A and give the sums eight independent chains.
+// One row of bf16 decodes at the speed of memory only when little else is to do: four panels at a time share the loads
+// of A and give the sums eight independent chains.
 int wide_item(const GemmShape& s, const GemmPlan& plan) {
   return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
 }

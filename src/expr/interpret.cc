@@ -83,12 +83,12 @@ void Interpreter::assign_registers() {
       register_of_.push_back(free.back());
       free.pop_back();
     }
-    int32_t operands[3] = {code[i].a, code[i].b, code[i].c};
-    int32_t* end = operands + operand_count(code[i].op);
-    std::sort(operands, end);
-    for (int32_t* o = operands; o != std::unique(operands, end); ++o) {
-      if (last_use[static_cast<size_t>(*o)] == static_cast<int32_t>(i))
-        free.push_back(register_of_[static_cast<size_t>(*o)]);
+    const int32_t operands[3] = {code[i].a, code[i].b, code[i].c};
+    for (int k = 0; k < operand_count(code[i].op); ++k) {
+      const int32_t operand = operands[k];
+      const bool repeated = std::find(operands, operands + k, operand) != operands + k;
+      if (!repeated && last_use[static_cast<size_t>(operand)] == static_cast<int32_t>(i))
+        free.push_back(register_of_[static_cast<size_t>(operand)]);
     }
   }
   registers_ = std::make_unique_for_overwrite<Register[]>(static_cast<size_t>(std::max(count, 1)));

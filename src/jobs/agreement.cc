@@ -72,8 +72,7 @@ OutputAgreement compare_output(const std::string& name, const Collected& a, cons
 
 std::vector<OutputAgreement> agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs) {
   const std::vector<std::string> names = reference.output_names(), others = candidate.output_names();
-  if (names != others)
-    fail("the models' outputs differ: {} and {}", fmt::join(names, ", "), fmt::join(others, ", "));
+  if (names != others) fail("the models' outputs differ: {} and {}", fmt::join(names, ", "), fmt::join(others, ", "));
   std::vector<Collected> a, b;
   for (const NamedTensors& input : inputs) {
     collect(a, reference.run(input));
@@ -95,20 +94,21 @@ Table agreement_table(const std::vector<OutputAgreement>& outputs, const std::st
                           {"max_abs_error", "largest error", "", three},
                           {"sqnr_db", "SQNR", "dB", {NumberFormat::fixed, 1}}}};
   const auto any = [&](auto member) {
-    return std::any_of(outputs.begin(), outputs.end(), [&](const OutputAgreement& o) { return (o.*member).has_value(); });
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](const OutputAgreement& o) { return (o.*member).has_value(); });
   };
   const bool classes = any(&OutputAgreement::same_class), neighbours = any(&OutputAgreement::same_neighbour);
   if (classes) table.columns.push_back({"same_class", "same class", "", percent});
   if (neighbours) table.columns.push_back({"same_neighbour", "same neighbour", "", percent});
   for (const OutputAgreement& o : outputs) {
-    table.rows.push_back({o.output, number(static_cast<double>(o.cosine.rows)), number(o.cosine.mean), number(o.cosine.min),
-                          number(o.quality.max_abs_error),
+    table.rows.push_back({o.output, number(static_cast<double>(o.cosine.rows)), number(o.cosine.mean),
+                          number(o.cosine.min), number(o.quality.max_abs_error),
                           std::isfinite(o.quality.sqnr_db) ? number(o.quality.sqnr_db) : Cell("exact")});
     if (classes) table.rows.back().push_back(o.same_class ? number(*o.same_class) : Cell());
     if (neighbours) table.rows.back().push_back(o.same_neighbour ? number(*o.same_neighbour) : Cell());
     if (o.quality.not_finite > 0)
-      table.note += fmt::format("{}{}: {} elements are NaN or infinite and are left out.", table.note.empty() ? "" : "\n",
-                                o.output, o.quality.not_finite);
+      table.note += fmt::format("{}{}: {} elements are NaN or infinite and are left out.",
+                                table.note.empty() ? "" : "\n", o.output, o.quality.not_finite);
   }
   return table;
 }

@@ -28,7 +28,7 @@ struct Contender {
   FormatRun run;
   std::string file;
   int64_t file_bytes = 0, weight_bytes = 0;
-  QuantizedModel quantized;                 // tensors is empty for f32
+  QuantizedModel quantized;  // tensors is empty for f32
   std::unique_ptr<SentenceEncoder> encoder;
   Tensor index, queries;
   NeighbourResult result;
@@ -62,17 +62,25 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
 void probe_processes(const CompareFormatsOptions& options, Contender& c) {
   const std::string cache = options.folder + "/cache." + c.run.format;
   std::filesystem::remove_all(cache);
-  ProbeOptions probe{.model = c.file, .inputs = {}, .text = options.task.queries.texts[0], .shapes = ShapeOptions(), .session = session_for(options, c.run)};
+  ProbeOptions probe{.model = c.file,
+                     .inputs = {},
+                     .text = options.task.queries.texts[0],
+                     .shapes = ShapeOptions(),
+                     .session = session_for(options, c.run)};
   probe.session.cache_folder = cache;
   c.cold = probe_in_new_process(options.program, probe);
   c.warm = probe_in_new_process(options.program, probe);
   std::filesystem::remove_all(cache);
 }
 
-std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& contenders, size_t texts, int64_t batch) {
-  std::vector<std::string> sample(options.task.queries.texts.begin(), options.task.queries.texts.begin() + static_cast<ptrdiff_t>(std::min(texts, options.task.queries.texts.size())));
+std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& contenders, size_t texts,
+                             int64_t batch) {
+  std::vector<std::string> sample(
+      options.task.queries.texts.begin(),
+      options.task.queries.texts.begin() + static_cast<ptrdiff_t>(std::min(texts, options.task.queries.texts.size())));
   std::vector<Candidate> candidates;
-  for (Contender& c : contenders) candidates.push_back({c.run.format, [&c, sample, batch] { c.encoder->embed(sample, batch); }});
+  for (Contender& c : contenders)
+    candidates.push_back({c.run.format, [&c, sample, batch] { c.encoder->embed(sample, batch); }});
   TimingOptions timing;
   timing.max_seconds = options.seconds;
   std::vector<Timing> timings = interleave(candidates, timing);
@@ -92,37 +100,62 @@ double nearest_agreement(const NeighbourResult& a, const NeighbourResult& b) {
 // Wilson's 95 % interval of a share.
 Interval share_interval(double share, double n) {
   constexpr double z = 1.96;
-  const double centre = (share + z * z / (2 * n)) / (1 + z * z / n), half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+  const double centre = (share + z * z / (2 * n)) / (1 + z * z / n),
+               half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
   return {centre - half, centre + half};
 }
 
-Table results_table(const CompareFormatsOptions& options, const std::vector<Contender>& all, const std::vector<Timing>& latency, const std::vector<Timing>& throughput) {
+Table results_table(const CompareFormatsOptions& options, const std::vector<Contender>& all,
+                    const std::vector<Timing>& latency, const std::vector<Timing>& throughput) {
   const NumberStyle bytes{NumberFormat::bytes, 3}, ms{NumberFormat::significant, 3}, percent{NumberFormat::percent, 1};
-  Table table{.key = "results", .title = "Formats", .columns = {{"format", "weights"}, {"compute", "compute"}, {"file_bytes", "file", "", bytes}, {"weight_bytes", "weights", "", bytes},
-      {"peak_bytes", "peak memory", "", bytes}, {"latency_ms", "latency", "ms/text", ms, "latency_ms_ci95"}, {"per_second", "throughput", "texts/s", {NumberFormat::significant, 4}, "per_second_ci95"},
-      {"compile_cold_ms", "compile", "ms", ms}, {"compile_warm_ms", "cached", "ms", ms}, {"first_result_ms", "first result", "ms", ms},
-      {"accuracy", "accuracy", "", percent, "accuracy_ci95"}, {"agreement", "same neighbour", "", percent}, {"cosine", "cosine", "", {NumberFormat::fixed, 5}}}, .rows = {},
-      .note = fmt::format("{} thread(s). Latency: queries one by one. Throughput: batches of 32. First result: from process start to the first embedding, tokenizer included, machine code cached. "
-                          "Same neighbour and cosine (mean) are against {}. Peak memory is of the whole process.", options.session.threads, all[0].run.format),
+  Table table{
+      .key = "results",
+      .title = "Formats",
+      .columns = {{"format", "weights"},
+                  {"compute", "compute"},
+                  {"file_bytes", "file", "", bytes},
+                  {"weight_bytes", "weights", "", bytes},
+                  {"peak_bytes", "peak memory", "", bytes},
+                  {"latency_ms", "latency", "ms/text", ms, "latency_ms_ci95"},
+                  {"per_second", "throughput", "texts/s", {NumberFormat::significant, 4}, "per_second_ci95"},
+                  {"compile_cold_ms", "compile", "ms", ms},
+                  {"compile_warm_ms", "cached", "ms", ms},
+                  {"first_result_ms", "first result", "ms", ms},
+                  {"accuracy", "accuracy", "", percent, "accuracy_ci95"},
+                  {"agreement", "same neighbour", "", percent},
+                  {"cosine", "cosine", "", {NumberFormat::fixed, 5}}},
+      .rows = {},
+      .note = fmt::format("{} thread(s). Latency: queries one by one. Throughput: batches of 32. First result: from "
+                          "process start to the first embedding, tokenizer included, machine code cached. "
+                          "Same neighbour and cosine (mean) are against {}. Peak memory is of the whole process.",
+                          options.session.threads, all[0].run.format),
       .across = all.size() <= kMostAcross};
   for (size_t i = 0; i < all.size(); ++i) {
     const Contender& c = all[i];
     const Timing &l = latency[i], &t = throughput[i];
     const RowCosine cosine = row_cosine(all[0].queries.as<float>(), c.queries.as<float>(), c.queries.dim(1));
-    table.rows.push_back({c.run.format, std::string(to_string(c.run.compute)), number(static_cast<double>(c.file_bytes)), number(static_cast<double>(c.weight_bytes)),
-                          number(static_cast<double>(c.warm.peak_bytes)), number(l.p50 * 1e-6, {l.median_ci95.low * 1e-6, l.median_ci95.high * 1e-6}),
-                          number(1e9 / t.p50, {1e9 / t.median_ci95.high, 1e9 / t.median_ci95.low}), number(c.cold.compile_ms), number(c.warm.compile_ms), number(c.warm.first_result_ms),
-                          number(c.result.accuracy, share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()))),
-                          number(nearest_agreement(all[0].result, c.result)), number(cosine.mean)});
+    table.rows.push_back(
+        {c.run.format, std::string(to_string(c.run.compute)), number(static_cast<double>(c.file_bytes)),
+         number(static_cast<double>(c.weight_bytes)), number(static_cast<double>(c.warm.peak_bytes)),
+         number(l.p50 * 1e-6, {l.median_ci95.low * 1e-6, l.median_ci95.high * 1e-6}),
+         number(1e9 / t.p50, {1e9 / t.median_ci95.high, 1e9 / t.median_ci95.low}), number(c.cold.compile_ms),
+         number(c.warm.compile_ms), number(c.warm.first_result_ms),
+         number(c.result.accuracy, share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()))),
+         number(nearest_agreement(all[0].result, c.result)), number(cosine.mean)});
   }
   return table;
 }
 
 ScatterPlot size_accuracy_plot(const std::vector<Contender>& all) {
-  ScatterPlot plot{.key = "size_accuracy", .title = "Size against accuracy", .x = {"file size", "MB"}, .y = {"accuracy", "%"}, .points = {}};
+  ScatterPlot plot{.key = "size_accuracy",
+                   .title = "Size against accuracy",
+                   .x = {"file size", "MB"},
+                   .y = {"accuracy", "%"},
+                   .points = {}};
   for (const Contender& c : all) {
     const Interval share = share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()));
-    plot.points.push_back({c.run.format, static_cast<double>(c.file_bytes) * 1e-6, 100 * c.result.accuracy, Interval{100 * share.low, 100 * share.high}});
+    plot.points.push_back({c.run.format, static_cast<double>(c.file_bytes) * 1e-6, 100 * c.result.accuracy,
+                           Interval{100 * share.low, 100 * share.high}});
   }
   return plot;
 }
@@ -130,7 +163,10 @@ ScatterPlot size_accuracy_plot(const std::vector<Contender>& all) {
 std::vector<Block> sqnr_bars(const std::vector<Contender>& all) {
   std::vector<Block> blocks;
   for (const Contender& c : all) {
-    BarChart chart{.key = "sqnr_" + c.run.format, .title = fmt::format("Signal to quantisation noise per tensor, {}", c.run.format), .value = {"SQNR", "dB"}, .bars = {}};
+    BarChart chart{.key = "sqnr_" + c.run.format,
+                   .title = fmt::format("Signal to quantisation noise per tensor, {}", c.run.format),
+                   .value = {"SQNR", "dB"},
+                   .bars = {}};
     for (const QuantizedTensor& t : c.quantized.tensors)
       if (t.sqnr_db && std::isfinite(*t.sqnr_db)) chart.bars.push_back({t.choice.name, *t.sqnr_db, t.choice.after});
     if (!chart.bars.empty()) blocks.push_back(chart);
@@ -147,17 +183,20 @@ std::string accuracy_verdict(const Contender& base, const Contender& c, const st
     lost += before && !after;
   }
   const double points = 100 * (c.result.accuracy - base.result.accuracy);
-  if (std::abs(gained - lost) <= 1.96 * std::sqrt(gained + lost)) return fmt::format("no difference in accuracy shown ({:+.1f} points)", points);
+  if (std::abs(gained - lost) <= 1.96 * std::sqrt(gained + lost))
+    return fmt::format("no difference in accuracy shown ({:+.1f} points)", points);
   return fmt::format("accuracy {:+.1f} points", points);
 }
 
-std::vector<std::string> findings(const CompareFormatsOptions& options, const std::vector<Contender>& all, const std::vector<Timing>& latency) {
+std::vector<std::string> findings(const CompareFormatsOptions& options, const std::vector<Contender>& all,
+                                  const std::vector<Timing>& latency) {
   std::vector<std::string> lines;
   for (size_t i = 1; i < all.size(); ++i) {
     const Contender &base = all[0], &c = all[i];
     lines.push_back(fmt::format("{}: {:.1f} % of the size of {}, {} per text, {}", c.run.format,
-                                100.0 * static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes), base.run.format,
-                                verdict(speed_ratio(latency[0], latency[i])), accuracy_verdict(base, c, options.task.queries.labels)));
+                                100.0 * static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes),
+                                base.run.format, verdict(speed_ratio(latency[0], latency[i])),
+                                accuracy_verdict(base, c, options.task.queries.labels)));
   }
   return lines;
 }
@@ -179,21 +218,36 @@ Record compare_formats(const CompareFormatsOptions& options) {
   const std::vector<Timing> latency = time_all(options, contenders, kLatencyTexts, 1);
   const std::vector<Timing> throughput = time_all(options, contenders, kThroughputTexts, 32);
 
-  Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()), .command = options.command, .findings = findings(options, contenders, latency), .sections = {}, .machine = describe(environment()), .manifest = {}};
+  Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()),
+                .command = options.command,
+                .findings = findings(options, contenders, latency),
+                .sections = {},
+                .machine = describe(environment()),
+                .manifest = {}};
   const NumberStyle count{NumberFormat::integer, 0};
-  record.sections.push_back({"Results", {results_table(options, contenders, latency, throughput), size_accuracy_plot(contenders)}});
-  record.sections.push_back({"Task", {KeyValues{.key = "task", .title = options.task_name, .items = {
-      {"index", "index texts", number(static_cast<double>(options.task.index.texts.size())), "", count},
-      {"queries", "queries", number(static_cast<double>(options.task.queries.texts.size())), "", count},
-      {"classes", "classes", number(static_cast<double>(options.task.index.names.size())), "", count},
-      {"sha256", "SHA-256 of the texts and labels", options.task.sha256}}}}});
+  record.sections.push_back(
+      {"Results", {results_table(options, contenders, latency, throughput), size_accuracy_plot(contenders)}});
+  record.sections.push_back(
+      {"Task",
+       {KeyValues{
+           .key = "task",
+           .title = options.task_name,
+           .items = {{"index", "index texts", number(static_cast<double>(options.task.index.texts.size())), "", count},
+                     {"queries", "queries", number(static_cast<double>(options.task.queries.texts.size())), "", count},
+                     {"classes", "classes", number(static_cast<double>(options.task.index.names.size())), "", count},
+                     {"sha256", "SHA-256 of the texts and labels", options.task.sha256}}}}});
   record.sections.push_back({"Precision", sqnr_bars(contenders)});
   if (dot_installed()) {
     const Graph& graph = contenders.back().quantized.graph;
-    record.sections.push_back({"Graph", {Drawing{.key = "graph", .title = fmt::format("The model with {} weights", contenders.back().run.format), .svg = dot_svg(to_dot(graph)), .description = describe(graph)}}});
+    record.sections.push_back({"Graph",
+                               {Drawing{.key = "graph",
+                                        .title = fmt::format("The model with {} weights", contenders.back().run.format),
+                                        .svg = dot_svg(to_dot(graph)),
+                                        .description = describe(graph)}}});
   }
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
-  for (const Contender& c : contenders) record.manifest.push_back({"output", c.file, sha256_of_file(c.file), c.file_bytes});
+  for (const Contender& c : contenders)
+    record.manifest.push_back({"output", c.file, sha256_of_file(c.file), c.file_bytes});
   return record;
 }
 

@@ -1,5 +1,5 @@
-// A sentence encoder in several number formats, each written to a file and judged by running that file: size, memory, latency,
-// throughput, compile time, and accuracy on a nearest-neighbour task.
+// A sentence encoder in several number formats, each written to a file and judged by running that file: size, memory,
+// latency, throughput, compile time, and accuracy on a nearest-neighbour task.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 namespace hone {
 
 struct FormatRun {
-  std::string format;                 // "f32": the model as it is; otherwise what its weights become
+  std::string format;  // "f32": the model as it is; otherwise what its weights become
   Compute compute = Compute::bf16;
 };
 
 struct CompareFormatsOptions {
   std::string model;
-  std::vector<FormatRun> runs;        // the first is what the others are compared with
+  std::vector<FormatRun> runs;  // the first is what the others are compared with
   NeighbourTask task;
-  std::string task_name;              // for the report
-  std::string folder;                 // where the files go
+  std::string task_name;  // for the report
+  std::string folder;     // where the files go
   SessionOptions session;
-  std::string program;                // of hone: started for memory and compile times
-  double seconds = 20;                // longest measured part of each of latency and throughput
+  std::string program;  // of hone: started for memory and compile times
+  double seconds = 20;  // longest measured part of each of latency and throughput
   std::string command;
 };
 

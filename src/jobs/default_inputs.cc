@@ -49,8 +49,10 @@ int64_t max_positions(const Graph& graph) {
   const auto found = graph.metadata.find("max_positions");
   if (found == graph.metadata.end()) return std::numeric_limits<int64_t>::max();
   int64_t positions = 0;
-  const auto [end, error] = std::from_chars(found->second.data(), found->second.data() + found->second.size(), positions);
-  if (error != std::errc() || positions < 1) fail("max_positions is \"{}\"; a whole number above 0 is needed", found->second);
+  const auto [end, error] =
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), positions);
+  if (error != std::errc() || positions < 1)
+    fail("max_positions is \"{}\"; a whole number above 0 is needed", found->second);
   return positions;
 }
 
@@ -60,19 +62,22 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   const std::vector<std::string> symbols = graph.symbols();
   for (const auto& [name, size] : options.dims) {
     if (std::find(symbols.begin(), symbols.end(), name) == symbols.end())
-      fail("the model has no dimension \"{}\"; it has {}{}", name, symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")), did_you_mean(name, symbols));
+      fail("the model has no dimension \"{}\"; it has {}{}", name,
+           symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")), did_you_mean(name, symbols));
     if (size < 1) fail("dimension {} is {}; at least 1 is needed", name, size);
   }
   const int64_t limit = max_positions(graph);
   const int64_t sequence = options.sequence.value_or(std::min(kSequence, limit));
-  if (options.batch < 1 || sequence < 1) fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
+  if (options.batch < 1 || sequence < 1)
+    fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
   Bindings bindings;
   for (ValueId v : graph.inputs()) {
     const Shape& shape = graph.type(v).shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::vector<std::string> names;
       shape[axis].collect_symbols(names);
-      for (const std::string& name : names) bindings.emplace(name, axis == 0 ? options.batch : axis == 1 ? sequence : 1);
+      for (const std::string& name : names)
+        bindings.emplace(name, axis == 0 ? options.batch : axis == 1 ? sequence : 1);
     }
   }
   for (const auto& [name, size] : options.dims) bindings[name] = size;

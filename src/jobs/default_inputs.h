@@ -1,4 +1,5 @@
-// Inputs made up for a model when the user gives none: seeded, of the model's own shapes, and within the ranges its ops accept.
+// Inputs made up for a model when the user gives none: seeded, of the model's own shapes, and within the ranges its ops
+// accept.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace hone {
 
-// Symbols by name. `batch` stands for the first symbol of the first dimension of the inputs (usually B), `sequence` for the
-// symbol of their second dimension (usually S); `dims` names any symbol and wins.
+// Symbols by name. `batch` stands for the first symbol of the first dimension of the inputs (usually B), `sequence` for
+// the symbol of their second dimension (usually S); `dims` names any symbol and wins.
 struct ShapeOptions {
   int64_t batch = 1;
   std::optional<int64_t> sequence;  // none: 128, or the positions that the model has when those are fewer
@@ -20,7 +21,8 @@ struct ShapeOptions {
 // sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 
-// Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones; others zero.
+// Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones;
+// others zero.
 NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed);
 
 }  // namespace hone

@@ -26,11 +26,16 @@ Cell scale_text(const Format& format) {
 
 Cell geometry_text(const Format& format) {
   switch (format.geometry.kind) {
-    case Geometry::Kind::none: return std::string("-");
-    case Geometry::Kind::tensor: return std::string("tensor");
-    case Geometry::Kind::channel: return fmt::format("channel, axis {}", format.geometry.axis);
-    case Geometry::Kind::group: return fmt::format("{} along axis {}", format.geometry.columns, format.geometry.axis);
-    case Geometry::Kind::tile: return fmt::format("{} x {}", format.geometry.rows, format.geometry.columns);
+    case Geometry::Kind::none:
+      return std::string("-");
+    case Geometry::Kind::tensor:
+      return std::string("tensor");
+    case Geometry::Kind::channel:
+      return fmt::format("channel, axis {}", format.geometry.axis);
+    case Geometry::Kind::group:
+      return fmt::format("{} along axis {}", format.geometry.columns, format.geometry.axis);
+    case Geometry::Kind::tile:
+      return fmt::format("{} x {}", format.geometry.rows, format.geometry.columns);
   }
   return {};
 }
@@ -44,10 +49,20 @@ Tensor code_tensor(const std::vector<uint32_t>& codes, std::vector<int64_t> shap
 }  // namespace
 
 Record list_formats(uint64_t seed) {
-  Table table{.key = "formats", .title = "Number formats", .columns = {{"format", "format"}, {"bits", "bits per element", "", {NumberFormat::fixed, 2}},
-      {"scale", "scale"}, {"group", "group"}, {"max", "largest", "", {NumberFormat::significant, 4}}, {"min", "smallest", "", {NumberFormat::significant, 3}},
-      {"sqnr_db", "SQNR on N(0,1)", "dB", {NumberFormat::fixed, 1}}, {"family", "family"}}, .rows = {},
-      .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Largest and smallest (above 0) are of an element, before its scale.", kRows, kColumns, seed)};
+  Table table{.key = "formats",
+              .title = "Number formats",
+              .columns = {{"format", "format"},
+                          {"bits", "bits per element", "", {NumberFormat::fixed, 2}},
+                          {"scale", "scale"},
+                          {"group", "group"},
+                          {"max", "largest", "", {NumberFormat::significant, 4}},
+                          {"min", "smallest", "", {NumberFormat::significant, 3}},
+                          {"sqnr_db", "SQNR on N(0,1)", "dB", {NumberFormat::fixed, 1}},
+                          {"family", "family"}},
+              .rows = {},
+              .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Largest and smallest "
+                                  "(above 0) are of an element, before its scale.",
+                                  kRows, kColumns, seed)};
   const std::vector<float> values = normal_values(seed);
   const std::vector<int64_t> shape{kRows, kColumns};
   std::vector<float> result(values.size());
@@ -67,18 +82,25 @@ Record list_formats(uint64_t seed) {
         most = number(largest), least = number(smallest);
       }
       const double sqnr = compare(values, result).sqnr_db;
-      table.rows.push_back({to_string(format), number(nominal_bits(format)), scale_text(format), geometry_text(format), most, least,
-                            std::isfinite(sqnr) ? number(sqnr) : Cell("exact"), std::string(def->name)});
+      table.rows.push_back({to_string(format), number(nominal_bits(format)), scale_text(format), geometry_text(format),
+                            most, least, std::isfinite(sqnr) ? number(sqnr) : Cell("exact"), std::string(def->name)});
     }
   }
-  return Record{.title = "Number formats", .command = "", .findings = {}, .sections = {{"Formats", {table}}}, .machine = {}, .manifest = {}};
+  return Record{.title = "Number formats",
+                .command = "",
+                .findings = {},
+                .sections = {{"Formats", {table}}},
+                .machine = {},
+                .manifest = {}};
 }
 
 CastResult cast_through(const std::string& text, const Tensor& tensor) {
   const Format format = parse_format(text);
-  if (tensor.is_packed() || !is_float(tensor.dtype())) fail("the array is {}; only floating-point arrays can be cast to {}", to_string(tensor.type()), text);
+  if (tensor.is_packed() || !is_float(tensor.dtype()))
+    fail("the array is {}; only floating-point arrays can be cast to {}", to_string(tensor.type()), text);
   const std::vector<float> values = tensor.to_floats();
-  CastResult result{.values = Tensor(DType::f32, tensor.shape()), .codes = std::nullopt, .scales = std::nullopt, .counts = {}};
+  CastResult result{
+      .values = Tensor(DType::f32, tensor.shape()), .codes = std::nullopt, .scales = std::nullopt, .counts = {}};
   fake_quantise(format, tensor.shape(), values, result.values.mutable_as<float>());
   const Planes planes = pack(format, tensor.shape(), values, &result.counts);
   const PlaneView view{planes.codes, planes.scales, planes.zero_points, planes.global};

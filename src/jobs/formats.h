@@ -9,14 +9,15 @@
 
 namespace hone {
 
-// Every format of the registry's examples: bits per element, range, and the SQNR it reaches on 65,536 normal values, measured now.
+// Every format of the registry's examples: bits per element, range, and the SQNR it reaches on 65,536 normal values,
+// measured now.
 Record list_formats(uint64_t seed = 1);
 
 // A tensor through a format and back. Codes and scale codes are in storage order (docs/FORMATS.md, section 3.4).
 struct CastResult {
-  Tensor values;                  // f32, of the tensor's shape
-  std::optional<Tensor> codes;    // u8, u16 or u32 by width, of the tensor's shape
-  std::optional<Tensor> scales;   // the same, one per group; none without scales
+  Tensor values;                 // f32, of the tensor's shape
+  std::optional<Tensor> codes;   // u8, u16 or u32 by width, of the tensor's shape
+  std::optional<Tensor> scales;  // the same, one per group; none without scales
   EncodeCounts counts;
 };
 CastResult cast_through(const std::string& format, const Tensor& tensor);

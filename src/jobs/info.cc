@@ -11,7 +11,10 @@ namespace {
 const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
 
 Table ports_table(const Graph& graph) {
-  Table table{.key = "ports", .title = "Inputs and outputs", .columns = {{"name", "name"}, {"direction", "direction"}, {"type", "type"}}, .rows = {}};
+  Table table{.key = "ports",
+              .title = "Inputs and outputs",
+              .columns = {{"name", "name"}, {"direction", "direction"}, {"type", "type"}},
+              .rows = {}};
   for (ValueId v : graph.inputs()) table.rows.push_back({graph.value(v).label, "input", to_string(graph.type(v))});
   for (const Output& o : graph.outputs()) table.rows.push_back({o.label, "output", to_string(graph.type(o.value))});
   return table;
@@ -27,11 +30,19 @@ Table formats_table(const Graph& graph) {
     Sum& sum = sums[tensor.is_packed() ? to_string(*tensor.format()) : std::string(to_string(tensor.dtype()))];
     ++sum.tensors, sum.elements += tensor.elements(), sum.bytes += tensor.bytes();
   }
-  Table table{.key = "formats", .title = "Constants by format", .columns = {{"format", "format"}, {"tensors", "tensors", "", kCount},
-      {"elements", "elements", "", kCount}, {"bytes", "bytes", "", kBytes}, {"bits", "bits per element", "", {NumberFormat::fixed, 3}}}, .rows = {}};
+  Table table{.key = "formats",
+              .title = "Constants by format",
+              .columns = {{"format", "format"},
+                          {"tensors", "tensors", "", kCount},
+                          {"elements", "elements", "", kCount},
+                          {"bytes", "bytes", "", kBytes},
+                          {"bits", "bits per element", "", {NumberFormat::fixed, 3}}},
+              .rows = {}};
   for (const auto& [name, s] : sums)
-    table.rows.push_back({name, number(static_cast<double>(s.tensors)), number(static_cast<double>(s.elements)), number(static_cast<double>(s.bytes)),
-                          number(s.elements ? 8.0 * static_cast<double>(s.bytes) / static_cast<double>(s.elements) : 0)});
+    table.rows.push_back(
+        {name, number(static_cast<double>(s.tensors)), number(static_cast<double>(s.elements)),
+         number(static_cast<double>(s.bytes)),
+         number(s.elements ? 8.0 * static_cast<double>(s.bytes) / static_cast<double>(s.elements) : 0)});
   return table;
 }
 
@@ -41,10 +52,16 @@ Table ops_table(const Graph& graph, const Bindings& bindings) {
   double total = 0;
   const auto flops = flops_by_op(graph, bindings);
   for (const auto& [name, f] : flops) total += f;
-  Table table{.key = "ops", .title = "Ops", .columns = {{"op", "op"}, {"nodes", "nodes", "", kCount}, {"mflop", "MFLOP", "", {NumberFormat::significant, 4}},
-      {"share", "share of FLOP", "", {NumberFormat::percent, 1}}}, .rows = {}};
+  Table table{.key = "ops",
+              .title = "Ops",
+              .columns = {{"op", "op"},
+                          {"nodes", "nodes", "", kCount},
+                          {"mflop", "MFLOP", "", {NumberFormat::significant, 4}},
+                          {"share", "share of FLOP", "", {NumberFormat::percent, 1}}},
+              .rows = {}};
   for (const auto& [name, f] : flops)
-    table.rows.push_back({name, number(static_cast<double>(counts[name])), number(f * 1e-6), number(total > 0 ? f / total : 0)});
+    table.rows.push_back(
+        {name, number(static_cast<double>(counts[name])), number(f * 1e-6), number(total > 0 ? f / total : 0)});
   return table;
 }
 
@@ -68,16 +85,35 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
   std::string at;
   for (const auto& [symbol, size] : bindings) at += fmt::format("{}{}={}", at.empty() ? "" : ", ", symbol, size);
   const auto compute = graph.metadata.find("compute");
-  KeyValues summary{.key = "summary", .title = model.path, .items = {
-      {"parameters", "parameters", number(static_cast<double>(total.parameters)), "", kCount},
-      {"weight_bytes", "weights in memory", number(static_cast<double>(total.weight_bytes)), "", kBytes},
-      {"file_bytes", "weights in files", number(static_cast<double>(model.file_bytes)), "", kBytes},
-      {"average_bits", "average bits per parameter", number(total.parameters ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(total.parameters) : 0), "", {NumberFormat::fixed, 2}},
-      {"compute", "compute", compute == graph.metadata.end() ? std::string("f32") : compute->second},
-      {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
-      {"mflop", at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at), number(flops * 1e-6), "", {NumberFormat::significant, 5}}}};
-  Record record{.title = model.name, .command = "", .findings = {}, .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, bindings)}}}, .machine = {}, .manifest = {}};
-  if (!model.unused.empty()) record.sections[0].blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(model.unused, ", "))});
+  KeyValues summary{
+      .key = "summary",
+      .title = model.path,
+      .items = {{"parameters", "parameters", number(static_cast<double>(total.parameters)), "", kCount},
+                {"weight_bytes", "weights in memory", number(static_cast<double>(total.weight_bytes)), "", kBytes},
+                {"file_bytes", "weights in files", number(static_cast<double>(model.file_bytes)), "", kBytes},
+                {"average_bits",
+                 "average bits per parameter",
+                 number(total.parameters
+                            ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(total.parameters)
+                            : 0),
+                 "",
+                 {NumberFormat::fixed, 2}},
+                {"compute", "compute", compute == graph.metadata.end() ? std::string("f32") : compute->second},
+                {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
+                {"mflop",
+                 at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at),
+                 number(flops * 1e-6),
+                 "",
+                 {NumberFormat::significant, 5}}}};
+  Record record{
+      .title = model.name,
+      .command = "",
+      .findings = {},
+      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, bindings)}}},
+      .machine = {},
+      .manifest = {}};
+  if (!model.unused.empty())
+    record.sections[0].blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(model.unused, ", "))});
   return record;
 }
 

@@ -32,7 +32,8 @@ const ModelDef& builder_for(const std::string& architecture, const std::string& 
       if (name == architecture) return *def;
       known.push_back(name);
     }
-  fail("{}: architecture \"{}\" is not known; known: {}{}", source, architecture, fmt::join(known, ", "), did_you_mean(architecture, known));
+  fail("{}: architecture \"{}\" is not known; known: {}{}", source, architecture, fmt::join(known, ", "),
+       did_you_mean(architecture, known));
 }
 
 LoadedModel load_folder(const std::string& path, const std::vector<std::string>& inputs) {
@@ -61,10 +62,14 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
 LoadedModel load_file(const std::string& path, const std::vector<std::string>& inputs) {
   refuse_pickle(path);
   if (!path.ends_with(".safetensors"))
-    fail("{}: not a model that hone opens; give a Hugging Face folder (config.json and model.safetensors) or a .safetensors file that hone wrote", path);
+    fail(
+        "{}: not a model that hone opens; give a Hugging Face folder (config.json and model.safetensors) or a "
+        ".safetensors file that hone wrote",
+        path);
   if (!is_artefact(path))
     fail("{}: holds weights but no graph; give the folder it lies in, with its config.json", path);
-  if (!inputs.empty()) fail("{}: was written with its inputs fixed; choose --inputs when it is made from the folder", path);
+  if (!inputs.empty())
+    fail("{}: was written with its inputs fixed; choose --inputs when it is made from the folder", path);
   Artefact artefact = load_artefact(path);
   LoadedModel model;
   model.graph = std::move(artefact.graph);
@@ -87,7 +92,8 @@ LoadedModel load_model(const std::string& path, const std::vector<std::string>& 
   LoadedModel model = fs::is_directory(path) ? load_folder(path, inputs) : load_file(path, inputs);
   model.path = path;
   model.name = fs::path(path).lexically_normal().filename().string();
-  if (model.name.empty() || model.name == ".") model.name = fs::absolute(path).lexically_normal().parent_path().filename().string();
+  if (model.name.empty() || model.name == ".")
+    model.name = fs::absolute(path).lexically_normal().parent_path().filename().string();
   for (const std::string& file : model.weight_files) model.file_bytes += static_cast<int64_t>(fs::file_size(file));
   return model;
 }

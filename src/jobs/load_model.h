@@ -10,7 +10,7 @@
 namespace hone {
 
 struct LoadedModel {
-  std::string path, name;                    // name: last part of the path, for tables
+  std::string path, name;  // name: last part of the path, for tables
   Graph graph;
   std::map<std::string, std::string> files;  // what rides along: tokenizer.json or vocab.txt, config.json
   std::vector<std::string> unused;           // tensors of the source that no part of the graph reads
@@ -19,8 +19,8 @@ struct LoadedModel {
   std::vector<std::string> weight_files;
 };
 
-// `inputs` chooses what the graph takes (--inputs); empty: the architecture's default. An artefact takes what it was written with.
-// Throws Error that says what was found and what would be accepted.
+// `inputs` chooses what the graph takes (--inputs); empty: the architecture's default. An artefact takes what it was
+// written with. Throws Error that says what was found and what would be accepted.
 LoadedModel load_model(const std::string& path, const std::vector<std::string>& inputs = {});
 
 }  // namespace hone

@@ -25,8 +25,10 @@ std::vector<float> unit_rows(const Tensor& rows) {
 
 }  // namespace
 
-NeighbourResult classify_by_neighbours(const Tensor& index, const std::vector<int>& index_labels, const Tensor& queries, const std::vector<int>& query_labels, int votes) {
-  CHECK(index.dim(1) == queries.dim(1) && index.dim(0) == static_cast<int64_t>(index_labels.size()) && queries.dim(0) == static_cast<int64_t>(query_labels.size()));
+NeighbourResult classify_by_neighbours(const Tensor& index, const std::vector<int>& index_labels, const Tensor& queries,
+                                       const std::vector<int>& query_labels, int votes) {
+  CHECK(index.dim(1) == queries.dim(1) && index.dim(0) == static_cast<int64_t>(index_labels.size()) &&
+        queries.dim(0) == static_cast<int64_t>(query_labels.size()));
   const std::vector<float> known = unit_rows(index), asked = unit_rows(queries);
   const auto width = static_cast<size_t>(index.dim(1));
   const size_t n = index_labels.size(), m = query_labels.size(), k = std::min<size_t>(static_cast<size_t>(votes), n);
@@ -43,7 +45,8 @@ NeighbourResult classify_by_neighbours(const Tensor& index, const std::vector<in
                       [&](size_t a, size_t b) { return cosine[a] != cosine[b] ? cosine[a] > cosine[b] : a < b; });
     std::map<int, float> score;
     for (size_t i = 0; i < k; ++i) score[index_labels[order[i]]] += cosine[order[i]];
-    const auto best = std::max_element(score.begin(), score.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto best =
+        std::max_element(score.begin(), score.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     result.nearest[static_cast<size_t>(query)] = static_cast<int>(order[0]);
     result.predicted[static_cast<size_t>(query)] = best->first;
   });

@@ -22,7 +22,9 @@ namespace hone {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 std::vector<std::string> arguments(const std::string& program, const ProbeOptions& o) {
   std::vector<std::string> args{program, "probe", o.model, "--threads", std::to_string(o.session.threads)};
@@ -79,7 +81,8 @@ ChildOutput run_child(const std::vector<std::string>& args) {
         if (n > 0) (pipe.fd == out[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
         else pipe.fd = -1;
       }
-      if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos) result.first_line_ms = ms_since(start);
+      if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
+        result.first_line_ms = ms_since(start);
     }
     ::waitpid(child, &result.status, 0);
   }
@@ -154,12 +157,17 @@ Json to_json(const ProbeResult& r) {
 }
 
 ProbeResult probe_result_from_json(const Json& json) {
-  auto get = [&](const char* key, auto& value) { value = json_get<std::decay_t<decltype(value)>>(json, key, "hone probe"); };
+  auto get = [&](const char* key, auto& value) {
+    value = json_get<std::decay_t<decltype(value)>>(json, key, "hone probe");
+  };
   ProbeResult r;
-  get("load_ms", r.load_ms), get("prepare_ms", r.prepare_ms), get("compile_ms", r.compile_ms), get("prepack_ms", r.prepack_ms);
-  get("first_run_ms", r.first_run_ms), get("kernels_compiled", r.kernels_compiled), get("kernels_cached", r.kernels_cached);
+  get("load_ms", r.load_ms), get("prepare_ms", r.prepare_ms), get("compile_ms", r.compile_ms),
+      get("prepack_ms", r.prepack_ms);
+  get("first_run_ms", r.first_run_ms), get("kernels_compiled", r.kernels_compiled),
+      get("kernels_cached", r.kernels_cached);
   get("empty_bytes", r.empty_bytes), get("resident_bytes", r.resident_bytes), get("peak_bytes", r.peak_bytes);
-  get("anonymous_bytes", r.anonymous_bytes), get("prepacked_bytes", r.prepacked_bytes), get("direct_weight_bytes", r.direct_weight_bytes);
+  get("anonymous_bytes", r.anonymous_bytes), get("prepacked_bytes", r.prepacked_bytes),
+      get("direct_weight_bytes", r.direct_weight_bytes);
   get("weight_bytes", r.weight_bytes), get("largest_tensor_bytes", r.largest_tensor_bytes);
   get("arena_bytes", r.arena_bytes), get("scratch_bytes", r.scratch_bytes);
   return r;
@@ -168,7 +176,8 @@ ProbeResult probe_result_from_json(const Json& json) {
 ProbeResult probe_in_new_process(const std::string& program, const ProbeOptions& options) {
   const ChildOutput child = run_child(arguments(program, options));
   if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0)
-    fail("{}: measuring it in a process of its own failed: {}", options.model, child.errors.empty() ? "it was killed" : child.errors);
+    fail("{}: measuring it in a process of its own failed: {}", options.model,
+         child.errors.empty() ? "it was killed" : child.errors);
   const size_t first_line = child.out.find('\n');
   CHECK(first_line != std::string::npos);
   ProbeResult result = probe_result_from_json(parse_json(child.out.substr(first_line + 1), "hone probe"));

@@ -1,5 +1,6 @@
-// One process's life with a model, measured: loading, compiling, laying out, the first answer, memory. The program starts itself
-// once per probe (`hone probe`), because compile caches, page faults and peak memory can only be seen from a fresh process.
+// One process's life with a model, measured: loading, compiling, laying out, the first answer, memory. The program
+// starts itself once per probe (`hone probe`), because compile caches, page faults and peak memory can only be seen
+// from a fresh process.
 #pragma once
 
 #include <functional>
@@ -15,20 +16,20 @@ namespace hone {
 
 struct ProbeOptions {
   std::string model;
-  std::vector<std::string> inputs;    // --inputs of the model
-  std::optional<std::string> text;    // sentence encoders: the first answer is this text's embedding, tokenizer included
+  std::vector<std::string> inputs;  // --inputs of the model
+  std::optional<std::string> text;  // sentence encoders: the first answer is this text's embedding, tokenizer included
   ShapeOptions shapes;
   SessionOptions session;
 };
 
 struct ProbeResult {
   double load_ms = 0, prepare_ms = 0, compile_ms = 0, prepack_ms = 0, first_run_ms = 0;
-  double first_result_ms = 0;         // from the start of the process, as its parent sees it
+  double first_result_ms = 0;  // from the start of the process, as its parent sees it
   int kernels_compiled = 0, kernels_cached = 0;
-  int64_t empty_bytes = 0;            // resident before the model was opened
-  int64_t resident_bytes = 0;         // after a few runs
+  int64_t empty_bytes = 0;     // resident before the model was opened
+  int64_t resident_bytes = 0;  // after a few runs
   int64_t peak_bytes = 0;
-  int64_t anonymous_bytes = 0;        // the part of resident_bytes that is not pages of files
+  int64_t anonymous_bytes = 0;                         // the part of resident_bytes that is not pages of files
   int64_t weight_bytes = 0, largest_tensor_bytes = 0;  // of the model's constants as stored
   int64_t prepacked_bytes = 0, direct_weight_bytes = 0, arena_bytes = 0, scratch_bytes = 0;
 };

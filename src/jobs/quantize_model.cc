@@ -21,12 +21,14 @@ void refuse_values_that_are_not_finite(const Graph& graph, const std::vector<Qua
     for (float v : graph.constant(choice.value)->to_floats()) bad += !std::isfinite(v);
     if (bad > 0) found += fmt::format("\n  {}: {} of {}", choice.name, bad, graph.constant(choice.value)->elements());
   }
-  if (!found.empty()) fail("NaN or infinite values can't be quantised:{}\nKeep these tensors with --skip, or repair the model", found);
+  if (!found.empty())
+    fail("NaN or infinite values can't be quantised:{}\nKeep these tensors with --skip, or repair the model", found);
 }
 
 }  // namespace
 
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute) {
+QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options,
+                              std::optional<Compute> compute) {
   QuantizedModel result;
   Graph graph = canonicalise(model.graph);
   const std::vector<QuantizeChoice> choices = plan_quantisation(graph, options);
@@ -38,7 +40,11 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
     const ValueId found = packed.find_constant(choice.name);
     CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
     const Tensor& after = *packed.constant(found);
-    QuantizedTensor tensor{.choice = choice, .elements = before.elements(), .bytes_before = before.bytes(), .bytes_after = after.bytes(), .sqnr_db = std::nullopt};
+    QuantizedTensor tensor{.choice = choice,
+                           .elements = before.elements(),
+                           .bytes_before = before.bytes(),
+                           .bytes_after = after.bytes(),
+                           .sqnr_db = std::nullopt};
     if (choice.before != choice.after) tensor.sqnr_db = compare(before.to_floats(), after.to_floats()).sqnr_db;
     result.tensors.push_back(std::move(tensor));
   }
@@ -67,8 +73,17 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options) {
 
 std::vector<Block> describe(const QuantizedModel& quantized, Listed listed) {
   const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
-  Table table{.key = "tensors", .title = "Tensors", .columns = {{"name", "tensor"}, {"shape", "shape"}, {"before", "before"}, {"after", "after"},
-      {"sqnr_db", "SQNR", "dB", {NumberFormat::fixed, 1}}, {"bytes_before", "before", "", bytes}, {"bytes_after", "after", "", bytes}, {"rule", "decided by"}}, .rows = {}};
+  Table table{.key = "tensors",
+              .title = "Tensors",
+              .columns = {{"name", "tensor"},
+                          {"shape", "shape"},
+                          {"before", "before"},
+                          {"after", "after"},
+                          {"sqnr_db", "SQNR", "dB", {NumberFormat::fixed, 1}},
+                          {"bytes_before", "before", "", bytes},
+                          {"bytes_after", "after", "", bytes},
+                          {"rule", "decided by"}},
+              .rows = {}};
   int64_t elements = 0, before = 0, after = 0, kept = 0, kept_bytes = 0;
   std::string overridden;
   for (const QuantizedTensor& t : quantized.tensors) {
@@ -78,28 +93,49 @@ std::vector<Block> describe(const QuantizedModel& quantized, Listed listed) {
       continue;
     }
     const Cell sqnr = !t.sqnr_db ? Cell() : std::isfinite(*t.sqnr_db) ? number(*t.sqnr_db) : Cell("exact");
-    table.rows.push_back({t.choice.name, fmt::format("[{}]", fmt::join(t.choice.shape, ",")), t.choice.before, t.choice.after, sqnr,
-                          number(static_cast<double>(t.bytes_before)), number(static_cast<double>(t.bytes_after)), t.choice.decided_by});
+    table.rows.push_back({t.choice.name, fmt::format("[{}]", fmt::join(t.choice.shape, ",")), t.choice.before,
+                          t.choice.after, sqnr, number(static_cast<double>(t.bytes_before)),
+                          number(static_cast<double>(t.bytes_after)), t.choice.decided_by});
     if (!t.choice.overridden.empty())
-      overridden += fmt::format("{}{}: {} overrides {}", overridden.empty() ? "" : "\n", t.choice.name, t.choice.decided_by, fmt::join(t.choice.overridden, ", "));
+      overridden += fmt::format("{}{}: {} overrides {}", overridden.empty() ? "" : "\n", t.choice.name,
+                                t.choice.decided_by, fmt::join(t.choice.overridden, ", "));
   }
-  if (kept > 0) table.note = fmt::format("{} more tensors ({} bytes) stay as they are; `hone quantize` lists them.", kept, kept_bytes);
-  KeyValues totals{.key = "totals", .title = "Totals", .items = {
-      {"elements", "elements", number(static_cast<double>(elements)), "", count},
-      {"bytes_before", "bytes before", number(static_cast<double>(before)), "", count},
-      {"bytes_after", "bytes after", number(static_cast<double>(after)), "", count},
-      {"ratio", "after / before", number(before ? static_cast<double>(after) / static_cast<double>(before) : 1), "", {NumberFormat::percent, 2}},
-      {"average_bits", "average bits per element", number(elements ? 8.0 * static_cast<double>(after) / static_cast<double>(elements) : 0), "", {NumberFormat::fixed, 3}}}};
+  if (kept > 0)
+    table.note =
+        fmt::format("{} more tensors ({} bytes) stay as they are; `hone quantize` lists them.", kept, kept_bytes);
+  KeyValues totals{.key = "totals",
+                   .title = "Totals",
+                   .items = {{"elements", "elements", number(static_cast<double>(elements)), "", count},
+                             {"bytes_before", "bytes before", number(static_cast<double>(before)), "", count},
+                             {"bytes_after", "bytes after", number(static_cast<double>(after)), "", count},
+                             {"ratio",
+                              "after / before",
+                              number(before ? static_cast<double>(after) / static_cast<double>(before) : 1),
+                              "",
+                              {NumberFormat::percent, 2}},
+                             {"average_bits",
+                              "average bits per element",
+                              number(elements ? 8.0 * static_cast<double>(after) / static_cast<double>(elements) : 0),
+                              "",
+                              {NumberFormat::fixed, 3}}}};
   std::vector<Block> blocks{table, totals};
   if (!overridden.empty()) blocks.push_back(Text{"Matched by several rules, the last one decides:\n" + overridden});
   return blocks;
 }
 
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute, const std::string& output, const std::string& command) {
+Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+                        const std::string& output, const std::string& command) {
   const QuantizedModel quantized = quantize_model(model, options, compute);
   const int64_t bytes = save_model(output, quantized.graph, model);
-  Record record{.title = fmt::format("{} quantised", model.name), .command = command, .findings = {}, .sections = {{"Tensors", describe(quantized)}}, .machine = describe(environment()), .manifest = {}};
-  record.findings.push_back(fmt::format("{}: {:.1f} % of the size of {}'s weights", output, 100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes), model.name));
+  Record record{.title = fmt::format("{} quantised", model.name),
+                .command = command,
+                .findings = {},
+                .sections = {{"Tensors", describe(quantized)}},
+                .machine = describe(environment()),
+                .manifest = {}};
+  record.findings.push_back(fmt::format("{}: {:.1f} % of the size of {}'s weights", output,
+                                        100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes),
+                                        model.name));
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
   return record;

@@ -38,6 +38,7 @@ enum class Listed : uint8_t { all, changed };
 std::vector<Block> describe(const QuantizedModel& quantized, Listed listed = Listed::all);
 
 // quantize_model, save_model and the record of both.
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute, const std::string& output, const std::string& command);
+Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+                        const std::string& output, const std::string& command);
 
 }  // namespace hone

@@ -64,7 +64,8 @@ std::vector<std::string> sample_texts() {
       "Learning a language takes patience, and nobody is too old for it.",
       "The library lends books, games and musical instruments.",
       "The castle was besieged three times and never taken.",
-      "Merchants brought salt along this road in the Middle Ages; the towns that grew where they rested are still a day's "
+      "Merchants brought salt along this road in the Middle Ages; the towns that grew where they rested are still a "
+      "day's "
       "walk apart, and some of their inns claim to have been open ever since.",
       "The letters describe everyday life during the war.",
       "Yes.",

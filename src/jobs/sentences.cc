@@ -25,7 +25,10 @@ void check_signature(const Graph& graph, bool& takes_types) {
     fail("the model takes {}; embedding texts needs input_ids and attention_mask", fmt::join(names, ", "));
   const TensorType& type = graph.type(graph.outputs()[0].value);
   if (type.rank() != 2 || type.dtype != DType::f32)
-    fail("the model's output \"{}\" is {}; a sentence encoder gives f32[B,C] (does its folder have modules.json and 1_Pooling?)", graph.outputs()[0].label, to_string(type));
+    fail(
+        "the model's output \"{}\" is {}; a sentence encoder gives f32[B,C] (does its folder have modules.json and "
+        "1_Pooling?)",
+        graph.outputs()[0].label, to_string(type));
 }
 
 }  // namespace

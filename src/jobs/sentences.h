@@ -10,12 +10,13 @@ namespace hone {
 
 class SentenceEncoder {
  public:
-  // Throws Error when the model has no tokenizer, or its graph does not take input_ids and attention_mask or has no output [B, C].
+  // Throws Error when the model has no tokenizer, or its graph does not take input_ids and attention_mask or has no
+  // output [B, C].
   SentenceEncoder(LoadedModel model, const SessionOptions& options);
 
-  // f32[texts, C]. Texts of similar length share a batch of at most `batch`; lengths are padded to multiples of 16 tokens, so that
-  // few shapes occur. The result of a text does not depend on the others but for rounding. An empty text is embedded as its
-  // [CLS] [SEP] tokens.
+  // f32[texts, C]. Texts of similar length share a batch of at most `batch`; lengths are padded to multiples of 16
+  // tokens, so that few shapes occur. The result of a text does not depend on the others but for rounding. An empty
+  // text is embedded as its [CLS] [SEP] tokens.
   Tensor embed(const std::vector<std::string>& texts, int64_t batch = 32);
 
   Session& session() { return session_; }

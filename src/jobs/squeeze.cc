@@ -52,18 +52,16 @@ Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
 }
 
 BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
-  BarChart chart{.key = "sqnr",
-                 .title = "Signal to quantisation noise per tensor",
-                 .value = {"SQNR", "dB"},
-                 .bars = {}};
+  BarChart chart{
+      .key = "sqnr", .title = "Signal to quantisation noise per tensor", .value = {"SQNR", "dB"}, .bars = {}};
   for (const QuantizedTensor& t : tensors)
     if (t.sqnr_db && std::isfinite(*t.sqnr_db)) chart.bars.push_back({t.choice.name, *t.sqnr_db, t.choice.after});
   return chart;
 }
 
 std::string agreement_finding(const OutputAgreement& o, const std::string& description) {
-  std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output, o.cosine.mean,
-                                 o.cosine.min, description);
+  std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output,
+                                 o.cosine.mean, o.cosine.min, description);
   if (o.same_class) line += fmt::format("; the same class for {:.1f} %", 100 * *o.same_class);
   if (o.same_neighbour) line += fmt::format("; the same nearest neighbour for {:.1f} %", 100 * *o.same_neighbour);
   return line;
@@ -99,7 +97,8 @@ Record squeeze(const SqueezeOptions& options) {
   for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
   record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));
   std::vector<Block> tensors = describe(quantized, Listed::changed);
-  if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty()) tensors.insert(tensors.begin(), std::move(bars));
+  if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty())
+    tensors.insert(tensors.begin(), std::move(bars));
   record.sections.push_back({"Tensors", std::move(tensors)});
   if (dot_installed())
     record.sections.push_back({"Graph",

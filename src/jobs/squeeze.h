@@ -14,21 +14,21 @@ namespace hone {
 
 struct SqueezeOptions {
   std::string model, output;
-  std::vector<std::string> inputs;       // --inputs of the model
+  std::vector<std::string> inputs;  // --inputs of the model
   QuantizeOptions quantize;
-  Compute compute = Compute::bf16;       // of the result; the original runs as it is stored
-  NamedTensors given;                    // what outputs are compared on and time is measured with; empty: texts or made up
-  std::vector<std::string> texts;        // for models with a tokenizer; empty: sample_texts()
-  ShapeOptions shapes;                   // of made-up inputs
+  Compute compute = Compute::bf16;  // of the result; the original runs as it is stored
+  NamedTensors given;               // what outputs are compared on and time is measured with; empty: texts or made up
+  std::vector<std::string> texts;   // for models with a tokenizer; empty: sample_texts()
+  ShapeOptions shapes;              // of made-up inputs
   SessionOptions session;
-  std::string program;                   // of hone: started for compile times and memory
-  double seconds = 20;                   // longest measured part
+  std::string program;  // of hone: started for compile times and memory
+  double seconds = 20;  // longest measured part
   uint64_t seed = 1;
-  std::string command;                   // for the record
+  std::string command;  // for the record
 };
 
-// Findings; tables "results", "comparison", "agreement" and "tensors"; bars of SQNR per tensor; the graph when Graphviz is
-// installed. Throws Error before anything is written when an option or input does not fit.
+// Findings; tables "results", "comparison", "agreement" and "tensors"; bars of SQNR per tensor; the graph when Graphviz
+// is installed. Throws Error before anything is written when an option or input does not fit.
 Record squeeze(const SqueezeOptions& options);
 
 }  // namespace hone

@@ -16,11 +16,14 @@ int64_t to_number(const std::string& text, const std::string& what) {
 }  // namespace
 
 Tokenizer tokenizer_of(const LoadedModel& model) {
-  if (const auto json = model.files.find("tokenizer.json"); json != model.files.end()) return Tokenizer::from_json(json->second, model.path + ": tokenizer.json");
+  if (const auto json = model.files.find("tokenizer.json"); json != model.files.end())
+    return Tokenizer::from_json(json->second, model.path + ": tokenizer.json");
   const auto vocab = model.files.find("vocab.txt");
-  if (vocab == model.files.end()) fail("{}: has no tokenizer (tokenizer.json or vocab.txt); give token ids with --input", model.path);
+  if (vocab == model.files.end())
+    fail("{}: has no tokenizer (tokenizer.json or vocab.txt); give token ids with --input", model.path);
   const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
-  return Tokenizer::from_vocab(vocab->second, lowercase == model.graph.metadata.end() || lowercase->second == "true", model.path + ": vocab.txt");
+  return Tokenizer::from_vocab(vocab->second, lowercase == model.graph.metadata.end() || lowercase->second == "true",
+                               model.path + ": vocab.txt");
 }
 
 int64_t max_tokens(const LoadedModel& model) {

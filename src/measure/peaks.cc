@@ -69,7 +69,8 @@ size_t l2_bytes() {
 }
 
 std::string machine_key() {
-  return sha256_hex("huge pages " + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() + llvm_features(best_isa_level()));
+  return sha256_hex("huge pages " + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
+                    llvm_features(best_isa_level()));
 }
 
 std::optional<MachinePeaks> load(const std::string& path) try {

@@ -36,7 +36,8 @@ class BadPlaces : public CliTest {
   }
   void put_array() const { write_npy(folder / "in.npy", Tensor(DType::f32, {4096})); }
 
-  static constexpr fs::perms kReadOnly = fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec;
+  static constexpr fs::perms kReadOnly =
+      fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec;
 };
 
 // A disk without a free byte, and one that fills up in the middle of the file.
@@ -53,7 +54,8 @@ TEST_F(BadPlaces, AFullDiskLeavesNothing) {
       for (const std::vector<std::string>& command : all_writers(place))
         if (command[0] == verb) expect_full(hone_program(command), place);
   });
-  if (result == OnSmallDisk::not_allowed) GTEST_SKIP() << "this system lets us mount no tmpfs; limits on the size of files stand in for it";
+  if (result == OnSmallDisk::not_allowed)
+    GTEST_SKIP() << "this system lets us mount no tmpfs; limits on the size of files stand in for it";
   EXPECT_EQ(result, OnSmallDisk::passed);
 }
 
@@ -62,11 +64,13 @@ TEST_F(BadPlaces, AFullDiskKeepsTheOldFile) {
   fs::create_directories(disk);
   const OnSmallDisk result = on_small_disk(disk, 2 * 4096, [&] {
     write_file(file, "the old content");
-    expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", file}), {file, "writing failed", "No space left"});
+    expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", file}),
+                   {file, "writing failed", "No space left"});
     EXPECT_EQ(content_of(file), "the old content");
     EXPECT_EQ(std::distance(fs::directory_iterator(disk), {}), 1);
   });
-  if (result == OnSmallDisk::not_allowed) GTEST_SKIP() << "this system lets us mount no tmpfs; limits on the size of files stand in for it";
+  if (result == OnSmallDisk::not_allowed)
+    GTEST_SKIP() << "this system lets us mount no tmpfs; limits on the size of files stand in for it";
   EXPECT_EQ(result, OnSmallDisk::passed);
 }
 
@@ -81,25 +85,28 @@ TEST_F(BadPlaces, AFileThatGrowsTooLargeLeavesTheOldOneAndNothingElse) {
 
 TEST_F(BadPlaces, EmbeddingsThatGrowTooLargeLeaveNothing) {
   folder.put("texts.txt", std::string(400, '\n'));  // 400 empty texts: 400 x 32 x 4 bytes, more than the limit
-  const ProgramResult result = hone_program({"embed", model, "--text-file", folder / "texts.txt", "-o", out + "/e.npy", "--no-cache"},
-                                            {.input = {}, .largest_file = 16384});
+  const ProgramResult result =
+      hone_program({"embed", model, "--text-file", folder / "texts.txt", "-o", out + "/e.npy", "--no-cache"},
+                   {.input = {}, .largest_file = 16384});
   expect_refusal(result, {out + "/e.npy", "writing failed"});
 }
 
 // The cache only saves time: a full disk there must not stop the work.
 TEST_F(BadPlaces, AFullDiskUnderTheCacheIsNoError) {
   const TemporaryFolder cache;
-  const ProgramResult result = hone_program({"embed", model, "--text", "a", "-o", out + "/e.npy", "--cache", cache.path()},
-                                            {.input = {}, .largest_file = 400});
+  const ProgramResult result =
+      hone_program({"embed", model, "--text", "a", "-o", out + "/e.npy", "--cache", cache.path()},
+                   {.input = {}, .largest_file = 400});
   expect_done(result);
   EXPECT_GT(fs::file_size(out + "/e.npy"), 0u);
   for (const auto& entry : fs::directory_iterator(cache.path())) EXPECT_LE(entry.file_size(), 400u);
 }
 
 TEST_F(BadPlaces, AFullStandardOutputIsAnError) {
-  struct stat device{};
+  struct stat device {};
   if (::stat("/dev/full", &device) != 0 || !S_ISCHR(device.st_mode)) GTEST_SKIP() << "no /dev/full here";
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"formats"}, {"print", model}, {"info", model, "--json"}}) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"formats"}, {"print", model}, {"info", model, "--json"}}) {
     const ProgramResult result = hone_program(arguments, {.input = {}, .largest_file = {}, .output_to = "/dev/full"});
     expect_refusal(result, {"standard output", "writing failed"});
   }
@@ -125,12 +132,14 @@ TEST_F(BadPlaces, APipeIsNoModelAndNoText) {
   const std::string pipe = folder / "pipe.safetensors";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   expect_refusal(hone_program({"info", pipe}), {pipe, "not a regular file"});
-  expect_refusal(hone_program({"embed", model, "--text-file", pipe, "-o", out + "/e.npy"}), {pipe, "not a regular file"});
+  expect_refusal(hone_program({"embed", model, "--text-file", pipe, "-o", out + "/e.npy"}),
+                 {pipe, "not a regular file"});
 }
 
 TEST_F(BadPlaces, FoldersThatAreNotThere) {
   const std::string file = folder / "no/such/q";
-  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", file + ".safetensors"}), {file, "can't write here"});
+  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", file + ".safetensors"}),
+                 {file, "can't write here"});
   expect_refusal(hone_program({"embed", model, "--text", "a", "-o", file + ".npy"}), {file, "can't write here"});
   expect_refusal(hone_program({"draw", model, "-o", file + ".dot"}), {file, "can't write here"});
   EXPECT_FALSE(fs::exists(folder / "no"));
@@ -138,7 +147,8 @@ TEST_F(BadPlaces, FoldersThatAreNotThere) {
 
 TEST_F(BadPlaces, AFolderInPlaceOfTheFile) {
   fs::create_directories(folder / "d.safetensors");
-  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", folder / "d.safetensors"}), {"is a directory"});
+  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", folder / "d.safetensors"}),
+                 {"is a directory"});
 }
 
 TEST_F(BadPlaces, FoldersWithoutPermission) {
@@ -156,10 +166,13 @@ TEST_F(BadPlaces, FoldersThatNobodyCanWrite) {
 TEST_F(BadPlaces, FilesWithoutPermission) {
   const std::string file = folder / "q.safetensors", texts = folder.put("texts.txt", "a\n");
   expect_done(hone_program({"quantize", model, "--to", "mxint8", "-o", file}));
-  for (const std::string& secret : {file, texts, model + "/model.safetensors"}) fs::permissions(secret, fs::perms::owner_write);
+  for (const std::string& secret : {file, texts, model + "/model.safetensors"})
+    fs::permissions(secret, fs::perms::owner_write);
   expect_refusal(hone_program({"info", file}, kNobody), {file, "can't open", "Permission denied"});
-  expect_refusal(hone_program({"info", model}, kNobody), {model + "/model.safetensors", "can't open", "Permission denied"});
-  expect_refusal(hone_program({"embed", model, "--text-file", texts, "-o", out + "/e.npy"}, kNobody), {texts, "can't open", "Permission denied"});
+  expect_refusal(hone_program({"info", model}, kNobody),
+                 {model + "/model.safetensors", "can't open", "Permission denied"});
+  expect_refusal(hone_program({"embed", model, "--text-file", texts, "-o", out + "/e.npy"}, kNobody),
+                 {texts, "can't open", "Permission denied"});
   fs::permissions(model, fs::perms::owner_write);
   expect_refusal(hone_program({"info", model}, kNobody), {model, "Permission denied"});
   fs::permissions(model, fs::perms::owner_all);
@@ -188,16 +201,19 @@ TEST_F(BadPlaces, AFileInPlaceOfAFolder) {
 }
 
 TEST_F(BadPlaces, EndingsThatSayNothing) {
-  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", out + "/q.bin"}), {out + "/q.bin", ".safetensors"});
+  expect_refusal(hone_program({"quantize", model, "--to", "mxint8", "-o", out + "/q.bin"}),
+                 {out + "/q.bin", ".safetensors"});
   expect_refusal(hone_program({"draw", model, "-o", out + "/g.png"}), {out + "/g.png", ".svg or .dot"});
 }
 
 TEST_F(BadPlaces, UnreadableTexts) {
-  expect_refusal(hone_program({"embed", model, "--text-file", folder / "absent", "-o", out + "/e.npy"}), {folder / "absent"});
+  expect_refusal(hone_program({"embed", model, "--text-file", folder / "absent", "-o", out + "/e.npy"}),
+                 {folder / "absent"});
   expect_refusal(hone_program({"embed", model, "--text-file", folder.put("empty", ""), "-o", out + "/e.npy"}),
                  {folder / "empty", "one text per line"});
   expect_refusal(hone_program({"embed", model, "-o", out + "/e.npy"}), {"--text", "--text-file"});
-  expect_refusal(hone_program({"embed", model, "--text", "a", "--text-file", folder / "empty", "-o", out + "/e.npy"}), {"one of them"});
+  expect_refusal(hone_program({"embed", model, "--text", "a", "--text-file", folder / "empty", "-o", out + "/e.npy"}),
+                 {"one of them"});
   expect_refusal(hone_program({"embed", model, "--text", "a", "--batch", "0", "-o", out + "/e.npy"}), {"batch", "0"});
 }
 

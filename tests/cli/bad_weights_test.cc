@@ -43,8 +43,8 @@ TEST_F(BadWeights, TruncatedAtTheHeaderInTheHeaderAndInTheBuffer) {
   }
 }
 
-// A flip in the header is an error or leaves a header that is sound (a letter of __metadata__, say), a flip in the buffer is
-// another weight: never a crash and never "a bug in hone".
+// A flip in the header is an error or leaves a header that is sound (a letter of __metadata__, say), a flip in the
+// buffer is another weight: never a crash and never "a bug in hone".
 TEST_F(BadWeights, FlippedBitsNeverCrashTheProgram) {
   const std::string whole = content_of(weights);
   Philox random(7);
@@ -55,7 +55,8 @@ TEST_F(BadWeights, FlippedBitsNeverCrashTheProgram) {
     replace_weights(damaged);
     const ProgramResult result = hone_program({"info", model});
     EXPECT_TRUE(result.signal == 0 && (result.exit_code == 0 || result.exit_code == 1))
-        << "byte " << at << ": exit code " << result.exit_code << ", signal " << result.signal << "\n" << result.err;
+        << "byte " << at << ": exit code " << result.exit_code << ", signal " << result.signal << "\n"
+        << result.err;
     if (result.exit_code == 1) {
       EXPECT_TRUE(result.err.starts_with("hone: " + model)) << result.err;
     }

@@ -11,7 +11,8 @@ using testing::HasSubstr;
 using Bench = CliTest;
 
 TEST_F(Bench, JsonHasEveryDocumentedKeyAndNothingElseIsOnStandardOutput) {
-  const ProgramResult result = hone_program({"bench", model, "--seq", "16", "--batch", "2", "--seconds", "0.2", "--json"});
+  const ProgramResult result =
+      hone_program({"bench", model, "--seq", "16", "--batch", "2", "--seconds", "0.2", "--json"});
   expect_done(result);
   const Json json = parse_json(result.out, "stdout");
   ASSERT_EQ(json["results"].size(), 1u);
@@ -20,7 +21,8 @@ TEST_F(Bench, JsonHasEveryDocumentedKeyAndNothingElseIsOnStandardOutput) {
   EXPECT_EQ(row["batch"], 2);
   EXPECT_EQ(row["threads"], 1);
   EXPECT_EQ(row["compute"], "f32");
-  for (const char* key : {"median_ms", "compile_cold_ms", "compile_warm_ms", "first_result_ms", "weight_bytes", "peak_bytes"})
+  for (const char* key :
+       {"median_ms", "compile_cold_ms", "compile_warm_ms", "first_result_ms", "weight_bytes", "peak_bytes"})
     EXPECT_GT(row.at(key).get<double>(), 0) << key;
   ASSERT_EQ(row["ci95_ms"].size(), 2u);
   EXPECT_LE(row["ci95_ms"][0].get<double>(), row["median_ms"].get<double>());
@@ -32,7 +34,8 @@ TEST_F(Bench, JsonHasEveryDocumentedKeyAndNothingElseIsOnStandardOutput) {
 TEST_F(Bench, SeveralModelsAreComparedWithTheFirst) {
   const std::string small = out + "/small.safetensors";
   expect_done(hone_program({"quantize", model, "--to", "mxint8", "-o", small}));
-  const ProgramResult result = hone_program({"bench", model, small, "--seq", "16", "--seconds", "0.2", "--no-probe", "--json"});
+  const ProgramResult result =
+      hone_program({"bench", model, small, "--seq", "16", "--seconds", "0.2", "--no-probe", "--json"});
   expect_done(result);
   const Json json = parse_json(result.out, "stdout");
   ASSERT_EQ(json["comparison"].size(), 1u);
@@ -57,7 +60,8 @@ TEST_F(Bench, ModelsWithOtherInputsAreNotCompared) {
 }
 
 TEST_F(Bench, OnDemandAnswersEachLineWithNanoseconds) {
-  const ProgramResult result = hone_program({"bench", model, "--seq", "16", "--on-demand", "--output-dir", out}, {.input = "\n\n\n"});
+  const ProgramResult result =
+      hone_program({"bench", model, "--seq", "16", "--on-demand", "--output-dir", out}, {.input = "\n\n\n"});
   expect_done(result);
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3);
   EXPECT_EQ(result.out.find_first_not_of("0123456789\n"), std::string::npos);

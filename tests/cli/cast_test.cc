@@ -29,7 +29,8 @@ Tensor normal_values(std::vector<int64_t> shape) {
 
 TEST_F(Cast, EqualsTheLibraryForEveryKindOfFormat) {
   const Tensor x = normal_values({5, 70});
-  for (const char* format : {"fp32", "bf16", "fp16", "fp8_e4m3", "int8.f4", "int4.g32", "mxint8", "mxfp6_e2m3", "mxfp4"}) {
+  for (const char* format :
+       {"fp32", "bf16", "fp16", "fp8_e4m3", "int8.f4", "int4.g32", "mxint8", "mxfp6_e2m3", "mxfp4"}) {
     expect_done(cast(format, x));
     EXPECT_TRUE(result().same_bits(unpack(pack(parse_format(format), x)))) << format;
   }
@@ -39,7 +40,8 @@ TEST_F(Cast, EqualsTheLibraryForEveryKindOfFormat) {
 TEST_F(Cast, CodesAndScalesOfABlockOfMxint8) {
   std::vector<float> values(32, 0.f);
   values[0] = 1, values[1] = -0.5f, values[2] = 1 / 64.f;
-  expect_done(cast("mxint8", Tensor::of<float>({1, 32}, values), {"--codes", out + "/c.npy", "--scales", out + "/s.npy"}));
+  expect_done(
+      cast("mxint8", Tensor::of<float>({1, 32}, values), {"--codes", out + "/c.npy", "--scales", out + "/s.npy"}));
   const Tensor codes = read_npy(out + "/c.npy"), scales = read_npy(out + "/s.npy");
   EXPECT_EQ(codes.shape(), (std::vector<int64_t>{1, 32}));
   std::vector<int64_t> first = codes.to_integers();
@@ -69,7 +71,9 @@ TEST_F(Cast, FormatsWithoutScalesRefuseToWriteThem) {
 
 TEST_F(Cast, BadArraysAreRefused) {
   const std::vector<std::string> tail{"-o", out + "/out.npy"};
-  const auto cast_file = [&](const std::string& file) { return hone_program({"cast", "mxint8", file, "-o", out + "/out.npy"}); };
+  const auto cast_file = [&](const std::string& file) {
+    return hone_program({"cast", "mxint8", file, "-o", out + "/out.npy"});
+  };
   expect_refusal(cast_file(folder / "absent.npy"), {folder / "absent.npy"});
   expect_refusal(cast_file(folder.put("text.npy", "hello")), {"text.npy", "not a .npy file"});
   write_npy(folder / "whole.npy", normal_values({100}));

@@ -32,7 +32,8 @@ TEST_F(Inspect, InfoCountsParametersAndBytes) {
 TEST_F(Inspect, InfoAsTextNamesInputsAndFormats) {
   const ProgramResult result = hone_program({"info", model, "--seq", "32"});
   expect_done(result);
-  for (const char* part : {"input_ids", "attention_mask", "embedding", "f32", "linear"}) EXPECT_THAT(result.out, HasSubstr(part));
+  for (const char* part : {"input_ids", "attention_mask", "embedding", "f32", "linear"})
+    EXPECT_THAT(result.out, HasSubstr(part));
 }
 
 TEST_F(Inspect, ADefaultLengthFitsTheModel) { expect_done(hone_program({"info", model})); }
@@ -89,7 +90,9 @@ TEST_F(Inspect, DrawWritesSvgWhereGraphvizIsOrSaysWhatToInstall) {
     EXPECT_THAT(svg, HasSubstr("</svg>"));
     std::filesystem::remove(out + "/g.svg");
   }
-  const ProgramResult without = hone_program({"draw", model, "-o", out + "/g.svg"}, {.input = {}, .largest_file = {}, .output_to = {}, .environment = {{"PATH", "/nonexistent"}}});
+  const ProgramResult without =
+      hone_program({"draw", model, "-o", out + "/g.svg"},
+                   {.input = {}, .largest_file = {}, .output_to = {}, .environment = {{"PATH", "/nonexistent"}}});
   expect_refusal(without, {"raphviz", ".dot"});
 }
 

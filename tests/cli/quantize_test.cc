@@ -22,7 +22,8 @@ class Quantize : public CliTest {
     return parse_json(result.out, "stdout");
   }
   std::vector<float> embed(const std::string& path, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"embed", path, "-o", out + "/e.npy", "--text", "a cat", "--text", "", "--text", "dogs and 12 birds, all in a row"};
+    std::vector<std::string> arguments{"embed", path,     "-o", out + "/e.npy", "--text",
+                                       "a cat", "--text", "",   "--text",       "dogs and 12 birds, all in a row"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramResult result = hone_program(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -90,7 +91,8 @@ TEST_F(Quantize, InfoShowsTheFormats) {
 }
 
 TEST_F(Quantize, TheLastOfTwoRulesDecidesAndTheRecordSaysSo) {
-  const ProgramResult result = hone_program({"quantize", model, "-o", file, "--rule", "layer\\.0=mxint8", "--rule", "query=mxfp4"});
+  const ProgramResult result =
+      hone_program({"quantize", model, "-o", file, "--rule", "layer\\.0=mxint8", "--rule", "query=mxfp4"});
   expect_done(result);
   EXPECT_THAT(result.out, HasSubstr("encoder.layer.0.attention.self.query.weight: "));
   EXPECT_THAT(result.out, HasSubstr("overrides"));
@@ -115,7 +117,11 @@ TEST_F(Quantize, ComputeIsStoredInTheModel) {
 
 TEST_F(Quantize, EveryWayToRunAgrees) {
   const std::vector<float> interpreted = embed(model, {"--backend", "reference"});
-  for (const std::vector<std::string>& how : {std::vector<std::string>{"-O", "1"}, {"-O", "2"}, {"--isa", "avx2"}, {"--no-pass", "recognise_attention"}, {"--no-cache", "--verify"}})
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"-O", "1"},
+                                              {"-O", "2"},
+                                              {"--isa", "avx2"},
+                                              {"--no-pass", "recognise_attention"},
+                                              {"--no-cache", "--verify"}})
     EXPECT_GT(row_cosine(interpreted, embed(model, how), 32).min, 0.99999) << how.back();
 }
 

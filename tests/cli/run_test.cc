@@ -30,7 +30,8 @@ class Run : public CliTest {
 };
 
 TEST_F(Run, WritesEachOutput) {
-  const ProgramResult result = run({"--input", "input_ids=" + folder / "ids.npy", "--input", "attention_mask=" + folder / "mask.npy", "--output-dir", out, "--json"});
+  const ProgramResult result = run({"--input", "input_ids=" + folder / "ids.npy", "--input",
+                                    "attention_mask=" + folder / "mask.npy", "--output-dir", out, "--json"});
   expect_done(result);
   EXPECT_EQ(result.err, "");
   const Tensor e = read_npy(out + "/embedding.npy");
@@ -66,7 +67,8 @@ TEST_F(Run, UnknownAndMissingInputsAreNamed) {
   expect_refusal(run({"--input", "input_ids=" + folder / "ids.npy", "--output-dir", out}), {"attention_mask"});
   expect_refusal(run({"--input", folder / "ids.npy"}), {"--input", "name=value"});
   expect_refusal(run({"--input", "input_ids=" + folder / "absent.npy"}), {"absent.npy"});
-  expect_refusal(run({"--input", "input_ids=" + folder / "ids.npy", "--input", "input_ids=" + folder / "ids.npy"}), {"input_ids", "twice"});
+  expect_refusal(run({"--input", "input_ids=" + folder / "ids.npy", "--input", "input_ids=" + folder / "ids.npy"}),
+                 {"input_ids", "twice"});
 }
 
 TEST_F(Run, WrongTypesRanksAndSizesAreNamed) {

@@ -62,7 +62,8 @@ TEST_F(Squeeze, ModelsWithoutATokenizerAreComparedOnMadeUpInputs) {
   const ProgramResult result = hone_program(command({"--to", "mxint8"}));
   expect_done(result);
   EXPECT_THAT(result.out, HasSubstr("16 made-up inputs"));
-  const ProgramResult refused = hone_program({"squeeze", model, "--to", "mxint8", "-o", out + "/b.safetensors", "--text", "no"});
+  const ProgramResult refused =
+      hone_program({"squeeze", model, "--to", "mxint8", "-o", out + "/b.safetensors", "--text", "no"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("tokenizer"));
 }

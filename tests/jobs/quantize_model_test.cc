@@ -44,7 +44,8 @@ TEST_F(QuantizeModel, EachRowIsWhatTheFileHolds) {
     EXPECT_EQ(value_of(cell(table, "sqnr_db", row)), compare(old_values.to_floats(), new_values.to_floats()).sqnr_db)
         << name;
   }
-  // Two tables and six matrices a layer, without the two queries. The token types are one row by then: nothing to quantise.
+  // Two tables and six matrices a layer, without the two queries. The token types are one row by then: nothing to
+  // quantise.
   EXPECT_EQ(packed, 2 + 2 * 6 - 2);
 }
 

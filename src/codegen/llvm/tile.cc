@@ -255,8 +255,8 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(spec.k || (spec.a == DType::f32 && spec.panel == PanelType::f32));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of this
-  // loop more evenly apart (4 % faster); loops that look bytes up spill under it.
+  // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of
+  // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.
   if (looks_up_nibbles(spec)) f->addFnAttr("tune-cpu", "znver4");
   TileBody body(e, spec, f);
   const Values sums = body.sums(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(5));
