@@ -7,6 +7,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/terminal_progress.h"
 #include "io/numpy.h"
 #include "jobs/probe.h"
 
@@ -71,15 +72,17 @@ int answer_on_demand() {
 
 int run() {
   if (flags.on_demand) return answer_on_demand();
-  flags.output.print(bench({.models = flags.models,
-                            .inputs = flags.model.inputs,
-                            .given = flags.given.get(),
-                            .shapes = flags.shapes.get(),
-                            .session = flags.run.options(),
-                            .program = flags.no_probe ? "" : this_program(),
-                            .seconds = flags.seconds,
-                            .seed = flags.seed,
-                            .command = this_command()}));
+  const Record record = bench({.models = flags.models,
+                               .inputs = flags.model.inputs,
+                               .given = flags.given.get(),
+                               .shapes = flags.shapes.get(),
+                               .session = flags.run.options(),
+                               .program = flags.no_probe ? "" : this_program(),
+                               .seconds = flags.seconds,
+                               .seed = flags.seed,
+                               .command = this_command(),
+                               .progress = terminal_progress()});
+  flags.output.print(record);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/terminal_progress.h"
 #include "jobs/compare_formats.h"
 #include "jobs/probe.h"
 #include "passes/pipelines.h"
@@ -56,10 +57,12 @@ int run() {
       .session = flags.run.options(),
       .program = this_program(),
       .seconds = flags.seconds,
-      .command = this_command()};
+      .command = this_command(),
+      .progress = terminal_progress()};
   for (const std::string& format : flags.formats)
     options.runs.push_back({format, format == "f32" ? Compute::f32 : parse_compute(flags.compute)});
   const Record record = compare_formats(options);
+  options.progress = {};  // takes its line away
   flags.output.print(record);
   if (report) {
     report->write(html(record));

@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
+#include "cli/terminal_progress.h"
 #include "jobs/probe.h"
 #include "jobs/squeeze.h"
 #include "report/html.h"
@@ -55,7 +56,8 @@ int run() {
                                  .program = this_program(),
                                  .seconds = flags.seconds,
                                  .seed = flags.seed,
-                                 .command = this_command()});
+                                 .command = this_command(),
+                                 .progress = terminal_progress()});
   flags.result.print(record);
   if (report) {
     report->write(html(record));

@@ -186,10 +186,15 @@ Record bench(const BenchOptions& options) {
   for (const std::string& path : options.models) contenders.push_back(open(options, path));
   check_comparable(contenders);
   if (!options.program.empty())
-    for (Contender& c : contenders) probe_processes(options, c);
+    for (Contender& c : contenders) {
+      tell(options.progress, c.name + ": compile times and memory, in fresh processes");
+      probe_processes(options, c);
+    }
 
   std::vector<Candidate> candidates;
   for (Contender& c : contenders) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+  tell(options.progress, fmt::format("timing {} in turn, up to {:g} s",
+                                     contenders.size() == 1 ? "the model" : "the models", options.seconds));
   const CpuTimes before = cpu_times();
   const std::vector<Timing> timings = interleave(candidates, {.max_seconds = options.seconds, .seed = options.seed});
   const Interference disturbance = interference(before, cpu_times());

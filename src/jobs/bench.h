@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobs/default_inputs.h"
+#include "jobs/progress.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -21,6 +22,7 @@ struct BenchOptions {
   double seconds = 20;     // longest measured part
   uint64_t seed = 1;
   std::string command;  // for the record
+  Progress progress = {};
 };
 
 // Table "results" (model batch threads compute median_ms ci95_ms ... peak_bytes), "comparison" when there are several

@@ -208,14 +208,21 @@ Record compare_formats(const CompareFormatsOptions& options) {
   std::filesystem::create_directories(options.folder);
   const LoadedModel model = load_model(options.model);
   std::vector<Contender> contenders;
-  for (const FormatRun& run : options.runs) contenders.push_back(write_and_open(options, model, run));
+  for (const FormatRun& run : options.runs) {
+    tell(options.progress, run.format + ": writing");
+    contenders.push_back(write_and_open(options, model, run));
+  }
   for (Contender& c : contenders) {
+    tell(options.progress, fmt::format("{}: embedding {} texts", c.run.format,
+                                       options.task.index.texts.size() + options.task.queries.texts.size()));
     c.index = c.encoder->embed(options.task.index.texts);
     c.queries = c.encoder->embed(options.task.queries.texts);
     c.result = classify_by_neighbours(c.index, options.task.index.labels, c.queries, options.task.queries.labels);
     probe_processes(options, c);
   }
+  tell(options.progress, "timing texts one by one, all formats in turn");
   const std::vector<Timing> latency = time_all(options, contenders, kLatencyTexts, 1);
+  tell(options.progress, "timing batches, all formats in turn");
   const std::vector<Timing> throughput = time_all(options, contenders, kThroughputTexts, 32);
 
   Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()),

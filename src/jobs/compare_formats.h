@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/debian_packages.h"
+#include "jobs/progress.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -26,6 +27,7 @@ struct CompareFormatsOptions {
   std::string program;  // of hone: started for memory and compile times
   double seconds = 20;  // longest measured part of each of latency and throughput
   std::string command;
+  Progress progress = {};
 };
 
 // Table "results"; plots of accuracy against size and of SQNR per tensor; the graph when Graphviz is installed.

@@ -72,6 +72,7 @@ std::string agreement_finding(const OutputAgreement& o, const std::string& descr
 Record squeeze(const SqueezeOptions& options) {
   const LoadedModel model = load_model(options.model, options.inputs);
   const Examples examples = examples_for(options, model);
+  tell(options.progress, "quantising");
   const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute);
   // What does not fit is refused while nothing is written yet.
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);
@@ -79,6 +80,7 @@ Record squeeze(const SqueezeOptions& options) {
   original.run(examples.inputs[0]);
   const int64_t bytes = save_model(options.output, quantized.graph, model);
   Session result(load_model(options.output).graph, options.session);
+  tell(options.progress, "comparing outputs on " + examples.description);
   const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
 
   Record record = bench({.models = {options.model, options.output},
@@ -89,7 +91,8 @@ Record squeeze(const SqueezeOptions& options) {
                          .program = options.program,
                          .seconds = options.seconds,
                          .seed = options.seed,
-                         .command = options.command});
+                         .command = options.command,
+                         .progress = options.progress});
   record.title = fmt::format("{} squeezed", model.name);
   record.findings.insert(record.findings.begin(),
                          fmt::format("{}: {:.1f} % of the original's size", options.output,

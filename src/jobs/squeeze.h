@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobs/default_inputs.h"
+#include "jobs/progress.h"
 #include "passes/quantize.h"
 #include "report/record.h"
 #include "runtime/session.h"
@@ -25,6 +26,7 @@ struct SqueezeOptions {
   double seconds = 20;  // longest measured part
   uint64_t seed = 1;
   std::string command;  // for the record
+  Progress progress = {};
 };
 
 // Findings; tables "results", "comparison", "agreement" and "tensors"; bars of SQNR per tensor; the graph when Graphviz
