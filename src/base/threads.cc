@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,7 @@
 namespace hone {
 namespace {
 
-constexpr int kSpins = 2000;  // pauses of ~40 cycles: about 20 us, the order of one kernel step
+constexpr int kSpins = 2000;  // pauses of ~40 cycles: about 20-30 us, the order of one kernel step
 
 constexpr int64_t kClaimsPerThread = 16;  // the last one may run alone: it is 6 % of a thread's share
 
@@ -57,7 +58,11 @@ thread_local bool inside_region = false;
 class Pool {
  public:
   explicit Pool(int workers) {
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this, i] { run(i + 1); });
+    try {
+      for (int i = 0; i < workers; ++i) threads_.emplace_back([this, i] { run(i + 1); });
+    } catch (const std::system_error&) {
+      // The system grants no more threads: those that there are do the work.
+    }
   }
   ~Pool() {
     stop_ = true;
@@ -73,7 +78,7 @@ class Pool {
     wanted_.store(std::min(threads, size()) - 1, std::memory_order_relaxed);
     region_.store(&region, std::memory_order_relaxed);
     gate_.store(uint64_t{epoch} << 32 | kOpen, std::memory_order_release);
-    epoch_.store(epoch, std::memory_order_release);
+    epoch_.store(epoch);  // sequentially consistent: notify_all must not read its count of waiters before
     epoch_.notify_all();
     inside_region = true;
     region.work(0);

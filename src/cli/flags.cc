@@ -133,11 +133,20 @@ std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& i
   return pairs;
 }
 
+namespace {
+// For a shell: 'it'\''s'
+std::string quoted(const std::string& argument) {
+  std::string text = "'";
+  for (char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+}  // namespace
+
 std::string command_line(const std::vector<std::string>& arguments) {
   std::string line = "hone";
   for (const std::string& a : arguments) {
-    const bool plain = !a.empty() && a.find_first_of(" '\"\\$`*?[]{}()<>|&;~#") == std::string::npos;
-    line += plain ? " " + a : " '" + a + "'";
+    const bool plain = !a.empty() && a.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;~#") == std::string::npos;
+    line += " " + (plain ? a : quoted(a));
   }
   return line;
 }

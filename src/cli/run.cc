@@ -41,8 +41,8 @@ NamedTensors inputs_for(const LoadedModel& model) {
   const std::vector<std::string> texts = flags.texts.get();
   NamedTensors inputs = flags.given.get();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
-  return inputs.empty() ? default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed)
-                        : inputs;
+  if (!texts.empty() || !flags.given.given.empty()) return inputs;
+  return default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed);
 }
 
 Record outputs_record(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {

@@ -48,7 +48,7 @@ int run() {
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,
                                  .quantize = flags.quantize.options(),
-                                 .compute = *flags.quantize.compute_type(),
+                                 .compute = flags.quantize.compute_type().value_or(Compute::bf16),
                                  .given = flags.given.get(),
                                  .texts = flags.texts.get(),
                                  .shapes = flags.shapes.get(),

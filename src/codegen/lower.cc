@@ -79,8 +79,6 @@ struct Lowering {
     step.pointers.push_back({plane, v, offset});
   }
 
-  // --- pointwise and moves
-  // -------------------------------------------------------------------------------------------------
   Refusal pointwise(Step& step) {
     for (NodeId n : step.group.nodes)
       if (!is_compilable(graph, graph.node(n))) return {"an operand's element type has no vector load or store"};
@@ -155,8 +153,6 @@ struct Lowering {
     return {};
   }
 
-  // --- rows
-  // ----------------------------------------------------------------------------------------------------------------
   Refusal row(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const std::vector<int64_t> like = shape_of(graph, node.operands[0]);
@@ -246,8 +242,6 @@ struct Lowering {
     return false;
   }
 
-  // --- matrix products
-  // -----------------------------------------------------------------------------------------------------
   Refusal gemm(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const bool is_linear = std::string_view(node.op->name) == "linear";
@@ -335,8 +329,6 @@ struct Lowering {
     return {};
   }
 
-  // --- attention
-  // -----------------------------------------------------------------------------------------------------------
   Refusal attention(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const std::vector<int64_t> q = shape_of(graph, node.operands[0]), k = shape_of(graph, node.operands[1]),
@@ -378,8 +370,6 @@ struct Lowering {
     return {};
   }
 
-  // --- gather
-  // --------------------------------------------------------------------------------------------------------------
   Refusal gather(Step& step) {
     const Node& node = graph.node(step.group.anchor);
     const ValueId table = node.operands[0], ids = node.operands[1];

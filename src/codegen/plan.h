@@ -79,7 +79,7 @@ struct RowPlan {
 //             [8] [9] [10] strides of the inner batch for A, W, result; then from [11] for each `full` operand its row
 //             stride (0 = that of the result). `full` operands have the batch strides of the result; `row` ones hold
 //             [batches, M]
-//   items     batches * ceil(M / rows_per_block) * panels; see gemm_items()
+//   items     batches * ceil(M / rows_per_block) * panel_items; see gemm_items()
 //   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], row stride `n` unless
 //   result_row_stride.
 struct GemmPlan {

@@ -16,9 +16,6 @@
 namespace hone {
 namespace {
 
-// --- plain weights
-// ---------------------------------------------------------------------------------------------------------
-
 class PlainSource {
  public:
   PlainSource(const GemmShape& shape, const Tensor& weights)
@@ -46,9 +43,6 @@ class PlainSource {
   int64_t row_bytes_;
   std::vector<std::byte> zero_;
 };
-
-// --- packed weights
-// --------------------------------------------------------------------------------------------------------
 
 class PackedSource {
  public:

@@ -18,10 +18,15 @@ struct Collected {
 };
 
 void collect(std::vector<Collected>& all, const std::vector<Tensor>& outputs) {
+  const bool first = all.empty();
   all.resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::vector<int64_t>& shape = outputs[i].shape();
-    all[i].width = shape.empty() ? 1 : shape.back();
+    const int64_t width = shape.empty() ? 1 : shape.back();
+    if (width == 0 || (!first && width != all[i].width))
+      fail("output {}: rows of {} elements after rows of {}; agreement needs rows of one length above 0", i, width,
+           all[i].width);
+    all[i].width = width;
     all[i].embedding = shape.size() == 2;
     const std::vector<float> values = outputs[i].to_floats();
     all[i].values.insert(all[i].values.end(), values.begin(), values.end());
@@ -103,12 +108,12 @@ Table agreement_table(const std::vector<OutputAgreement>& outputs, const std::st
   for (const OutputAgreement& o : outputs) {
     table.rows.push_back({o.output, number(static_cast<double>(o.cosine.rows)), number(o.cosine.mean),
                           number(o.cosine.min), number(o.quality.max_abs_error),
-                          std::isfinite(o.quality.sqnr_db) ? number(o.quality.sqnr_db) : Cell("exact")});
+                          std::isinf(o.quality.sqnr_db) ? Cell("exact") : number(o.quality.sqnr_db)});
     if (classes) table.rows.back().push_back(o.same_class ? number(*o.same_class) : Cell());
     if (neighbours) table.rows.back().push_back(o.same_neighbour ? number(*o.same_neighbour) : Cell());
     if (o.quality.not_finite > 0)
-      table.note += fmt::format("{}{}: {} elements are NaN or infinite and are left out.",
-                                table.note.empty() ? "" : "\n", o.output, o.quality.not_finite);
+      table.note += fmt::format("{}{}: {} of {} elements are NaN or infinite.", table.note.empty() ? "" : "\n",
+                                o.output, o.quality.not_finite, o.quality.elements);
   }
   return table;
 }

@@ -46,8 +46,13 @@ struct Contender {
   std::optional<ProbeResult> cold, warm;
 };
 
+// A file has its inputs fixed; --inputs is for the folders among the models.
+std::vector<std::string> chosen_inputs(const BenchOptions& options, const std::string& path) {
+  return std::filesystem::is_directory(path) ? options.inputs : std::vector<std::string>{};
+}
+
 Contender open(const BenchOptions& options, const std::string& path) {
-  LoadedModel model = load_model(path, options.inputs);
+  LoadedModel model = load_model(path, chosen_inputs(options, path));
   Contender c;
   c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
   c.weight_bytes = sizes(model.graph).weight_bytes;
@@ -63,7 +68,7 @@ Contender open(const BenchOptions& options, const std::string& path) {
 void probe_processes(const BenchOptions& options, Contender& c) {
   const TemporaryFolder cache;
   ProbeOptions probe{.model = c.path,
-                     .inputs = options.inputs,
+                     .inputs = chosen_inputs(options, c.path),
                      .text = std::nullopt,
                      .shapes = {.dims = c.bindings},
                      .session = options.session};

@@ -78,13 +78,15 @@ ChildOutput run_child(const std::vector<std::string>& args) {
         if (pipe.revents == 0) continue;
         char buffer[4096];
         const ssize_t n = ::read(pipe.fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
         if (n > 0) (pipe.fd == out[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
         else pipe.fd = -1;
       }
       if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
         result.first_line_ms = ms_since(start);
     }
-    ::waitpid(child, &result.status, 0);
+    while (::waitpid(child, &result.status, 0) < 0 && errno == EINTR) {
+    }
   }
   ::close(out[0]);
   ::close(err[0]);
@@ -99,13 +101,13 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
   LoadedModel model = load_model(options.model, options.inputs);
+  result.load_ms = ms_since(start);
   result.weight_bytes = sizes(model.graph).weight_bytes;
   for (ValueId id : model.graph.constants())
     result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, model.graph.constant(id)->bytes());
   std::optional<SentenceEncoder> encoder;
   std::optional<Session> session;
   if (options.text) encoder.emplace(std::move(model), options.session);
-  result.load_ms = ms_since(start);
   if (!encoder) session.emplace(std::move(model.graph), options.session);  // NOLINT(bugprone-use-after-move)
   Session& used = encoder ? encoder->session() : *session;
   NamedTensors inputs;

@@ -54,8 +54,17 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   return result;
 }
 
+void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
+  for (const std::string& file : source.weight_files) {
+    std::error_code none;
+    if (std::filesystem::equivalent(path, file, none))
+      fail("{}: is read as the original; choose another name for the output", path);
+  }
+}
+
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
   if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", path);
+  if (std::filesystem::is_directory(source.path)) refuse_source_as_output(path, source);
   save_artefact(path, graph, source.files);
   return static_cast<int64_t>(std::filesystem::file_size(path));
 }

@@ -26,7 +26,11 @@ struct QuantizedModel {
 // The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model.
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute);
 
-// Writes the artefact with the model's tokenizer and configuration; returns the file's size.
+// Throws Error when `path` is one of the files that hold the source's weights.
+void refuse_source_as_output(const std::string& path, const LoadedModel& source);
+
+// Writes the artefact with the model's tokenizer and configuration; returns the file's size. A file of hone's may be
+// replaced by its successor; the weights of a folder may not.
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
 // Reads a TOML file with the keys of quantize_fields() into `options`; also under a table [quantize].

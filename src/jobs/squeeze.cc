@@ -62,6 +62,8 @@ BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
 std::string agreement_finding(const OutputAgreement& o, const std::string& description) {
   std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output,
                                  o.cosine.mean, o.cosine.min, description);
+  if (o.quality.not_finite > 0)
+    line += fmt::format("; {} of {} values are NaN or infinite", o.quality.not_finite, o.quality.elements);
   if (o.same_class) line += fmt::format("; the same class for {:.1f} %", 100 * *o.same_class);
   if (o.same_neighbour) line += fmt::format("; the same nearest neighbour for {:.1f} %", 100 * *o.same_neighbour);
   return line;
@@ -71,6 +73,7 @@ std::string agreement_finding(const OutputAgreement& o, const std::string& descr
 
 Record squeeze(const SqueezeOptions& options) {
   const LoadedModel model = load_model(options.model, options.inputs);
+  refuse_source_as_output(options.output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);
   tell(options.progress, "quantising");
   const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute);

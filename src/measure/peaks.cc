@@ -69,12 +69,13 @@ size_t l2_bytes() {
 }
 
 std::string machine_key() {
-  return sha256_hex("huge pages " + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
+  return sha256_hex("read from huge pages\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
                     llvm_features(best_isa_level()));
 }
 
 std::optional<MachinePeaks> load(const std::string& path) try {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return std::nullopt;
   const Json json = read_json_file(path);
   if (json_get<std::string>(json, "machine", path) != machine_key()) return std::nullopt;
   return MachinePeaks{json_get<double>(json, "f32_gflops", path), json_get<double>(json, "bf16_gflops", path),

@@ -37,10 +37,12 @@ Quality compare(std::span<const float> reference, std::span<const float> result)
   Quality q;
   q.elements = static_cast<int64_t>(reference.size());
   double ab = 0, aa = 0, bb = 0, noise = 0;
+  bool differ = false;
   for (size_t i = 0; i < reference.size(); ++i) {
     const double a = reference[i], b = result[i], error = std::abs(b - a);
     if (!std::isfinite(a) || !std::isfinite(b)) {
       ++q.not_finite;
+      differ |= a != b && !(std::isnan(a) && std::isnan(b));
       continue;
     }
     ab += a * b, aa += a * a, bb += b * b, noise += error * error;
@@ -49,6 +51,10 @@ Quality compare(std::span<const float> reference, std::span<const float> result)
   }
   q.cosine = cosine_of(ab, aa, bb);
   q.sqnr_db = noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(aa / noise);
+  if (differ) {
+    q.cosine = q.sqnr_db = std::numeric_limits<double>::quiet_NaN();
+    q.max_abs_error = q.max_rel_error = std::numeric_limits<double>::infinity();
+  }
   return q;
 }
 
@@ -72,7 +78,7 @@ RowCosine row_cosine(std::span<const float> reference, std::span<const float> re
   for (size_t at = 0; at < reference.size(); at += w, ++rows.rows) {
     const double cosine = compare(reference.subspan(at, w), result.subspan(at, w)).cosine;
     sum += cosine;
-    rows.min = std::min(rows.min, cosine);
+    rows.min = std::isnan(cosine) ? cosine : std::min(rows.min, cosine);  // NaN stays: no later one is below it
   }
   if (rows.rows > 0) rows.mean = sum / static_cast<double>(rows.rows);
   return rows;

@@ -12,7 +12,9 @@ struct Quality {
   double max_rel_error = 0;  // largest |error| / |reference| over elements whose reference is not 0
   double sqnr_db = 0;        // 10 log10(sum reference^2 / sum error^2); infinite when they are equal
   int64_t elements = 0;
-  int64_t not_finite = 0;  // elements where either is NaN or infinite; they are left out of everything above
+  // Elements where either is NaN or infinite. They are left out of everything above when both are the same; otherwise
+  // cosine and SQNR are NaN and the largest error is infinite.
+  int64_t not_finite = 0;
 };
 
 // Throws Error when the lengths differ.

@@ -44,6 +44,20 @@ TEST_F(Squeeze, WritesAModelAndAReportAndMeasuresBoth) {
   expect_done(hone_program({"embed", small, "--text", "it runs alone", "-o", out + "/e.npy"}));
 }
 
+TEST_F(Squeeze, InputsOfTheFolderCanBeChosen) {
+  const ProgramResult result = hone_program(command({"--to", "mxint8", "--inputs", "input_ids", "--json"}));
+  expect_done(result);
+  EXPECT_EQ(parse_json(result.out, "stdout")["results"].size(), 2u);
+}
+
+TEST_F(Squeeze, TheOriginalIsNotOverwritten) {
+  const std::string weights = model + "/model.safetensors", before = read_file(weights);
+  const ProgramResult result = hone_program({"squeeze", model, "--to", "mxint8", "-o", weights});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("is read"));
+  EXPECT_EQ(read_file(weights), before);
+}
+
 TEST_F(Squeeze, ComputeIsAChoice) {
   const ProgramResult result = hone_program(command({"--to", "mxint8", "--compute", "f32", "--json"}));
   expect_done(result);

@@ -29,6 +29,19 @@ TEST(Quality, CountsWhatIsNotFiniteInsteadOfHidingIt) {
   const Quality q = compare(std::vector<float>{1, 1, inf}, std::vector<float>{1, nan, 2});
   EXPECT_EQ(q.not_finite, 2);
   EXPECT_EQ(q.elements, 3);
+  EXPECT_TRUE(std::isnan(q.cosine));
+  EXPECT_TRUE(std::isnan(q.sqnr_db));
+  EXPECT_EQ(q.max_abs_error, inf);
+  const RowCosine rows = row_cosine(std::vector<float>{1, 1, 1}, std::vector<float>{1, nan, 1}, 1);
+  EXPECT_TRUE(std::isnan(rows.mean));
+  EXPECT_TRUE(std::isnan(rows.min));
+}
+
+TEST(Quality, LeavesOutWhatIsTheSameInfinity) {  // a mask, say
+  const float inf = std::numeric_limits<float>::infinity();
+  const Quality q = compare(std::vector<float>{1, -inf}, std::vector<float>{1, -inf});
+  EXPECT_EQ(q.not_finite, 1);
+  EXPECT_EQ(q.cosine, 1);
   EXPECT_EQ(q.max_abs_error, 0);
 }
 

@@ -18,11 +18,29 @@ TEST(TextReport, AlignsColumns) {
 
 TEST(TextReport, CutsLongTextInTheMiddleSoThatLinesFit) {
   Table table = sample_table();
-  table.rows[0][0] = std::string("encoder.") + std::string(200, 'x') + ".weight";
+  table.rows[0][3] = std::string("encoder.") + std::string(200, 'x') + ".weight";
   for (const std::string& line : split(text(table), '\n')) EXPECT_LE(line.size(), 120u);
   EXPECT_NE(text(table).find("encoder.xxx"), std::string::npos);
   EXPECT_NE(text(table).find("xxx.weight"), std::string::npos);
   EXPECT_NE(text(table).find("25.5 (25.4-25.6)"), std::string::npos);
+}
+
+TEST(TextReport, NeverCutsTheNameOfARow) {
+  Table table = sample_table();
+  const std::string name = std::string(150, 'x');
+  table.rows[0][0] = name;
+  EXPECT_NE(text(table).find(name), std::string::npos);
+}
+
+TEST(TextReport, ShowsFewRowsSideBySide) {
+  Table table = sample_table();
+  table.across = true;
+  EXPECT_EQ(text(table),
+            "model                     f32                    mxint8\n"
+            "-------------------------------------------------------\n"
+            "median (ms)  25.5 (25.4-25.6)          14.1 (14.0-14.3)\n"
+            "file                  90.9 MB                   23.4 MB\n"
+            "against f32                 -  1.81x faster (1.78-1.84)\n");
 }
 
 TEST(TextReport, CountsCharactersNotBytes) {

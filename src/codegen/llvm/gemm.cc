@@ -189,8 +189,8 @@ Refusal supports(const GemmPlan& plan, IsaLevel isa) { return gemm_refusal(plan,
 KernelNeeds needs(const GemmPlan& plan, IsaLevel isa) {
   const GemmShape s = gemm_shape(plan, isa);
   const int64_t rows = plan.m_hint > 0 ? std::min(plan.m_hint, s.rows_per_block) : s.rows_per_block;
-  const int64_t flops = 2 * rows * plan.k * s.panel_columns();
-  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / s.panel_bytes());
+  const int64_t flops = 2 * rows * plan.k * s.panel_columns() * s.item_panels;
+  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
   return {.scratch_bytes = s.scratch_bytes(), .items_per_chunk = std::max<int64_t>(1, items)};
 }
 
