@@ -57,6 +57,19 @@ TEST(Threads, RegionsOfSeveralCallersDoNotMix) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Workers that wake when a short region is over must not touch it: each lies in a frame that the next one reuses.
+TEST(Threads, ManyShortRegionsInARowLoseNothing) {
+  for (int64_t region = 0; region < 20'000; ++region) {
+    const int64_t n = 2 + region % 40;
+    std::atomic<int64_t> sum{0};
+    auto add = [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) sum += i;
+    };
+    parallel_chunks(n, 1, hardware_threads(), add);
+    ASSERT_EQ(sum, n * (n - 1) / 2) << "region " << region;
+  }
+}
+
 TEST(Threads, ThreadNumbersStayBelowTheLimit) {
   std::atomic<int> largest{0};
   auto chunk = [&](int64_t, int64_t, int thread) {
