@@ -1,4 +1,5 @@
 #include "codegen/fusion.h"
+#include "codegen/elements.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,5 @@
 #include "codegen/shapes.h"
+#include "codegen/elements.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,14 +16,7 @@ int64_t product(std::vector<int64_t>::const_iterator begin, std::vector<int64_t>
   return std::accumulate(begin, end, int64_t{1}, std::multiplies<>());
 }
 
-bool is_loadable(DType dtype) { return dtype != DType::string && dtype != DType::i16 && dtype != DType::u16; }
-
 }  // namespace
-
-bool passes_unrounded(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 ||
-         dtype == DType::u32 || dtype == DType::u64 || dtype == DType::boolean;
-}
 
 bool is_compilable(const Graph& graph, const Node& node) {
   auto fits = [&](ValueId v) { return v == kNone || (!graph.type(v).is_packed() && is_loadable(graph.type(v).dtype)); };

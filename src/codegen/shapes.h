@@ -11,10 +11,6 @@
 
 namespace hone {
 
-// Whether an in-register value of this dtype equals the stored one, so that a chain may go on without a store: false
-// for the dtypes that are computed in a wider scalar.
-bool passes_unrounded(DType dtype);
-
 // Whether every operand and result of a pointwise node has a dtype that kernels load and store.
 bool is_compilable(const Graph& graph, const Node& node);
 

@@ -24,17 +24,22 @@ Tensor widened(const Tensor& from, DType to) {
 }
 
 Tensor as_scalars(const Tensor& tensor) {
+  if (tensor.container() != Container::none) fail("expected a tensor, found {}", to_string(tensor.type()));
   if (tensor.is_packed()) return unpack(tensor);
+  if (const SmallFloat* type = small_float(tensor.dtype()))
+    return mapped<uint8_t, float>(tensor, DType::f32, [type](uint8_t code) { return decode_small_float(*type, code); });
   switch (tensor.dtype()) {
     case DType::f16:
       return mapped<uint16_t, float>(tensor, DType::f32, f16_to_f32);
     case DType::bf16:
       return mapped<uint16_t, float>(tensor, DType::f32, bf16_to_f32);
     case DType::i8:
+    case DType::i4:
       return widened<int8_t, int32_t>(tensor, DType::i32);
     case DType::i16:
       return widened<int16_t, int32_t>(tensor, DType::i32);
     case DType::u8:
+    case DType::u4:
       return widened<uint8_t, uint32_t>(tensor, DType::u32);
     case DType::u16:
       return widened<uint16_t, uint32_t>(tensor, DType::u32);
@@ -51,6 +56,8 @@ ComputeColumn::ComputeColumn(const Tensor& tensor) : tensor_(as_scalars(tensor))
 
 Tensor store_column(DType dtype, const Tensor& scalars) {
   CHECK(scalars.dtype() == dtype_of(compute_scalar(dtype)));
+  if (const SmallFloat* type = small_float(dtype))
+    return mapped<float, uint8_t>(scalars, dtype, [type](float x) { return encode_small_float(*type, x); });
   switch (dtype) {
     case DType::f16:
       return mapped<float, uint16_t>(scalars, dtype, f32_to_f16);
@@ -64,6 +71,10 @@ Tensor store_column(DType dtype, const Tensor& scalars) {
       return widened<uint32_t, uint8_t>(scalars, dtype);
     case DType::u16:
       return widened<uint32_t, uint16_t>(scalars, dtype);
+    case DType::i4:  // the low four bits, sign extended
+      return mapped<int32_t, int8_t>(scalars, dtype, [](int32_t x) { return static_cast<int8_t>(((x & 15) ^ 8) - 8); });
+    case DType::u4:
+      return mapped<uint32_t, uint8_t>(scalars, dtype, [](uint32_t x) { return static_cast<uint8_t>(x & 15); });
     default:
       return scalars;
   }
@@ -76,10 +87,10 @@ DType dtype_of(Scalar scalar) {
 
 Expr cast_element(DType dtype, Expr x) {
   const Scalar to = compute_scalar(dtype);
-  const bool narrow = size_bytes(dtype) < 4 && is_integer(dtype);
+  const bool narrow = is_integer(dtype) && integer_bits(dtype) < 32;
   const Expr element = cast(to, x);
   if (!narrow || !is_float(x.type())) return element;
-  const int bits = 8 * size_bytes(dtype);
+  const int bits = integer_bits(dtype);
   if (!is_signed(to)) return min(element, Expr::number(to, (1 << bits) - 1));
   const int limit = 1 << (bits - 1);
   return max(min(element, Expr::number(to, limit - 1)), Expr::number(to, -limit));

@@ -26,6 +26,8 @@ int64_t floor_quotient(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+const std::string kUnknown = "?";  // no name of a symbol
+
 using Monomial = std::vector<std::string>;
 
 Monomial merge(const Monomial& a, const Monomial& b) {
@@ -88,6 +90,19 @@ Dim Dim::symbol(std::string_view name) {
   return dim;
 }
 
+Dim Dim::unknown() {
+  Dim dim;
+  dim.terms_[{kUnknown}] = 1;
+  return dim;
+}
+
+bool Dim::is_unknown() const { return terms_.contains({kUnknown}); }
+
+bool Dim::is_symbol() const {
+  return terms_.size() == 1 && terms_.begin()->second == 1 && terms_.begin()->first.size() == 1 &&
+         !is_quotient(terms_.begin()->first[0]);
+}
+
 bool Dim::is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
 
 int64_t Dim::constant() const {
@@ -125,7 +140,9 @@ Dim Dim::substitute(const Bindings& bindings) const {
         product = product * floordiv(parse(a).substitute(bindings), parse(b).substitute(bindings));
       } else {
         const auto bound = bindings.find(factor);
-        product = product * (bound != bindings.end() ? Dim(bound->second) : symbol(factor));
+        product = product * (bound != bindings.end() ? Dim(bound->second)
+                             : factor == kUnknown    ? unknown()
+                                                     : symbol(factor));
       }
     }
     sum = sum + product;
@@ -148,6 +165,7 @@ void Dim::collect_symbols(std::vector<std::string>& names) const {
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   Dim sum = a;
   for (const auto& [factors, coefficient] : b.terms_) {
     int64_t& term = sum.terms_[factors];
@@ -160,6 +178,7 @@ Dim operator+(const Dim& a, const Dim& b) {
 Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
 
 Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   Dim product;
   for (const auto& [fa, ca] : a.terms_)
     for (const auto& [fb, cb] : b.terms_) {
@@ -171,6 +190,7 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 Dim floordiv(const Dim& a, const Dim& b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   if (b.is_constant() && b.constant() == 0) fail("dimension {} is divided by zero", a.to_string());
   if (a.is_constant() && b.is_constant()) return floor_quotient(a.constant(), b.constant());
   if (b.is_constant() && b.constant() < 0) return floordiv(Dim(-1) * a, Dim(-1) * b);

@@ -17,9 +17,12 @@ class Dim {
   Dim(int64_t constant = 0);                 // NOLINT: integers are dimensions
   static Dim symbol(std::string_view name);  // name: [A-Za-z_][A-Za-z0-9_]*
   static Dim parse(std::string_view text);   // inverse of to_string; throws Error
+  static Dim unknown();  // what a shape rule gives for a size that depends on data; arithmetic with it gives it again
 
   bool is_constant() const;
   int64_t constant() const;  // Bug unless is_constant()
+  bool is_unknown() const;
+  bool is_symbol() const;  // a symbol and nothing else
   std::string to_string() const;
   int64_t evaluate(const Bindings& bindings) const;             // throws Error naming an unbound symbol
   Dim substitute(const Bindings& bindings) const;               // bound symbols become numbers
@@ -46,8 +49,11 @@ Shape to_shape(const std::vector<int64_t>& sizes);
 Dim element_count(const Shape& shape);
 int64_t element_count(const std::vector<int64_t>& sizes);  // throws Error on overflow
 
-// NumPy broadcasting. A symbolic dimension broadcasts with 1 and with an equal dimension; throws Error naming both
-// shapes otherwise.
+// Whether two sizes may turn out equal once symbols are bound: not when they differ by a constant.
+bool may_be_same(const Dim& a, const Dim& b);
+
+// NumPy broadcasting; throws Error naming both shapes when constants do not go together. Of a symbolic dimension and a
+// constant above 1 the result is the constant; of two that may or may not be equal it is unknown.
 Shape broadcast(const Shape& a, const Shape& b);
 
 // Matches a declared shape against actual sizes: binds plain symbols, checks everything else; throws Error that names

@@ -2,12 +2,23 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "ir/node_rules.h"
 #include "ir/value_name.h"
 
 namespace hone {
+namespace {
+
+int minted_number(std::string_view symbol) {
+  int number = 0;
+  const char* end = symbol.data() + symbol.size();
+  const bool is_number = symbol.starts_with('_') && std::from_chars(symbol.data() + 1, end, number).ptr == end;
+  return is_number ? number : 0;
+}
+
+}  // namespace
 
 std::string Graph::unique_name(std::string_view wanted) {
   const std::string base = value_name(wanted);
@@ -30,6 +41,7 @@ ValueId Graph::add_value(Value value, std::string_view wanted_name) {
 ValueId Graph::add_input(std::string label, TensorType type) {
   for (ValueId input : inputs_)
     if (value(input).label == label) fail("graph {} already has an input \"{}\"", name, label);
+  note_symbols(type);
   Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
   const ValueId id = add_value(std::move(value), label);
   inputs_.push_back(id);
@@ -49,19 +61,43 @@ std::vector<TensorType> Graph::infer(const Node& node) const {
     types.push_back(operand == kNone ? nullptr : &value(operand).type);
     constants.push_back(constant(operand));
   }
-  return infer_results(*node.op, types, constants, node.attributes);
+  return infer_results(*node.op, types, constants, node.attributes, node.subgraphs);
 }
 
-NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes, std::string result_name) {
+void Graph::mint_symbols_after(int count) { symbols_minted_ = std::max(symbols_minted_, count); }
+
+// Symbols of the form _7 that came with a type are not minted again.
+void Graph::note_symbols(const TensorType& type) {
+  std::vector<std::string> names;
+  for (const Dim& dim : type.shape) dim.collect_symbols(names);
+  for (const std::string& each : names)
+    if (const int number = minted_number(each); number > 0) mint_symbols_after(number);
+}
+
+// A size that stays unknown keeps the symbol it had.
+void Graph::name_unknown(TensorType& type, const TensorType* previous) {
+  const bool keeps = previous && previous->rank() == type.rank();
+  for (size_t i = 0; i < type.shape.size(); ++i) {
+    if (!type.shape[i].is_unknown()) continue;
+    if (keeps && previous->shape[i].is_symbol()) type.shape[i] = previous->shape[i];
+    else type.shape[i] = Dim::symbol("_" + std::to_string(++symbols_minted_));
+  }
+}
+
+NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes, std::string result_name,
+                       std::vector<Graph> subgraphs) {
   for (ValueId operand : operands)
     CHECK(operand == kNone || value(operand).live, "operand {} of {} is erased", operand, op.name);
-  Node node{.op = &op, .operands = std::move(operands), .results = {}, .attributes = {}, .subgraphs = {}};
+  Node node{
+      .op = &op, .operands = std::move(operands), .results = {}, .attributes = {}, .subgraphs = std::move(subgraphs)};
   try {
     node.attributes = normalised(op, std::move(attributes));
   } catch (const Error& error) {
     fail("{}: {}", op.name, error.what());
   }
-  const std::vector<TensorType> types = infer(node);
+  for (const Graph& body : node.subgraphs) mint_symbols_after(body.symbols_minted());
+  std::vector<TensorType> types = infer(node);
+  for (TensorType& type : types) name_unknown(type, nullptr);
   const auto id = static_cast<NodeId>(nodes_.size());
   for (size_t i = 0; i < types.size(); ++i) {
     Value value{.type = types[i], .name = {}, .label = {}, .node = id, .result = static_cast<int>(i), .constant = {}};

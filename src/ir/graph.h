@@ -55,11 +55,14 @@ class Graph {
   ValueId add_scalar(T value) {
     return add_constant("", Tensor::scalar<T>(value));
   }
+  // Sizes that the op's shape rule can't know become new symbols, _1, _2, ….
   NodeId add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
-                  std::string result_name = "");
+                  std::string result_name = "", std::vector<Graph> subgraphs = {});
   ValueId emit(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
                std::string result_name = "");  // its only result
   void add_output(ValueId value, std::string label);
+  int symbols_minted() const { return symbols_minted_; }
+  void mint_symbols_after(int count);       // for bodies, whose symbols must differ from those around them
   void set_insertion_point(NodeId before);  // new nodes go before it; kNone: at the end
 
   // Reading.
@@ -97,19 +100,24 @@ class Graph {
   void set_subgraphs(NodeId id, std::vector<Graph> bodies);
   void set_constant(ValueId id, Tensor value);  // new contents (type may change, users are re-inferred by reinfer())
   void set_input_type(ValueId id, TensorType type);
-  void rename(ValueId id, std::string name);  // made unique by a suffix when taken
+  void refine_type(ValueId id, const TensorType& type);  // of a result: says more than its shape rule; Error when it
+                                                         // contradicts it
+  void rename(ValueId id, std::string name);             // made unique by a suffix when taken
   void set_label(ValueId id, std::string label);
   void erase(NodeId id);         // Error listing the users when a result is used
   void erase_input(ValueId id);  // likewise
   void erase_unused_constants();
   void set_outputs(std::vector<Output> outputs);
-  void reinfer();  // infers every type again, in order
-  void compact();  // drops erased slots: ids change
+  void reinfer();           // infers every type again, in order
+  void reinfer(NodeId id);  // of one node's results
+  void compact();           // drops erased slots: ids change
 
  private:
   ValueId add_value(Value value, std::string_view wanted_name);
   std::string unique_name(std::string_view wanted);
   std::vector<TensorType> infer(const Node& node) const;
+  void name_unknown(TensorType& type, const TensorType* previous);
+  void note_symbols(const TensorType& type);
   std::string users_text(ValueId id) const;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
@@ -117,13 +125,16 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<Output> outputs_;
   NodeId insertion_point_ = kNone;
+  int symbols_minted_ = 0;
   std::map<std::string, ValueId, std::less<>> names_;
   std::map<std::string, int, std::less<>> next_suffix_;  // per wanted name: where the search for a free one goes on
 };
 
-// Types of a node's results by its op's rule; throws Error that names the op and shows the operand types.
+// Types of a node's results by its op's rule; throws Error that names the op and shows the operand types. Sizes that
+// the rule can't know are Dim::unknown().
 std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorType* const> operands,
-                                      std::span<const Tensor* const> constants, const Attributes& attributes);
+                                      std::span<const Tensor* const> constants, const Attributes& attributes,
+                                      const std::vector<Graph>& subgraphs = {});
 
 // Checks types against the ops' rules, order, uniqueness of names, attribute specs, that no operand is erased. Throws
 // Bug with the node's text.
@@ -132,6 +143,7 @@ void verify(const Graph& graph);
 // Every symbol replaced by its binding, all types inferred again: a graph with constant shapes where all symbols are
 // bound.
 Graph specialise(const Graph& graph, const Bindings& bindings);
+Attributes substituted(const Attributes& attributes, const Bindings& bindings);
 
 // What the constants hold: elements of the floating and packed ones, bytes of all planes of all. Scalars without a name
 // are literals of the graph (the 1 of 1 - mask, say), not weights, and left out of both.

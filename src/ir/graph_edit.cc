@@ -47,7 +47,17 @@ void Graph::set_constant(ValueId id, Tensor tensor) {
 
 void Graph::set_input_type(ValueId id, TensorType type) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);
+  note_symbols(type);
   values_[static_cast<size_t>(id)].type = std::move(type);
+}
+
+void Graph::refine_type(ValueId id, const TensorType& type) {
+  Value& refined = values_[static_cast<size_t>(id)];
+  CHECK(refined.kind == ValueKind::result && refined.live);
+  if (!may_be_same(refined.type, type))
+    fail("%{} is {}, which can't be {}", refined.name, to_string(refined.type), to_string(type));
+  note_symbols(type);
+  if (type.ranked) refined.type = type;
 }
 
 void Graph::rename(ValueId id, std::string wanted) {
@@ -112,11 +122,17 @@ void Graph::set_outputs(std::vector<Output> outputs) {
 }
 
 void Graph::reinfer() {
-  for (NodeId id : order_) {
-    const Node& inferred = node(id);
-    const std::vector<TensorType> types = infer(inferred);
-    CHECK(types.size() == inferred.results.size());
-    for (size_t i = 0; i < types.size(); ++i) values_[static_cast<size_t>(inferred.results[i])].type = types[i];
+  for (NodeId id : order_) reinfer(id);
+}
+
+void Graph::reinfer(NodeId id) {
+  const Node& inferred = node(id);
+  std::vector<TensorType> types = infer(inferred);
+  CHECK(types.size() == inferred.results.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    TensorType& type = values_[static_cast<size_t>(inferred.results[i])].type;
+    name_unknown(types[i], &type);
+    type = std::move(types[i]);
   }
 }
 

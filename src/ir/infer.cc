@@ -39,6 +39,44 @@ constexpr const char* kKindNames[] = {"integer",         "number",          "str
                                       "list of numbers", "list of strings", "dimension", "shape",
                                       "element type",    "format",          "tensor"};
 
+void check_containers(const OpDef& op, std::span<const TensorType* const> operands) {
+  for (size_t i = 0; i < operands.size() && !op.containers; ++i)
+    if (operands[i] && operands[i]->container != Container::none)
+      fail("operand {} is {}; expected a tensor", i, to_string(*operands[i]));
+}
+
+bool has_unknown_rank(std::span<const TensorType* const> operands) {
+  return std::any_of(operands.begin(), operands.end(), [](const TensorType* t) { return t && !t->ranked; });
+}
+
+std::vector<TensorType> apply_rule(const OpDef& op, const InferArgs& args) {
+  CHECK(op.infer || op.pointwise, "{} has no shape rule", op.name);
+  return op.infer ? op.infer(args) : infer_pointwise(op, args);
+}
+
+// A rule needs ranks: it is asked with one rank after another for the operands that have none. What fits tells how many
+// results there are and their element types; their ranks stay unknown.
+std::vector<TensorType> infer_unranked(const OpDef& op, const InferArgs& args) {
+  constexpr size_t kRanks[] = {2, 3, 4, 1, 0, 5, 6};
+  for (size_t rank : kRanks) {
+    std::vector<TensorType> guesses(args.operands.size());
+    std::vector<const TensorType*> types(args.operands.begin(), args.operands.end());
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!types[i] || types[i]->ranked) continue;
+      guesses[i] = {.dtype = types[i]->dtype, .shape = Shape(rank, Dim::unknown())};
+      types[i] = &guesses[i];
+    }
+    try {
+      std::vector<TensorType> results = apply_rule(op, {types, args.constants, args.attributes, args.subgraphs});
+      for (TensorType& result : results) result = TensorType::unranked(result.dtype);
+      return results;
+    } catch (const Error&) {
+      if (rank == kRanks[std::size(kRanks) - 1]) throw;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(AttributeKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
@@ -82,15 +120,17 @@ void check_attributes(const OpDef& op, const Attributes& attributes) {
 }
 
 std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorType* const> operands,
-                                      std::span<const Tensor* const> constants, const Attributes& attributes) {
+                                      std::span<const Tensor* const> constants, const Attributes& attributes,
+                                      const std::vector<Graph>& subgraphs) {
   CHECK(operands.size() == constants.size());
   std::vector<TensorType> types;
   try {
     check_operands(op, operands);
     check_attributes(op, attributes);
-    const InferArgs args{operands, constants, attributes};
-    CHECK(op.infer || op.pointwise, "{} has no shape rule", op.name);
-    types = op.infer ? op.infer(args) : infer_pointwise(op, args);
+    check_containers(op, operands);
+    const InferArgs args{operands, constants, attributes, &subgraphs};
+    types =
+        has_unknown_rank(operands) && !op.any_rank && !op.containers ? infer_unranked(op, args) : apply_rule(op, args);
   } catch (const Error& error) {
     fail("{}({}): {}", op.name, operand_list(operands), error.what());
   }

@@ -193,9 +193,10 @@ Tensor parse_scalar(Scanner& scanner, DType dtype) {
 TensorType parse_type(Scanner& scanner) {
   const size_t begin = scanner.offset();
   const std::string head(scanner.until("[ \t,{}"));
-  if (scanner.peek() != '[')
+  const bool container = head.starts_with("seq(") || head.starts_with("opt(");
+  if (!container && scanner.peek() != '[')
     scanner.fail_at(begin, fmt::format("expected a type as in f32[B,128], found \"{}\"", head));
-  const std::string dims(scanner.until(" \t,{}=\""));
+  const std::string dims(container ? "" : scanner.until(" \t,{}=\""));
   try {
     return parse_type(head + dims);
   } catch (const Error& error) {

@@ -25,11 +25,13 @@ struct PointwiseArgs {
 };
 using Args = const PointwiseArgs&;
 
-// What a shape rule sees. Operand types may be absent (nullptr); constants are given where they are known.
+// What a shape rule sees. Operand types may be absent (nullptr); constants are given where they are known: when a graph
+// whose shapes depend on data runs, that is all operands.
 struct InferArgs {
   std::span<const TensorType* const> operands;
   std::span<const Tensor* const> constants;  // nullptr where the operand is absent or not a constant
   const Attributes& attributes;
+  const std::vector<Graph>* subgraphs = nullptr;
   const TensorType& operator[](size_t i) const { return *operands[i]; }
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
 };
@@ -39,7 +41,9 @@ struct InferArgs {
 struct EvalArgs {
   std::span<const Tensor* const> operands;
   const Attributes& attributes;
-  std::span<const TensorType> results;  // constant shapes
+  std::span<const TensorType> results;  // constant shapes, but for sizes that only the evaluation itself finds out
+  const std::vector<Graph>* subgraphs = nullptr;
+  const Bindings* bindings = nullptr;  // of the symbols around; for the bodies
   const Tensor& operator[](size_t i) const { return *operands[i]; }
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
 };
@@ -93,12 +97,15 @@ struct OpDef {
   const char* doc;                         // formula, shapes, conventions in one to three sentences
   int min_operands = 1, max_operands = 1;  // max -1: any number
   std::span<const AttributeSpec> attributes = {};
-  int results = 1;
+  int results = 1;                                               // -1: as many as the shape rule gives
   Expr (*pointwise)(Args) = nullptr;                             // then infer, eval, gradient and code follow from it
   std::vector<TensorType> (*infer)(const InferArgs&) = nullptr;  // throws Error saying what does not fit
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
   std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
   Codegen codegen = Codegen::none;
+  bool any_rank = false;  // the shape rule takes operands of unknown rank; else such a node's results get unknown rank
+  bool containers = false;                                          // operands may be sequences and optionals
+  std::optional<Tensor> (*from_types)(const InferArgs&) = nullptr;  // the result, where the operands' types decide it
   RowRule (*row)(Args) = nullptr;  // codegen row: operands are as wide as the row, or vectors along it
   Dim (*flops)(const InferArgs&) =
       nullptr;  // null: one per result element and expression instruction for pointwise, else 0

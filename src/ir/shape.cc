@@ -49,6 +49,11 @@ int64_t element_count(const std::vector<int64_t>& sizes) {
   return count;
 }
 
+bool may_be_same(const Dim& a, const Dim& b) {
+  const Dim difference = a - b;
+  return !difference.is_constant() || difference.constant() == 0;
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
@@ -57,8 +62,11 @@ Shape broadcast(const Shape& a, const Shape& b) {
   for (size_t i = 0; i < shorter.size(); ++i) {
     Dim& dim = result[offset + i];
     if (dim == shorter[i] || shorter[i] == Dim(1)) continue;
-    if (dim != Dim(1)) fail("shapes {} and {} do not broadcast", to_string(a), to_string(b));
-    dim = shorter[i];
+    if (dim == Dim(1)) dim = shorter[i];
+    else if (dim.is_constant() && shorter[i].is_constant())
+      fail("shapes {} and {} do not broadcast", to_string(a), to_string(b));
+    else if (shorter[i].is_constant()) dim = shorter[i];
+    else if (!dim.is_constant()) dim = Dim::unknown();
   }
   return result;
 }

@@ -10,15 +10,16 @@ Shape substituted(const Shape& shape, const Bindings& bindings) {
   return result;
 }
 
-void substitute_attributes(Graph& graph, NodeId id, const Bindings& bindings) {
-  const Attributes attributes = graph.node(id).attributes;
-  for (const auto& [name, value] : attributes.items()) {
-    if (const auto* dim = std::get_if<Dim>(&value)) graph.set_attribute(id, name, dim->substitute(bindings));
-    if (const auto* shape = std::get_if<Shape>(&value)) graph.set_attribute(id, name, substituted(*shape, bindings));
-  }
-}
-
 }  // namespace
+
+Attributes substituted(const Attributes& attributes, const Bindings& bindings) {
+  Attributes result = attributes;
+  for (const auto& [name, value] : attributes.items()) {
+    if (const auto* dim = std::get_if<Dim>(&value)) result.set(name, dim->substitute(bindings));
+    if (const auto* shape = std::get_if<Shape>(&value)) result.set(name, substituted(*shape, bindings));
+  }
+  return result;
+}
 
 Graph specialise(const Graph& graph, const Bindings& bindings) {
   Graph result = graph;
@@ -28,7 +29,10 @@ Graph specialise(const Graph& graph, const Bindings& bindings) {
     result.set_input_type(id, std::move(type));
   }
   for (NodeId id : graph.nodes()) {
-    substitute_attributes(result, id, bindings);
+    const Attributes attributes = substituted(graph.node(id).attributes, bindings);
+    for (const auto& [name, value] : attributes.items())
+      if (std::holds_alternative<Dim>(value) || std::holds_alternative<Shape>(value))
+        result.set_attribute(id, name, value);
     std::vector<Graph> bodies;
     for (const Graph& body : graph.node(id).subgraphs) bodies.push_back(specialise(body, bindings));
     if (!bodies.empty()) result.set_subgraphs(id, std::move(bodies));
@@ -39,6 +43,11 @@ Graph specialise(const Graph& graph, const Bindings& bindings) {
 
 Sizes sizes(const Graph& graph) {
   Sizes total;
+  for (NodeId node : graph.nodes())
+    for (const Graph& body : graph.node(node).subgraphs) {
+      const Sizes inside = sizes(body);
+      total.parameters += inside.parameters, total.weight_bytes += inside.weight_bytes;
+    }
   for (ValueId id : graph.constants()) {
     const Tensor& tensor = *graph.constant(id);
     if (graph.value(id).label.empty() && tensor.shape().empty()) continue;

@@ -26,6 +26,8 @@ constexpr DType dtype_of() {
 template <class T>
 bool holds(DType dtype) {
   if (dtype == DType::f16 || dtype == DType::bf16) return std::is_same_v<T, uint16_t>;
+  if (dtype == DType::i4) return std::is_same_v<T, int8_t>;
+  if (is_small(dtype)) return std::is_same_v<T, uint8_t>;
   return dtype == dtype_of<T>();
 }
 
@@ -79,6 +81,35 @@ Tensor Tensor::strings(std::vector<int64_t> shape, std::vector<std::string> valu
   return tensor;
 }
 
+Tensor Tensor::sequence(DType dtype, std::vector<Tensor> items) {
+  for (const Tensor& item : items)
+    CHECK(item.container() == Container::none && !item.is_packed() && item.dtype() == dtype, "{} in a sequence of {}",
+          hone::to_string(item.type()), hone::to_string(dtype));
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.container_ = Container::sequence;
+  tensor.items_ = std::make_shared<const std::vector<Tensor>>(std::move(items));
+  return tensor;
+}
+
+Tensor Tensor::optional(const TensorType& type, std::optional<Tensor> value) {
+  const bool of_sequence = type.container == Container::sequence;
+  CHECK(of_sequence || type.container == Container::none);
+  CHECK(!value || (value->dtype() == type.dtype && value->container() == type.container));
+  Tensor tensor;
+  tensor.dtype_ = type.dtype;
+  tensor.container_ = of_sequence ? Container::optional_sequence : Container::optional;
+  std::vector<Tensor> items;
+  if (value) items.push_back(*std::move(value));
+  tensor.items_ = std::make_shared<const std::vector<Tensor>>(std::move(items));
+  return tensor;
+}
+
+std::span<const Tensor> Tensor::items() const {
+  CHECK(container_ != Container::none, "{} has no items", hone::to_string(type()));
+  return *items_;
+}
+
 template <class T>
 Tensor Tensor::of(std::vector<int64_t> shape, const std::vector<T>& values) {
   Tensor tensor(dtype_of<T>(), std::move(shape));
@@ -89,6 +120,11 @@ Tensor Tensor::of(std::vector<int64_t> shape, const std::vector<T>& values) {
 }
 
 int64_t Tensor::bytes() const {
+  if (container_ != Container::none) {
+    int64_t total = 0;
+    for (const Tensor& item : items()) total += item.bytes();
+    return total;
+  }
   if (dtype_ != DType::string || is_packed())
     return static_cast<int64_t>(data_.size() + scales_.size() + zero_points_.size() + global_.size());
   int64_t total = 0;
@@ -96,7 +132,10 @@ int64_t Tensor::bytes() const {
   return total;
 }
 
-TensorType Tensor::type() const { return {dtype_, to_shape(shape_), format_}; }
+TensorType Tensor::type() const {
+  if (container_ != Container::none) return TensorType::of(container_, dtype_);
+  return {dtype_, to_shape(shape_), format_};
+}
 
 Tensor Tensor::reshaped(std::vector<int64_t> shape) const {
   CHECK(!is_packed(), "a packed tensor has no other shape");
@@ -127,7 +166,11 @@ const std::vector<std::string>& Tensor::string_values() const {
 }
 
 bool Tensor::same_bits(const Tensor& other) const {
-  if (type() != other.type()) return false;
+  if (container_ != other.container_ || dtype_ != other.dtype_ || format_ != other.format_ || shape_ != other.shape_)
+    return false;
+  if (container_ != Container::none)
+    return std::equal(items().begin(), items().end(), other.items().begin(), other.items().end(),
+                      [](const Tensor& a, const Tensor& b) { return a.same_bits(b); });
   if (dtype_ == DType::string) return string_values() == other.string_values();
   return same_bytes(data_, other.data_) && same_bytes(scales_, other.scales_) &&
          same_bytes(zero_points_, other.zero_points_) && same_bytes(global_, other.global_);

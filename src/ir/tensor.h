@@ -1,4 +1,5 @@
-// A tensor value: concrete shape, elements in row-major order or planes of a packed format. Copies share their bytes.
+// A value: a tensor with a concrete shape, its elements in row-major order or the planes of a packed format; or a
+// sequence of tensors, or an optional. Copies share their bytes.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +42,10 @@ class Tensor {
   static Tensor packed(Format format, std::vector<int64_t> shape, Buffer codes, Buffer scales, Buffer zero_points,
                        Buffer global);
   static Tensor strings(std::vector<int64_t> shape, std::vector<std::string> values);
+  // Containers: their dtype is that of what they hold, their shape is empty.
+  static Tensor sequence(DType dtype, std::vector<Tensor> items);
+  static Tensor optional(const TensorType& type, std::optional<Tensor> value);  // of a tensor or a sequence
+
   template <class T>
   static Tensor of(std::vector<int64_t> shape, const std::vector<T>& values);  // T: float double (u)int8..64_t bool
   template <class T>
@@ -51,6 +56,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   const std::optional<Format>& format() const { return format_; }
   bool is_packed() const { return format_.has_value(); }
+  Container container() const { return container_; }
+  std::span<const Tensor> items() const;  // of a container: an optional has none or one
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t dim(int axis) const {
     return shape_[static_cast<size_t>(axis < 0 ? axis + static_cast<int>(shape_.size()) : axis)];
@@ -68,7 +75,8 @@ class Tensor {
   PlaneView planes() const;
 
   template <class T>
-  std::span<const T> as() const;  // Bug unless T is the dtype's own C++ type (uint16_t for f16, bf16)
+  std::span<const T> as() const;  // Bug unless T is the dtype's own C++ type (uint16_t for f16, bf16; uint8_t for f8…,
+                                  // f4e2m1, u4; int8_t for i4)
   template <class T>
   std::span<T> mutable_as();
   const std::vector<std::string>& string_values() const;
@@ -89,6 +97,8 @@ class Tensor {
   std::vector<int64_t> shape_;
   Buffer data_, scales_, zero_points_, global_;
   std::shared_ptr<const std::vector<std::string>> strings_;
+  Container container_ = Container::none;
+  std::shared_ptr<const std::vector<Tensor>> items_;
 };
 
 Tensor pack(const Format& format, const Tensor& plain,

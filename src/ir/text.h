@@ -5,6 +5,9 @@
 //     %w   : mxint8[1536,384]    = const "encoder.layer.0.intermediate.dense.weight"
 //     %two : f32[2]              = const {1, 2}                    (anonymous or small constants carry their values)
 //     %h   : f32[B,S,1536]       = linear %x, %w, %b {axis=0}      (an absent operand is _)
+//     %r   : f32[2]              = if %c, %x do                    (bodies; captured values are trailing operands)
+//         graph then { … }
+//         graph else { … }
 //     return %h as "last"
 //   }
 // Also read: literals as operands (`mul %w, 3.0`: a scalar constant of the other operand's dtype), omitted result types

@@ -18,10 +18,16 @@ struct Target {
 
 class Parser {
  public:
-  Parser(std::string_view text, const ParseContext& context, const std::string& source)
-      : scanner_(text, source), context_(context) {}
+  Parser(Scanner& scanner, const ParseContext& context) : scanner_(scanner), context_(context) {}
 
   Graph run() {
+    Graph graph = one_graph();
+    if (!scanner_.at_end()) scanner_.expected("the end of the graph");
+    return graph;
+  }
+
+ private:
+  Graph one_graph() {
     const bool wrapped = scanner_.accept_word("graph");
     if (wrapped) {
       graph_.name = scanner_.identifier("the graph's name");
@@ -30,11 +36,9 @@ class Parser {
     while (!scanner_.accept_word("return")) statement();
     returns();
     if (wrapped) scanner_.expect('}');
-    if (!scanner_.at_end()) scanner_.expected("the end of the graph");
     return std::move(graph_);
   }
 
- private:
   void statement() {
     if (scanner_.accept_word("meta")) {
       const size_t begin = scanner_.offset();
@@ -122,9 +126,13 @@ class Parser {
     const OpDef& op = read_op();
     std::vector<ValueId> operands = read_operands();
     Attributes attributes = scanner_.peek() == '{' ? read_attributes(op) : Attributes();
+    std::vector<Graph> bodies;
+    if (scanner_.accept_word("do")) do
+        bodies.push_back(Parser(scanner_, context_).one_graph());
+      while (next_is_graph());
     NodeId id = kNone;
     try {
-      id = graph_.add_node(op, std::move(operands), std::move(attributes), targets[0].name);
+      id = graph_.add_node(op, std::move(operands), std::move(attributes), targets[0].name, std::move(bodies));
     } catch (const Error& error) {
       scanner_.fail_at(begin, error.what());
     }
@@ -133,12 +141,20 @@ class Parser {
       scanner_.fail_at(targets[0].offset,
                        fmt::format("{} has {} results, {} names are given", op.name, results.size(), targets.size()));
     for (size_t i = 0; i < results.size(); ++i) {
-      const TensorType& type = graph_.type(results[i]);
-      if (targets[i].type && *targets[i].type != type)
+      const TensorType type = graph_.type(results[i]);
+      if (targets[i].type && may_be_same(*targets[i].type, type)) graph_.refine_type(results[i], *targets[i].type);
+      else if (targets[i].type)
         scanner_.fail_at(targets[i].offset, fmt::format("%{} is declared as {}, but {} gives {}", targets[i].name,
                                                         to_string(*targets[i].type), op.name, to_string(type)));
       name_value(results[i], targets[i].name);
     }
+  }
+
+  bool next_is_graph() {
+    const size_t here = scanner_.offset();
+    const bool found = scanner_.accept_word("graph");
+    scanner_.rewind(here);
+    return found;
   }
 
   // Constants that were written as operands have no name in the text; they make room for values that have.
@@ -244,7 +260,7 @@ class Parser {
     } while (scanner_.accept(','));
   }
 
-  Scanner scanner_;
+  Scanner& scanner_;
   const ParseContext& context_;
   Graph graph_;
   std::set<ValueId> literals_;
@@ -253,7 +269,8 @@ class Parser {
 }  // namespace
 
 Graph parse_graph(std::string_view text, const ParseContext& context, const std::string& source) {
-  return Parser(text, context, source).run();
+  Scanner scanner(text, source);
+  return Parser(scanner, context).run();
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ir/literal.h"
 #include "ir/text.h"
 
@@ -12,11 +13,20 @@ std::string value_ref(const Graph& graph, ValueId id) { return id == kNone ? "_"
 std::string node_text(const Graph& graph, const Node& node) {
   std::string text = node.op->name;
   for (size_t i = 0; i < node.operands.size(); ++i) text += (i > 0 ? ", " : " ") + value_ref(graph, node.operands[i]);
-  if (node.attributes.empty()) return text;
   std::string attributes;
   for (const auto& [name, value] : node.attributes.items())
     attributes += (attributes.empty() ? "" : ", ") + name + "=" + attribute_text(value);
-  return text + " {" + attributes + "}";
+  return attributes.empty() ? text : text + " {" + attributes + "}";
+}
+
+// " do graph a {…} graph b {…}", each line indented below the node.
+std::string bodies_text(const Node& node, const PrintOptions& options) {
+  std::string text;
+  for (const Graph& body : node.subgraphs)
+    for (const std::string& line : split(print(body, options), '\n'))
+      if (!line.empty())
+        text += (line.starts_with("graph ") ? (text.empty() ? " do\n    " : "\n    ") : "\n    ") + line;
+  return text;
 }
 
 std::string constant_text(const Value& value, const PrintOptions& options) {
@@ -86,7 +96,8 @@ class Printer {
     for (size_t i = 0; i + 1 < node.results.size(); ++i)
       left += value_ref(graph_, node.results[i]) + " : " + to_string(graph_.type(node.results[i])) + ", ";
     const ValueId last = node.results.back();
-    add(left + value_ref(graph_, last), to_string(graph_.type(last)), node_text(graph_, node));
+    add(left + value_ref(graph_, last), to_string(graph_.type(last)),
+        node_text(graph_, node) + bodies_text(node, options_));
   }
 
   const Graph& graph_;

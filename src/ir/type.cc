@@ -1,5 +1,6 @@
 #include "ir/type.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -12,23 +13,34 @@ struct DTypeRow {
   const char* name;
   int bytes;
   Scalar compute;
+  int integer_bits = 0;
+  const SmallFloat* small_float = nullptr;
 };
-constexpr std::array<DTypeRow, 14> kDTypes = {{
+constexpr std::array<DTypeRow, 21> kDTypes = {{
     {"bool", 1, Scalar::boolean},
-    {"i8", 1, Scalar::i32},
-    {"i16", 2, Scalar::i32},
-    {"i32", 4, Scalar::i32},
-    {"i64", 8, Scalar::i64},
-    {"u8", 1, Scalar::u32},
-    {"u16", 2, Scalar::u32},
-    {"u32", 4, Scalar::u32},
-    {"u64", 8, Scalar::u64},
+    {"i8", 1, Scalar::i32, 8},
+    {"i16", 2, Scalar::i32, 16},
+    {"i32", 4, Scalar::i32, 32},
+    {"i64", 8, Scalar::i64, 64},
+    {"u8", 1, Scalar::u32, 8},
+    {"u16", 2, Scalar::u32, 16},
+    {"u32", 4, Scalar::u32, 32},
+    {"u64", 8, Scalar::u64, 64},
     {"f16", 2, Scalar::f32},
     {"bf16", 2, Scalar::f32},
     {"f32", 4, Scalar::f32},
     {"f64", 8, Scalar::f64},
     {"string", 0, Scalar::f32},
+    {"f8e4m3fn", 1, Scalar::f32, 0, &kF8e4m3fn},
+    {"f8e4m3fnuz", 1, Scalar::f32, 0, &kF8e4m3fnuz},
+    {"f8e5m2", 1, Scalar::f32, 0, &kF8e5m2},
+    {"f8e5m2fnuz", 1, Scalar::f32, 0, &kF8e5m2fnuz},
+    {"f4e2m1", 1, Scalar::f32, 0, &kF4e2m1},
+    {"i4", 1, Scalar::i32, 4},
+    {"u4", 1, Scalar::u32, 4},
 }};
+constexpr const char* kContainers[] = {"", "seq", "opt", "opt(seq"};
+
 const DTypeRow& row(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 
 }  // namespace
@@ -46,8 +58,14 @@ int size_bytes(DType dtype) {
   return row(dtype).bytes;
 }
 
-bool is_float(DType dtype) { return dtype >= DType::f16 && dtype <= DType::f64; }
-bool is_integer(DType dtype) { return dtype >= DType::i8 && dtype <= DType::u64; }
+bool is_float(DType dtype) { return (dtype >= DType::f16 && dtype <= DType::f64) || small_float(dtype); }
+bool is_integer(DType dtype) { return row(dtype).integer_bits > 0; }
+bool is_small(DType dtype) { return dtype >= DType::f8e4m3fn; }
+int integer_bits(DType dtype) {
+  CHECK(is_integer(dtype));
+  return row(dtype).integer_bits;
+}
+const SmallFloat* small_float(DType dtype) { return row(dtype).small_float; }
 
 Scalar compute_scalar(DType dtype) {
   CHECK(dtype != DType::string);
@@ -60,11 +78,46 @@ std::optional<DType> dtype_of_plain_format(const Format& format) {
   return name == "fp32" ? DType::f32 : name == "fp16" ? DType::f16 : DType::bf16;
 }
 
+TensorType TensorType::unranked(DType dtype) { return {.dtype = dtype, .ranked = false}; }
+
+TensorType TensorType::of(Container container, DType dtype) {
+  return {.dtype = dtype, .container = container, .ranked = false};
+}
+
+bool TensorType::operator==(const TensorType& other) const {
+  return ranked && other.ranked && dtype == other.dtype && shape == other.shape && format == other.format;
+}
+
+bool TensorType::is_static() const { return container == Container::none && ranked && is_constant(shape); }
+
+bool may_be_same(const TensorType& a, const TensorType& b) {
+  if (a.dtype != b.dtype || a.format != b.format || a.container != b.container) return false;
+  if (!a.ranked || !b.ranked) return true;
+  return a.rank() == b.rank() && std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(),
+                                            [](const Dim& x, const Dim& y) { return may_be_same(x, y); });
+}
+
 std::string to_string(const TensorType& type) {
-  return (type.format ? to_string(*type.format) : std::string(to_string(type.dtype))) + to_string(type.shape);
+  const std::string element(type.format ? to_string(*type.format) : std::string(to_string(type.dtype)));
+  if (type.container != Container::none)
+    return std::string(kContainers[static_cast<size_t>(type.container)]) + "(" + element + ")" +
+           (type.container == Container::optional_sequence ? ")" : "");
+  return element + (type.ranked ? to_string(type.shape) : "[*]");
 }
 
 TensorType parse_type(std::string_view text) {
+  for (const Container container : {Container::optional_sequence, Container::optional, Container::sequence}) {
+    const std::string head = std::string(kContainers[static_cast<size_t>(container)]) + "(";
+    if (!text.starts_with(head)) continue;
+    std::string_view element = text.substr(head.size());
+    for (int close = container == Container::optional_sequence ? 2 : 1; close > 0; --close) {
+      if (!element.ends_with(')')) fail("type \"{}\": expected ')' at the end, as in seq(f32)", text);
+      element.remove_suffix(1);
+    }
+    const std::optional<DType> dtype = parse_dtype(trim(element));
+    if (!dtype) fail("type \"{}\": {} is not an element type; expected f32, i64, … as in seq(f32)", text, element);
+    return TensorType::of(container, *dtype);
+  }
   const size_t bracket = text.find('[');
   const std::string_view head = trim(text.substr(0, bracket));
   TensorType type;
@@ -80,6 +133,10 @@ TensorType parse_type(std::string_view text) {
   if (dims.empty() || dims.back() != ']') fail("type \"{}\": expected ']' at the end, as in f32[B,128]", text);
   dims = trim(dims.substr(0, dims.size() - 1));
   if (dims.empty()) return type;
+  if (dims == "*") {
+    type.ranked = false;
+    return type;
+  }
   for (const std::string& dim : split(dims, ',')) type.shape.push_back(Dim::parse(trim(dim)));
   return type;
 }

@@ -58,6 +58,13 @@ class Verifier {
     for (const Graph& body : node.subgraphs) verify(body);
   }
 
+  // Sizes that a rule could not know have been given names, or are known from elsewhere.
+  static bool agree(const TensorType& inferred, const TensorType& type) {
+    if (!inferred.ranked || !type.ranked || !type.is_static() || !inferred.is_static())
+      return may_be_same(inferred, type);
+    return inferred == type;
+  }
+
   void check_types(NodeId id) const {
     const Node& node = graph_.node(id);
     std::vector<const TensorType*> types;
@@ -68,13 +75,13 @@ class Verifier {
     }
     std::vector<TensorType> inferred;
     try {
-      inferred = infer_results(*node.op, types, constants, node.attributes);
+      inferred = infer_results(*node.op, types, constants, node.attributes, node.subgraphs);
     } catch (const Error& error) {
       broken(id, error.what());
     }
     if (inferred.size() != node.results.size()) broken(id, "wrong number of results");
     for (size_t i = 0; i < inferred.size(); ++i)
-      if (inferred[i] != graph_.type(node.results[i]))
+      if (!agree(inferred[i], graph_.type(node.results[i])))
         broken(id, fmt::format("result {} should be {}", i, to_string(inferred[i])));
   }
 

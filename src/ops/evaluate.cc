@@ -30,21 +30,34 @@ std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) {
   return op.eval ? op.eval(args) : eval_pointwise(op, args);
 }
 
-// Values while a graph runs: constants and inputs stay, results go after their last use.
+bool is_symbolic(const Attributes& attributes) {
+  const auto open = [](const auto& item) {
+    const auto* dim = std::get_if<Dim>(&item.second);
+    const auto* shape = std::get_if<Shape>(&item.second);
+    return (dim && !dim->is_constant()) || (shape && !is_constant(*shape));
+  };
+  return std::any_of(attributes.items().begin(), attributes.items().end(), open);
+}
+
+// Values while a graph runs: constants and inputs stay, results go after their last use. A node whose result types are
+// not known beforehand is inferred again from the tensors it gets.
 class Evaluation {
  public:
-  Evaluation(const Graph& graph, const std::map<std::string, Tensor>& inputs)
-      : graph_(graph), values_(graph.value_capacity()), uses_left_(graph.value_capacity()) {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const auto id = static_cast<ValueId>(i);
-      if (!graph.value(id).live) continue;
-      if (const Tensor* constant = graph.constant(id)) values_[i] = *constant;
-    }
+  Evaluation(const Graph& graph, std::vector<Tensor> inputs, Bindings bindings)
+      : graph_(graph),
+        values_(graph.value_capacity()),
+        uses_left_(graph.value_capacity()),
+        bindings_(std::move(bindings)) {
+    CHECK(inputs.size() == graph.inputs().size(), "{} inputs for {}", inputs.size(), graph.inputs().size());
+    for (ValueId id : graph.constants()) at(id) = *graph.constant(id);
     for (NodeId n : graph.nodes())
       for (ValueId v : graph.node(n).operands)
         if (v != kNone) ++uses_left_[static_cast<size_t>(v)];
     for (const Output& output : graph.outputs()) ++uses_left_[static_cast<size_t>(output.value)];
-    for (ValueId id : graph.inputs()) at(id) = inputs.at(graph.value(id).label);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      at(graph.inputs()[i]) = std::move(inputs[i]);
+      bind(graph.inputs()[i]);
+    }
   }
 
   void step(NodeId id) {
@@ -52,15 +65,25 @@ class Evaluation {
     std::vector<const Tensor*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &at(v));
     std::vector<TensorType> types;
-    for (ValueId v : node.results) types.push_back(graph_.type(v));
+    bool known = node.subgraphs.empty();
+    for (ValueId v : node.results) {
+      types.push_back(graph_.type(v));
+      known = known && types.back().is_static();
+    }
     std::vector<Tensor> results;
     try {
-      results = run(*node.op, {operands, node.attributes, types});
+      if (known) results = run(*node.op, {operands, node.attributes, types, &node.subgraphs, &bindings_});
+      else if (is_symbolic(node.attributes))
+        results = evaluate_node(*node.op, operands, substituted(node.attributes, bindings_), node.subgraphs, bindings_);
+      else results = evaluate_node(*node.op, operands, node.attributes, node.subgraphs, bindings_);
     } catch (const Error& error) {
       fail("{}\n  in {}", error.what(), print_node(graph_, id));
     }
     CHECK(results.size() == node.results.size(), "{} gave {} results", node.op->name, results.size());
-    for (size_t i = 0; i < results.size(); ++i) at(node.results[i]) = std::move(results[i]);
+    for (size_t i = 0; i < results.size(); ++i) {
+      at(node.results[i]) = std::move(results[i]);
+      if (!known) bind(node.results[i]);
+    }
     for (ValueId v : node.operands) release(v);
   }
 
@@ -72,9 +95,19 @@ class Evaluation {
     if (id != kNone && --uses_left_[static_cast<size_t>(id)] == 0) at(id) = Tensor();
   }
 
+  // What a shape rule could not know is known now.
+  void bind(ValueId id) {
+    const TensorType& type = graph_.type(id);
+    const Tensor& tensor = at(id);
+    if (!type.ranked || type.rank() != tensor.shape().size()) return;
+    for (size_t i = 0; i < type.rank(); ++i)
+      if (type.shape[i].is_symbol()) bindings_[type.shape[i].to_string()] = tensor.shape()[i];
+  }
+
   const Graph& graph_;
   std::vector<Tensor> values_;
   std::vector<int> uses_left_;
+  Bindings bindings_;
 };
 
 }  // namespace
@@ -86,30 +119,42 @@ Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& in
     const Value& input = graph.value(id);
     const Tensor& tensor = inputs.at(input.label);
     const std::string what = fmt::format("input \"{}\"", input.label);
-    if (tensor.is_packed() || tensor.dtype() != input.type.dtype)
+    if (tensor.is_packed() || tensor.dtype() != input.type.dtype || tensor.container() != input.type.container)
       fail("{} is {}; the model takes {}", what, to_string(tensor.type()), to_string(input.type));
-    bind_shape(input.type.shape, tensor.shape(), bindings, what);
+    if (input.type.ranked) bind_shape(input.type.shape, tensor.shape(), bindings, what);
   }
   return bindings;
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
-  const Graph concrete = specialise(graph, bind_inputs(graph, inputs));
-  Evaluation evaluation(concrete, inputs);
-  for (NodeId id : concrete.nodes()) evaluation.step(id);
+  const Bindings bindings = bind_inputs(graph, inputs);
+  const Graph concrete = specialise(graph, bindings);
+  std::vector<Tensor> values;
+  for (ValueId id : concrete.inputs()) values.push_back(inputs.at(concrete.value(id).label));
+  return evaluate_body(concrete, std::move(values), bindings);
+}
+
+std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
+                                  const std::function<void(NodeId)>& after) {
+  Evaluation evaluation(graph, std::move(inputs), bindings);
+  for (NodeId id : graph.nodes()) {
+    evaluation.step(id);
+    if (after) after(id);
+  }
   std::vector<Tensor> outputs;
-  for (const Output& output : concrete.outputs()) outputs.push_back(evaluation.value(output.value));
+  for (const Output& output : graph.outputs()) outputs.push_back(evaluation.value(output.value));
   return outputs;
 }
 
 std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
-                                  const Attributes& attributes) {
+                                  const Attributes& attributes, const std::vector<Graph>& subgraphs,
+                                  const Bindings& bindings) {
   std::vector<TensorType> types;
   for (const Tensor* operand : operands) types.push_back(operand ? operand->type() : TensorType{});
   std::vector<const TensorType*> type_pointers;
   for (size_t i = 0; i < operands.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
-  const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes);
-  return run(op, {operands, attributes, results});
+  const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes, subgraphs);
+  return run(op, {operands, attributes, results, &subgraphs, &bindings});
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 // all tests.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -15,9 +16,15 @@ namespace hone {
 // or unknown input, another element type or a shape that does not fit the declared one.
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs);
 
+// The same for a body, or a graph whose shapes may depend on data: `inputs` in the order of the graph's, `bindings` of
+// the symbols around it. `after`, when given, is called for every node that has run.
+std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
+                                  const std::function<void(NodeId)>& after = {});
+
 // Results of one op. An absent operand is nullptr. Throws Error when the operands do not fit the op.
 std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
-                                  const Attributes& attributes = {});
+                                  const Attributes& attributes = {}, const std::vector<Graph>& subgraphs = {},
+                                  const Bindings& bindings = {});
 
 // Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs);

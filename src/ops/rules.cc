@@ -42,7 +42,7 @@ void expect_not_string(const TensorType& type, const char* what) {
 }
 
 void expect_dim(const Dim& found, const Dim& wanted, const char* what) {
-  if (!(found == wanted)) fail("{} is {} but must be {}", what, found.to_string(), wanted.to_string());
+  if (!may_be_same(found, wanted)) fail("{} is {} but must be {}", what, found.to_string(), wanted.to_string());
 }
 
 void expect_positive(int64_t value, const char* what) {
@@ -52,6 +52,19 @@ void expect_positive(int64_t value, const char* what) {
 DType sum_dtype(const InferArgs& a, size_t first, size_t second) {
   const bool doubles = a[first].dtype == DType::f64 || a[second].dtype == DType::f64;
   return doubles ? DType::f64 : DType::f32;
+}
+
+std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const char* attribute) {
+  if (a.attributes.has(attribute)) return a.attributes.get<Shape>(attribute);
+  if (!a.has(operand)) fail("neither attribute {} nor operand {} is given", attribute, operand);
+  expect_index(a[operand], attribute);
+  if (!a.constants[operand]) return std::nullopt;
+  return to_shape(a.constants[operand]->to_integers());
+}
+
+std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const char* attribute) {
+  if (a.attributes.has(attribute)) return constant_shape(a.attributes.get<Shape>(attribute));
+  return a[operand].to_integers();
 }
 
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }

@@ -24,6 +24,12 @@ void expect_positive(int64_t value, const char* what);
 // The element type of a sum of products: f64 for f64, otherwise f32 (f32, f16, bf16 and packed operands).
 DType sum_dtype(const InferArgs& a, size_t first, size_t second);
 
+// Integers that shape a result are given by an attribute of kind `shape`, where they are known (maybe as symbols), or
+// by a trailing operand. To a shape rule: the attribute, else the values of the operand where it is constant, else
+// nothing (then the sizes that depend on it are Dim::unknown()). To an evaluation: the values.
+std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const char* attribute);
+std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const char* attribute);
+
 TensorType plain_type(DType dtype, Shape shape);
 
 // Value of the attribute or, where it is absent, of `fallback`: lists of `count` integers, each at least `least`.

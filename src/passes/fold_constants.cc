@@ -35,7 +35,7 @@ bool results_are_small(const Graph& graph, const Node& node, int64_t operand_byt
   int64_t bytes = 0;
   for (ValueId result : node.results) {
     const TensorType& type = graph.type(result);
-    if (!is_constant(type.shape) || type.is_packed() || type.dtype == DType::string) return false;
+    if (!type.is_static() || type.is_packed() || type.dtype == DType::string) return false;
     bytes += element_count(constant_shape(type.shape)) * size_bytes(type.dtype);
   }
   return bytes <= operand_bytes + kFreeBytes;

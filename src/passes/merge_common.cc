@@ -12,7 +12,9 @@ void merge_constants(Graph& graph) {
   std::multimap<uint64_t, ValueId> seen;
   for (ValueId id : graph.constants()) {
     const Tensor& tensor = *graph.constant(id);
-    if (!graph.value(id).label.empty() || tensor.is_packed() || tensor.dtype() == DType::string) continue;
+    if (!graph.value(id).label.empty() || tensor.is_packed() || tensor.dtype() == DType::string ||
+        tensor.container() != Container::none)
+      continue;
     const uint64_t hash = hash_bytes(tensor.data().bytes(), static_cast<uint64_t>(tensor.dtype()));
     bool merged = false;
     for (auto [other, end] = seen.equal_range(hash); other != end && !merged; ++other) {

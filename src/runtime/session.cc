@@ -6,6 +6,7 @@
 #include "codegen/compiler.h"
 #include "ops/evaluate.h"
 #include "runtime/executable.h"
+#include "runtime/split_graph.h"
 
 namespace hone {
 namespace {
@@ -20,22 +21,33 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
 }
 
-// Nodes that read plain constants only, now that their shapes are known: positions, a mask of ones. Packed constants
-// stay: kernels decode the few rows they need faster than a whole table is decoded here.
+// The results of a node that reads plain constants only, or that needs no more than the types of what it reads. Packed
+// constants stay: kernels decode the few rows they need faster than a whole table is decoded here.
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
+  std::vector<const Tensor*> constants;
+  std::vector<const TensorType*> types;
+  bool constant = node.subgraphs.empty();
+  for (ValueId v : node.operands) {
+    constants.push_back(graph.constant(v));
+    types.push_back(v == kNone ? nullptr : &graph.type(v));
+    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
+  }
+  if (constant) return evaluate_node(*node.op, constants, node.attributes);
+  if (!node.op->from_types) return std::nullopt;
+  const std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes});
+  return value ? std::optional(std::vector{*value}) : std::nullopt;
+}
+
+// Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
+// nodes after them, which are inferred again.
 Graph evaluate_constants(Graph graph) {
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
-    const Node& node = graph.node(n);
-    std::vector<const Tensor*> operands;
-    bool constant = true;
-    for (ValueId v : node.operands) {
-      operands.push_back(graph.constant(v));
-      constant = constant && (v == kNone || (operands.back() && !operands.back()->is_packed()));
-    }
-    if (!constant) continue;
-    const std::vector<Tensor> results = evaluate_node(*node.op, operands, node.attributes);
-    for (size_t i = 0; i < results.size(); ++i) {
+    graph.reinfer(n);
+    const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n));
+    if (!results) continue;
+    for (size_t i = 0; i < results->size(); ++i) {
       const ValueId old = graph.result(n, static_cast<int>(i));
-      graph.replace_all_uses(old, graph.add_constant("", results[i]));
+      graph.replace_all_uses(old, graph.add_constant("", (*results)[i]));
     }
     graph.erase(n);
   }
@@ -43,6 +55,47 @@ Graph evaluate_constants(Graph graph) {
 }
 
 }  // namespace
+
+// A specialisation: the part with constant shapes, compiled, and where shapes depend on data, the rest.
+struct Specialised {
+  Executable executable;
+  std::vector<std::string> handed;  // labels of the executable's outputs
+  std::optional<Graph> open;
+  Bindings bindings;
+
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const {
+    std::vector<Tensor> results = executable.run(inputs, workspace, profile);
+    return open ? run_open(inputs, std::move(results), profile) : results;
+  }
+
+ private:
+  std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, RunProfile* profile) const {
+    NamedTensors handed_on;
+    for (size_t i = 0; i < handed.size(); ++i) handed_on.emplace(handed[i], std::move(results[i]));
+    std::vector<Tensor> values;
+    for (ValueId v : open->inputs()) {
+      const std::string& label = open->value(v).label;
+      const auto found = handed_on.find(label);
+      values.push_back(found == handed_on.end() ? inputs.at(label) : found->second);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    auto last = start;
+    const auto note = [&](NodeId n) {
+      const auto now = std::chrono::steady_clock::now();
+      const std::chrono::duration<double, std::milli> elapsed = now - last;
+      const Node& node = open->node(n);
+      profile->steps.push_back({.name = open->value(node.results[0]).name,
+                                .kind = "interpreted",
+                                .ops = node.op->name,
+                                .why_interpreted = "shapes depend on data",
+                                .milliseconds = elapsed.count()});
+      last = now;
+    };
+    results = evaluate_body(*open, std::move(values), bindings, profile ? std::function<void(NodeId)>(note) : nullptr);
+    if (profile) profile->total_milliseconds += milliseconds_since(start);
+    return results;
+  }
+};
 
 struct Session::Impl {
   SessionOptions options;
@@ -54,11 +107,24 @@ struct Session::Impl {
   std::unique_ptr<KernelLibrary> library;
   std::unique_ptr<WeightStore> weights;
   Workspace workspace;
-  std::list<std::pair<Bindings, Executable>> executables;  // most recently used first
+  std::list<std::pair<Bindings, Specialised>> executables;  // most recently used first
 
   bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
 
-  Executable& executable(const Bindings& bindings) {
+  Specialised specialised(const Bindings& bindings) {
+    Graph concrete = evaluate_constants(specialise(graph, bindings));
+    const auto executable_of = [&](Graph part) {
+      return Executable(std::move(part), *library, *weights, static_cast<ValueId>(graph.value_capacity()), isa,
+                        options.threads);
+    };
+    if (is_fixed(concrete)) return {executable_of(std::move(concrete)), {}, std::nullopt, bindings};
+    SplitGraph split = split_graph(concrete);
+    std::vector<std::string> handed;
+    for (const Output& output : split.fixed.outputs()) handed.push_back(output.label);
+    return {executable_of(std::move(split.fixed)), std::move(handed), std::move(split.open), bindings};
+  }
+
+  Specialised& executable(const Bindings& bindings) {
     for (auto it = executables.begin(); it != executables.end(); ++it)
       if (it->first == bindings) {
         executables.splice(executables.begin(), executables, it);
@@ -66,10 +132,9 @@ struct Session::Impl {
       }
     const auto start = std::chrono::steady_clock::now();
     const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
-    executables.emplace_front(bindings, Executable(evaluate_constants(specialise(graph, bindings)), *library, *weights,
-                                                   static_cast<ValueId>(graph.value_capacity()), isa, options.threads));
+    executables.emplace_front(bindings, specialised(bindings));
     if (executables.size() > options.max_specialisations) executables.pop_back();
-    Executable& made = executables.front().second;
+    const Executable& made = executables.front().second.executable;
     statistics.compile_milliseconds = library->statistics().milliseconds;
     statistics.prepack_milliseconds = weights->milliseconds();
     statistics.specialise_milliseconds += milliseconds_since(start) -
@@ -82,7 +147,7 @@ struct Session::Impl {
     statistics.arena_lower_bound = made.arena_lower_bound();
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
     statistics.direct_weight_bytes = direct_bytes(made);
-    return made;
+    return executables.front().second;
   }
 
   int64_t direct_bytes(const Executable& made) const {

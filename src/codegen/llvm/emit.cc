@@ -165,10 +165,9 @@ llvm::Type* Emitter::memory_type(DType dtype) const {
       return f32;
     case DType::f64:
       return f64;
-    case DType::string:
-      break;
+    default:
+      CHECK(false, "no code for elements of type {}", hone::to_string(dtype));
   }
-  CHECK(false, "no code for elements of type string");
 }
 
 llvm::Value* Emitter::widen(DType dtype, llvm::Value* raw) {

@@ -11,6 +11,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
+#include "codegen/elements.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 
@@ -241,7 +242,8 @@ Refusal supports(const GatherPlan& plan, IsaLevel) {
       return {fmt::format("a packed table read as {}", to_string(plan.result))};
     return packed_refusal(parse_format(plan.table_format), plan.columns);
   }
-  if (plan.table == DType::string || plan.result == DType::string) return {"elements of type string"};
+  for (DType dtype : {plan.table, plan.result})
+    if (!is_loadable(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
   if (compute_scalar(plan.table) != compute_scalar(plan.result))
     return {fmt::format("a table of {} read as {}", to_string(plan.table), to_string(plan.result))};
   return {};

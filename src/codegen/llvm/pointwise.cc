@@ -8,6 +8,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
+#include "codegen/elements.h"
 
 namespace hone {
 namespace {
@@ -162,9 +163,9 @@ Refusal supports(const PointwisePlan& plan, IsaLevel) {
     return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
                         rank)};
   for (const PointwisePlan::Operand& operand : plan.operands)
-    if (operand.dtype == DType::string) return {"elements of type string"};
+    if (!is_loadable(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   for (DType dtype : plan.results)
-    if (dtype == DType::string) return {"elements of type string"};
+    if (!is_loadable(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
   CHECK(plan.program.results.size() == results);
   return {};
 }

@@ -13,6 +13,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
+#include "codegen/elements.h"
 #include "ir/op_def.h"
 
 namespace hone {
@@ -262,7 +263,7 @@ Refusal supports(const RowPlan& plan, IsaLevel) {
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const RowPlan::Operand& operand : plan.operands)
-    if (operand.dtype == DType::string) return {"elements of type string"};
+    if (!is_loadable(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   bool indexed = uses_index(plan.program);
   for (const RowPlan::Step& step : plan.reductions) {
     indexed |= uses_index(step.element);

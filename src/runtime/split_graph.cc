@@ -1,0 +1,78 @@
+#include "runtime/split_graph.h"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+bool is_plain(const TensorType& type) { return type.is_static() && type.dtype != DType::string; }
+
+// By value: whether it is an input, a constant or a result of plain type that depends on such values alone.
+std::vector<bool> fixed_values(const Graph& graph) {
+  std::vector<bool> fixed(graph.value_capacity(), false);
+  for (ValueId v : graph.inputs()) fixed[static_cast<size_t>(v)] = is_plain(graph.type(v));
+  for (ValueId v : graph.constants()) fixed[static_cast<size_t>(v)] = is_plain(graph.type(v));
+  for (NodeId n : graph.nodes()) {
+    const Node& node = graph.node(n);
+    bool whole = node.subgraphs.empty();
+    for (ValueId v : node.operands) whole = whole && (v == kNone || fixed[static_cast<size_t>(v)]);
+    for (ValueId v : node.results) whole = whole && is_plain(graph.type(v));
+    for (ValueId v : node.results) fixed[static_cast<size_t>(v)] = whole;
+  }
+  return fixed;
+}
+
+template <class Keep>
+void keep_nodes(Graph& graph, Keep keep) {
+  std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (auto n = nodes.rbegin(); n != nodes.rend(); ++n)
+    if (!keep(*n)) graph.erase(*n);
+  graph.erase_unused_constants();
+  const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (ValueId v : inputs)
+    if (graph.use_count(v) == 0) graph.erase_input(v);
+}
+
+}  // namespace
+
+bool is_fixed(const Graph& graph) {
+  const std::vector<bool> fixed = fixed_values(graph);
+  for (NodeId n : graph.nodes())
+    for (ValueId v : graph.node(n).results)
+      if (!fixed[static_cast<size_t>(v)]) return false;
+  return std::all_of(graph.outputs().begin(), graph.outputs().end(),
+                     [&](const Output& output) { return fixed[static_cast<size_t>(output.value)]; });
+}
+
+SplitGraph split_graph(const Graph& graph) {
+  const std::vector<bool> fixed = fixed_values(graph);
+  const auto is_fixed_node = [&](NodeId n) {
+    const Node& node = graph.node(n);
+    return std::all_of(node.results.begin(), node.results.end(),
+                       [&](ValueId v) { return fixed[static_cast<size_t>(v)]; });
+  };
+  // Values that fixed nodes compute and others read, or that are outputs.
+  std::vector<ValueId> crossing;
+  const auto cross = [&](ValueId v) {
+    const bool computed = v != kNone && fixed[static_cast<size_t>(v)] && graph.producer(v) != kNone;
+    if (computed && std::find(crossing.begin(), crossing.end(), v) == crossing.end()) crossing.push_back(v);
+  };
+  for (NodeId n : graph.nodes())
+    if (!is_fixed_node(n))
+      for (ValueId v : graph.node(n).operands) cross(v);
+  for (const Output& output : graph.outputs()) cross(output.value);
+
+  SplitGraph split{graph, graph};
+  std::vector<Output> handed;
+  for (ValueId v : crossing) {
+    const std::string label = "%" + graph.value(v).name;  // differs from the labels of inputs in all but adversity
+    handed.push_back({v, label});
+    split.open.replace_all_uses(v, split.open.add_input(label, graph.type(v)));
+  }
+  split.fixed.set_outputs(std::move(handed));
+  keep_nodes(split.fixed, is_fixed_node);
+  keep_nodes(split.open, [&](NodeId n) { return !is_fixed_node(n); });
+  return split;
+}
+
+}  // namespace hone
