@@ -2,15 +2,16 @@
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
-#   scripts/deps.sh tools   also clang-format and clang-tidy, for `make format lint`
+#   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
 #   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-  libtomlplusplus-dev libutf8proc-dev zlib1g-dev libgtest-dev libbenchmark-dev graphviz)
+  libtomlplusplus-dev libutf8proc-dev zlib1g-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
+  libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
-tool_packages=(clang-format clang-tidy)
+tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
 die() {
   echo "deps.sh: $*" >&2
