@@ -13,21 +13,30 @@
 #include "base/error.h"
 
 namespace hone {
+namespace {
 
-MappedFile::MappedFile(const std::string& path) : path_(path) {
+int open_file(const std::string& path) {
   const int file =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not wait for a writer
   if (file < 0) fail("{}: can't open: {}", path, std::strerror(errno));
+  return file;
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : MappedFile(open_file(path), path) {}
+
+MappedFile::MappedFile(int file, std::string path) : path_(std::move(path)) {
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(file);
-    fail("{}: not a regular file", path);
+    fail("{}: not a regular file", path_);
   }
   size_ = static_cast<size_t>(info.st_size);
   void* mapped = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
   const int why = errno;
   ::close(file);
-  if (mapped == MAP_FAILED) fail("{}: can't map {} bytes: {}", path, size_, std::strerror(why));
+  if (mapped == MAP_FAILED) fail("{}: can't map {} bytes: {}", path_, size_, std::strerror(why));
   data_ = static_cast<const std::byte*>(mapped);
 }
 

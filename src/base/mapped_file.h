@@ -10,6 +10,7 @@ namespace hone {
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);  // throws Error naming the path and the system's reason
+  MappedFile(int file, std::string path);        // of an open file, which it closes; the path is for errors
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;
