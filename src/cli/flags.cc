@@ -14,7 +14,7 @@
 namespace hone {
 
 void ModelFlags::add_to(CLI::App& app) {
-  app.add_option("MODEL", model, "Hugging Face folder, or a file that hone wrote")->required();
+  app.add_option("MODEL", model, "Hugging Face folder, .onnx file, or a file that hone wrote")->required();
   add_inputs_to(app);
 }
 

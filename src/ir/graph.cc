@@ -42,6 +42,7 @@ ValueId Graph::add_input(std::string label, TensorType type) {
   for (ValueId input : inputs_)
     if (value(input).label == label) fail("graph {} already has an input \"{}\"", name, label);
   note_symbols(type);
+  name_unknown(type, nullptr);
   Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
   const ValueId id = add_value(std::move(value), label);
   inputs_.push_back(id);

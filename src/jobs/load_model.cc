@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "io/artefact.h"
 #include "io/hf_directory.h"
+#include "io/onnx/import_model.h"
 #include "models/registry.h"
 
 namespace hone {
@@ -59,12 +60,23 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   return model;
 }
 
+LoadedModel load_onnx(const std::string& path, const std::vector<std::string>& inputs) {
+  if (!inputs.empty()) fail("{}: an ONNX file has its inputs fixed; --inputs chooses those of a folder", path);
+  OnnxImport import = import_onnx(path);
+  if (!import.unsupported.empty()) throw Error(unsupported_text(path, import.unsupported));
+  LoadedModel model;
+  model.graph = std::move(import.graph);
+  model.weight_files = std::move(import.files);
+  return model;
+}
+
 LoadedModel load_file(const std::string& path, const std::vector<std::string>& inputs) {
   refuse_pickle(path);
+  if (path.ends_with(".onnx")) return load_onnx(path, inputs);
   if (!path.ends_with(".safetensors"))
     fail(
-        "{}: not a model that hone opens; give a Hugging Face folder (config.json and model.safetensors) or a "
-        ".safetensors file that hone wrote",
+        "{}: not a model that hone opens; give a Hugging Face folder (config.json and model.safetensors), an .onnx "
+        "file, or a .safetensors file that hone wrote",
         path);
   if (!is_artefact(path))
     fail("{}: holds weights but no graph; give the folder it lies in, with its config.json", path);

@@ -1,4 +1,4 @@
-// Opens whatever a user calls a model: a Hugging Face folder, or a file that hone wrote.
+// Opens whatever a user calls a model: a Hugging Face folder, an ONNX file, or a file that hone wrote.
 #pragma once
 
 #include <map>

@@ -130,4 +130,10 @@ Buffer ExternalData::read(const TensorProto& proto, size_t bytes, size_t alignme
   return alignment == 0 ? Buffer(file.mapped, view, true) : Buffer::copy_of(view);
 }
 
+std::vector<std::string> ExternalData::files() const {
+  std::vector<std::string> paths;
+  for (const auto& [location, file] : files_) paths.push_back((std::filesystem::path(folder_) / location).string());
+  return paths;
+}
+
 }  // namespace hone::onnx

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "io/onnx/onnx.pb.h"
@@ -23,6 +24,8 @@ class ExternalData {
   // together at most as large as the file, so that a small model can't fill the memory by pointing at the same bytes
   // often. Throws Error with `source` in front.
   Buffer read(const TensorProto& proto, size_t bytes, size_t alignment, const std::string& source);
+
+  std::vector<std::string> files() const;  // paths of those read so far
 
  private:
   struct File {

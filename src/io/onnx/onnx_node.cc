@@ -1,0 +1,268 @@
+// What import functions see of a node (onnx_family.h).
+#include "io/onnx/data_type.h"
+#include "io/onnx/onnx_scope.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+using onnx::AttributeProto;
+
+constexpr int64_t kComputedAtOnce = 256;  // elements: shapes, axes, scales of resizing
+
+constexpr const char* kAttributeTypes[] = {"undefined", "float",           "integer",        "string",  "tensor",
+                                           "graph",     "floats",          "integers",       "strings", "tensors",
+                                           "graphs",    "a sparse tensor", "sparse tensors", "a type",  "types"};
+
+std::string attribute_type_text(int type) {
+  return type >= 0 && type < static_cast<int>(std::size(kAttributeTypes)) ? kAttributeTypes[type]
+                                                                          : fmt::format("type {}", type);
+}
+
+// Before IR version 3 `type` may be missing.
+int type_of(const AttributeProto& attribute) {
+  if (attribute.type() != AttributeProto::UNDEFINED) return attribute.type();
+  if (attribute.has_f()) return AttributeProto::FLOAT;
+  if (attribute.has_i()) return AttributeProto::INT;
+  if (attribute.has_s()) return AttributeProto::STRING;
+  if (attribute.has_t()) return AttributeProto::TENSOR;
+  if (attribute.has_g()) return AttributeProto::GRAPH;
+  if (attribute.floats_size() > 0) return AttributeProto::FLOATS;
+  if (attribute.ints_size() > 0) return AttributeProto::INTS;
+  if (attribute.strings_size() > 0) return AttributeProto::STRINGS;
+  return AttributeProto::UNDEFINED;
+}
+
+// What a node computes from constants alone, when that is little.
+std::optional<std::vector<Tensor>> small_results(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!node.subgraphs.empty() || node.operands.empty()) return std::nullopt;
+  std::vector<const Tensor*> constants;
+  std::vector<const TensorType*> types;
+  bool constant = true;
+  for (ValueId v : node.operands) {
+    constants.push_back(graph.constant(v));
+    types.push_back(v == kNone ? nullptr : &graph.type(v));
+    const bool small =
+        constants.back() && !constants.back()->is_packed() && constants.back()->elements() <= kComputedAtOnce;
+    constant = constant && (v == kNone || small);
+  }
+  for (ValueId v : node.results) {
+    const TensorType& type = graph.type(v);
+    if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
+  }
+  if (node.op->from_types)
+    if (std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes})) return {{*value}};
+  if (!constant) return std::nullopt;
+  try {
+    return evaluate_node(*node.op, constants, node.attributes);
+  } catch (const Error&) {
+    return std::nullopt;  // it is reported when, and if, the node runs
+  }
+}
+
+}  // namespace
+
+const std::string& OnnxNode::op_type() const { return proto_.op_type(); }
+int OnnxNode::inputs() const { return proto_.input_size(); }
+int OnnxNode::outputs() const { return proto_.output_size(); }
+bool OnnxNode::has(int input) const { return in_or_none(input) != kNone; }
+bool OnnxNode::wants(int output) const { return output < proto_.output_size() && !proto_.output(output).empty(); }
+
+ValueId OnnxNode::in(int input) const {
+  const ValueId value = in_or_none(input);
+  if (value == kNone) fail("input {} is required but absent", input);
+  return value;
+}
+
+ValueId OnnxNode::in_or_none(int input) const {
+  if (input >= proto_.input_size() || proto_.input(input).empty()) return kNone;
+  return scope_.find(proto_.input(input));
+}
+
+std::vector<ValueId> OnnxNode::all_inputs() const {
+  std::vector<ValueId> values;
+  for (int i = 0; i < inputs(); ++i) values.push_back(in_or_none(i));
+  return values;
+}
+
+const AttributeProto* OnnxNode::find(std::string_view name, int type) const {
+  for (const AttributeProto& attribute : proto_.attribute()) {
+    if (attribute.name() != name) continue;
+    const int found = type_of(attribute);
+    // An empty list may have lost its type.
+    if (found != type && found != AttributeProto::UNDEFINED)
+      fail("attribute {} is {}; expected {}", name, attribute_type_text(found), attribute_type_text(type));
+    return &attribute;
+  }
+  return nullptr;
+}
+
+const AttributeProto& OnnxNode::required(std::string_view name, int type) const {
+  if (const AttributeProto* attribute = find(name, type)) return *attribute;
+  fail("attribute {} is missing; expected {}", name, attribute_type_text(type));
+}
+
+bool OnnxNode::has_attribute(std::string_view name) const {
+  for (const AttributeProto& attribute : proto_.attribute())
+    if (attribute.name() == name) return true;
+  return false;
+}
+
+int64_t OnnxNode::integer(std::string_view name, std::optional<int64_t> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  return required(name, AttributeProto::INT).i();
+}
+
+double OnnxNode::number(std::string_view name, std::optional<double> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  return static_cast<double>(required(name, AttributeProto::FLOAT).f());
+}
+
+std::string OnnxNode::text(std::string_view name, std::optional<std::string> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  return required(name, AttributeProto::STRING).s();
+}
+
+std::vector<int64_t> OnnxNode::integers(std::string_view name, std::optional<std::vector<int64_t>> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  const auto& values = required(name, AttributeProto::INTS).ints();
+  return {values.begin(), values.end()};
+}
+
+std::vector<double> OnnxNode::numbers(std::string_view name, std::optional<std::vector<double>> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  const auto& values = required(name, AttributeProto::FLOATS).floats();
+  return {values.begin(), values.end()};
+}
+
+std::vector<std::string> OnnxNode::texts(std::string_view name,
+                                         std::optional<std::vector<std::string>> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  const auto& values = required(name, AttributeProto::STRINGS).strings();
+  return {values.begin(), values.end()};
+}
+
+Tensor OnnxNode::tensor(std::string_view name) const {
+  const std::string what = fmt::format("{}: {}: attribute {}", scope_.model().source, onnx_node_text(proto_), name);
+  for (const AttributeProto& attribute : proto_.attribute())
+    if (attribute.name() == name && attribute.has_sparse_tensor())
+      return scope_.tensor(attribute.sparse_tensor(), what);
+  return scope_.tensor(required(name, AttributeProto::TENSOR).t(), what);
+}
+
+DType OnnxNode::dtype(std::string_view name, std::optional<DType> fallback) const {
+  if (fallback && !has_attribute(name)) return *fallback;
+  const int64_t number = required(name, AttributeProto::INT).i();
+  try {
+    return onnx::dtype_of(static_cast<int32_t>(number), fmt::format("attribute {}", name));
+  } catch (const Error& error) {
+    unsupported(error.what());
+  }
+}
+
+TensorType OnnxNode::type_attribute(std::string_view name) const {
+  return scope_.type_of(required(name, AttributeProto::TYPE_PROTO).tp(), std::string(name));
+}
+
+const Graph& OnnxNode::graph() const { return scope_.graph(); }
+
+size_t OnnxNode::rank(ValueId v) const {
+  const TensorType& known = type(v);
+  if (known.container != Container::none) fail("%{} is {}; expected a tensor", graph().value(v).name, to_string(known));
+  if (!known.ranked)
+    unsupported(fmt::format("the number of dimensions of %{} is not known before it runs", graph().value(v).name));
+  return known.rank();
+}
+
+const Tensor* OnnxNode::constant(ValueId v) const { return graph().constant(v); }
+std::optional<Shape> OnnxNode::dims(ValueId v) const { return scope_.dims().of(graph(), v); }
+
+std::optional<std::vector<int64_t>> OnnxNode::known_integers(ValueId v) const {
+  const std::optional<Shape> known = dims(v);
+  if (!known || !is_constant(*known)) return std::nullopt;
+  return constant_shape(*known);
+}
+
+std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId> operands, Attributes attributes,
+                                        std::vector<Graph> bodies) const {
+  while (bodies.empty() && !operands.empty() && operands.back() == kNone) operands.pop_back();
+  Graph& graph = scope_.graph();
+  const NodeId id = graph.add_node(ops::get(op), std::move(operands), std::move(attributes), "", std::move(bodies));
+  std::vector<ValueId> results = graph.node(id).results;
+  if (std::optional<std::vector<Tensor>> values = small_results(graph, id)) {
+    graph.erase(id);
+    for (size_t i = 0; i < results.size(); ++i) results[i] = graph.add_constant("", std::move((*values)[i]));
+  } else {
+    scope_.dims().note(graph, id);
+  }
+  return results;
+}
+
+ValueId OnnxNode::emit(std::string_view op, std::vector<ValueId> operands, Attributes attributes) const {
+  const std::vector<ValueId> results = emit_all(op, std::move(operands), std::move(attributes));
+  CHECK(results.size() == 1, "{} has {} results", op, results.size());
+  return results[0];
+}
+
+ValueId OnnxNode::constant(Tensor value) const { return scope_.graph().add_constant("", std::move(value)); }
+
+ValueId OnnxNode::scalar(double value, DType dtype) const {
+  return constant(Tensor::from_doubles(dtype, {}, std::vector{value}));
+}
+
+ValueId OnnxNode::constant_integers(std::vector<int64_t> values) const {
+  return constant(Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values));
+}
+
+ValueId OnnxNode::reshape(ValueId x, Shape shape) const {
+  if (type(x).ranked && type(x).shape == shape) return x;
+  return emit("reshape", {x}, {{"shape", std::move(shape)}});
+}
+
+ValueId OnnxNode::transpose(ValueId x, std::vector<int64_t> perm) const {
+  bool changes = false;
+  for (size_t i = 0; i < perm.size(); ++i) changes |= perm[i] != static_cast<int64_t>(i);
+  return changes ? emit("transpose", {x}, {{"perm", std::move(perm)}}) : x;
+}
+
+ValueId OnnxNode::cast(ValueId x, DType dtype) const {
+  return type(x).dtype == dtype && type(x).container == Container::none ? x : emit("cast", {x}, {{"dtype", dtype}});
+}
+
+int OnnxNode::body_inputs(std::string_view name) const {
+  return required(name, AttributeProto::GRAPH).g().input_size();
+}
+
+Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& inputs,
+                     std::vector<ValueId>& captures) const {
+  const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
+  if (static_cast<size_t>(proto.input_size()) != inputs.size())
+    fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
+  Graph graph;
+  graph.name = std::string(name);
+  graph.mint_symbols_after(scope_.graph().symbols_minted());
+  KnownDims dims;
+  OnnxScope scope(scope_.model(), scope_.opsets(), graph, dims, &scope_, &captures);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& input = proto.input(static_cast<int>(i)).name();
+    scope.define(input, graph.add_input(input, inputs[i]));
+  }
+  scope.add_initializers(proto);
+  scope.add_nodes(proto);
+  const std::vector<ValueId> outputs = scope.outputs_of(proto);
+  for (size_t i = 0; i < outputs.size(); ++i) graph.add_output(outputs[i], fmt::format("{}", i));
+  graph.erase_unused_constants();
+  return graph;
+}
+
+std::vector<ValueId> OnnxNode::inline_body(std::string_view name) const {
+  const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
+  OnnxScope scope(scope_.model(), scope_.opsets(), scope_.graph(), scope_.dims(), &scope_);
+  scope.add_initializers(proto);
+  scope.add_nodes(proto);
+  return scope.outputs_of(proto);
+}
+
+}  // namespace hone

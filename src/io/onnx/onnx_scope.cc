@@ -1,0 +1,261 @@
+#include "io/onnx/onnx_scope.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "io/onnx/data_type.h"
+#include "io/onnx/tensors.h"
+#include "io/registry.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kNamedElements = 16;  // constants from here on can be told apart by a name, as weights are
+constexpr size_t kMaxFunctionDepth = 32;
+
+std::string function_key(const std::string& domain, const std::string& name, const std::string& overload) {
+  return (domain == "ai.onnx" ? "" : domain) + ":" + name + ":" + overload;
+}
+
+std::string operator_name(const onnx::NodeProto& node) {
+  const bool main = node.domain().empty() || node.domain() == "ai.onnx";
+  return main ? node.op_type() : node.domain() + "." + node.op_type();
+}
+
+// A name from elsewhere as a symbol; "past + seq" is an expression of symbols.
+Dim dim_of(const std::string& name) {
+  try {
+    return Dim::parse(name);
+  } catch (const Error&) {
+    std::string symbol;
+    for (char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    return Dim::symbol("d_" + symbol);
+  }
+}
+
+// The attributes of a function's nodes that stand for those of the call.
+void resolve(onnx::NodeProto& node, const std::map<std::string, const onnx::AttributeProto*>& given) {
+  auto* attributes = node.mutable_attribute();
+  for (int i = attributes->size() - 1; i >= 0; --i) {
+    onnx::AttributeProto& attribute = *attributes->Mutable(i);
+    if (!attribute.ref_attr_name().empty()) {
+      const auto found = given.find(attribute.ref_attr_name());
+      if (found == given.end()) {
+        attributes->DeleteSubrange(i, 1);
+        continue;
+      }
+      const std::string name = attribute.name();
+      attribute = *found->second;
+      attribute.set_name(name);
+    }
+    if (attribute.has_g())
+      for (onnx::NodeProto& inner : *attribute.mutable_g()->mutable_node()) resolve(inner, given);
+  }
+}
+
+}  // namespace
+
+std::string onnx_node_text(const onnx::NodeProto& node) {
+  std::string name = node.name();
+  if (name.empty())
+    for (const std::string& output : node.output())
+      if (name.empty() && !output.empty()) name = output;
+  return fmt::format("node \"{}\" ({})", name, operator_name(node));
+}
+
+void OnnxScope::define(const std::string& name, ValueId value) {
+  if (!values_.emplace(name, value).second) fail("value \"{}\" is defined twice; names must be unique", name);
+}
+
+ValueId OnnxScope::lookup(const std::string& name) {
+  if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  if (missing_.contains(name)) throw Unsupported("");
+  const ValueId outer = around_ ? around_->lookup(name) : kNone;
+  if (outer == kNone || !captures_) return outer;
+  return capture(name, outer);
+}
+
+// Small constants are copied, so that the body knows them; everything else becomes a further input.
+ValueId OnnxScope::capture(const std::string& name, ValueId outer) {
+  Graph& from = around_->graph();
+  ValueId inner = kNone;
+  const Tensor* constant = from.constant(outer);
+  if (constant && constant->elements() <= kNamedElements && constant->container() == Container::none) {
+    inner = graph_.add_constant("", *constant);
+  } else {
+    inner = graph_.add_input(name, from.type(outer));
+    if (const std::optional<Shape> dims = around_->dims().of(from, outer)) dims_.set(inner, *dims);
+    captures_->push_back(outer);
+  }
+  values_[name] = inner;
+  return inner;
+}
+
+ValueId OnnxScope::find(const std::string& name) {
+  const ValueId value = lookup(name);
+  if (value == kNone && !values_.contains(name))  // an input that a function was called without is there as none
+    fail("reads \"{}\", which no input, initializer or node before it defines; nodes must be in the order they run",
+         name);
+  return value;
+}
+
+const Tensor& OnnxScope::tensor(const onnx::TensorProto& proto, const std::string& what) {
+  if (const auto found = model_.tensors.find(&proto); found != model_.tensors.end()) return found->second;
+  // The model is ours alone, and each tensor of it is taken once.
+  auto& taken = const_cast<onnx::TensorProto&>(proto);
+  return model_.tensors.emplace(&proto, onnx::tensor_of(std::move(taken), {what, model_.external})).first->second;
+}
+
+const Tensor& OnnxScope::tensor(const onnx::SparseTensorProto& proto, const std::string& what) {
+  if (const auto found = model_.sparse_tensors.find(&proto); found != model_.sparse_tensors.end()) return found->second;
+  auto& taken = const_cast<onnx::SparseTensorProto&>(proto);
+  return model_.sparse_tensors.emplace(&proto, onnx::tensor_of(std::move(taken), {what, model_.external}))
+      .first->second;
+}
+
+TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& name) const {
+  const std::string what = fmt::format("{}: \"{}\"", model_.source, name);
+  const auto inner = [&](const onnx::TypeProto& elem, Container outer) {
+    const TensorType type = type_of(elem, name);
+    if (outer == Container::optional && type.container == Container::sequence)
+      return TensorType::of(Container::optional_sequence, type.dtype);
+    if (type.container != Container::none)
+      throw Unsupported(fmt::format("{}: a container of {}", what, to_string(type)));
+    return TensorType::of(outer, type.dtype);
+  };
+  if (proto.has_sequence_type()) return inner(proto.sequence_type().elem_type(), Container::sequence);
+  if (proto.has_optional_type()) return inner(proto.optional_type().elem_type(), Container::optional);
+  if (!proto.has_tensor_type())
+    throw Unsupported(fmt::format("{}: is neither a tensor, a sequence nor an optional; supported: these", what));
+  const auto& tensor = proto.tensor_type();
+  TensorType type{.dtype = onnx::dtype_of(tensor.elem_type(), what)};
+  type.ranked = tensor.has_shape();
+  for (int i = 0; i < tensor.shape().dim_size(); ++i) {
+    const auto& dim = tensor.shape().dim(i);
+    if (dim.has_dim_value() && dim.dim_value() >= 0) type.shape.emplace_back(dim.dim_value());
+    else if (dim.has_dim_param() && !dim.dim_param().empty()) type.shape.push_back(dim_of(dim.dim_param()));
+    else type.shape.push_back(dim_of(fmt::format("{}_{}", name, i)));
+  }
+  return type;
+}
+
+void OnnxScope::add_initializers(const onnx::GraphProto& graph) {
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    const ValueId id = graph_.add_constant(tensor.elements() >= kNamedElements || !captures_ ? name : "", tensor);
+    define(name, id);
+  };
+  for (const onnx::TensorProto& proto : graph.initializer()) {
+    if (proto.name().empty()) fail("{}: an initializer has no name", model_.source);
+    add(proto.name(), tensor(proto, model_.source));
+  }
+  for (const onnx::SparseTensorProto& proto : graph.sparse_initializer())
+    add(proto.values().name(), tensor(proto, model_.source));
+}
+
+void OnnxScope::add_inputs(const onnx::GraphProto& graph) {
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (input.name().empty()) fail("{}: an input has no name", model_.source);
+    if (values_.contains(input.name()) && graph_.constant(values_[input.name()])) continue;  // as before IR version 4
+    define(input.name(), graph_.add_input(input.name(), type_of(input.type(), input.name())));
+  }
+}
+
+const OnnxOperator* OnnxScope::find_operator(const onnx::NodeProto& node, int opset) const {
+  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  const OnnxOperator* best = nullptr;
+  for (const OnnxFamilyDef* family : io::all())
+    for (const OnnxOperator& entry : family->operators)
+      if (node.op_type() == entry.name && domain == entry.domain && entry.since <= opset &&
+          (!best || entry.since > best->since))
+        best = &entry;
+  return best;
+}
+
+void OnnxScope::skip(const onnx::NodeProto& node, const std::string& reason) {
+  for (const std::string& output : node.output()) missing_.insert(output);
+  if (reason.empty()) return;  // it only reads what a node that is listed would give
+  std::string name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+  model_.unsupported.push_back({std::move(name), operator_name(node), reason});
+}
+
+std::vector<ValueId> OnnxScope::inline_function(const onnx::FunctionProto& function, const onnx::NodeProto& call) {
+  const std::string key = function_key(function.domain(), function.name(), function.overload());
+  if (std::find(model_.function_stack.begin(), model_.function_stack.end(), key) != model_.function_stack.end())
+    fail("function {} calls itself", function.name());
+  if (model_.function_stack.size() >= kMaxFunctionDepth) fail("functions call each other {} deep", kMaxFunctionDepth);
+  std::map<std::string, const onnx::AttributeProto*> attributes;
+  for (const onnx::AttributeProto& attribute : function.attribute_proto()) attributes[attribute.name()] = &attribute;
+  for (const onnx::AttributeProto& attribute : call.attribute()) attributes[attribute.name()] = &attribute;
+  OpsetVersions opsets = opsets_;
+  for (const auto& opset : function.opset_import())
+    opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = static_cast<int>(opset.version());
+
+  model_.function_stack.push_back(key);
+  OnnxScope scope(model_, opsets, graph_, dims_);
+  for (int i = 0; i < function.input_size(); ++i)
+    scope.define(function.input(i), i < call.input_size() && !call.input(i).empty() ? find(call.input(i)) : kNone);
+  for (const onnx::NodeProto& original : function.node()) {
+    model_.resolved.push_back(original);
+    resolve(model_.resolved.back(), attributes);
+    scope.add_node(model_.resolved.back());
+  }
+  std::vector<ValueId> results;
+  for (const std::string& output : function.output()) results.push_back(scope.find(output));
+  model_.function_stack.pop_back();
+  return results;
+}
+
+std::vector<ValueId> OnnxScope::import_node(const onnx::NodeProto& proto) {
+  const auto opset = opsets_.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
+  const auto function = model_.functions.find(function_key(proto.domain(), proto.op_type(), proto.overload()));
+  if (function != model_.functions.end()) return inline_function(*function->second, proto);
+  // Domains of fused operators have one version, and exporters forget to import them.
+  const int version = opset == opsets_.end() ? 1 : opset->second;
+  const OnnxOperator* found = find_operator(proto, version);
+  if (!found) throw Unsupported(fmt::format("operator {} is not supported in opset {}", operator_name(proto), version));
+  OnnxNode node(*this, proto, version);
+  return found->import(node);
+}
+
+void OnnxScope::add_node(const onnx::NodeProto& proto) {
+  ++model_.nodes;
+  std::vector<ValueId> results;
+  try {
+    results = import_node(proto);
+  } catch (const Unsupported& unsupported) {
+    return skip(proto, unsupported.what());
+  } catch (const Error& error) {
+    const std::string place = fmt::format("{}: {}", model_.source, onnx_node_text(proto));
+    const std::string what = error.what();
+    if (what.starts_with(model_.source + ":")) throw;  // it names the inner node
+    fail("{}: {}", place, what);
+  }
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const std::string& name = proto.output(i);
+    if (name.empty()) continue;
+    if (static_cast<size_t>(i) >= results.size() || results[static_cast<size_t>(i)] == kNone) {
+      skip(proto, fmt::format("output {} is not computed", i));
+      continue;
+    }
+    const ValueId value = results[static_cast<size_t>(i)];
+    if (values_.contains(name))
+      fail("{}: {}: value \"{}\" is defined twice; names must be unique", model_.source, onnx_node_text(proto), name);
+    values_[name] = value;
+    if (graph_.value(value).kind == ValueKind::result) graph_.rename(value, name);
+    else if (const Tensor* constant = graph_.constant(value);
+             constant && graph_.value(value).label.empty() && constant->elements() >= kNamedElements)
+      graph_.set_label(value, name);
+  }
+}
+
+void OnnxScope::add_nodes(const onnx::GraphProto& graph) {
+  for (const onnx::NodeProto& node : graph.node()) add_node(node);
+}
+
+std::vector<ValueId> OnnxScope::outputs_of(const onnx::GraphProto& graph) {
+  std::vector<ValueId> values;
+  for (const onnx::ValueInfoProto& output : graph.output()) values.push_back(find(output.name()));
+  return values;
+}
+
+}  // namespace hone

@@ -1,0 +1,239 @@
+#include "jobs/onnx_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/atomic_file.h"
+#include "base/json.h"
+#include "io/onnx/import_model.h"
+#include "io/onnx/tensor_file.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+using Result = OnnxCase::Result;
+
+constexpr const char* kResultNames[] = {"pass", "wrong", "unsupported", "skipped"};
+
+struct Tolerance {
+  double relative, absolute;
+};
+
+Tolerance tolerance_of(const fs::path& folder, const OnnxTestOptions& options) {
+  Tolerance tolerance{options.relative, options.absolute};
+  const fs::path file = folder / "data.json";
+  if (!fs::exists(file)) return tolerance;
+  const Json json = parse_json(read_file(file.string()), file.string());
+  if (json.contains("rtol") && json["rtol"].is_number()) tolerance.relative = json["rtol"].get<double>();
+  if (json.contains("atol") && json["atol"].is_number()) tolerance.absolute = json["atol"].get<double>();
+  return tolerance;
+}
+
+std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
+
+std::string container_difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+  if (got.items().size() != want.items().size())
+    return fmt::format("holds {} items, expected {}", got.items().size(), want.items().size());
+  for (size_t i = 0; i < want.items().size(); ++i)
+    if (std::string why = difference(got.items()[i], want.items()[i], tolerance); !why.empty())
+      return fmt::format("item {} {}", i, why);
+  return "";
+}
+
+// Why `got` is not `want`; empty when it is. Integers, booleans and strings must be equal.
+std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+  if (got.container() != want.container() || got.dtype() != want.dtype() || got.shape() != want.shape())
+    return fmt::format("is {}, expected {}", to_string(got.type()), to_string(want.type()));
+  if (want.container() != Container::none) return container_difference(got, want, tolerance);
+  if (!is_float(want.dtype())) return got.same_bits(want) ? "" : "has other elements than expected";
+  const std::vector<double> a = got.to_doubles(), b = want.to_doubles();
+  for (size_t i = 0; i < b.size(); ++i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!same && !(std::fabs(a[i] - b[i]) <= tolerance.absolute + tolerance.relative * std::fabs(b[i])))
+      return fmt::format("has {} at element {}, expected {}", a[i], i, b[i]);
+  }
+  return "";
+}
+
+std::string operators_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (NodeId n : graph.nodes()) names.insert(graph.node(n).op->name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+// What ran how. The steps of a profile that are "interpreted" are those without machine code.
+std::string execution_of(const SessionOptions& options, const RunProfile& profile) {
+  if (options.backend == Backend::reference || options.optimise < 2) return "interpreted";
+  const auto interpreted = std::count_if(profile.steps.begin(), profile.steps.end(),
+                                         [](const StepProfile& step) { return step.kind == "interpreted"; });
+  if (interpreted == 0) return "compiled";
+  return interpreted == static_cast<std::ptrdiff_t>(profile.steps.size()) ? "interpreted" : "partly compiled";
+}
+
+std::vector<fs::path> data_sets(const fs::path& folder) {
+  std::vector<fs::path> sets;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      sets.push_back(entry.path());
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+NamedTensors read_inputs(const fs::path& set, const Graph& graph) {
+  NamedTensors inputs;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& input = graph.value(graph.inputs()[i]);
+    inputs.emplace(input.label, read_tensor_file((set / fmt::format("input_{}.pb", i)).string(), input.type));
+  }
+  return inputs;
+}
+
+void run_data_set(const fs::path& set, const Graph& graph, Session& session, const Tolerance& tolerance,
+                  const SessionOptions& options, OnnxCase& result) {
+  RunProfile profile;
+  const std::vector<Tensor> outputs = session.run(read_inputs(set, graph), &profile);
+  result.execution = execution_of(options, profile);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const fs::path file = set / fmt::format("output_{}.pb", i);
+    const Tensor want = read_tensor_file(file.string(), outputs[i].type());
+    const std::string why = difference(outputs[i], want, tolerance);
+    if (why.empty()) continue;
+    result.result = Result::wrong;
+    result.reason = fmt::format("{}: output \"{}\" {}", set.filename().string(), graph.outputs()[i].label, why);
+    return;
+  }
+}
+
+bool is_random(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](NodeId n) { return std::string_view(graph.node(n).op->name).starts_with("random_"); });
+}
+
+void run_case(const fs::path& folder, const OnnxTestOptions& options, OnnxCase& result) {
+  const std::string model = (folder / "model.onnx").string();
+  const OnnxImport import = import_onnx(model);
+  if (!import.unsupported.empty()) {
+    std::set<std::string> operators;
+    for (const UnsupportedNode& node : import.unsupported) operators.insert(node.op_type);
+    result.result = Result::unsupported;
+    result.operators = fmt::format("{}", fmt::join(operators, " "));
+    result.reason = import.unsupported[0].reason;
+    return;
+  }
+  result.operators = operators_of(import.graph);
+  const std::vector<fs::path> sets = data_sets(folder);
+  if (sets.empty() || is_random(import.graph)) {
+    result.result = Result::skipped;
+    result.reason = sets.empty() ? "there is no data to run it on" : "its results are random";
+    return;
+  }
+  result.result = Result::pass;
+  Session session(import.graph, options.session);
+  for (const fs::path& set : sets) {
+    run_data_set(set, import.graph, session, tolerance_of(folder, options), options.session, result);
+    if (result.result == Result::wrong) return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> find_onnx_cases(const std::vector<std::string>& paths) {
+  std::set<std::string> found;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path))
+      fail("{}: not a folder; give folders with model.onnx and test_data_set_0 in them", path);
+    const size_t before = found.size();
+    if (fs::exists(fs::path(path) / "model.onnx")) found.insert(fs::path(path).lexically_normal().string());
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
+      if (entry.path().filename() == "model.onnx") found.insert(entry.path().parent_path().lexically_normal().string());
+    if (found.size() == before) fail("{}: there is no model.onnx in it or below it", path);
+  }
+  return {found.begin(), found.end()};
+}
+
+OnnxCase run_onnx_case(const std::string& path, const OnnxTestOptions& options) {
+  OnnxCase result{.path = path, .name = fs::path(path).filename().string()};
+  try {
+    run_case(path, options, result);
+  } catch (const std::exception& error) {
+    result.result = Result::wrong;
+    result.reason = error.what();
+  }
+  return result;
+}
+
+OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxTestOptions& options) {
+  const std::vector<std::string> folders = find_onnx_cases(paths);
+  OnnxTestResult total;
+  for (const std::string& folder : folders) {
+    if (options.progress) options.progress(total.cases.size(), folders.size());
+    total.cases.push_back(run_onnx_case(folder, options));
+    switch (total.cases.back().result) {
+      case Result::pass:
+        ++total.pass;
+        break;
+      case Result::wrong:
+        ++total.wrong;
+        break;
+      case Result::unsupported:
+        ++total.unsupported;
+        break;
+      case Result::skipped:
+        ++total.skipped;
+        break;
+    }
+  }
+  return total;
+}
+
+Record onnx_test_record(const OnnxTestResult& result) {
+  const NumberStyle count{NumberFormat::integer, 0};
+  const auto counted = [&](const char* key, int value) {
+    return KeyValue{key, key, number(static_cast<double>(value)), "", count};
+  };
+  KeyValues summary{.key = "summary",
+                    .title = "Cases",
+                    .items = {counted("pass", result.pass), counted("wrong", result.wrong),
+                              counted("unsupported", result.unsupported), counted("skipped", result.skipped)}};
+  std::map<std::string, std::array<int, 4>> by_operator;
+  for (const OnnxCase& each : result.cases)
+    for (const std::string& name : split(each.operators, ' '))
+      if (!name.empty()) ++by_operator[name][static_cast<size_t>(each.result)];
+  Table operators{.key = "operators",
+                  .title = "By operator",
+                  .columns = {{"operator", "op, or operator that is not supported"},
+                              {"pass", "pass", "", count},
+                              {"wrong", "wrong", "", count},
+                              {"unsupported", "unsupported", "", count},
+                              {"skipped", "skipped", "", count}}};
+  for (const auto& [name, counts] : by_operator) {
+    std::vector<Cell> row{name};
+    for (int value : counts) row.push_back(number(static_cast<double>(value)));
+    operators.rows.push_back(std::move(row));
+  }
+  Table cases{.key = "cases",
+              .title = "Cases",
+              .columns = {{"case", "case"},
+                          {"result", "result"},
+                          {"execution", "ran"},
+                          {"operators", "ops"},
+                          {"reason", "reason"},
+                          {"path", "folder"}}};
+  for (const OnnxCase& each : result.cases)
+    cases.rows.push_back({each.name, std::string(kResultNames[static_cast<size_t>(each.result)]), each.execution,
+                          each.operators, each.reason, each.path});
+  Record record{
+      .title = "ONNX test cases",
+      .findings = {fmt::format("{} of {} cases pass, {} are wrong, {} use what is not supported, {} are "
+                               "skipped: their results are random, or they have no data.",
+                               result.pass, result.cases.size(), result.wrong, result.unsupported, result.skipped)}};
+  record.sections.push_back({"Summary", {summary, operators}});
+  record.sections.push_back({"All cases", {cases}});
+  return record;
+}
+
+}  // namespace hone
