@@ -1,6 +1,7 @@
 #include "jobs/onnx_test.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -8,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/tensor_file.h"
 

@@ -128,7 +128,12 @@ TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& n
   if (!proto.has_tensor_type())
     throw Unsupported(fmt::format("{}: is neither a tensor, a sequence nor an optional; supported: these", what));
   const auto& tensor = proto.tensor_type();
-  TensorType type{.dtype = onnx::dtype_of(tensor.elem_type(), what)};
+  TensorType type;
+  try {
+    type.dtype = onnx::dtype_of(tensor.elem_type(), what);
+  } catch (const Error& error) {
+    throw Unsupported(error.what());
+  }
   type.ranked = tensor.has_shape();
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
     const auto& dim = tensor.shape().dim(i);
