@@ -1,5 +1,7 @@
 #include "ir/flops.h"
 
+#include <memory>
+
 #include "ir/pointwise.h"
 
 namespace hone {
@@ -13,14 +15,21 @@ double node_flops(const Graph& graph, NodeId id) {
       types.push_back(v == kNone ? nullptr : &graph.type(v));
       constants.push_back(graph.constant(v));
     }
-    return static_cast<double>(node.op->flops({types, constants, node.attributes}).constant());
+    for (const TensorType* type : types)
+      if (type && !type->is_static()) return 0;
+    const Dim flops = node.op->flops({types, constants, node.attributes});
+    return flops.is_constant() ? static_cast<double>(flops.constant()) : 0;
   }
-  if (!node.op->pointwise) return 0;
+  if (!node.op->pointwise || !graph.type(node.results[0]).is_static()) return 0;
   std::vector<DType> dtypes;
-  for (ValueId v : node.operands) dtypes.push_back(graph.type(v).dtype);
+  const auto present = std::make_unique<bool[]>(node.operands.size());
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    present[i] = node.operands[i] != kNone;
+    dtypes.push_back(present[i] ? graph.type(node.operands[i]).dtype : DType::f32);
+  }
+  const Program program = pointwise_program(*node.op, dtypes, node.attributes, {present.get(), node.operands.size()});
   double instructions = 0;
-  for (const Instruction& i : pointwise_program(*node.op, dtypes, node.attributes).code)
-    instructions += i.op != ExprOp::arg && i.op != ExprOp::constant;
+  for (const Instruction& i : program.code) instructions += i.op != ExprOp::arg && i.op != ExprOp::constant;
   return instructions * static_cast<double>(element_count(constant_shape(graph.type(node.results[0]).shape)));
 }
 

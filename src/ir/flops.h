@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// FLOP of one evaluation; the graph's shapes must be constant. By the op's rule; a pointwise op counts one per result
+// FLOP of one evaluation; 0 where the shapes are not constant. By the op's rule; a pointwise op counts one per result
 // element and instruction of its expression; ops that only move data count 0.
 double node_flops(const Graph& graph, NodeId node);
 

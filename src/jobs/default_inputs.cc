@@ -44,6 +44,8 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
 
 constexpr int64_t kSequence = 128;  // tokens: most sentences, and what encoders are commonly timed with
 
+constexpr int64_t kChannels = 3, kImageSize = 224;  // of inputs [N,C,H,W]: colour, and what classifiers are trained on
+
 // Rows of the model's table of positions; no limit when it does not say.
 int64_t max_positions(const Graph& graph) {
   const auto found = graph.metadata.find("max_positions");
@@ -76,14 +78,19 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::vector<std::string> names;
       shape[axis].collect_symbols(names);
+      const bool image = shape.size() == 4;
       for (const std::string& name : names)
-        bindings.emplace(name, axis == 0 ? options.batch : axis == 1 ? sequence : 1);
+        bindings.emplace(name, axis == 0            ? options.batch
+                               : image && axis == 1 ? kChannels
+                               : image              ? kImageSize
+                               : axis == 1          ? sequence
+                                                    : 1);
     }
   }
   for (const auto& [name, size] : options.dims) bindings[name] = size;
   for (ValueId v : graph.inputs()) {
     const Shape& shape = graph.type(v).shape;
-    if (shape.size() < 2) continue;
+    if (shape.size() < 2 || limit == std::numeric_limits<int64_t>::max()) continue;
     const int64_t length = shape[1].evaluate(bindings);
     if (length > limit) fail("sequence {}: the model has {} positions; give --seq {} or less", length, limit, limit);
   }

@@ -20,6 +20,28 @@ int64_t bytes_of(const TensorType& type) { return element_count(constant_shape(t
 
 }  // namespace
 
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) {
+  const auto holder = [&](ValueId v) { return lowered.alias_of[static_cast<size_t>(v)]; };
+  std::map<ValueId, size_t> range_of;
+  std::vector<LiveRange> ranges;
+  for (size_t s = 0; s < lowered.steps.size(); ++s) {
+    const int step = static_cast<int>(s);
+    for (ValueId v : lowered.steps[s].writes) {
+      range_of[holder(v)] = ranges.size();
+      ranges.push_back({bytes_of(graph.type(v)), step, step});
+    }
+    for (ValueId v : lowered.steps[s].reads)
+      if (auto found = range_of.find(holder(v)); found != range_of.end()) ranges[found->second].last_step = step;
+  }
+  for (const Output& output : graph.outputs())
+    if (auto found = range_of.find(holder(output.value)); found != range_of.end())
+      ranges[found->second].last_step = static_cast<int>(lowered.steps.size());
+  const MemoryPlan plan = plan_memory(ranges);
+  Arena arena{plan.arena_bytes, plan.lower_bound, {}};
+  for (const auto& [value, range] : range_of) arena.offsets[value] = plan.offsets[range];
+  return arena;
+}
+
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
 const std::byte* WeightStore::get(const GemmPlan& plan, ValueId constant, const Tensor& weights) {
   const std::string key = fmt::format("{} {}", constant, prepack_key(plan, isa_));
@@ -58,25 +80,10 @@ void Executable::place_values() {
   for (size_t i = 0; i < graph_.inputs().size(); ++i)
     places_[static_cast<size_t>(graph_.inputs()[i])] = {Place::Kind::input, static_cast<int64_t>(i)};
   for (ValueId v : graph_.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
-  auto holder = [&](ValueId v) { return static_cast<size_t>(lowered_.alias_of[static_cast<size_t>(v)]); };
-  std::map<size_t, size_t> range_of;  // value → live range
-  std::vector<LiveRange> ranges;
-  for (size_t s = 0; s < lowered_.steps.size(); ++s) {
-    const int step = static_cast<int>(s);
-    for (ValueId v : lowered_.steps[s].writes) {
-      range_of[holder(v)] = ranges.size();
-      ranges.push_back({bytes_of(graph_.type(v)), step, step});
-    }
-    for (ValueId v : lowered_.steps[s].reads)
-      if (auto found = range_of.find(holder(v)); found != range_of.end()) ranges[found->second].last_step = step;
-  }
-  for (const Output& output : graph_.outputs())
-    if (auto found = range_of.find(holder(output.value)); found != range_of.end())
-      ranges[found->second].last_step = static_cast<int>(lowered_.steps.size());
-  const MemoryPlan plan = plan_memory(ranges);
-  arena_bytes_ = plan.arena_bytes;
-  arena_lower_bound_ = plan.lower_bound;
-  for (const auto& [value, range] : range_of) places_[value] = {Place::Kind::arena, plan.offsets[range]};
+  const Arena arena = plan_arena(graph_, lowered_);
+  arena_bytes_ = arena.bytes;
+  arena_lower_bound_ = arena.lower_bound;
+  for (const auto& [value, offset] : arena.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
 }
 
 void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weights) {

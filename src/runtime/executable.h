@@ -34,6 +34,13 @@ struct Workspace {
   std::vector<Buffer> scratch;
 };
 
+// Where the results of the steps lie in the one block of memory they share.
+struct Arena {
+  int64_t bytes = 0, lower_bound = 0;  // lower_bound: the largest set of values that live at once
+  std::map<ValueId, int64_t> offsets;  // by the value that holds the memory
+};
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);
+
 class Executable {
  public:
   // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as

@@ -21,41 +21,6 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
 }
 
-// The results of a node that reads plain constants only, or that needs no more than the types of what it reads. Packed
-// constants stay: kernels decode the few rows they need faster than a whole table is decoded here.
-std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
-  std::vector<const Tensor*> constants;
-  std::vector<const TensorType*> types;
-  bool constant = node.subgraphs.empty();
-  for (ValueId v : node.operands) {
-    constants.push_back(graph.constant(v));
-    types.push_back(v == kNone ? nullptr : &graph.type(v));
-    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
-  }
-  if (constant) return evaluate_node(*node.op, constants, node.attributes);
-  if (!node.op->from_types) return std::nullopt;
-  const std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes});
-  return value ? std::optional(std::vector{*value}) : std::nullopt;
-}
-
-// Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
-// nodes after them, which are inferred again.
-Graph evaluate_constants(Graph graph) {
-  for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
-    graph.reinfer(n);
-    const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n));
-    if (!results) continue;
-    for (size_t i = 0; i < results->size(); ++i) {
-      const ValueId old = graph.result(n, static_cast<int>(i));
-      graph.replace_all_uses(old, graph.add_constant("", (*results)[i]));
-    }
-    graph.erase(n);
-  }
-  return graph;
-}
-
-}  // namespace
-
 // A specialisation: the part with constant shapes, compiled, and where shapes depend on data, the rest.
 struct Specialised {
   Executable executable;
@@ -97,6 +62,8 @@ struct Specialised {
   }
 };
 
+}  // namespace
+
 struct Session::Impl {
   SessionOptions options;
   Compute compute = Compute::f32;
@@ -112,16 +79,12 @@ struct Session::Impl {
   bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
 
   Specialised specialised(const Bindings& bindings) {
-    Graph concrete = evaluate_constants(specialise(graph, bindings));
-    const auto executable_of = [&](Graph part) {
-      return Executable(std::move(part), *library, *weights, static_cast<ValueId>(graph.value_capacity()), isa,
-                        options.threads);
-    };
-    if (is_fixed(concrete)) return {executable_of(std::move(concrete)), {}, std::nullopt, bindings};
-    SplitGraph split = split_graph(concrete);
+    SplitGraph parts = split_graph(graph, bindings);
     std::vector<std::string> handed;
-    for (const Output& output : split.fixed.outputs()) handed.push_back(output.label);
-    return {executable_of(std::move(split.fixed)), std::move(handed), std::move(split.open), bindings};
+    for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
+    return {Executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()), isa,
+                       options.threads),
+            std::move(handed), std::move(parts.open), bindings};
   }
 
   Specialised& executable(const Bindings& bindings) {

@@ -2,8 +2,43 @@
 
 #include <algorithm>
 
+#include "ops/evaluate.h"
+
 namespace hone {
 namespace {
+
+// The results of a node that reads plain constants only, or that needs no more than the types of what it reads. Packed
+// constants stay: kernels decode the few rows they need faster than a whole table is decoded here.
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
+  std::vector<const Tensor*> constants;
+  std::vector<const TensorType*> types;
+  bool constant = node.subgraphs.empty();
+  for (ValueId v : node.operands) {
+    constants.push_back(graph.constant(v));
+    types.push_back(v == kNone ? nullptr : &graph.type(v));
+    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
+  }
+  if (constant) return evaluate_node(*node.op, constants, node.attributes);
+  if (!node.op->from_types) return std::nullopt;
+  const std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes});
+  return value ? std::optional(std::vector{*value}) : std::nullopt;
+}
+
+// Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
+// nodes after them, which are inferred again.
+Graph evaluate_constants(Graph graph) {
+  for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
+    graph.reinfer(n);
+    const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n));
+    if (!results) continue;
+    for (size_t i = 0; i < results->size(); ++i) {
+      const ValueId old = graph.result(n, static_cast<int>(i));
+      graph.replace_all_uses(old, graph.add_constant("", (*results)[i]));
+    }
+    graph.erase(n);
+  }
+  return graph;
+}
 
 bool is_plain(const TensorType& type) { return type.is_static() && type.dtype != DType::string; }
 
@@ -33,10 +68,7 @@ void keep_nodes(Graph& graph, Keep keep) {
     if (graph.use_count(v) == 0) graph.erase_input(v);
 }
 
-}  // namespace
-
-bool is_fixed(const Graph& graph) {
-  const std::vector<bool> fixed = fixed_values(graph);
+bool all_fixed(const Graph& graph, const std::vector<bool>& fixed) {
   for (NodeId n : graph.nodes())
     for (ValueId v : graph.node(n).results)
       if (!fixed[static_cast<size_t>(v)]) return false;
@@ -44,8 +76,12 @@ bool is_fixed(const Graph& graph) {
                      [&](const Output& output) { return fixed[static_cast<size_t>(output.value)]; });
 }
 
-SplitGraph split_graph(const Graph& graph) {
+}  // namespace
+
+SplitGraph split_graph(const Graph& symbolic, const Bindings& bindings) {
+  const Graph graph = evaluate_constants(specialise(symbolic, bindings));
   const std::vector<bool> fixed = fixed_values(graph);
+  if (all_fixed(graph, fixed)) return {graph, std::nullopt};
   const auto is_fixed_node = [&](NodeId n) {
     const Node& node = graph.node(n);
     return std::all_of(node.results.begin(), node.results.end(),
@@ -62,17 +98,17 @@ SplitGraph split_graph(const Graph& graph) {
       for (ValueId v : graph.node(n).operands) cross(v);
   for (const Output& output : graph.outputs()) cross(output.value);
 
-  SplitGraph split{graph, graph};
+  Graph inside = graph, open = graph;
   std::vector<Output> handed;
   for (ValueId v : crossing) {
     const std::string label = "%" + graph.value(v).name;  // differs from the labels of inputs in all but adversity
     handed.push_back({v, label});
-    split.open.replace_all_uses(v, split.open.add_input(label, graph.type(v)));
+    open.replace_all_uses(v, open.add_input(label, graph.type(v)));
   }
-  split.fixed.set_outputs(std::move(handed));
-  keep_nodes(split.fixed, is_fixed_node);
-  keep_nodes(split.open, [&](NodeId n) { return !is_fixed_node(n); });
-  return split;
+  inside.set_outputs(std::move(handed));
+  keep_nodes(inside, is_fixed_node);
+  keep_nodes(open, [&](NodeId n) { return !is_fixed_node(n); });
+  return {std::move(inside), std::move(open)};
 }
 
 }  // namespace hone

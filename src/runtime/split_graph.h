@@ -1,20 +1,21 @@
-// Parts a graph whose shapes partly depend on data: what has constant shapes runs as an Executable, all from the first
-// unknown size on is evaluated node by node.
+// A graph made concrete, and parted where its shapes depend on data: what has constant shapes runs as an Executable,
+// all from the first unknown size on is evaluated node by node.
 #pragma once
+
+#include <optional>
 
 #include "ir/graph.h"
 
 namespace hone {
 
 struct SplitGraph {
-  Graph fixed;  // every type is a tensor of constant shape; its outputs carry what the rest reads, by label
-  Graph open;   // inputs: those of `fixed` under their labels that it reads, and the outputs of `fixed`; the outputs of
-                // all
+  Graph fixed;  // every type is a tensor of constant shape; where there is `open`, its outputs are what that reads
+  std::optional<Graph>
+      open;  // inputs: of the graph, or outputs of `fixed`, by label; the outputs are those of the graph
 };
 
-bool is_fixed(const Graph& graph);  // nothing is left for `open`
-
-// `graph` is specialised and its constants are evaluated. Ids of values stay those of `graph` in both parts.
-SplitGraph split_graph(const Graph& graph);
+// `graph` with its symbols bound and what follows from constants and shapes evaluated. Ids of values stay in both
+// parts. Throws Error for a symbol of the inputs without a value.
+SplitGraph split_graph(const Graph& graph, const Bindings& bindings);
 
 }  // namespace hone

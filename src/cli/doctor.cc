@@ -1,0 +1,48 @@
+#include "jobs/doctor.h"
+
+#include "cli/flags.h"
+#include "cli/registry.h"
+
+namespace hone {
+namespace {
+
+struct {
+  std::string model, isa, disk = ".";
+  ShapeFlags shapes;
+  std::vector<std::string> formats;
+  OutputFlags output;
+} flags;
+
+void setup(CLI::App& app) {
+  app.add_option("MODEL", flags.model, "Hugging Face folder, .onnx file, or a file that hone wrote")->required();
+  flags.shapes.add_to(app);
+  app.add_option("--to", flags.formats, "Number format to check (repeatable; default: a choice from 16 bits to 4)")
+      ->allow_extra_args(false);
+  app.add_option("--isa", flags.isa,
+                 "Instruction set that code would be generated for (default: the best of this CPU)");
+  app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
+  flags.output.add_to(app);
+}
+
+int run() {
+  DoctorOptions options{.shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk};
+  if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
+  Diagnosis diagnosis = doctor(flags.model, options);
+  diagnosis.record.command = this_command();
+  flags.output.print(diagnosis.record);
+  return diagnosis.problems > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef doctor_verb_def{
+    .name = "doctor",
+    .summary = "Say in a second what would go wrong with a model, or be slow, and how small it would get",
+    .examples =
+        "  hone doctor model.onnx\n"
+        "  hone doctor model.onnx --dim H=640 --dim W=640\n"
+        "  hone doctor all-MiniLM-L6-v2 --to mxint8 --to int4.g32 --json",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone

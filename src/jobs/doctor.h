@@ -1,0 +1,27 @@
+// hone doctor: everything about a model that would go wrong or be slow, found in one pass and without running it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/default_inputs.h"
+#include "report/record.h"
+
+namespace hone {
+
+struct DoctorOptions {
+  ShapeOptions shapes;
+  std::vector<std::string> formats;  // checked and sized; empty: a choice from 16 bits to 4
+  std::optional<IsaLevel> isa;       // none: the best of this CPU
+  std::string disk = ".";            // where results would be written
+};
+
+struct Diagnosis {
+  Record record;     // tables "diagnosis", "unsupported", "interpreted", "dimensions", "formats", "memory"
+  int problems = 0;  // what would stop a run, a quantisation or the writing of its result
+};
+
+// Throws Error only when the file can't be read as a model at all.
+Diagnosis doctor(const std::string& path, const DoctorOptions& options);
+
+}  // namespace hone
