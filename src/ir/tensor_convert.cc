@@ -39,6 +39,7 @@ Tensor Tensor::from_doubles(DType dtype, std::vector<int64_t> shape, std::span<c
 }
 
 Tensor Tensor::converted(DType dtype) const {
+  if (container_ != Container::none) fail("expected a tensor, found {}", hone::to_string(type()));
   if (!is_packed() && dtype == dtype_) return *this;
   if (dtype == DType::string || dtype_ == DType::string)
     fail("{} can't be converted to {}: strings have no numeric value", to_string(type()), to_string(dtype));

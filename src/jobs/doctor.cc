@@ -262,17 +262,16 @@ class Doctor {
           "write to another folder");
   }
 
-  Table findings_table() const {
-    Table table{.key = "diagnosis",
-                .title = "Findings",
-                .columns = {{"severity", ""}, {"finding", "finding"}, {"advice", "what to do"}}};
+  // What is worst comes first.
+  std::vector<std::string> finding_texts() const {
     std::vector<Finding> sorted = findings_;
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+    std::vector<std::string> texts;
     for (const Finding& each : sorted)
-      table.rows.push_back({std::string(kSeverityNames[static_cast<size_t>(each.severity)]), each.what,
-                            each.advice.empty() ? Cell() : Cell(each.advice)});
-    return table;
+      texts.push_back(fmt::format("{}: {}.{}{}", kSeverityNames[static_cast<size_t>(each.severity)], each.what,
+                                  each.advice.empty() ? "" : " Advice: ", each.advice));
+    return texts;
   }
 
   Table unsupported_table() const {
@@ -331,7 +330,6 @@ class Doctor {
     Diagnosis result;
     for (const Finding& each : findings_) result.problems += each.severity == Severity::problem;
     Section section{"Diagnosis", {}};
-    if (!findings_.empty()) section.blocks.emplace_back(findings_table());
     if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
     if (!interpreted_.empty()) section.blocks.emplace_back(interpreted_table());
     section.blocks.emplace_back(formats_table());
@@ -341,6 +339,7 @@ class Doctor {
                                   ? fmt::format("No problem found. Examined in {:.2f} s.", seconds)
                                   : fmt::format("{} problem{} found. Examined in {:.2f} s.", result.problems,
                                                 result.problems == 1 ? "" : "s", seconds)};
+    for (std::string& text : finding_texts()) result.record.findings.push_back(std::move(text));
     result.record.sections.push_back(std::move(section));
     return result;
   }

@@ -17,7 +17,7 @@ struct DoctorOptions {
 };
 
 struct Diagnosis {
-  Record record;     // tables "diagnosis", "unsupported", "interpreted", "dimensions", "formats", "memory"
+  Record record;     // findings by severity; tables "unsupported", "interpreted", "formats", "memory"
   int problems = 0;  // what would stop a run, a quantisation or the writing of its result
 };
 

@@ -24,14 +24,8 @@ constexpr AttributeSpec kScanAttributes[] = {
 
 using Types = std::vector<TensorType>;
 
-const Graph& body_of(const InferArgs& a, size_t i = 0) {
-  CHECK(a.subgraphs && a.subgraphs->size() > i, "body {} is missing", i);
-  return (*a.subgraphs)[i];
-}
-const Graph& body_of(const EvalArgs& a, size_t i = 0) {
-  CHECK(a.subgraphs && a.subgraphs->size() > i, "body {} is missing", i);
-  return (*a.subgraphs)[i];
-}
+const Graph& body_of(const InferArgs& a, size_t i = 0) { return (*a.subgraphs)[i]; }
+const Graph& body_of(const EvalArgs& a, size_t i = 0) { return (*a.subgraphs)[i]; }
 
 // The type of a body's output as seen from outside: symbols that only the body knows say nothing there.
 TensorType outside(const InferArgs& a, const Graph& body, size_t output) {
@@ -279,6 +273,7 @@ extern constinit const OpDef if_def{.name = "if",
                                     .results = -1,
                                     .infer = infer_if,
                                     .eval = eval_if,
+                                    .bodies = 2,
                                     .any_rank = true,
                                     .containers = true};
 extern constinit const OpDef loop_def{
@@ -294,6 +289,7 @@ extern constinit const OpDef loop_def{
     .results = -1,
     .infer = infer_loop,
     .eval = eval_loop,
+    .bodies = 1,
     .any_rank = true,
     .containers = true};
 extern constinit const OpDef scan_def{
@@ -306,6 +302,7 @@ extern constinit const OpDef scan_def{
     .results = -1,
     .infer = infer_scan,
     .eval = eval_scan,
+    .bodies = 1,
     .any_rank = true};
 
 }  // namespace hone

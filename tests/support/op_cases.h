@@ -37,6 +37,7 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "expand") return moved(rng, {3, 1}, {{{"shape", Shape{2, 3, 17}}}, {{"shape", Shape{1}}}});
   if (name == "concat") return concat_cases(rng);
   if (name == "slice") return slice_cases(rng);
+  if (name == "shape_of") return moved(rng, {2, 3, 4}, {{}});
   if (name == "full") return full_cases();
   if (name == "iota") return iota_cases();
   if (name == "fake_quant") return fake_quant_cases(rng);

@@ -22,14 +22,16 @@ std::string operator_name(const onnx::NodeProto& node) {
   return main ? node.op_type() : node.domain() + "." + node.op_type();
 }
 
-// A name from elsewhere as a symbol; "past + seq" is an expression of symbols.
-Dim dim_of(const std::string& name) {
+// A name from elsewhere as a dimension: an expression ("past + seq"), or a symbol of its letters. Names without
+// letters, such as "?", name nothing.
+std::optional<Dim> dim_of(const std::string& name) {
+  if (std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c); })) return std::nullopt;
   try {
     return Dim::parse(name);
   } catch (const Error&) {
-    std::string symbol;
+    std::string symbol = std::isalpha(static_cast<unsigned char>(name[0])) ? "" : "d";
     for (char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    return Dim::symbol("d_" + symbol);
+    return Dim::symbol(symbol);
   }
 }
 
@@ -137,9 +139,9 @@ TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& n
   type.ranked = tensor.has_shape();
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
     const auto& dim = tensor.shape().dim(i);
+    const std::optional<Dim> named = dim_of(dim.dim_param());
     if (dim.has_dim_value() && dim.dim_value() >= 0) type.shape.emplace_back(dim.dim_value());
-    else if (dim.has_dim_param() && !dim.dim_param().empty()) type.shape.push_back(dim_of(dim.dim_param()));
-    else type.shape.push_back(dim_of(fmt::format("{}_{}", name, i)));
+    else type.shape.push_back(named ? *named : *dim_of(fmt::format("{}_{}", name, i)));
   }
   return type;
 }
