@@ -164,6 +164,32 @@ void Dim::collect_symbols(std::vector<std::string>& names) const {
   }
 }
 
+// Of one factor that is not negative and grows with every symbol; none of another.
+std::optional<int64_t> Dim::least_of_factor(const std::string& factor) {
+  if (!is_quotient(factor)) return factor.front() == '_' ? 0 : 1;
+  const auto [a, b] = sides(factor);
+  const std::optional<int64_t> least = parse(a).least();
+  const Dim divisor = parse(b);
+  if (!least || *least < 0 || !divisor.is_constant()) return std::nullopt;
+  return floor_quotient(*least, divisor.constant());
+}
+
+std::optional<int64_t> Dim::least() const {
+  if (is_unknown()) return std::nullopt;
+  int64_t sum = 0;
+  for (const auto& [factors, coefficient] : terms_) {
+    if (!factors.empty() && coefficient < 0) return std::nullopt;
+    int64_t product = coefficient;
+    for (const std::string& factor : factors) {
+      const std::optional<int64_t> least = least_of_factor(factor);
+      if (!least) return std::nullopt;
+      product = checked_mul(product, *least);
+    }
+    sum = checked_add(sum, product);
+  }
+  return sum;
+}
+
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   Dim sum = a;

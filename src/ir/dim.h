@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ class Dim {
   int64_t constant() const;  // Bug unless is_constant()
   bool is_unknown() const;
   bool is_symbol() const;  // a symbol and nothing else
+  // The smallest value it can take when sizes of inputs are at least 1 and minted ones (_1, _2, …) at least 0; none
+  // where no bound is evident.
+  std::optional<int64_t> least() const;
   std::string to_string() const;
   int64_t evaluate(const Bindings& bindings) const;             // throws Error naming an unbound symbol
   Dim substitute(const Bindings& bindings) const;               // bound symbols become numbers
@@ -35,6 +39,8 @@ class Dim {
   bool operator==(const Dim&) const = default;
 
  private:
+  static std::optional<int64_t> least_of_factor(const std::string& factor);
+
   // A term's key lists its factors, sorted: symbols by name, quotients as "(a)/(b)" in normal form. The empty key is
   // the constant.
   std::map<std::vector<std::string>, int64_t> terms_;
