@@ -1,6 +1,4 @@
 // concat: operands one after the other along an axis.
-#include <cstring>
-
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -16,36 +14,33 @@ std::vector<TensorType> infer_concat(const InferArgs& a) {
   shape[axis] = 0;
   for (size_t i = 0; i < a.operands.size(); ++i) {
     if (!a.has(i)) fail("operand {} is absent", i);
-    expect_not_string(a[i], "an operand");
     if (a[i].dtype != a[0].dtype)
       fail("operand {} is {} but the first is {}; element types must be equal", i, to_string(a[i]), to_string(a[0]));
     expect_rank(a[i], a[0].rank(), a[0].rank(), "an operand");
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (d != axis && !(a[i].shape[d] == shape[d]))
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (d == axis) continue;
+      if (!may_be_same(a[i].shape[d], shape[d]))
         fail("operand {} is {} but the first is {}; they may differ along axis {} only", i, to_string(a[i]),
              to_string(a[0]), axis);
+      if (a[i].shape[d].is_constant()) shape[d] = a[i].shape[d];
+    }
     shape[axis] = shape[axis] + a[i].shape[axis];
   }
   return {plain_type(a[0].dtype, shape)};
 }
 
 std::vector<Tensor> eval_concat(const EvalArgs& a) {
-  Tensor out(a.results[0].dtype, sizes_of(a.results[0]));
-  const size_t axis = checked_axis(a.attributes.get<int64_t>("axis"), out.shape().size());
-  const AxisView whole = around_axis(out.shape(), axis);
-  const int64_t element = size_bytes(out.dtype());
-  std::byte* to = out.mutable_data();
-  int64_t first = 0;
-  for (size_t i = 0; i < a.operands.size(); ++i) {
-    const Tensor part = plain(a[i]);
-    const AxisView view = around_axis(part.shape(), axis);
-    const auto run = static_cast<size_t>(view.length * view.inner * element);
-    for (int64_t o = 0; o < view.outer && run > 0; ++o)
-      std::memcpy(to + (o * whole.length + first) * whole.inner * element,
-                  part.data().bytes().data() + static_cast<size_t>(o) * run, run);
-    first += view.length;
-  }
-  return {out};
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const size_t axis = checked_axis(a.attributes.get<int64_t>("axis"), sizes.size());
+  std::vector<Tensor> parts;
+  for (const Tensor* operand : a.operands) parts.push_back(plain(*operand));
+  ElementWriter out(a.results[0].dtype, sizes);
+  for (int64_t o = 0; o < around_axis(sizes, axis).outer; ++o)
+    for (const Tensor& part : parts) {
+      const AxisView view = around_axis(part.shape(), axis);
+      out.append(part, o * view.length * view.inner, view.length * view.inner);
+    }
+  return {out.finish()};
 }
 
 }  // namespace

@@ -38,16 +38,57 @@ AxisView around_axis(std::span<const int64_t> sizes, size_t axis) {
   return view;
 }
 
+ElementWriter::ElementWriter(DType dtype, std::vector<int64_t> shape) : result_(dtype, std::move(shape)) {
+  if (dtype == DType::string) strings_.reserve(static_cast<size_t>(result_.elements()));
+  else room_ = {result_.mutable_data(), static_cast<size_t>(result_.bytes())};
+}
+
+void ElementWriter::append(const Tensor& from, int64_t first, int64_t count) {
+  CHECK(from.dtype() == result_.dtype() && first >= 0 && count >= 0);
+  const auto begin = static_cast<size_t>(first), length = static_cast<size_t>(count);
+  if (result_.dtype() == DType::string) {
+    const std::vector<std::string>& values = from.string_values();
+    CHECK(begin + length <= values.size());
+    const auto run = std::span(values).subspan(begin, length);
+    strings_.insert(strings_.end(), run.begin(), run.end());
+    return;
+  }
+  const auto item = static_cast<size_t>(size_bytes(result_.dtype()));
+  const std::span<const std::byte> bytes = from.data().bytes();
+  CHECK((begin + length) * item <= bytes.size() && length * item <= room_.size());
+  if (length > 0) std::memcpy(room_.data(), bytes.data() + begin * item, length * item);
+  room_ = room_.subspan(length * item);
+}
+
+Tensor ElementWriter::finish() {
+  CHECK(room_.empty(), "{} bytes are missing", room_.size());
+  if (result_.dtype() == DType::string) return Tensor::strings(result_.shape(), std::move(strings_));
+  return std::move(result_);
+}
+
+// An innermost axis whose elements lie side by side is copied in one piece.
 Tensor copy_strided(const Tensor& src, std::vector<int64_t> sizes, std::span<const int64_t> strides, int64_t offset) {
-  const auto bytes = static_cast<size_t>(size_bytes(src.dtype()));
-  Buffer buffer(static_cast<size_t>(element_count(sizes)) * bytes);
-  std::byte* to = buffer.mutable_bytes().data();
-  const std::byte* from = src.data().bytes().data();
-  for_each_offset(sizes, strides, [&](int64_t at) {
-    std::memcpy(to, from + static_cast<size_t>(at + offset) * bytes, bytes);
-    to += bytes;
-  });
-  return Tensor(src.dtype(), std::move(sizes), std::move(buffer));
+  ElementWriter out(src.dtype(), sizes);
+  int64_t run = 1;
+  if (!sizes.empty() && strides.back() == 1) {
+    run = sizes.back();
+    sizes.pop_back();
+    strides = strides.first(sizes.size());
+  }
+  if (run > 0) for_each_offset(sizes, strides, [&](int64_t at) { out.append(src, offset + at, run); });
+  return out.finish();
+}
+
+Tensor take(const Tensor& src, std::vector<int64_t> shape, std::span<const int64_t> positions) {
+  ElementWriter out(src.dtype(), std::move(shape));
+  for (int64_t position : positions) out.append(src, position);
+  return out.finish();
+}
+
+int64_t checked_index(int64_t index, int64_t length) {
+  if (index < -length || index >= length)
+    fail("index {} is out of range for an axis of {} elements; accepted: {} to {}", index, length, -length, length - 1);
+  return index < 0 ? index + length : index;
 }
 
 }  // namespace hone

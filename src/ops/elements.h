@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/op_def.h"
@@ -28,9 +29,32 @@ struct AxisView {
 };
 AxisView around_axis(std::span<const int64_t> sizes, size_t axis);
 
-// out[index] = src[offset + sum(index * strides)] for every index of `sizes`; a plain tensor of any dtype but string.
+// A tensor put together, in row-major order, from runs of elements of plain tensors of the same dtype: their bytes are
+// moved, or their strings.
+class ElementWriter {
+ public:
+  ElementWriter(DType dtype, std::vector<int64_t> shape);
+  ElementWriter(const ElementWriter&) = delete;
+  ElementWriter& operator=(const ElementWriter&) = delete;
+
+  void append(const Tensor& from, int64_t first, int64_t count = 1);
+  Tensor finish();  // Bug unless every element was appended
+
+ private:
+  Tensor result_;
+  std::vector<std::string> strings_;
+  std::span<std::byte> room_;
+};
+
+// out[index] = src[offset + sum(index * strides)] for every index of `sizes`; a plain tensor of any dtype.
 Tensor copy_strided(const Tensor& src, std::vector<int64_t> sizes, std::span<const int64_t> strides,
                     int64_t offset = 0);
+
+// out[i] = src[positions[i]], counted in row-major order; a plain tensor of any dtype.
+Tensor take(const Tensor& src, std::vector<int64_t> shape, std::span<const int64_t> positions);
+
+// `index` counted from the front; negative ones count from the end. Error when it lies outside an axis of `length`.
+int64_t checked_index(int64_t index, int64_t length);
 
 // Calls visit(offset) for every index of `sizes` in row-major order, offset = sum(index * strides).
 template <class Visit>

@@ -1,6 +1,4 @@
 // gather: embedding lookup and indexing along one axis.
-#include <cstring>
-
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -11,7 +9,6 @@ constexpr AttributeSpec kAttributes[] = {
     {"axis", AttributeKind::integer, false, "the axis of the table that is indexed; default 0"}};
 
 std::vector<TensorType> infer_gather(const InferArgs& a) {
-  expect_not_string(a[0], "the table");
   expect_index(a[1], "the indices");
   if (a[0].rank() == 0) fail("the table is a scalar; accepted: at least 1 dimension");
   const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", 0), a[0].rank());
@@ -20,18 +17,6 @@ std::vector<TensorType> infer_gather(const InferArgs& a) {
   shape.insert(shape.end(), indices.begin(), indices.end());
   shape.insert(shape.end(), table.begin() + static_cast<ptrdiff_t>(axis) + 1, table.end());
   return {plain_type(a[0].dtype, shape)};
-}
-
-// Indices counted from the front, each checked against the `length` of the axis.
-std::vector<int64_t> checked_indices(const Tensor& tensor, int64_t length) {
-  std::vector<int64_t> indices = tensor.to_integers();
-  for (int64_t& index : indices) {
-    if (index < -length || index >= length)
-      fail("gather: index {} is out of range for an axis of {} elements; accepted: {} to {}", index, length, -length,
-           length - 1);
-    if (index < 0) index += length;
-  }
-  return indices;
 }
 
 // Rows of a packed table, decoded one by one: the table as a whole may be large.
@@ -46,20 +31,16 @@ Tensor gather_packed_rows(const Tensor& table, const std::vector<int64_t>& rows,
 
 std::vector<Tensor> eval_gather(const EvalArgs& a) {
   const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", 0), a[0].shape().size());
-  const std::vector<int64_t> indices = checked_indices(a[1], a[0].shape()[axis]), sizes = sizes_of(a.results[0]);
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  std::vector<int64_t> indices = a[1].to_integers();
+  for (int64_t& index : indices) index = checked_index(index, a[0].shape()[axis]);
   if (a[0].is_packed() && axis == 0) return {gather_packed_rows(a[0], indices, sizes)};
   const Tensor table = plain(a[0]);
   const AxisView view = around_axis(table.shape(), axis);
-  const auto run = static_cast<size_t>(view.inner * size_bytes(table.dtype()));
-  Tensor out(table.dtype(), sizes);
-  std::byte* to = out.mutable_data();
-  const std::byte* from = table.data().bytes().data();
+  ElementWriter out(table.dtype(), sizes);
   for (int64_t o = 0; o < view.outer; ++o)
-    for (int64_t index : indices) {
-      if (run > 0) std::memcpy(to, from + static_cast<size_t>(o * view.length + index) * run, run);
-      to += run;
-    }
-  return {out};
+    for (int64_t index : indices) out.append(table, (o * view.length + index) * view.inner, view.inner);
+  return {out.finish()};
 }
 
 }  // namespace

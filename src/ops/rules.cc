@@ -67,6 +67,13 @@ std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const 
   return a[operand].to_integers();
 }
 
+std::optional<size_t> vector_length(const TensorType& type, const char* what) {
+  if (!type.ranked) return std::nullopt;
+  expect_rank(type, 1, 1, what);
+  if (!type.shape[0].is_constant()) return std::nullopt;
+  return static_cast<size_t>(type.shape[0].constant());
+}
+
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
 
 std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,

@@ -30,6 +30,9 @@ DType sum_dtype(const InferArgs& a, size_t first, size_t second);
 std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const char* attribute);
 std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const char* attribute);
 
+// How many values a vector holds, where its type says so; Error when the type is not that of a vector.
+std::optional<size_t> vector_length(const TensorType& type, const char* what);
+
 TensorType plain_type(DType dtype, Shape shape);
 
 // Value of the attribute or, where it is absent, of `fallback`: lists of `count` integers, each at least `least`.
