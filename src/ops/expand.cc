@@ -1,15 +1,21 @@
 // expand: a tensor repeated along axes by broadcasting.
+#include <algorithm>
+
 #include "ops/elements.h"
 #include "ops/rules.h"
 
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kAttributes[] = {{"shape", AttributeKind::shape, true, "broadcast with the shape of x"}};
+constexpr AttributeSpec kAttributes[] = {
+    {"shape", AttributeKind::shape, false, "broadcast with the shape of x; here or as the second operand"}};
 
 std::vector<TensorType> infer_expand(const InferArgs& a) {
-  expect_not_string(a[0], "x");
-  return {plain_type(a[0].dtype, broadcast(a[0].shape, a.attributes.get<Shape>("shape")))};
+  if (const std::optional<Shape> shape = dims_argument(a, 1, "shape"))
+    return {plain_type(a[0].dtype, broadcast(a[0].shape, *shape))};
+  const std::optional<size_t> length = vector_length(a[1], "the shape");
+  if (!length) return {TensorType::unranked(a[0].dtype)};
+  return {plain_type(a[0].dtype, Shape(std::max(a[0].rank(), *length), Dim::unknown()))};
 }
 
 std::vector<Tensor> eval_expand(const EvalArgs& a) {
@@ -21,6 +27,7 @@ std::vector<Tensor> eval_expand(const EvalArgs& a) {
 
 extern constinit const OpDef expand_def{.name = "expand",
                                         .doc = "x broadcast with a shape, as in NumPy.",
+                                        .max_operands = 2,
                                         .attributes = kAttributes,
                                         .infer = infer_expand,
                                         .eval = eval_expand,

@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 constexpr AttributeSpec kFullAttributes[] = {
-    {"shape", AttributeKind::shape, true, "of the result; may be symbolic"},
+    {"shape", AttributeKind::shape, false, "of the result; here or as the operand"},
     {"value", AttributeKind::number, true, "of every element"},
     {"dtype", AttributeKind::dtype, false, "default f32"},
 };
@@ -18,8 +18,8 @@ constexpr AttributeSpec kIotaAttributes[] = {
     {"dtype", AttributeKind::dtype, false, "default i64"},
 };
 
-TensorType checked_type(const Attributes& attributes, DType fallback) {
-  const TensorType type = plain_type(attributes.get_or<DType>("dtype", fallback), attributes.get<Shape>("shape"));
+TensorType checked_type(const Attributes& attributes, DType fallback, const Shape& shape) {
+  const TensorType type = plain_type(attributes.get_or<DType>("dtype", fallback), shape);
   expect_not_string(type, "the result");
   for (const Dim& dim : type.shape)
     if (dim.is_constant() && dim.constant() < 0) fail("shape {} has a negative dimension", to_string(type.shape));
@@ -27,10 +27,14 @@ TensorType checked_type(const Attributes& attributes, DType fallback) {
 }
 
 std::vector<TensorType> infer_full(const InferArgs& a) {
-  const TensorType type = checked_type(a.attributes, DType::f32);
+  std::optional<Shape> shape = dims_argument(a, 0, "shape");
+  const std::optional<size_t> rank = shape ? shape->size() : vector_length(a[0], "the shape");
+  if (!shape) shape = Shape(rank.value_or(0), Dim::unknown());
+  TensorType type = checked_type(a.attributes, DType::f32, *shape);
   const double value = a.attributes.get<double>("value");
   if (!is_float(type.dtype) && value != std::trunc(value))
     fail("value {} is not a whole number but dtype is {}", value, to_string(type.dtype));
+  type.ranked = rank.has_value();
   return {type};
 }
 
@@ -41,7 +45,7 @@ std::vector<Tensor> eval_full(const EvalArgs& a) {
 }
 
 std::vector<TensorType> infer_iota(const InferArgs& a) {
-  const TensorType type = checked_type(a.attributes, DType::i64);
+  const TensorType type = checked_type(a.attributes, DType::i64, a.attributes.get<Shape>("shape"));
   if (type.dtype == DType::boolean) fail("dtype is bool; accepted: numbers");
   checked_axis(a.attributes.get_or<int64_t>("axis", 0), type.rank());
   return {type};
@@ -60,7 +64,6 @@ std::vector<Tensor> eval_iota(const EvalArgs& a) {
 extern constinit const OpDef full_def{.name = "full",
                                       .doc = "A tensor of one value.",
                                       .min_operands = 0,
-                                      .max_operands = 0,
                                       .attributes = kFullAttributes,
                                       .infer = infer_full,
                                       .eval = eval_full};

@@ -8,8 +8,9 @@ namespace hone {
 namespace {
 
 constexpr AttributeSpec kReshapeAttributes[] = {
-    {"shape", AttributeKind::shape, true,
-     "the new shape; one dimension may be -1 and is then computed from the others"},
+    {"shape", AttributeKind::shape, false,
+     "the new shape, here or as the second operand; one dimension may be -1 and is then computed from the others"},
+    {"copy_zeros", AttributeKind::integer, false, "1: a 0 in the shape stands for the same dimension of x; default 0"},
 };
 constexpr AttributeSpec kFlattenAttributes[] = {
     {"axis", AttributeKind::integer, false, "first axis of the second dimension; default 1"},
@@ -21,55 +22,76 @@ constexpr AttributeSpec kUnsqueezeAttributes[] = {
     {"axes", AttributeKind::integers, true, "where the new axes of length 1 are in the result"},
 };
 
-std::vector<TensorType> view_of(const TensorType& x, Shape shape) {
-  expect_not_string(x, "x");
-  return {plain_type(x.dtype, std::move(shape))};
+Dim total_of(const TensorType& x) { return x.ranked ? element_count(x.shape) : Dim::unknown(); }
+
+Shape with_zeros_copied(Shape shape, const TensorType& x) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!(shape[i] == Dim(0))) continue;
+    if (x.ranked && i >= x.rank()) fail("dimension {} of the shape is 0, but x has {} to copy", i, x.rank());
+    shape[i] = x.ranked ? x.shape[i] : Dim::unknown();
+  }
+  return shape;
+}
+
+// The dimension that is left open, from the number of all elements.
+Shape with_open_dim(Shape shape, const Dim& total) {
+  const auto open = std::find(shape.begin(), shape.end(), Dim(-1));
+  if (open == shape.end()) return shape;
+  *open = Dim(1);
+  const Dim rest = element_count(shape);
+  if (std::find(shape.begin(), shape.end(), Dim(-1)) != shape.end())
+    fail("shape has -1 twice; one dimension can be left open");
+  if (rest == Dim(0)) fail("shape has a dimension of 0 beside -1, which then is not determined");
+  if (total.is_constant() && rest.is_constant() && total.constant() % rest.constant() != 0)
+    fail("{} elements do not fall into rows of {}", total.constant(), rest.constant());
+  *open = floordiv(total, rest);
+  return shape;
 }
 
 // Element counts of symbolic shapes are compared once the symbols are bound.
 std::vector<TensorType> infer_reshape(const InferArgs& a) {
-  Shape shape = a.attributes.get<Shape>("shape");
-  const Dim total = element_count(a[0].shape);
-  const auto open = std::find(shape.begin(), shape.end(), Dim(-1));
-  if (open != shape.end()) {
-    *open = Dim(1);
-    const Dim rest = element_count(shape);
-    if (std::find(shape.begin(), shape.end(), Dim(-1)) != shape.end())
-      fail("shape has -1 twice; one dimension can be left open");
-    if (rest == Dim(0)) fail("shape has a dimension of 0 beside -1, which then is not determined");
-    *open = floordiv(total, rest);
-    if (total.is_constant() && rest.is_constant() && total.constant() % rest.constant() != 0)
-      fail("{} elements do not fall into rows of {}", total.constant(), rest.constant());
+  const std::optional<Shape> wanted = dims_argument(a, 1, "shape");
+  if (!wanted) {
+    const std::optional<size_t> length = vector_length(a[1], "the shape");
+    if (!length) return {TensorType::unranked(a[0].dtype)};
+    return {plain_type(a[0].dtype, Shape(*length, Dim::unknown()))};
   }
+  const bool copies = a.attributes.get_or<int64_t>("copy_zeros", 0) != 0;
+  const Dim total = total_of(a[0]);
+  const Shape shape = with_open_dim(copies ? with_zeros_copied(*wanted, a[0]) : *wanted, total);
   const Dim count = element_count(shape);
   for (const Dim& dim : shape)
     if (dim.is_constant() && dim.constant() < 0) fail("shape {} has a negative dimension", to_string(shape));
-  if (total.is_constant() && count.is_constant() && !(total == count))
-    fail("{} has {} elements but shape {} has {}", to_string(a[0]), total.constant(), to_string(shape),
-         count.constant());
-  return view_of(a[0], shape);
+  if (!may_be_same(total, count))
+    fail("{} has {} elements but shape {} has {}", to_string(a[0]), total.to_string(), to_string(shape),
+         count.to_string());
+  return {plain_type(a[0].dtype, shape)};
 }
 
 std::vector<TensorType> infer_flatten(const InferArgs& a) {
+  if (!a[0].ranked) return {plain_type(a[0].dtype, {Dim::unknown(), Dim::unknown()})};
   const int64_t wanted = a.attributes.get_or<int64_t>("axis", 1);
   const auto rank = static_cast<int64_t>(a[0].rank());
   if (wanted < -rank || wanted > rank)
     fail("axis {} does not exist in {} dimensions; accepted: {} to {}", wanted, rank, -rank, rank);
   const auto cut = a[0].shape.begin() + (wanted < 0 ? wanted + rank : wanted);
-  return view_of(a[0], {element_count(Shape(a[0].shape.begin(), cut)), element_count(Shape(cut, a[0].shape.end()))});
+  return {plain_type(a[0].dtype,
+                     {element_count(Shape(a[0].shape.begin(), cut)), element_count(Shape(cut, a[0].shape.end()))})};
 }
 
 std::vector<TensorType> infer_squeeze(const InferArgs& a) {
+  const bool all = !a.attributes.has("axes");
+  if (all && !a[0].is_static()) return {TensorType::unranked(a[0].dtype)};  // a symbol may turn out to be 1
   std::vector<bool> gone(a[0].rank(), false);
   for (size_t axis : checked_axes(a.attributes.get_or<std::vector<int64_t>>("axes", {}), a[0].rank())) {
-    if (!(a[0].shape[axis] == Dim(1)))
+    if (!may_be_same(a[0].shape[axis], Dim(1)))
       fail("axis {} has length {}; only axes of length 1 can go", axis, a[0].shape[axis].to_string());
     gone[axis] = true;
   }
   Shape shape;
   for (size_t i = 0; i < a[0].rank(); ++i)
-    if (!(a.attributes.has("axes") ? gone[i] : a[0].shape[i] == Dim(1))) shape.push_back(a[0].shape[i]);
-  return view_of(a[0], shape);
+    if (!(all ? a[0].shape[i] == Dim(1) : gone[i])) shape.push_back(a[0].shape[i]);
+  return {plain_type(a[0].dtype, shape)};
 }
 
 std::vector<TensorType> infer_unsqueeze(const InferArgs& a) {
@@ -79,7 +101,7 @@ std::vector<TensorType> infer_unsqueeze(const InferArgs& a) {
   Shape shape;
   auto next = a[0].shape.begin();
   for (bool one : is_new) shape.push_back(one ? Dim(1) : *next++);
-  return view_of(a[0], shape);
+  return {plain_type(a[0].dtype, shape)};
 }
 
 std::vector<Tensor> eval_view(const EvalArgs& a) { return {plain(a[0]).reshaped(sizes_of(a.results[0]))}; }
@@ -88,16 +110,19 @@ std::vector<Tensor> eval_view(const EvalArgs& a) { return {plain(a[0]).reshaped(
 
 extern constinit const OpDef reshape_def{.name = "reshape",
                                          .doc = "The elements of x, in order, in another shape.",
+                                         .max_operands = 2,
                                          .attributes = kReshapeAttributes,
                                          .infer = infer_reshape,
                                          .eval = eval_view,
-                                         .codegen = Codegen::view};
+                                         .codegen = Codegen::view,
+                                         .any_rank = true};
 extern constinit const OpDef flatten_def{.name = "flatten",
                                          .doc = "x as a matrix: the dimensions before the axis, and those from it on.",
                                          .attributes = kFlattenAttributes,
                                          .infer = infer_flatten,
                                          .eval = eval_view,
-                                         .codegen = Codegen::view};
+                                         .codegen = Codegen::view,
+                                         .any_rank = true};
 extern constinit const OpDef squeeze_def{.name = "squeeze",
                                          .doc = "x without axes of length 1.",
                                          .attributes = kSqueezeAttributes,
