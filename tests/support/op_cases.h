@@ -2,6 +2,7 @@
 // another with.
 #pragma once
 
+#include "tests/support/op_cases_moves.h"
 #include "tests/support/op_cases_pointwise.h"
 #include "tests/support/op_cases_products.h"
 #include "tests/support/op_cases_rows.h"
@@ -28,20 +29,18 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "mean_pool") return mean_pool_cases(rng);
   if (name == "cross_entropy") return cross_entropy_cases(rng);
   if (name == "gather") return gather_cases(rng);
-  if (name == "reshape") return moved(rng, {2, 3, 4}, {{{"shape", Shape{4, 6}}}, {{"shape", Shape{-1, 2}}}});
   if (name == "flatten") return moved(rng, {2, 3, 4}, {{}, {{"axis", int64_t{2}}}, {{"axis", int64_t{-3}}}});
   if (name == "squeeze") return moved(rng, {1, 3, 1}, {{}, {{"axes", Integers{-1}}}});
   if (name == "unsqueeze") return moved(rng, {2, 3}, {{{"axes", Integers{0, -1}}}, {{"axes", Integers{1}}}});
   if (name == "transpose")
     return moved(rng, {3, 7, 17}, {{}, {{"perm", Integers{0, 2, 1}}}, {{"perm", Integers{1, 0, -1}}}});
-  if (name == "expand") return moved(rng, {3, 1}, {{{"shape", Shape{2, 3, 17}}}, {{"shape", Shape{1}}}});
   if (name == "concat") return concat_cases(rng);
   if (name == "slice") return slice_cases(rng);
   if (name == "shape_of") return moved(rng, {2, 3, 4}, {{}});
   if (name == "full") return full_cases();
   if (name == "iota") return iota_cases();
   if (name == "fake_quant") return fake_quant_cases(rng);
-  return {};
+  return move_cases(name, rng);
 }
 
 }  // namespace hone

@@ -49,7 +49,8 @@ inline OpCases concat_cases(Philox& rng) {
 
 inline OpCases full_cases() {
   return {{{}, {{"shape", Shape{3, 7}}, {"value", 1.5}}},
-          {{}, {{"shape", Shape{}}, {"value", 1.0}, {"dtype", DType::i64}}}};
+          {{}, {{"shape", Shape{}}, {"value", 1.0}, {"dtype", DType::i64}}},
+          {{Tensor::of<int64_t>({2}, {3, 7})}, {{"value", 0.5}}}};
 }
 
 inline OpCases iota_cases() {

@@ -1,0 +1,105 @@
+// pad: a tensor with a border of one value, or of its own elements, around it.
+#include <algorithm>
+
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kAttributes[] = {
+    {"pads", AttributeKind::shape, false,
+     "positions before each axis, then positions after each; negative ones cut; here or as the third operand"},
+    {"axes", AttributeKind::integers, false, "axes that are padded; default: all"},
+    {"mode", AttributeKind::string, false,
+     "constant (default), edge (the nearest element), reflect (mirrored, the edge once), wrap (from the other end)"},
+};
+
+std::vector<size_t> padded_axes(const Attributes& attributes, size_t rank) {
+  if (attributes.has("axes")) return checked_axes(attributes.get<std::vector<int64_t>>("axes"), rank);
+  std::vector<size_t> all;
+  for (size_t i = 0; i < rank; ++i) all.push_back(i);
+  return all;
+}
+
+std::string mode_of(const Attributes& attributes) {
+  const std::string mode = attributes.get_or<std::string>("mode", "constant");
+  for (const char* known : {"constant", "edge", "reflect", "wrap"})
+    if (mode == known) return mode;
+  fail("mode {} is unknown; accepted: constant, edge, reflect, wrap", mode);
+}
+
+std::vector<TensorType> infer_pad(const InferArgs& a) {
+  const std::vector<size_t> axes = padded_axes(a.attributes, a[0].rank());
+  const std::optional<Shape> pads = dims_argument(a, 2, "pads");
+  if (pads && pads->size() != 2 * axes.size()) fail("pads has {} values for {} axes", pads->size(), axes.size());
+  if (a.has(1) && a[1].dtype != a[0].dtype)
+    fail("the value is {}; its element type must be that of x, {}", to_string(a[1]), to_string(a[0].dtype));
+  if (a.has(1)) expect_rank(a[1], 0, 0, "the value");
+  mode_of(a.attributes);
+  Shape shape = a[0].shape;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Dim& dim = shape[axes[i]];
+    dim = pads ? dim + (*pads)[i] + (*pads)[i + axes.size()] : Dim::unknown();
+    if (dim.is_constant() && dim.constant() < 0) fail("pads cut more from axis {} than it has", axes[i]);
+  }
+  return {plain_type(a[0].dtype, shape)};
+}
+
+// Where position `i` of an axis of `length`, or of its border, is read; -1 for the value.
+int64_t read_position(int64_t i, int64_t length, const std::string& mode) {
+  if (i >= 0 && i < length) return i;
+  if (mode == "constant") return -1;
+  if (length == 0) fail("mode {} has no element to put into the border of an axis without elements", mode);
+  if (mode == "edge") return std::clamp<int64_t>(i, 0, length - 1);
+  const auto modulo = [](int64_t n, int64_t period) { return (n % period + period) % period; };
+  if (mode == "wrap") return modulo(i, length);
+  const int64_t folded = modulo(i, std::max<int64_t>(2 * (length - 1), 1));
+  return std::min(folded, 2 * (length - 1) - folded);
+}
+
+// For each position of the padded axis the one that is read. Negative pads cut first; what they leave is padded.
+std::vector<int64_t> read_positions(int64_t length, int64_t before, int64_t after, const std::string& mode) {
+  const int64_t cut = std::max<int64_t>(-before, 0), left = length - cut - std::max<int64_t>(-after, 0);
+  std::vector<int64_t> positions;
+  for (int64_t i = -std::max<int64_t>(before, 0); i < left + std::max<int64_t>(after, 0); ++i) {
+    const int64_t position = read_position(i, left, mode);
+    positions.push_back(position < 0 ? -1 : position + cut);
+  }
+  return positions;
+}
+
+std::vector<Tensor> eval_pad(const EvalArgs& a) {
+  const Tensor x = plain(a[0]), value = a.has(1) ? a[1] : Tensor(x.dtype(), {});
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), pads = integers_argument(a, 2, "pads"),
+                             strides = strides_of(x.shape());
+  const std::vector<size_t> axes = padded_axes(a.attributes, sizes.size());
+  std::vector<int64_t> offsets = {0};  // in x, of the result's elements over the axes so far; -1 for the value
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const auto padded = static_cast<size_t>(std::find(axes.begin(), axes.end(), d) - axes.begin());
+    const bool pads_axis = padded < axes.size();
+    const std::vector<int64_t> reads = read_positions(
+        x.shape()[d], pads_axis ? pads[padded] : 0, pads_axis ? pads[padded + axes.size()] : 0, mode_of(a.attributes));
+    std::vector<int64_t> longer;
+    for (int64_t offset : offsets)
+      for (int64_t read : reads) longer.push_back(offset < 0 || read < 0 ? -1 : offset + read * strides[d]);
+    offsets = std::move(longer);
+  }
+  ElementWriter out(x.dtype(), sizes);
+  for (int64_t offset : offsets) out.append(offset < 0 ? value : x, std::max<int64_t>(offset, 0));
+  return {out.finish()};
+}
+
+}  // namespace
+
+extern constinit const OpDef pad_def{
+    .name = "pad",
+    .doc =
+        "x with a border around it, as NumPy's pad: of a value (a scalar, the second operand; default 0), or of its "
+        "own elements. Negative pads cut.",
+    .max_operands = 3,
+    .attributes = kAttributes,
+    .infer = infer_pad,
+    .eval = eval_pad};
+
+}  // namespace hone

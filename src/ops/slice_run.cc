@@ -1,0 +1,55 @@
+#include "ops/slice_run.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
+
+bool is_never_negative(const Dim& dim) { return dim.least().value_or(-1) >= 0; }
+
+bool is_negative(const Dim& dim) { return (Dim(0) - dim).least().value_or(0) > 0; }
+
+bool has_minted_symbol(const Dim& dim) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  return std::ranges::any_of(names, [](const std::string& name) { return name.front() == '_'; });
+}
+
+// `bound` in an axis that is walked forward, between 0 and its length.
+std::optional<Dim> clamped(const Dim& bound, const Dim& length, bool assume_inside) {
+  if (is_negative(bound)) return Dim(0);
+  if (is_negative(length - bound)) return length;
+  if (is_never_negative(bound) && is_never_negative(length - bound)) return bound;
+  if (assume_inside && !has_minted_symbol(bound) && !has_minted_symbol(length)) return bound;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step, const Dim& length) {
+  if (step == 0) fail("the step of a slice is 0; accepted: any other");
+  const bool backward = step < 0;
+  // Seen from the end of a backward walk, the axis is walked forward too: position p is length - 1 - p.
+  const auto forward_bound = [&](const Dim& bound) -> Dim {
+    if (bound.is_constant() && bound.constant() >= kBeyond) return backward ? Dim(0) : length;
+    if (bound.is_constant() && bound.constant() <= -kBeyond) return backward ? length : Dim(0);
+    const Dim from_front = is_negative(bound) ? bound + length : bound;
+    return backward ? length - 1 - from_front : from_front;
+  };
+  const bool constant_start = start.is_constant() && start.constant() >= 0;
+  const auto first = clamped(forward_bound(start), length, constant_start || length.is_constant());
+  const auto last = clamped(forward_bound(end), length, length.is_constant());
+  if (!first || !last) return std::nullopt;
+  const Dim span = is_negative(*last - *first) ? Dim(0) : *last - *first;
+  const Dim from = backward ? length - 1 - *first : *first, to = backward ? from - span : from + span;
+  const int64_t stride = std::clamp(step, -kBeyond, kBeyond);  // longer ones reach no second position either
+  return SliceRun{from, to, stride, floordiv(span + std::abs(stride) - 1, std::abs(stride))};
+}
+
+}  // namespace hone

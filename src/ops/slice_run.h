@@ -1,0 +1,24 @@
+// Which positions of an axis a slice takes, by NumPy's rules: negative bounds count from the end, and what lies outside
+// the axis is clamped.
+#pragma once
+
+#include <optional>
+
+#include "ir/dim.h"
+
+namespace hone {
+
+struct SliceRun {
+  Dim start, end;  // between 0 and the length forward, length - 1 and -1 backward; end is never before start
+  int64_t step;    // not 0
+  Dim count;       // of the positions start, start + step, …
+};
+
+// Bounds from 2^31 - 1 on mean the end, whatever the length, as exporters write them. None where symbols or data decide
+// whether a bound lies inside; but it is taken for granted that
+//   - a constant first position lies in an axis of symbolic length,
+//   - symbolic bounds lie in an axis of constant length (a table longer than any input needs),
+// so that a whole graph does not depend on data for a case that never happens; `slice` checks it when it runs.
+std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step, const Dim& length);
+
+}  // namespace hone

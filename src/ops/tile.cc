@@ -1,0 +1,45 @@
+// tile: a tensor repeated as a whole along its axes.
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kAttributes[] = {
+    {"repeats", AttributeKind::shape, false, "how often, for each axis; here or as the second operand"}};
+
+std::vector<TensorType> infer_tile(const InferArgs& a) {
+  const std::optional<Shape> repeats = dims_argument(a, 1, "repeats");
+  if (!repeats) return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
+  if (repeats->size() != a[0].rank()) fail("repeats has {} values for {} axes", repeats->size(), a[0].rank());
+  Shape shape = a[0].shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Dim& repeat = (*repeats)[i];
+    if (repeat.is_constant() && repeat.constant() < 0) fail("repeats holds {}; accepted: 0 or more", repeat.constant());
+    shape[i] = shape[i] * repeat;
+  }
+  return {plain_type(a[0].dtype, shape)};
+}
+
+// Axis i of the result is walked as repeats[i] times the axis of x, the first of the two with stride 0.
+std::vector<Tensor> eval_tile(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), repeats = integers_argument(a, 1, "repeats"),
+                             own = strides_of(a[0].shape());
+  std::vector<int64_t> walked, strides;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    walked.insert(walked.end(), {repeats[i], a[0].shape()[i]});
+    strides.insert(strides.end(), {0, own[i]});
+  }
+  return {copy_strided(plain(a[0]), walked, strides).reshaped(sizes)};
+}
+
+}  // namespace
+
+extern constinit const OpDef tile_def{.name = "tile",
+                                      .doc = "x repeated along each axis, as in NumPy.",
+                                      .max_operands = 2,
+                                      .attributes = kAttributes,
+                                      .infer = infer_tile,
+                                      .eval = eval_tile};
+
+}  // namespace hone
