@@ -1,0 +1,116 @@
+// Operators that make tensors: Constant, ConstantOfShape, Range, EyeLike, OneHot, Trilu.
+#include "io/onnx/shape_arguments.h"
+
+namespace hone {
+namespace {
+
+template <class T>
+Tensor vector_of(const std::vector<T>& values) {
+  return Tensor::of<T>({static_cast<int64_t>(values.size())}, values);
+}
+
+Tensor strings(std::vector<std::string> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  return Tensor::strings({count}, std::move(values));
+}
+
+Tensor constant_of(OnnxNode& n) {
+  if (n.has_attribute("value")) return n.tensor("value");
+  if (n.has_attribute("sparse_value")) return n.tensor("sparse_value");
+  if (n.has_attribute("value_int")) return Tensor::scalar(n.integer("value_int"));
+  if (n.has_attribute("value_ints")) return vector_of(n.integers("value_ints"));
+  if (n.has_attribute("value_float")) return Tensor::scalar(static_cast<float>(n.number("value_float")));
+  if (n.has_attribute("value_floats")) return vector_of(n.numbers("value_floats")).converted(DType::f32);
+  if (n.has_attribute("value_string")) return strings({n.text("value_string")}).reshaped({});
+  if (n.has_attribute("value_strings")) return strings(n.texts("value_strings"));
+  n.unsupported(
+      "no value; supported: the attributes value, sparse_value, value_int(s), value_float(s), value_string(s)");
+}
+
+std::vector<ValueId> import_constant(OnnxNode& n) { return {n.constant(constant_of(n))}; }
+
+// `full` holds its value as a double; another (an i64 beyond 2^53) is expanded.
+std::vector<ValueId> import_constant_of_shape(OnnxNode& n) {
+  const Tensor value = n.has_attribute("value") ? n.tensor("value").reshaped({}) : Tensor::scalar(0.0f);
+  const double number = value.to_doubles()[0];
+  const bool exact = Tensor::from_doubles(value.dtype(), {}, {&number, 1}).same_bits(value);
+  std::vector<ValueId> operands;
+  Attributes attributes;
+  if (exact) attributes = {{"value", number}, {"dtype", value.dtype()}};
+  else operands.push_back(n.constant(value));
+  add_dims(n, "shape", n.in(0), operands, attributes);
+  return {n.emit(exact ? "full" : "expand", std::move(operands), std::move(attributes))};
+}
+
+// How many numbers a range has, where that is known without data.
+std::optional<Dim> range_count(OnnxNode& n) {
+  const std::optional<Shape> start = n.dims(n.in(0)), limit = n.dims(n.in(1)), step = n.dims(n.in(2));
+  if (!start || !limit || !step || !step->at(0).is_constant()) return std::nullopt;
+  const int64_t by = step->at(0).constant();
+  const Dim length = by < 0 ? start->at(0) - limit->at(0) : limit->at(0) - start->at(0);
+  if (by == 0 || length.least().value_or(-1) < 0) return std::nullopt;
+  return floordiv(length + (std::abs(by) - 1), std::abs(by));
+}
+
+// Where the number of elements is known, positions times the step plus the start.
+std::vector<ValueId> import_range(OnnxNode& n) {
+  const ValueId start = n.in(0), step = n.in(2);
+  const std::optional<Dim> count = range_count(n);
+  if (!count || count->is_constant()) return {n.emit("range", {start, n.in(1), step})};
+  ValueId values = n.emit("iota", {}, {{"shape", Shape{*count}}, {"dtype", n.type(start).dtype}});
+  if (n.dims(step) != Shape{1}) values = n.emit("mul", {values, step});
+  if (n.dims(start) != Shape{0}) values = n.emit("add", {values, start});
+  return {values};
+}
+
+// For every element of a matrix the number of its diagonal, column - row; of the last two axes of x.
+ValueId diagonals(OnnxNode& n, ValueId x) {
+  const size_t rank = n.rank(x);
+  if (rank < 2) n.unsupported("a tensor of less than two dimensions; supported: matrices");
+  const Shape matrix(n.type(x).shape.end() - 2, n.type(x).shape.end());
+  const ValueId column = n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{1}}});
+  return n.emit("sub", {column, n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{0}}})});
+}
+
+std::vector<ValueId> import_eye_like(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const ValueId wanted = n.scalar(static_cast<double>(n.integer("k", 0)), DType::i64);
+  return {n.cast(n.emit("equal", {diagonals(n, x), wanted}), n.dtype("dtype", n.type(x).dtype))};
+}
+
+std::vector<ValueId> import_trilu(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const ValueId k = n.has(1) ? n.reshape(n.in(1), {}) : n.scalar(0, DType::i64);
+  const ValueId kept = n.emit(n.integer("upper", 1) != 0 ? "greater_or_equal" : "less_or_equal", {diagonals(n, x), k});
+  return {n.emit("where", {kept, x, n.scalar(0, n.type(x).dtype)})};
+}
+
+// gather(values, index == position): of the two values, off and on, any element type.
+std::vector<ValueId> import_one_hot(OnnxNode& n) {
+  ValueId index = n.cast(n.in(0), DType::i64);
+  const ValueId depth = n.cast(n.reshape(n.in(1), {}), DType::i64);
+  const ValueId zero = n.scalar(0, DType::i64), one = n.scalar(1, DType::i64);
+  index = n.emit("where", {n.emit("less", {index, zero}), n.emit("add", {index, depth}), index});
+  const auto rank = static_cast<int64_t>(n.rank(index));
+  const int64_t axis = n.integer("axis", -1), at = axis < 0 ? axis + rank + 1 : axis;
+  const std::optional<Shape> known = n.dims(depth);
+  ValueId position = known ? n.emit("iota", {}, {{"shape", *known}}) : n.emit("range", {zero, depth, one});
+  std::vector<int64_t> inner;
+  for (int64_t i = at; i < rank; ++i) inner.push_back(i - at + 1);
+  if (!inner.empty()) position = n.emit("unsqueeze", {position}, {{"axes", inner}});
+  index = n.emit("unsqueeze", {index}, {{"axes", std::vector<int64_t>{axis}}});
+  const ValueId hot = n.cast(n.emit("equal", {index, position}), DType::i64);
+  return {n.emit("gather", {n.in(2), hot}, {{"axis", int64_t{0}}})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"Constant", 1, import_constant}, {"ConstantOfShape", 9, import_constant_of_shape},
+    {"Range", 11, import_range},      {"EyeLike", 9, import_eye_like},
+    {"OneHot", 9, import_one_hot},    {"Trilu", 14, import_trilu},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_creation_def{.name = "creation", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,70 @@
+// Operators that read or write where indices say, or find indices: Gather*, Scatter*, NonZero, Compress, Unique, TopK.
+#include "io/onnx/shape_arguments.h"
+
+namespace hone {
+namespace {
+
+std::vector<ValueId> import_gather(OnnxNode& n) {
+  return {n.emit("gather", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}})};
+}
+
+std::vector<ValueId> import_gather_elements(OnnxNode& n) {
+  return {n.emit("gather_elements", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}})};
+}
+
+std::vector<ValueId> import_gather_nd(OnnxNode& n) {
+  return {n.emit("gather_nd", {n.in(0), n.in(1)}, {{"batch_dims", n.integer("batch_dims", 0)}})};
+}
+
+std::vector<ValueId> import_scatter_elements(OnnxNode& n) {
+  return {n.emit("scatter_elements", {n.in(0), n.in(1), n.in(2)},
+                 {{"axis", n.integer("axis", 0)}, {"reduction", n.text("reduction", "none")}})};
+}
+
+std::vector<ValueId> import_scatter_nd(OnnxNode& n) {
+  return {n.emit("scatter_nd", {n.in(0), n.in(1), n.in(2)}, {{"reduction", n.text("reduction", "none")}})};
+}
+
+std::vector<ValueId> import_non_zero(OnnxNode& n) { return {n.emit("non_zero", {n.in(0)})}; }
+
+// The elements, or slices along the axis, where the condition holds; those past its end are left out.
+std::vector<ValueId> import_compress(OnnxNode& n) {
+  const bool by_axis = n.has_attribute("axis");
+  const ValueId x = by_axis ? n.in(0) : n.reshape(n.in(0), {-1});
+  const ValueId kept = n.emit("squeeze", {n.emit("non_zero", {n.in(1)})}, {{"axes", std::vector<int64_t>{0}}});
+  return {n.emit("gather", {x, kept}, {{"axis", by_axis ? n.integer("axis") : 0}})};
+}
+
+std::vector<ValueId> import_unique(OnnxNode& n) {
+  Attributes attributes = {{"sorted", n.integer("sorted", 1)}};
+  if (n.has_attribute("axis")) attributes.set("axis", n.integer("axis"));
+  return n.emit_all("unique", {n.in(0)}, std::move(attributes));
+}
+
+// Results are always sorted, as `sorted` = 0 leaves the order open.
+std::vector<ValueId> import_top_k(OnnxNode& n) {
+  std::vector<ValueId> operands = {n.in(0)};
+  Attributes attributes = {{"axis", n.integer("axis", -1)}, {"largest", n.integer("largest", 1)}};
+  if (n.has_attribute("k")) attributes.set("k", Shape{n.integer("k")});
+  else add_dims(n, "k", n.in(1), operands, attributes);
+  return n.emit_all("top_k", std::move(operands), std::move(attributes));
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"Gather", 1, import_gather},
+    {"GatherElements", 11, import_gather_elements},
+    {"GatherND", 11, import_gather_nd},
+    {"Scatter", 9, import_scatter_elements},
+    {"ScatterElements", 11, import_scatter_elements},
+    {"ScatterND", 11, import_scatter_nd},
+    {"NonZero", 9, import_non_zero},
+    {"Compress", 9, import_compress},
+    {"Unique", 11, import_unique},
+    {"TopK", 1, import_top_k},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_indexing_def{.name = "indexing", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,86 @@
+// Operators that ask for shapes or change them: Shape, Size, Reshape, Flatten, Squeeze, Unsqueeze, Expand.
+#include <algorithm>
+
+#include "io/onnx/shape_arguments.h"
+#include "ops/slice_run.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
+
+std::vector<ValueId> import_shape(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const int64_t start = n.integer("start", 0), end = n.integer("end", kToTheEnd);
+  if (!n.type(x).ranked) {
+    const Attributes bounds = {{"axes", std::vector<int64_t>{0}}, {"starts", Shape{start}}, {"ends", Shape{end}}};
+    return {n.emit("strided_slice", {n.emit("shape_of", {x})}, bounds)};
+  }
+  const Shape& sizes = n.type(x).shape;
+  const SliceRun run = slice_run(start, end, 1, static_cast<int64_t>(sizes.size())).value();
+  const Shape wanted(sizes.begin() + run.start.constant(), sizes.begin() + run.end.constant());
+  if (is_constant(wanted)) return {n.constant_integers(constant_shape(wanted))};
+  const ValueId all = n.emit("shape_of", {x});
+  if (wanted.size() == sizes.size()) return {all};
+  return {n.emit("slice", {all}, {{"starts", Shape{run.start}}, {"ends", Shape{run.end}}})};
+}
+
+// The shape of x as a vector has one element: symbolic sizes stay known as symbols.
+std::vector<ValueId> import_size(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  if (n.type(x).is_static()) return {n.constant(Tensor::scalar(element_count(constant_shape(n.type(x).shape))))};
+  return {n.reshape(n.emit("shape_of", {n.reshape(x, {-1})}), {})};
+}
+
+// Where the shape is known: each 0 replaced by the dimension that it copies.
+std::optional<Shape> known_shape(OnnxNode& n, const TensorType& x, bool copies_zeros) {
+  std::optional<Shape> shape = n.dims(n.in(1));
+  for (size_t i = 0; shape && copies_zeros && i < shape->size(); ++i) {
+    if (!((*shape)[i] == Dim(0))) continue;
+    if (!x.ranked || i >= x.rank()) return std::nullopt;
+    (*shape)[i] = x.shape[i];
+  }
+  return shape;
+}
+
+std::vector<ValueId> import_reshape(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const bool copies_zeros = n.integer("allowzero", 0) == 0;
+  if (const std::optional<Shape> shape = known_shape(n, n.type(x), copies_zeros)) return {n.reshape(x, *shape)};
+  return {n.emit("reshape", {x, n.in(1)}, {{"copy_zeros", int64_t{copies_zeros}}})};
+}
+
+std::vector<ValueId> import_flatten(OnnxNode& n) {
+  return {n.emit("flatten", {n.in(0)}, {{"axis", n.integer("axis", 1)}})};
+}
+
+std::vector<ValueId> import_squeeze(OnnxNode& n) {
+  Attributes attributes;
+  if (const std::optional<std::vector<int64_t>> axes = axes_of(n, 1)) attributes.set("axes", *axes);
+  return {n.emit("squeeze", {n.in(0)}, std::move(attributes))};
+}
+
+std::vector<ValueId> import_unsqueeze(OnnxNode& n) {
+  const std::optional<std::vector<int64_t>> axes = axes_of(n, 1);
+  if (!axes) n.unsupported("no axes; supported: an attribute or operand axes");
+  return {n.emit("unsqueeze", {n.in(0)}, {{"axes", *axes}})};
+}
+
+std::vector<ValueId> import_expand(OnnxNode& n) {
+  std::vector<ValueId> operands = {n.in(0)};
+  Attributes attributes;
+  add_dims(n, "shape", n.in(1), operands, attributes);
+  return {n.emit("expand", std::move(operands), std::move(attributes))};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"Shape", 1, import_shape},     {"Size", 1, import_size},       {"Reshape", 5, import_reshape},
+    {"Flatten", 1, import_flatten}, {"Squeeze", 1, import_squeeze}, {"Unsqueeze", 1, import_unsqueeze},
+    {"Expand", 8, import_expand},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_shapes_def{.name = "shapes", .operators = kOperators};
+
+}  // namespace hone
