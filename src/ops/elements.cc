@@ -32,6 +32,12 @@ double dot(const double* a, const double* b, int64_t n) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+int64_t dot(const int64_t* a, const int64_t* b, int64_t n) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum = wrapping_sum(sum, wrapping_product(a[i], b[i]));
+  return sum;
+}
+
 AxisView around_axis(std::span<const int64_t> sizes, size_t axis) {
   AxisView view;
   for (size_t i = 0; i < sizes.size(); ++i) (i < axis ? view.outer : i == axis ? view.length : view.inner) *= sizes[i];

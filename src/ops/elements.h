@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ir/op_def.h"
@@ -15,6 +16,41 @@ namespace hone {
 Tensor plain(const Tensor& tensor);                     // decoded when packed, otherwise the same
 std::vector<int64_t> sizes_of(const TensorType& type);  // Bug unless constant
 
+// Every element as a T: double for floats, int64_t for integers and booleans, uint64_t for u64.
+template <class T>
+std::vector<T> elements_as(const Tensor& x) {
+  if constexpr (std::is_same_v<T, double>) return x.to_doubles();
+  else if constexpr (std::is_same_v<T, int64_t>) return x.to_integers();
+  else return {x.as<uint64_t>().begin(), x.as<uint64_t>().end()};
+}
+
+// Calls visit(elements) with that T which holds every element of x.
+template <class Visit>
+auto with_elements(const Tensor& x, Visit&& visit) {
+  if (is_float(x.dtype())) return visit(elements_as<double>(x));
+  if (x.dtype() == DType::u64) return visit(elements_as<uint64_t>(x));
+  return visit(elements_as<int64_t>(x));
+}
+
+// The way back: rounded or wrapped to `dtype`.
+template <class T>
+Tensor from_elements(DType dtype, std::vector<int64_t> sizes, const std::vector<T>& elements) {
+  if constexpr (std::is_same_v<T, double>) return Tensor::from_doubles(dtype, std::move(sizes), elements);
+  else return Tensor::of<T>(std::move(sizes), elements).converted(dtype);
+}
+
+// Arithmetic on what with_elements() gives; integers wrap.
+template <class T>
+T wrapping_sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else return a + b;
+}
+template <class T>
+T wrapping_product(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return a * b;
+}
+
 // Elements each step along a dimension skips in a dense row-major tensor.
 std::vector<int64_t> strides_of(std::span<const int64_t> sizes);
 // The same for an operand that is broadcast to `to`: 0 along dimensions that it lacks or has once.
@@ -22,6 +58,7 @@ std::vector<int64_t> strides_broadcast(std::span<const int64_t> from, std::span<
 
 // Sum of n products in four interleaved partial sums.
 double dot(const double* a, const double* b, int64_t n);
+int64_t dot(const int64_t* a, const int64_t* b, int64_t n);  // wraps
 
 // A shape seen as outer x length x inner around one axis; element (o, i, j) lies at (o * length + i) * inner + j.
 struct AxisView {

@@ -16,9 +16,16 @@ bool transposed(const Attributes& attributes) {
   return flag == 1;
 }
 
-std::vector<TensorType> infer_matmul(const InferArgs& a) {
+// Integers only go with their like.
+DType product_dtype(const InferArgs& a) {
+  if (is_integer(a[0].dtype) && a[0].dtype == a[1].dtype) return a[0].dtype;
   expect_float(a[0], "a");
   expect_float(a[1], "b");
+  return sum_dtype(a, 0, 1);
+}
+
+std::vector<TensorType> infer_matmul(const InferArgs& a) {
+  const DType dtype = product_dtype(a);
   if (a[0].rank() < 2 || a[1].rank() < 2) fail("both operands need at least 2 dimensions; unsqueeze vectors first");
   const bool swap = transposed(a.attributes);
   const Shape &left = a[0].shape, &right = a[1].shape;
@@ -28,7 +35,7 @@ std::vector<TensorType> infer_matmul(const InferArgs& a) {
   Shape shape = broadcast(Shape(left.begin(), left.end() - 2), Shape(right.begin(), right.end() - 2));
   shape.push_back(left[left.size() - 2]);
   shape.push_back(right[swap ? r - 2 : r - 1]);
-  return {plain_type(sum_dtype(a, 0, 1), shape)};
+  return {plain_type(dtype, shape)};
 }
 
 // b as [...,N,K], so that every product is a dot product of two rows.
@@ -49,21 +56,33 @@ std::vector<int64_t> offsets_of_matrices(const std::vector<int64_t>& sizes, cons
   return offsets;
 }
 
-std::vector<Tensor> eval_matmul(const EvalArgs& a) {
-  const Tensor rows = with_rows_of_k(a[1], transposed(a.attributes));
-  const std::vector<double> left = a[0].to_doubles(), right = rows.to_doubles();
-  const int64_t m = a[0].dim(-2), k = a[0].dim(-1), n = rows.dim(-2);
-  const std::vector<int64_t> sizes = sizes_of(a.results[0]), batch(sizes.begin(), sizes.end() - 2);
-  const std::vector<int64_t> from_left = offsets_of_matrices(a[0].shape(), batch),
+// Both as rows of k elements.
+template <class T>
+std::vector<T> products(const Tensor& a, const std::vector<T>& left, const Tensor& rows, const std::vector<T>& right,
+                        const std::vector<int64_t>& sizes) {
+  const int64_t m = a.dim(-2), k = a.dim(-1), n = rows.dim(-2);
+  const std::vector<int64_t> batch(sizes.begin(), sizes.end() - 2);
+  const std::vector<int64_t> from_left = offsets_of_matrices(a.shape(), batch),
                              from_right = offsets_of_matrices(rows.shape(), batch);
-  std::vector<double> out(static_cast<size_t>(element_count(sizes)));
+  std::vector<T> out(static_cast<size_t>(element_count(sizes)));
   parallel_for(static_cast<int64_t>(from_left.size()) * m, [&](int64_t row) {
     const auto matrix = static_cast<size_t>(row / m);
-    const double* l = left.data() + from_left[matrix] + row % m * k;
+    const T* l = left.data() + from_left[matrix] + row % m * k;
     for (int64_t j = 0; j < n; ++j)
       out[static_cast<size_t>(row * n + j)] = dot(l, right.data() + from_right[matrix] + j * k, k);
   });
-  return {Tensor::from_doubles(a.results[0].dtype, sizes, out)};
+  return out;
+}
+
+std::vector<Tensor> eval_matmul(const EvalArgs& a) {
+  const Tensor rows = with_rows_of_k(a[1], transposed(a.attributes));
+  const DType dtype = a.results[0].dtype;
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  if (is_float(dtype))
+    return {Tensor::from_doubles(dtype, sizes, products(a[0], a[0].to_doubles(), rows, rows.to_doubles(), sizes))};
+  const std::vector<int64_t> out =
+      products(a[0], a[0].to_integers(), rows, rows.to_integers(), sizes);  // wrapping needs no signedness
+  return {Tensor::of<int64_t>(sizes, out).converted(dtype)};
 }
 
 Dim matmul_flops(const InferArgs& a) {
@@ -75,7 +94,8 @@ Dim matmul_flops(const InferArgs& a) {
 
 extern constinit const OpDef matmul_def{.name = "matmul",
                                         .doc =
-                                            "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is). Leading "
+                                            "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is), or their own "
+                                            "type for integers, which wrap. Leading "
                                             "dimensions broadcast; transpose_b=1 reads b as [...,N,K].",
                                         .min_operands = 2,
                                         .max_operands = 2,
