@@ -17,7 +17,7 @@ Expr bit_shift(Args a) {
   const Expr &x = integer_operand(a, 0), &count = integer_operand(a, 1);
   const std::string direction = a.attributes.get<std::string>("direction");
   if (direction != "left" && direction != "right") fail("direction is \"{}\"; accepted: left, right", direction);
-  const int bits = 8 * size_bytes(a.dtypes[0]);
+  const int bits = integer_bits(a.dtypes[0]);
   const Expr inside = (count >= 0) & (count < bits);
   if (direction == "left") return select(inside, x << count, 0);
   return is_unsigned(a.dtypes[0]) ? select(inside, x >> count, 0) : x >> select(inside, count, bits - 1);

@@ -23,8 +23,6 @@ inline const Expr& boolean_operand(Args a, size_t i) {
   return a[i];
 }
 
-inline bool is_unsigned(DType dtype) {
-  return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
-}
+inline bool is_unsigned(DType dtype) { return is_integer(dtype) && !is_signed(compute_scalar(dtype)); }
 
 }  // namespace hone

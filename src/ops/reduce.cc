@@ -110,14 +110,14 @@ std::vector<Tensor> eval_reduce(const EvalArgs& a, Start start, Combine combine)
 template <class T>
 T least(T, DType dtype) {
   if constexpr (std::is_integral_v<T>)
-    return is_signed(compute_scalar(dtype)) ? static_cast<T>(~uint64_t{0} << (8 * size_bytes(dtype) - 1)) : T{0};
+    return is_signed(compute_scalar(dtype)) ? static_cast<T>(~uint64_t{0} << (integer_bits(dtype) - 1)) : T{0};
   else return -std::numeric_limits<T>::infinity();
 }
 template <class T>
 T most(T, DType dtype) {
   if constexpr (std::is_integral_v<T>) {
     if (dtype == DType::boolean) return 1;
-    return static_cast<T>(~uint64_t{0} >> (64 - 8 * size_bytes(dtype) + (is_signed(compute_scalar(dtype)) ? 1 : 0)));
+    return static_cast<T>(~uint64_t{0} >> (64 - integer_bits(dtype) + (is_signed(compute_scalar(dtype)) ? 1 : 0)));
   } else {
     return std::numeric_limits<T>::infinity();
   }

@@ -18,7 +18,7 @@ Expr arc_tangent(Expr x) {
   Expr series = Expr::number(x.type(), 0);
   for (int term = x.type() == Scalar::f64 ? 11 : 4; term > 0; --term)
     series = square * ((term % 2 ? -1.0 : 1.0) / (2 * term + 1) + series);
-  const Expr angle = 4 * (t + t * series);
+  const Expr angle = 4 * t * (1 + series);  // keeps -0
   const Expr right = Expr::number(x.type(), std::numbers::pi / 2);
   return select(steep, select(x < 0, -right, right) - angle, angle);
 }

@@ -131,5 +131,78 @@ TEST(PointwiseOps, WrongElementTypesAreErrorsThatNameThem) {
   EXPECT_NE(error_of("add", {f32({2}, {1, 2}), f32({3}, {1, 2, 3})}), "");
 }
 
+TEST(PointwiseOps, PowersOfIntegersAreExact) {
+  const Tensor base = i64({7}, {3, -2, -1, 0, 2, -1, 5}), exponent = i64({7}, {39, 3, 1001, 64, -1, -3, 0});
+  EXPECT_EQ(call("pow", {base, exponent}).to_integers(), (Ints{4052555153018976267, -8, -1, 0, 0, -1, 1}));
+  EXPECT_EQ(call("pow", {Tensor::of<uint8_t>({1}, {3}), Tensor::of<uint8_t>({1}, {5})}).to_integers(), (Ints{243}));
+}
+
+TEST(PointwiseOps, RemaindersHaveTheSignOfTheDividendOrOfTheDivisor) {
+  const Tensor a = i64({4}, {7, -7, 7, -7}), b = i64({4}, {3, 3, -3, -3});
+  EXPECT_EQ(call("fmod", {a, b}).to_integers(), (Ints{1, -1, 1, -1}));
+  EXPECT_EQ(call("mod", {a, b}).to_integers(), (Ints{1, 2, -2, -1}));
+  EXPECT_EQ(call("mod", {Tensor::of<uint8_t>({1}, {200}), Tensor::of<uint8_t>({1}, {7})}).to_integers(), (Ints{4}));
+  EXPECT_EQ(binary("fmod", -7.5f, 2), -1.5f);
+  EXPECT_EQ(binary("mod", -7.5f, 2), 0.5f);
+  EXPECT_EQ(binary("fmod", 5, INFINITY), 5);
+  EXPECT_TRUE(std::isnan(binary("fmod", 5, 0)));
+  EXPECT_TRUE(std::isnan(binary("fmod", INFINITY, 2)));
+}
+
+TEST(PointwiseOps, RemaindersOfFloatsAreExactForLargeQuotients) {
+  for (const auto& [a, b] : {std::pair(1e13f, 0.3f), {16777215.0f, 0.1f}, {-1e9f, 7.7f}, {8388609.5f, 2.9999998f}})
+    EXPECT_EQ(binary("fmod", a, b), std::fmod(a, b)) << a << " mod " << b;
+  EXPECT_EQ(call("fmod", {Tensor::scalar(1e30), Tensor::scalar(0.1)}).to_doubles(), (Doubles{std::fmod(1e30, 0.1)}));
+  EXPECT_TRUE(std::isnan(binary("fmod", 1e30f, 1e-5f)));
+}
+
+TEST(PointwiseOps, BitsOfIntegers) {
+  EXPECT_EQ(call("bitwise_and", {i64({1}, {12}), i64({1}, {10})}).to_integers(), (Ints{8}));
+  EXPECT_EQ(call("bitwise_or", {i64({1}, {12}), i64({1}, {10})}).to_integers(), (Ints{14}));
+  EXPECT_EQ(call("bitwise_xor", {i64({1}, {12}), i64({1}, {10})}).to_integers(), (Ints{6}));
+  EXPECT_EQ(call("bitwise_not", {Tensor::of<uint8_t>({1}, {5})}).to_integers(), (Ints{250}));
+  const Attributes left{{"direction", std::string("left")}}, right{{"direction", std::string("right")}};
+  const Tensor bytes = Tensor::of<uint8_t>({4}, {1, 129, 255, 16}), counts = Tensor::of<uint8_t>({4}, {3, 1, 8, 40});
+  EXPECT_EQ(call("bit_shift", {bytes, counts}, left).to_integers(), (Ints{8, 2, 0, 0}));
+  EXPECT_EQ(call("bit_shift", {bytes, counts}, right).to_integers(), (Ints{0, 64, 0, 0}));
+  EXPECT_EQ(call("bit_shift", {i64({2}, {-8, -8}), i64({2}, {1, -1})}, right).to_integers(), (Ints{-4, -1}));
+  EXPECT_NE(error_of("bitwise_not", {f32({1}, {1})}).find("accepted: integers"), std::string::npos);
+}
+
+TEST(PointwiseOps, InfinitiesAndNanAreFound) {
+  const Tensor x = f32({4}, {INFINITY, -INFINITY, kNan, 1});
+  EXPECT_EQ(call("is_nan", {x}).to_integers(), (Ints{0, 0, 1, 0}));
+  EXPECT_EQ(call("is_inf", {x}).to_integers(), (Ints{1, 1, 0, 0}));
+  EXPECT_EQ(call("is_inf", {x}, {{"detect_negative", int64_t{0}}}).to_integers(), (Ints{1, 0, 0, 0}));
+  EXPECT_EQ(call("is_inf", {x}, {{"detect_positive", int64_t{0}}}).to_integers(), (Ints{0, 1, 0, 0}));
+}
+
+TEST(PointwiseOps, FurtherActivations) {
+  EXPECT_FLOAT_EQ(unary("elu", -1, {{"alpha", 2.0}}), 2 * std::expm1(-1.0f));
+  EXPECT_EQ(unary("elu", 3), 3);
+  EXPECT_FLOAT_EQ(unary("celu", -1, {{"alpha", 2.0}}), 2 * std::expm1(-0.5f));
+  EXPECT_FLOAT_EQ(unary("selu", 2, {{"gamma", 3.0}}), 6);
+  EXPECT_FLOAT_EQ(unary("selu", -1, {{"alpha", 2.0}, {"gamma", 3.0}}), 6 * std::expm1(-1.0f));
+  EXPECT_FLOAT_EQ(unary("mish", 1), std::tanh(std::log1p(std::exp(1.0f))));
+  EXPECT_EQ(unary("softsign", -3), -0.75f);
+  EXPECT_EQ(unary("thresholded_relu", 1), 0);
+  EXPECT_EQ(unary("thresholded_relu", 1.5f), 1.5f);
+  EXPECT_EQ(unary("shrink", -2, {{"threshold", 1.5}, {"bias", 0.5}}), -1.5f);
+  EXPECT_EQ(unary("shrink", 1, {{"threshold", 1.5}}), 0);
+  EXPECT_FLOAT_EQ(unary("silu", 1, {{"alpha", 2.0}}), 1 / (1 + std::exp(-2.0f)));
+  EXPECT_EQ(binary("prelu", -2, 0.5f), -1);
+  EXPECT_EQ(binary("prelu", 2, 0.5f), 2);
+}
+
+TEST(PointwiseOps, SmallFloatsSaturateOrNot) {
+  const Tensor x = f32({3}, {1.5f, 1e9f, -INFINITY});
+  const auto as = [&](const char* op, DType dtype) { return call(op, {x}, {{"dtype", dtype}}).to_floats(); };
+  EXPECT_EQ(as("cast", DType::f8e5m2), (Floats{1.5f, 57344, -57344}));
+  EXPECT_EQ(as("cast_unsaturated", DType::f8e5m2), (Floats{1.5f, INFINITY, -INFINITY}));
+  EXPECT_EQ(as("cast", DType::f8e4m3fn)[1], 448);
+  EXPECT_TRUE(std::isnan(as("cast_unsaturated", DType::f8e4m3fn)[1]));
+  EXPECT_NE(error_of("cast_unsaturated", {x}, {{"dtype", DType::f16}}).find("dtype is f16"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace hone

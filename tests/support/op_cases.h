@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/support/op_cases_moves.h"
+#include "tests/support/op_cases_points.h"
 #include "tests/support/op_cases_pointwise.h"
 #include "tests/support/op_cases_products.h"
 #include "tests/support/op_cases_rows.h"
@@ -13,6 +14,7 @@ namespace hone {
 // Never empty for an op of ops::all(): tests/ops checks that.
 inline OpCases cases_for(const OpDef& op, Philox& rng) {
   const std::string_view name = op.name;
+  if (OpCases cases = points_cases(op, rng); !cases.empty()) return cases;
   if (op.pointwise) return pointwise_cases(op, rng);
   if (name == "linear") return linear_cases(rng);
   if (name == "matmul") return matmul_cases(rng);
@@ -24,8 +26,6 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);
   if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.max_operands);
   if (name == "batch_norm") return batch_norm_cases(rng);
-  if (name.starts_with("reduce_")) return reduce_cases(op, rng);
-  if (name == "argmax") return argmax_cases(rng);
   if (name == "mean_pool") return mean_pool_cases(rng);
   if (name == "cross_entropy") return cross_entropy_cases(rng);
   if (name == "gather") return gather_cases(rng);

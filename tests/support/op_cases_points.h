@@ -1,0 +1,107 @@
+// Samples of further pointwise ops, reductions, sums of products and text.
+#pragma once
+
+#include <limits>
+
+#include "tests/support/op_cases_pointwise.h"
+#include "tests/support/op_cases_rows.h"
+
+namespace hone {
+
+inline OpCases with_attributes(OpCases cases, const Attributes& attributes) {
+  for (OpCase& one : cases) one.attributes = attributes;
+  return cases;
+}
+
+inline OpCases joined(std::initializer_list<OpCases> lists) {
+  OpCases cases;
+  for (const OpCases& list : lists) append(cases, list);
+  return cases;
+}
+
+inline OpCases is_inf_cases() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::of<float>({5}, {kInfinity, -kInfinity, kNan, 0, 3e38f});
+  return {{{x}, {}},
+          {{x.converted(DType::f64)}, {{"detect_negative", int64_t{0}}}},
+          {{x}, {{"detect_positive", int64_t{0}}}},
+          {{x.converted(DType::bf16)}, {{"detect_negative", int64_t{0}}, {"detect_positive", int64_t{0}}}}};
+}
+
+inline OpCases shift_cases(Philox& rng) {
+  return joined({with_attributes(integer_cases(rng, 2), {{"direction", std::string("left")}}),
+                 with_attributes(integer_cases(rng, 2), {{"direction", std::string("right")}})});
+}
+
+// Axes by operand, which row kernels do not take, and elements that are not floats.
+inline OpCases more_reduce_cases(const OpDef& op, Philox& rng) {
+  const Tensor x = random_floats(rng, {2, 3, 5}), none = Tensor::of<int64_t>({0}, {});
+  OpCases cases = {{{x, Tensor::of<int64_t>({2}, {-1, 0})}, {}},
+                   {{x, Tensor::of<int32_t>({1}, {1})}, {{"keepdims", int64_t{0}}}},
+                   {{x, none}, {{"noop_with_empty_axes", int64_t{1}}}},
+                   {{x, none}, {{"keepdims", int64_t{0}}}}};
+  if (std::string_view(op.name) == "reduce_max" || std::string_view(op.name) == "reduce_min")
+    cases.push_back({{random_integers(rng, {3, 7}, DType::boolean, 0, 1)}, {{"axes", Integers{0}}}});
+  return cases;
+}
+
+inline OpCases more_argmax_cases(Philox& rng) {
+  return {{{random_integers(rng, {3, 17}, DType::i8, -2, 2)}, {{"select_last_index", int64_t{1}}}},
+          {{random_integers(rng, {3, 17}, DType::u64, 0, 2)}, {{"axis", int64_t{0}}}}};
+}
+
+inline OpCases cumsum_cases(Philox& rng) {
+  return {{{random_floats(rng, {2, 3, 5})}, {{"axis", int64_t{1}}, {"exclusive", int64_t{1}}}},
+          {{random_integers(rng, {7}, DType::i32, -9, 9)}, {{"reverse", int64_t{1}}}},
+          {{random_floats(rng, {3, 5}, DType::f64), Tensor::of<int64_t>({}, {-2})}, {}}};
+}
+
+inline OpCases einsum_cases(Philox& rng) {
+  const auto equation = [](const char* text) { return Attributes{{"equation", std::string(text)}}; };
+  const Tensor a = random_floats(rng, {2, 3, 4}), b = random_floats(rng, {2, 4, 5});
+  return {{{a, b}, equation("bij,bjk->bik")},
+          {{a}, equation("...j->j...")},
+          {{random_integers(rng, {3, 3}, DType::i64, -9, 9)}, equation("ii")},
+          {{random_floats(rng, {3}, DType::f16), random_floats(rng, {2}, DType::f16)}, equation("i,j")}};
+}
+
+inline OpCases nll_loss_cases(Philox& rng) {
+  const Tensor x = random_floats(rng, {3, 5, 2}), labels = random_integers(rng, {3, 2}, DType::i64, 0, 4),
+               weight = random_floats(rng, {5}, DType::f32, 0.5f, 2);
+  return {{{x, labels}, {{"reduction", std::string("none")}}},
+          {{x, labels, weight}, {{"ignore_index", int64_t{2}}}},
+          {{random_floats(rng, {2, 3}, DType::f64), Tensor::of<int32_t>({2}, {0, 2})},
+           {{"reduction", std::string("sum")}}}};
+}
+
+// Ops that the other tables do not list, or list without all they take; empty for the rest.
+inline OpCases points_cases(const OpDef& op, Philox& rng) {
+  const std::string_view name = op.name;
+  if (name == "tan") return float_cases(rng, 1, {}, {-1.4f, 1.4f});
+  if (name == "asin" || name == "acos" || name == "atanh") return float_cases(rng, 1, {}, {-0.95f, 0.95f});
+  if (name == "acosh") return float_cases(rng, 1, {}, {1, 9});
+  if (name == "elu" || name == "celu") return joined({float_cases(rng, 1), float_cases(rng, 1, {{"alpha", 0.5}})});
+  if (name == "thresholded_relu" || name == "silu") return float_cases(rng, 1, {{"alpha", 1.5}});
+  if (name == "selu") return joined({float_cases(rng, 1), float_cases(rng, 1, {{"alpha", 2.0}, {"gamma", 3.0}})});
+  if (name == "shrink") return float_cases(rng, 1, {{"threshold", 1.0}, {"bias", 0.5}});
+  if (name == "prelu" || name == "mod" || name == "fmod") return joined({float_cases(rng, 2), integer_cases(rng, 2)});
+  if (name == "pow") return joined({float_cases(rng, 2, {}, {0.1f, 4}), integer_cases(rng, 2)});
+  if (name.starts_with("bitwise_")) return integer_cases(rng, op.max_operands);
+  if (name == "bit_shift") return shift_cases(rng);
+  if (name == "is_inf") return is_inf_cases();
+  if (name.starts_with("reduce_")) return joined({reduce_cases(op, rng), more_reduce_cases(op, rng)});
+  if (name == "argmax" || name == "argmin") return joined({argmax_cases(rng), more_argmax_cases(rng)});
+  if (name == "cumsum") return cumsum_cases(rng);
+  if (name == "det") return {{{random_floats(rng, {2, 4, 4})}, {}}, {{random_floats(rng, {1, 1}, DType::f64)}, {}}};
+  if (name == "einsum") return einsum_cases(rng);
+  if (name == "nll_loss") return nll_loss_cases(rng);
+  if (name == "cast_unsaturated")
+    return {{{random_floats(rng, {17}, DType::f32, -600, 600)}, {{"dtype", DType::f8e4m3fn}}},
+            {{random_floats(rng, {3, 5}, DType::f16, -4, 4)}, {{"dtype", DType::f8e5m2fnuz}}}};
+  if (name == "format_numbers")
+    return {{{random_floats(rng, {2, 3}, DType::f16)}, {}}, {{random_integers(rng, {5}, DType::i64, -9, 9)}, {}}};
+  if (name == "parse_numbers") return {{{Tensor::strings({2}, {"1.5", "-2e3"})}, {{"dtype", DType::f32}}}};
+  return {};
+}
+
+}  // namespace hone
