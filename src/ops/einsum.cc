@@ -1,7 +1,8 @@
 // einsum: sums of products over named dimensions, in the notation of Einstein and NumPy.
+#include "ops/einsum.h"
+
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "base/threads.h"
 #include "ops/elements.h"
@@ -12,15 +13,6 @@ namespace {
 
 constexpr AttributeSpec kAttributes[] = {
     {"equation", AttributeKind::string, true, "ij,jk->ik; ... stands for further dimensions, which broadcast"}};
-
-// A dimension's letter; the k-th from the right of those that an ellipsis stands for is -k.
-using Label = int;
-using Labels = std::vector<Label>;
-
-struct Equation {
-  std::vector<Labels> operands;
-  Labels result;
-};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -60,13 +52,15 @@ std::vector<std::string> terms_of(const std::string& text) {
   return terms;
 }
 
-Equation parse(std::string text, std::span<const size_t> ranks) {
+}  // namespace
+
+EinsumEquation parse_einsum(std::string text, std::span<const size_t> ranks) {
   std::erase(text, ' ');
   const size_t arrow = text.find("->");
   const std::vector<std::string> terms = terms_of(text.substr(0, arrow));
   if (terms.size() != ranks.size())
     fail("equation \"{}\" has {} terms for {} operands", text, terms.size(), ranks.size());
-  Equation equation;
+  EinsumEquation equation;
   size_t most_hidden = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
     const bool ellipsis = terms[i].find("...") != std::string::npos;
@@ -82,8 +76,10 @@ Equation parse(std::string text, std::span<const size_t> ranks) {
   return equation;
 }
 
+namespace {
+
 // Each label's dimension: what broadcasting the operands along it gives.
-std::map<Label, Dim> dims_of(const Equation& equation, const InferArgs& a) {
+std::map<Label, Dim> dims_of(const EinsumEquation& equation, const InferArgs& a) {
   std::map<Label, Dim> dims;
   for (size_t i = 0; i < equation.operands.size(); ++i)
     for (size_t axis = 0; axis < equation.operands[i].size(); ++axis) {
@@ -100,7 +96,7 @@ std::vector<TensorType> infer_einsum(const InferArgs& a) {
       fail("operand {} is {}; accepted: floats and integers, all of one type", i, to_string(a[i]));
     ranks.push_back(a[i].rank());
   }
-  const Equation equation = parse(a.attributes.get<std::string>("equation"), ranks);
+  const EinsumEquation equation = parse_einsum(a.attributes.get<std::string>("equation"), ranks);
   const std::map<Label, Dim> dims = dims_of(equation, a);
   Shape shape;
   for (Label label : equation.result) {
@@ -112,7 +108,7 @@ std::vector<TensorType> infer_einsum(const InferArgs& a) {
   return {plain_type(a[0].dtype, shape)};
 }
 
-std::map<Label, int64_t> lengths_of(const Equation& equation, const EvalArgs& a) {
+std::map<Label, int64_t> lengths_of(const EinsumEquation& equation, const EvalArgs& a) {
   std::map<Label, int64_t> lengths;
   for (size_t i = 0; i < equation.operands.size(); ++i)
     for (size_t axis = 0; axis < equation.operands[i].size(); ++axis) {
@@ -163,7 +159,7 @@ std::vector<T> sums_of_products(const std::vector<Factor<T>>& factors) {
 std::vector<Tensor> eval_einsum(const EvalArgs& a) {
   std::vector<size_t> ranks;
   for (const Tensor* operand : a.operands) ranks.push_back(operand->shape().size());
-  const Equation equation = parse(a.attributes.get<std::string>("equation"), ranks);
+  const EinsumEquation equation = parse_einsum(a.attributes.get<std::string>("equation"), ranks);
   const std::map<Label, int64_t> lengths = lengths_of(equation, a);
   Labels summed;
   for (const auto& [label, length] : lengths)
