@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tests/support/op_case.h"
+#include "tests/support/op_cases_quant.h"
 
 namespace hone {
 
@@ -89,6 +90,8 @@ inline OpCases pointwise_cases(const OpDef& op, Philox& rng) {
   };
   if (name == "where") return where_cases(rng);
   if (name == "cast") return cast_cases(rng);
+  if (name == "quantize_linear") return quantize_cases(rng);
+  if (name == "dequantize_linear") return dequantize_cases(rng);
   if (name.starts_with("logical_")) return boolean_cases(rng, operands);
   if (is_one_of({"log", "sqrt", "rsqrt", "reciprocal", "pow", "div"})) return float_cases(rng, operands, {}, {0.1f, 4});
   OpCases cases = float_cases(rng, operands);
