@@ -64,6 +64,29 @@ void fill_dirty(const Batch& batch, std::span<float> x, const std::vector<uint8_
     if (dirty[static_cast<size_t>(run.group)]) std::fill_n(x.begin() + run.begin, run.count, value);
 }
 
+void store_codes(const Format& format, const Walk& walk, const Piece& piece, const uint32_t* codes, std::byte* plane) {
+  const int width = format.element.bits;
+  write_codes(plane + piece.line * walk.layout().line_bytes + piece.begin * width / 8, width,
+              {codes, static_cast<size_t>(piece.count)});
+}
+
+std::vector<std::byte> scale_plane(const Format& format, const Walk& walk, std::span<const uint32_t> codes) {
+  if (codes.empty()) return {};
+  const PackedLayout& p = walk.layout();
+  std::vector<std::byte> plane(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
+  for (int64_t line = 0; line < p.scale_lines; ++line)
+    write_codes(plane.data() + line * p.scale_line_bytes, format.scale.bits,
+                codes.subspan(static_cast<size_t>(line * p.groups_per_line), static_cast<size_t>(p.groups_per_line)));
+  return plane;
+}
+
+std::vector<std::byte> zero_point_plane(const Format& format, std::span<const uint32_t> zero_points) {
+  const int bytes = zero_point_bytes(format);
+  std::vector<std::byte> plane(zero_points.size() * static_cast<size_t>(bytes));
+  if (bytes > 0) write_codes(plane.data(), 8 * bytes, zero_points);
+  return plane;
+}
+
 class Packer {
  public:
   Packer(const Format& format, const Walk& walk, Values values, EncodeCounts* counts)
@@ -77,8 +100,8 @@ class Packer {
     for_each_unit(
         walk_, [&] { return Scratch{BatchInputs(columns_)}; },
         [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
-    store_scales();
-    store_zero_points();
+    planes_.scales = scale_plane(format_, walk_, scales_.codes);
+    planes_.zero_points = zero_point_plane(format_, scales_.zero_points);
     return std::move(planes_);
   }
 
@@ -108,35 +131,14 @@ class Packer {
     }
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
-    for (const Piece& piece : batch.pieces) store_codes(piece, scratch.codes.data() + piece.offset);
+    for (const Piece& piece : batch.pieces)
+      store_codes(format_, walk_, piece, scratch.codes.data() + piece.offset, planes_.codes.data());
     if (!counts_) return;
     for (const Run& run : batch.runs)
       for (int64_t i = run.begin; i < run.begin + run.logical; ++i) {
         counts.saturated += scratch.saturated[static_cast<size_t>(i)];
         counts.flushed_to_zero += scratch.flushed[static_cast<size_t>(i)];
       }
-  }
-
-  void store_codes(const Piece& piece, const uint32_t* codes) {
-    const int width = format_.element.bits;
-    std::byte* line = planes_.codes.data() + piece.line * walk_.layout().line_bytes;
-    write_codes(line + piece.begin * width / 8, width, {codes, static_cast<size_t>(piece.count)});
-  }
-
-  void store_scales() {
-    const PackedLayout& p = walk_.layout();
-    if (scales_.codes.empty()) return;
-    planes_.scales.resize(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
-    for (int64_t line = 0; line < p.scale_lines; ++line)
-      write_codes(planes_.scales.data() + line * p.scale_line_bytes, format_.scale.bits,
-                  {scales_.codes.data() + line * p.groups_per_line, static_cast<size_t>(p.groups_per_line)});
-  }
-
-  void store_zero_points() {
-    const int bytes = zero_point_bytes(format_);
-    if (bytes == 0) return;
-    planes_.zero_points.resize(scales_.zero_points.size() * static_cast<size_t>(bytes));
-    write_codes(planes_.zero_points.data(), 8 * bytes, scales_.zero_points);
   }
 
   const Format& format_;
@@ -157,6 +159,33 @@ Planes pack(const Format& format, std::span<const int64_t> shape, Values values,
   CHECK(static_cast<int64_t>(values.size()) == walk.elems());
   if (counts) *counts = {};
   return Packer(format, walk, values, counts).run();
+}
+
+Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points) {
+  const Walk walk(format, shape);
+  const PackedLayout& p = walk.layout();
+  CHECK(static_cast<int64_t>(codes.size()) == walk.elems());
+  CHECK(static_cast<int64_t>(scale_codes.size()) == (format.scale_kind->code ? p.groups : 0));
+  CHECK(static_cast<int64_t>(zero_points.size()) == (format.scale_kind->zero_point ? p.groups : 0));
+  Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(p.padded_lines * p.line_bytes)),
+                .scales = scale_plane(format, walk, scale_codes),
+                .zero_points = zero_point_plane(format, zero_points),
+                .global = {}};
+  for_each_unit(
+      walk, [] { return std::vector<uint32_t>(Walk::kBatch); },
+      [&](int64_t unit, std::vector<uint32_t>& scratch) {
+        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
+          walk.gather(batch, codes, scratch.data());
+          if (!zero_points.empty())  // padding decodes to 0
+            for (const Run& run : batch.runs)
+              std::fill(scratch.begin() + run.begin + run.logical, scratch.begin() + run.begin + run.count,
+                        zero_points[static_cast<size_t>(run.group)]);
+          for (const Piece& piece : batch.pieces)
+            store_codes(format, walk, piece, scratch.data() + piece.offset, planes.codes.data());
+        });
+      });
+  return planes;
 }
 
 void fake_quantise(const Format& format, std::span<const int64_t> shape, Values values, std::span<float> out) {

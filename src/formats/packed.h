@@ -58,6 +58,11 @@ void fake_quantise(const Format& format, std::span<const int64_t> shape, std::sp
 std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
+// The planes with these codes, one per element in row-major order, and these scale codes and zero points, one per group
+// (empty where the format has none): the inverse of codes_of and scale_codes_of.
+Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points);
+
 // For kernels: the exact value of every code without scale (at most 16 bits wide), and the exact value of a stored
 // scale.
 std::vector<double> code_values(const Format& format);

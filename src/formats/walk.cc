@@ -186,16 +186,17 @@ void Walk::for_each_stretch(const Piece& piece, F&& fn) const {
   }
 }
 
-void Walk::gather(const Batch& batch, std::span<const float> values, float* out) const {
+template <class T>
+void Walk::gather(const Batch& batch, std::span<const T> values, T* out) const {
   for (const Piece& piece : batch.pieces) {
-    float* const to = out + piece.offset;
+    T* const to = out + piece.offset;
     for_each_stretch(piece, [&](int64_t first, int64_t source, int64_t count, int64_t stride) {
-      const float* from = values.data() + source;
+      const T* from = values.data() + source;
       if (stride == 1) std::copy_n(from, count, to + first);
       else
         for (int64_t i = 0; i < count; ++i) to[first + i] = from[i * stride];
     });
-    std::fill(to + piece.logical, to + piece.count, 0.0f);
+    std::fill(to + piece.logical, to + piece.count, T{0});
   }
 }
 
@@ -211,6 +212,8 @@ void Walk::scatter(const Batch& batch, const T* in, std::span<T> values) const {
     });
 }
 
+template void Walk::gather(const Batch&, std::span<const float>, float*) const;
+template void Walk::gather(const Batch&, std::span<const uint32_t>, uint32_t*) const;
 template void Walk::scatter(const Batch&, const float*, std::span<float>) const;
 template void Walk::scatter(const Batch&, const uint32_t*, std::span<uint32_t>) const;
 

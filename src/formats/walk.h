@@ -66,7 +66,8 @@ class Walk {
   void append(Batch& batch, int64_t line, int64_t begin, int64_t count) const;
 
   // Row-major elements to batch order, padding as 0; and back (T: float or uint32_t).
-  void gather(const Batch& batch, std::span<const float> values, float* out) const;
+  template <class T>
+  void gather(const Batch& batch, std::span<const T> values, T* out) const;
   template <class T>
   void scatter(const Batch& batch, const T* in, std::span<T> values) const;
 

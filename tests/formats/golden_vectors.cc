@@ -58,6 +58,10 @@ void check(const Format& format, const Case& c) {
     zero_points.push_back(std::to_integer<uint32_t>(planes.zero_points[i]) +
                           (bytes == 2 ? std::to_integer<uint32_t>(planes.zero_points[i + 1]) * 256 : 0));
   EXPECT_EQ(zero_points, c.zero_points);
+  const Planes assembled = planes_of(format, c.shape, c.codes, c.scales, c.zero_points);
+  EXPECT_EQ(assembled.codes, planes.codes);
+  EXPECT_EQ(assembled.scales, planes.scales);
+  EXPECT_EQ(assembled.zero_points, planes.zero_points);
   std::vector<float> decoded(c.x.size());
   unpack(format, c.shape, golden::view(planes), decoded);
   expect_values(decoded, c.decoded);
