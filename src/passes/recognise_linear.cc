@@ -4,6 +4,7 @@
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/match.h"
+#include "passes/packed_transpose.h"
 #include "passes/pass.h"
 
 namespace hone {
@@ -20,9 +21,12 @@ void matmul_to_linear(Graph& graph, NodeId id, Transposed& transposed) {
     replace_node(graph, id, ops::get("linear"), {x, w});
     return;
   }
-  if (weight->is_packed()) return;  // its groups lie along the other axis
-  if (!transposed.contains(w))
-    transposed[w] = graph.add_constant("", evaluate_node(ops::get("transpose"), {&weight, 1})[0]);
+  if (!transposed.contains(w)) {
+    std::optional<Tensor> rows = packed_transpose(*weight);
+    if (!rows && weight->is_packed()) return;
+    if (!rows) rows = evaluate_node(ops::get("transpose"), {&weight, 1})[0];
+    transposed[w] = graph.add_constant("", *std::move(rows));
+  }
   replace_node(graph, id, ops::get("linear"), {x, transposed[w]});
 }
 

@@ -1,0 +1,280 @@
+// A weight that a file stores as codes, scales and zero points:
+//   dequantize_linear(codes, scale [, zero_point])   scale: one, or one for each index of an axis
+//   reshape(dequantize_linear(codes [..,K/B,B,..], scale [..,K/B,1,..]), [..,K,..])   blocks of B along an axis
+// becomes one packed constant. The format is made up from the codes that are there; a weight for which none decodes to
+// the same bits stays.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "ops/elements.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
+#include "passes/match.h"
+#include "passes/packed_transpose.h"
+#include "passes/pass.h"
+
+namespace hone {
+namespace {
+
+// A plain constant, or one seen in another shape; none for other values.
+std::optional<Tensor> known_tensor(const Graph& graph, ValueId id) {
+  const NodeId reshape = produced_by(graph, id, "reshape");
+  const Tensor* tensor = graph.constant(reshape == kNone ? id : graph.operand(reshape, 0));
+  if (!tensor || tensor->is_packed() || !is_constant(graph.type(id).shape)) return std::nullopt;
+  return tensor->reshaped(constant_shape(graph.type(id).shape));
+}
+
+struct Affine {
+  Tensor codes, scale;
+  std::optional<Tensor> zero_point;
+};
+
+std::optional<Affine> affine_constants(const Graph& graph, const Node& node) {
+  const std::optional<Tensor> codes = known_tensor(graph, node.operands[0]),
+                              scale = known_tensor(graph, node.operands[1]);
+  if (!codes || !scale || !is_integer(codes->dtype())) return std::nullopt;
+  if (node.operands.size() < 3 || node.operands[2] == kNone) return Affine{*codes, *scale, {}};
+  const std::optional<Tensor> zero_point = known_tensor(graph, node.operands[2]);
+  return zero_point ? std::optional<Affine>({*codes, *scale, zero_point}) : std::nullopt;
+}
+
+// Which elements share a scale. `firsts`: the first element of each group, in the format's order.
+struct Groups {
+  NodeId root;  // what the packed constant takes the place of
+  std::string geometry;
+  bool are_blocks = false;
+  std::vector<int64_t> firsts;
+};
+
+// Axes of the codes along which scale or zero point differ.
+std::vector<size_t> varying_axes(const Affine& affine) {
+  const size_t rank = affine.codes.shape().size();
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const auto varies = [&](const Tensor& tensor) {
+      const std::vector<int64_t>& shape = tensor.shape();
+      return axis + shape.size() >= rank && shape[axis + shape.size() - rank] != 1;
+    };
+    if (varies(affine.scale) || (affine.zero_point && varies(*affine.zero_point))) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// The axis of `codes` that `joined` has as one with the axis before it; 0 when there is none.
+size_t joined_axis(const std::vector<int64_t>& codes, const std::vector<int64_t>& joined) {
+  if (joined.size() + 1 != codes.size()) return 0;
+  for (size_t axis = 1; axis < codes.size(); ++axis) {
+    std::vector<int64_t> shape = codes;
+    shape[axis - 1] *= shape[axis];
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (shape == joined) return axis;
+  }
+  return 0;
+}
+
+// The reshape that joins blocks, which do not differ inside.
+std::optional<Groups> blocks(const Graph& graph, NodeId id, const Affine& affine) {
+  const std::vector<Graph::Use> uses = graph.uses(graph.result(id));
+  if (uses.size() != 1 || graph.use_count(graph.result(id)) != 1) return std::nullopt;
+  const NodeId root = uses[0].node;
+  if (std::string_view(graph.node(root).op->name) != "reshape") return std::nullopt;
+  const Shape& joined = graph.type(graph.result(root)).shape;
+  const std::vector<int64_t>& shape = affine.codes.shape();
+  const size_t axis = is_constant(joined) ? joined_axis(shape, constant_shape(joined)) : 0;
+  const std::vector<size_t> varying = varying_axes(affine);
+  if (axis == 0 || std::find(varying.begin(), varying.end(), axis) != varying.end()) return std::nullopt;
+  const AxisView view = around_axis(shape, axis);
+  const int64_t per_line = shape[axis - 1];
+  Groups groups{root, fmt::format(".g{}", view.length), true, {}};
+  if (view.inner != 1) groups.geometry += fmt::format(".ax{}", axis - 1);
+  for (int64_t lines = 0; lines < view.outer; lines += per_line)
+    for (int64_t inner = 0; inner < view.inner; ++inner)
+      for (int64_t block = lines; block < lines + per_line; ++block)
+        groups.firsts.push_back(block * view.length * view.inner + inner);
+  return groups;
+}
+
+std::optional<Groups> channels(NodeId id, const Affine& affine) {
+  const std::vector<size_t> varying = varying_axes(affine);
+  if (varying.empty()) return Groups{id, "", false, {0}};
+  if (varying.size() > 1) return std::nullopt;
+  const AxisView view = around_axis(affine.codes.shape(), varying[0]);
+  Groups groups{id, varying[0] == 0 ? ".channel" : fmt::format(".channel.ax{}", varying[0]), false, {}};
+  for (int64_t channel = 0; channel < view.length; ++channel) groups.firsts.push_back(channel * view.inner);
+  return groups;
+}
+
+// What `tensor`, which broadcasts to `shape`, holds for each of these elements.
+std::vector<double> values_at(const Tensor& tensor, const std::vector<int64_t>& shape,
+                              const std::vector<int64_t>& elements) {
+  const std::vector<double> values = tensor.to_doubles();
+  const std::vector<int64_t> strides = strides_of(shape), from = strides_broadcast(tensor.shape(), shape);
+  std::vector<double> result;
+  for (int64_t element : elements) {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) offset += element / strides[axis] % shape[axis] * from[axis];
+    result.push_back(values[static_cast<size_t>(offset)]);
+  }
+  return result;
+}
+
+// Integers in as few bits as formats are stored in well; 0 when 16 do not do.
+struct Range {
+  int64_t low = 0, high = 0;
+  void include(std::span<const int64_t> values) {
+    for (int64_t value : values) low = std::min(low, value), high = std::max(high, value);
+  }
+  int signed_bits() const {
+    return bits([](int64_t w) { return -(int64_t{1} << (w - 1)); }, 1);
+  }
+  int unsigned_bits() const {
+    return bits([](int64_t) { return int64_t{0}; }, 0);
+  }
+
+ private:
+  template <class Lowest>
+  int bits(Lowest lowest, int sign) const {
+    for (int w : {2, 4, 8, 16})
+      if (low >= lowest(w) && high < int64_t{1} << (w - sign)) return w;
+    return 0;
+  }
+};
+
+struct Encoding {
+  std::string head;
+  std::vector<uint32_t> codes, scales, zero_points;
+};
+
+std::vector<uint32_t> shifted(std::span<const int64_t> values, int64_t by, int bits) {
+  std::vector<uint32_t> codes;
+  for (int64_t value : values) codes.push_back(static_cast<uint32_t>((value + by) & ((int64_t{1} << bits) - 1)));
+  return codes;
+}
+
+std::vector<uint32_t> f32_codes(std::span<const double> scales) {
+  std::vector<uint32_t> codes;
+  for (double scale : scales) codes.push_back(std::bit_cast<uint32_t>(static_cast<float>(scale)));
+  return codes;
+}
+
+// Scale codes of mxint<bits>, whose elements have bits - 2 fraction bits; none unless all scales are powers of two.
+std::optional<std::vector<uint32_t>> pow2_codes(std::span<const double> scales, int bits) {
+  std::vector<uint32_t> codes;
+  for (double scale : scales) {
+    int exponent;
+    const bool is_power = std::frexp(scale, &exponent) == 0.5;
+    const int code = exponent - 1 + (bits - 2) + 127;
+    if (!is_power || code < 0 || code > 254) return std::nullopt;
+    codes.push_back(static_cast<uint32_t>(code));
+  }
+  return codes;
+}
+
+std::optional<Encoding> encode(std::vector<int64_t> codes, std::vector<int64_t> zeros, std::span<const double> scales,
+                               bool are_blocks) {
+  Range range;
+  if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) == zeros.end()) {
+    for (int64_t& code : codes) code -= zeros[0];
+    range.include(codes);
+    const int bits = range.signed_bits();
+    if (bits == 0) return std::nullopt;
+    const auto powers = are_blocks && bits <= 8 ? pow2_codes(scales, bits) : std::nullopt;
+    return Encoding{fmt::format("{}{}", powers ? "mxint" : "int", bits),
+                    shifted(codes, 0, bits),
+                    powers ? *powers : f32_codes(scales),
+                    {}};
+  }
+  range.include(codes);
+  range.include(zeros);
+  const int bits = range.low < 0 ? range.signed_bits() : range.unsigned_bits();
+  if (bits == 0) return std::nullopt;
+  const int64_t by = range.low < 0 ? int64_t{1} << (bits - 1) : 0;
+  return Encoding{fmt::format("uint{}", bits), shifted(codes, by, bits), f32_codes(scales), shifted(zeros, by, bits)};
+}
+
+// Zero points that are whole numbers, whatever their type; one 0 where there are none.
+std::optional<std::vector<int64_t>> zeros_of(const Affine& affine, const Groups& groups) {
+  std::vector<int64_t> zeros(groups.firsts.size(), 0);
+  if (!affine.zero_point) return zeros;
+  const std::vector<double> values = values_at(*affine.zero_point, affine.codes.shape(), groups.firsts);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::trunc(values[i]) != values[i] || std::abs(values[i]) > 0xffff) return std::nullopt;
+    zeros[i] = static_cast<int64_t>(values[i]);
+  }
+  return zeros;
+}
+
+std::optional<Tensor> packed(const Affine& affine, const Groups& groups, std::vector<int64_t> shape) {
+  const std::optional<std::vector<int64_t>> zeros = zeros_of(affine, groups);
+  if (!zeros) return std::nullopt;
+  const std::vector<double> scales = values_at(affine.scale, affine.codes.shape(), groups.firsts);
+  const std::optional<Encoding> found = encode(affine.codes.to_integers(), *zeros, scales, groups.are_blocks);
+  if (!found) return std::nullopt;
+  const Format format = parse_format(found->head + groups.geometry + (found->zero_points.empty() ? "" : ".asym"));
+  const Planes planes = planes_of(format, shape, found->codes, found->scales, found->zero_points);
+  return Tensor::packed(format, std::move(shape), Buffer::copy_of(planes.codes), Buffer::copy_of(planes.scales),
+                        Buffer::copy_of(planes.zero_points), {});
+}
+
+Tensor dequantised(const Affine& affine, const Node& node) {
+  const Tensor* operands[] = {&affine.codes, &affine.scale, affine.zero_point ? &*affine.zero_point : nullptr};
+  return evaluate_node(*node.op, std::span(operands).first(node.operands.size()), node.attributes)[0];
+}
+
+// Vectors, such as biases, stay: kernels read them as they are.
+void recognise(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const std::optional<Affine> affine = affine_constants(graph, node);
+  if (!affine || node.attributes.get<DType>("dtype") != DType::f32 ||
+      graph.type(node.results[0]).shape != to_shape(affine->codes.shape()))
+    return;
+  std::optional<Groups> groups = blocks(graph, id, *affine);
+  if (!groups) groups = channels(id, *affine);
+  if (!groups) return;
+  const std::vector<int64_t> shape = constant_shape(graph.type(graph.result(groups->root)).shape);
+  if (shape.size() < 2 || element_count(shape) == 0) return;
+  const std::optional<Tensor> constant = packed(*affine, *groups, shape);
+  if (!constant || !unpack(*constant).same_bits(dequantised(*affine, node).reshaped(shape))) return;
+  const ValueId value = graph.add_constant("", *constant);
+  replace_by_value(graph, groups->root, value);
+  if (groups->root != id) graph.erase(id);
+  ValueId codes = node.operands[0];
+  if (const NodeId reshape = graph.producer(codes); reshape != kNone) {
+    codes = graph.operand(reshape, 0);
+    if (graph.use_count(graph.result(reshape)) == 0) graph.erase(reshape);
+  }
+  graph.set_label(value, derived_label(graph, codes, ".packed"));
+}
+
+void transpose(Graph& graph, NodeId id) {
+  const ValueId source = graph.operand(id, 0);
+  const Tensor* tensor = graph.constant(source);
+  std::optional<Tensor> result = tensor ? packed_transpose(*tensor) : std::nullopt;
+  if (!result || graph.type(graph.result(id)).shape != to_shape(result->shape())) return;
+  const auto perm = graph.node(id).attributes.get_or<std::vector<int64_t>>("perm", {1, 0});
+  if ((perm[0] + 2) % 2 != 1) return;
+  const ValueId value = graph.add_constant("", *std::move(result));
+  replace_by_value(graph, id, value);
+  graph.set_label(value, derived_label(graph, source, ".transposed"));
+}
+
+Graph recognise_packed(Graph graph, const PassContext&) {
+  for (NodeId id : graph.nodes("dequantize_linear")) recognise(graph, id);
+  for (NodeId id : graph.nodes("transpose")) transpose(graph, id);
+  graph.erase_unused_constants();
+  graph.reinfer();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef recognise_packed_def{
+    .name = "recognise_packed",
+    .doc =
+        "dequantize_linear of a constant becomes a constant packed in a format (int4.g32, uint8.channel.asym, mxint8, "
+        "…) that decodes to the same bits; a transpose of a packed matrix becomes one too.",
+    .run = recognise_packed};
+
+}  // namespace hone
