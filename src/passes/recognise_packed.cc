@@ -26,6 +26,13 @@ std::optional<Tensor> known_tensor(const Graph& graph, ValueId id) {
   return tensor->reshaped(constant_shape(graph.type(id).shape));
 }
 
+// The small floats that formats have codes of.
+const char* float_head(DType dtype) {
+  if (dtype == DType::f8e4m3fn) return "fp8_e4m3";
+  if (dtype == DType::f8e5m2) return "fp8_e5m2";
+  return dtype == DType::f4e2m1 ? "fp4" : nullptr;
+}
+
 struct Affine {
   Tensor codes, scale;
   std::optional<Tensor> zero_point;
@@ -34,7 +41,7 @@ struct Affine {
 std::optional<Affine> affine_constants(const Graph& graph, const Node& node) {
   const std::optional<Tensor> codes = known_tensor(graph, node.operands[0]),
                               scale = known_tensor(graph, node.operands[1]);
-  if (!codes || !scale || !is_integer(codes->dtype())) return std::nullopt;
+  if (!codes || !scale || !(is_integer(codes->dtype()) || float_head(codes->dtype()))) return std::nullopt;
   if (node.operands.size() < 3 || node.operands[2] == kNone) return Affine{*codes, *scale, {}};
   const std::optional<Tensor> zero_point = known_tensor(graph, node.operands[2]);
   return zero_point ? std::optional<Affine>({*codes, *scale, zero_point}) : std::nullopt;
@@ -98,7 +105,7 @@ std::optional<Groups> blocks(const Graph& graph, NodeId id, const Affine& affine
 
 std::optional<Groups> channels(NodeId id, const Affine& affine) {
   const std::vector<size_t> varying = varying_axes(affine);
-  if (varying.empty()) return Groups{id, "", false, {0}};
+  if (varying.empty()) return Groups{id, ".tensor", false, {0}};
   if (varying.size() > 1) return std::nullopt;
   const AxisView view = around_axis(affine.codes.shape(), varying[0]);
   Groups groups{id, varying[0] == 0 ? ".channel" : fmt::format(".channel.ax{}", varying[0]), false, {}};
@@ -159,28 +166,28 @@ std::vector<uint32_t> f32_codes(std::span<const double> scales) {
   return codes;
 }
 
-// Scale codes of mxint<bits>, whose elements have bits - 2 fraction bits; none unless all scales are powers of two.
-std::optional<std::vector<uint32_t>> pow2_codes(std::span<const double> scales, int bits) {
+// Scale codes of an MX format whose elements have that many fraction bits; none unless all scales are powers of two.
+std::optional<std::vector<uint32_t>> pow2_codes(std::span<const double> scales, int fraction_bits) {
   std::vector<uint32_t> codes;
   for (double scale : scales) {
     int exponent;
     const bool is_power = std::frexp(scale, &exponent) == 0.5;
-    const int code = exponent - 1 + (bits - 2) + 127;
+    const int code = exponent - 1 + fraction_bits + 127;
     if (!is_power || code < 0 || code > 254) return std::nullopt;
     codes.push_back(static_cast<uint32_t>(code));
   }
   return codes;
 }
 
-std::optional<Encoding> encode(std::vector<int64_t> codes, std::vector<int64_t> zeros, std::span<const double> scales,
-                               bool are_blocks) {
+std::optional<Encoding> encode_integers(std::vector<int64_t> codes, std::vector<int64_t> zeros,
+                                        std::span<const double> scales, bool are_blocks) {
   Range range;
   if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) == zeros.end()) {
     for (int64_t& code : codes) code -= zeros[0];
     range.include(codes);
     const int bits = range.signed_bits();
     if (bits == 0) return std::nullopt;
-    const auto powers = are_blocks && bits <= 8 ? pow2_codes(scales, bits) : std::nullopt;
+    const auto powers = are_blocks && bits <= 8 ? pow2_codes(scales, bits - 2) : std::nullopt;
     return Encoding{fmt::format("{}{}", powers ? "mxint" : "int", bits),
                     shifted(codes, 0, bits),
                     powers ? *powers : f32_codes(scales),
@@ -192,6 +199,17 @@ std::optional<Encoding> encode(std::vector<int64_t> codes, std::vector<int64_t> 
   if (bits == 0) return std::nullopt;
   const int64_t by = range.low < 0 ? int64_t{1} << (bits - 1) : 0;
   return Encoding{fmt::format("uint{}", bits), shifted(codes, by, bits), f32_codes(scales), shifted(zeros, by, bits)};
+}
+
+std::optional<Encoding> encode_floats(const Tensor& codes, const std::vector<int64_t>& zeros,
+                                      std::span<const double> scales, bool are_blocks) {
+  if (std::any_of(zeros.begin(), zeros.end(), [](int64_t zero) { return zero != 0; })) return std::nullopt;
+  const std::string head = float_head(codes.dtype());
+  const auto powers = are_blocks ? pow2_codes(scales, 0) : std::nullopt;
+  if (!powers && codes.dtype() == DType::f4e2m1) return std::nullopt;
+  std::vector<uint32_t> bits;
+  for (std::byte code : codes.data().bytes()) bits.push_back(std::to_integer<uint32_t>(code));
+  return Encoding{powers ? "mx" + head : head, std::move(bits), powers ? *powers : f32_codes(scales), {}};
 }
 
 // Zero points that are whole numbers, whatever their type; one 0 where there are none.
@@ -210,7 +228,9 @@ std::optional<Tensor> packed(const Affine& affine, const Groups& groups, std::ve
   const std::optional<std::vector<int64_t>> zeros = zeros_of(affine, groups);
   if (!zeros) return std::nullopt;
   const std::vector<double> scales = values_at(affine.scale, affine.codes.shape(), groups.firsts);
-  const std::optional<Encoding> found = encode(affine.codes.to_integers(), *zeros, scales, groups.are_blocks);
+  const std::optional<Encoding> found =
+      is_integer(affine.codes.dtype()) ? encode_integers(affine.codes.to_integers(), *zeros, scales, groups.are_blocks)
+                                       : encode_floats(affine.codes, *zeros, scales, groups.are_blocks);
   if (!found) return std::nullopt;
   const Format format = parse_format(found->head + groups.geometry + (found->zero_points.empty() ? "" : ".asym"));
   const Planes planes = planes_of(format, shape, found->codes, found->scales, found->zero_points);
