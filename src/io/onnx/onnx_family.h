@@ -63,7 +63,7 @@ class OnnxNode {
                Attributes attributes = {}) const;  // its only result
   std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> operands, Attributes attributes = {},
                                 std::vector<Graph> bodies = {}) const;
-  ValueId constant(Tensor value) const;
+  ValueId constant(Tensor value, std::string label = "") const;  // label: the name of a weight
   ValueId scalar(double value, DType dtype) const;               // rank 0
   ValueId constant_integers(std::vector<int64_t> values) const;  // i64[n]
   // Nothing is emitted when nothing changes.

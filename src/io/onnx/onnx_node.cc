@@ -206,7 +206,9 @@ ValueId OnnxNode::emit(std::string_view op, std::vector<ValueId> operands, Attri
   return results[0];
 }
 
-ValueId OnnxNode::constant(Tensor value) const { return scope_.graph().add_constant("", std::move(value)); }
+ValueId OnnxNode::constant(Tensor value, std::string label) const {
+  return scope_.graph().add_constant(std::move(label), std::move(value));
+}
 
 ValueId OnnxNode::scalar(double value, DType dtype) const {
   return constant(Tensor::from_doubles(dtype, {}, std::vector{value}));

@@ -1,0 +1,102 @@
+#include "io/onnx/affine.h"
+
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+// A vector along `axis` of x, as an operand that broadcasts to x; one element as a scalar.
+ValueId along_axis(const OnnxNode& n, ValueId vector, size_t rank, int64_t axis) {
+  if (vector == kNone || n.rank(vector) == 0) return vector;
+  if (n.rank(vector) != 1)
+    fail("a scale or zero point is {}; expected at most one dimension, or a block size", to_string(n.type(vector)));
+  const Dim length = n.type(vector).shape[0];
+  if (length == Dim(1)) return n.reshape(vector, {});
+  Shape shape(rank - checked_axis(axis, rank), 1);
+  shape[0] = length;
+  return n.reshape(vector, shape);
+}
+
+// Whole blocks: x [..,K,..] is seen as [..,K/block,block,..], and a scale [..,K/block,..] as [..,K/block,1,..].
+struct Blocks {
+  size_t axis;
+  Shape x;
+};
+
+Blocks blocks_of(const OnnxNode& n, const AffineCodes& codes) {
+  Shape shape = n.type(codes.x).shape;
+  const size_t axis = checked_axis(codes.axis, shape.size());
+  shape[axis] = codes.block_size;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), n.type(codes.scale).shape.at(axis));
+  return {axis, std::move(shape)};
+}
+
+ValueId per_block(const OnnxNode& n, ValueId scale, size_t axis) {
+  if (scale == kNone) return kNone;
+  Shape shape = n.type(scale).shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+  return n.reshape(scale, shape);
+}
+
+// The last block is cut: one scale for each place along the axis.
+ValueId repeated(const OnnxNode& n, ValueId scale, size_t axis, int64_t length, int64_t block_size) {
+  if (scale == kNone) return kNone;
+  std::vector<int64_t> block(static_cast<size_t>(length));
+  for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<int64_t>(i) / block_size;
+  return n.emit("gather", {scale, n.constant_integers(block)}, {{"axis", static_cast<int64_t>(axis)}});
+}
+
+// Calls apply(x, scale, zero) with operands that broadcast; its result has x's shape.
+template <class Apply>
+ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Apply apply) {
+  const size_t rank = n.rank(codes.x);
+  const auto vector = [&](ValueId v) { return along_axis(n, v, rank, codes.axis); };
+  if (codes.block_size == 0) return apply(codes.x, vector(codes.scale), vector(codes.zero));
+  if (n.rank(codes.scale) != rank)
+    fail("with a block size, scale is {}; expected {} dimensions", to_string(n.type(codes.scale)), rank);
+  const Shape shape = n.type(codes.x).shape;
+  const Blocks blocks = blocks_of(n, codes);
+  const Dim &length = shape[blocks.axis], covered = blocks.x[blocks.axis] * codes.block_size;
+  if (length != covered && length.is_constant() && covered.is_constant()) {
+    const auto each = [&](ValueId v) { return repeated(n, v, blocks.axis, length.constant(), codes.block_size); };
+    return apply(codes.x, each(codes.scale), each(codes.zero));
+  }
+  const ValueId result = apply(n.reshape(codes.x, blocks.x), per_block(n, codes.scale, blocks.axis),
+                               per_block(n, codes.zero, blocks.axis));
+  return n.reshape(result, shape);
+}
+
+}  // namespace
+
+ValueId dequantised(const OnnxNode& n, const AffineCodes& codes, DType dtype) {
+  return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
+    return n.emit("dequantize_linear", {x, scale, zero}, {{"dtype", dtype}});
+  });
+}
+
+ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate) {
+  return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
+    const DType precision = n.type(scale).dtype;
+    if (!saturate || precision != DType::f32) {
+      x = n.emit("div", {n.cast(x, precision), scale});
+      scale = n.scalar(1, DType::f32);
+    }
+    if (!saturate) return n.emit("cast_unsaturated", {x}, {{"dtype", dtype}});
+    return n.emit("quantize_linear", {x, scale, zero}, {{"dtype", dtype}});
+  });
+}
+
+// A tensor of zeros has scale 1, which any would do for; its quotients stay numbers.
+AffineCodes quantised_dynamically(const OnnxNode& n, ValueId x) {
+  const ValueId none = n.scalar(0, DType::f32);
+  const Attributes all{{"keepdims", int64_t{0}}};
+  const ValueId low = n.emit("min", {n.emit("reduce_min", {x}, all), none}),
+                high = n.emit("max", {n.emit("reduce_max", {x}, all), none});
+  const ValueId step = n.emit("div", {n.emit("sub", {high, low}), n.scalar(255, DType::f32)});
+  const ValueId scale = n.emit("where", {n.emit("equal", {step, none}), n.scalar(1, DType::f32), step});
+  const Attributes to_u8{{"dtype", DType::u8}};
+  const ValueId zero = n.emit("quantize_linear", {n.emit("neg", {low}), scale}, to_u8);
+  return {n.emit("quantize_linear", {x, scale, zero}, to_u8), scale, zero};
+}
+
+}  // namespace hone

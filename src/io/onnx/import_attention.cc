@@ -1,0 +1,374 @@
+// Attention and RotaryEmbedding, of the standard and of com.microsoft; MultiHeadAttention and GroupQueryAttention.
+#include <cmath>
+#include <limits>
+
+#include "io/onnx/attention.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kMicrosoft = "com.microsoft";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+int64_t known_size(const OnnxNode& n, const Dim& dim, const char* what) {
+  if (!dim.is_constant()) n.unsupported(fmt::format("{} that are known only when the model runs", what));
+  return dim.constant();
+}
+
+// --- Attention of the standard ---------------------------------------------------------------------------------------
+
+// As a sum to the scores; keys beyond its end are hidden.
+ValueId mask_bias(const OnnxNode& n, ValueId mask, const Dim& keys) {
+  if (mask == kNone) return kNone;
+  const ValueId bias = n.type(mask).dtype == DType::boolean ? bias_of(n, mask, -kInfinity) : mask;
+  const Shape& shape = n.type(bias).shape;
+  const Dim lacking = keys - shape.at(n.rank(bias) - 1);
+  if (!lacking.is_constant() || lacking.constant() <= 0) return bias;
+  Shape pads(2 * shape.size(), 0);
+  pads.back() = lacking;
+  return n.emit("pad", {bias, n.scalar(-kInfinity, n.type(bias).dtype)}, {{"pads", pads}});
+}
+
+// Query s sees the keys up to s + past.
+ValueId causal_bias(const OnnxNode& n, const Dim& queries, const Dim& keys, const Dim& past) {
+  const ValueId last = n.reshape(positions(n, past, queries), {queries, 1});
+  return bias_of(n, n.emit("less_or_equal", {positions(n, 0, keys), last}), -kInfinity);
+}
+
+// Whether a query sees no key at all: [B,H,S,1] or what broadcasts to it.
+ValueId sees_nothing(const OnnxNode& n, ValueId bias) {
+  Shape shape = n.type(bias).shape;
+  shape.insert(shape.begin(), 4 - shape.size(), 1);
+  const ValueId most = n.emit("reduce_max", {n.reshape(bias, shape)}, {{"axes", std::vector<int64_t>{3}}});
+  return n.emit("equal", {most, n.scalar(-kInfinity, n.type(bias).dtype)});
+}
+
+ValueId zero_where(const OnnxNode& n, ValueId condition, ValueId x) {
+  return n.emit("where", {condition, n.scalar(0, n.type(x).dtype), x});
+}
+
+// What qk_matmul_output_mode asks for; `blind` is kNone where every query sees a key.
+ValueId scores_output(const OnnxNode& n, const AttentionCall& call, ValueId bias, ValueId blind) {
+  const int64_t mode = n.integer("qk_matmul_output_mode", 0);
+  if (mode < 0 || mode > 3) fail("qk_matmul_output_mode is {}; accepted: 0 to 3", mode);
+  ValueId all = scores(n, call);
+  if (mode >= 1) all = capped(n, all, call.softcap);
+  if (mode >= 2 && bias != kNone) all = n.emit("add", {all, n.cast(bias, n.type(all).dtype)});
+  if (mode == 3) all = n.emit("softmax", {all});
+  if (mode == 3 && blind != kNone) all = zero_where(n, blind, all);
+  return n.cast(all, n.type(call.q).dtype);
+}
+
+std::vector<ValueId> import_attention(OnnxNode& n) {
+  const ValueId q = n.in(0);
+  const bool merged = n.rank(q) == 3;
+  const auto count = [&](int input, const char* attribute) {
+    return merged ? n.integer(attribute) : known_size(n, n.type(n.in(input)).shape.at(1), "heads");
+  };
+  const int64_t heads = count(0, "q_num_heads"), kv_heads = count(1, "kv_num_heads");
+  const Cached k = cached(n, n.in(1), n.in_or_none(4), kv_heads), v = cached(n, n.in(2), n.in_or_none(5), kv_heads);
+  AttentionCall call{.q = merged ? q : merge_heads(n, q),
+                     .k = k.rows,
+                     .v = v.rows,
+                     .heads = heads,
+                     .kv_heads = kv_heads,
+                     .scale = {},
+                     .softcap = n.number("softcap", 0)};
+  if (n.has_attribute("scale")) call.scale = n.number("scale");
+  const Dim queries = n.type(call.q).shape[1], keys = n.type(k.rows).shape[1];
+  const Dim past = n.has(4) ? n.type(n.in(4)).shape.at(2) : Dim(0);
+  const ValueId mask = mask_bias(n, n.in_or_none(3), keys);
+  const bool causal = n.integer("is_causal", 0) != 0;
+  const ValueId bias = causal ? sum_of_biases(n, mask, causal_bias(n, queries, keys, past)) : mask;
+  // Without a mask every query sees the first key; with one, those that see none give 0.
+  const ValueId blind = mask == kNone ? kNone : sees_nothing(n, bias);
+  call.causal = mask == kNone && causal && keys == past + queries;
+  call.bias = call.causal ? kNone : bias;
+  ValueId y = split_heads(n, attended(n, call), heads);
+  if (blind != kNone) y = zero_where(n, blind, y);
+  return {merged ? merge_heads(n, y) : y, k.present, v.present,
+          n.wants(3) ? scores_output(n, call, bias, blind) : kNone};
+}
+
+// --- Masks of com.microsoft ------------------------------------------------------------------------------------------
+
+// Which of T keys each of B rows sees, as bool that broadcasts to [B,H,S,T]. Of one dimension: how many keys (B of
+// them), or where they end and then where they start (2B). Else 0 hides a key: [B,T] or [B,S,T].
+ValueId visible_keys(const OnnxNode& n, ValueId mask, const Dim& batch, const Dim& keys) {
+  const Shape shape = n.type(mask).shape;
+  switch (n.rank(mask)) {
+    case 1: {
+      const ValueId bounds = n.cast(mask, DType::i64), columns = positions(n, 0, keys);
+      if (shape[0] == batch) return n.emit("less", {columns, n.reshape(bounds, {batch, 1, 1, 1})});
+      if (shape[0] != 2 * batch) break;
+      const std::vector<ValueId> ends = n.emit_all("split", {n.reshape(bounds, {2 * batch, 1, 1, 1})},
+                                                   {{"axis", int64_t{0}}, {"sizes", Shape{batch, batch}}});
+      return n.emit("logical_and",
+                    {n.emit("less", {columns, ends[0]}), n.emit("greater_or_equal", {columns, ends[1]})});
+    }
+    case 2:
+      return n.cast(n.reshape(mask, {shape[0], 1, 1, shape[1]}), DType::boolean);
+    case 3:
+      return n.cast(n.reshape(mask, {shape[0], 1, shape[1], shape[2]}), DType::boolean);
+  }
+  n.unsupported(fmt::format("a mask {}; supported for a batch of {}: [{}], [{}], [batch,keys], [batch,queries,keys]",
+                            to_string(shape), batch.to_string(), batch.to_string(), (2 * batch).to_string()));
+}
+
+ValueId padding_bias(const OnnxNode& n, ValueId mask, const Dim& batch, const Dim& keys) {
+  if (mask == kNone) return kNone;
+  return bias_of(n, visible_keys(n, mask, batch, keys), n.number("mask_filter_value", -10000));
+}
+
+// --- Attention, MultiHeadAttention -----------------------------------------------------------------------------------
+
+std::vector<ValueId> parts(const OnnxNode& n, ValueId x, int64_t axis, Shape sizes) {
+  return n.emit_all("split", {x}, {{"axis", axis}, {"sizes", std::move(sizes)}});
+}
+
+// One of two that lie in x [2,...].
+ValueId half_of(const OnnxNode& n, ValueId x, size_t which) {
+  if (x == kNone) return kNone;
+  const Shape& shape = n.type(x).shape;
+  return n.reshape(parts(n, x, 0, {1, 1})[which], {shape.begin() + 1, shape.end()});
+}
+
+std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
+  if (n.integer("do_rotary", 0) != 0) n.unsupported("do_rotary 1; supported: 0");
+  if (n.has(6)) n.unsupported("past_sequence_length: a buffer that past and present share");
+  const ValueId x = n.in(0), weights = n.in(1);
+  n.rank(x);
+  ValueId projected = n.cast(n.emit("matmul", {x, weights}), n.type(x).dtype);
+  if (n.has(2)) projected = n.emit("add", {projected, n.in(2)});
+  const Dim third = floordiv(n.type(weights).shape.at(1), 3);
+  const Shape sizes =
+      n.has_attribute("qkv_hidden_sizes") ? to_shape(n.integers("qkv_hidden_sizes")) : Shape{third, third, third};
+  const std::vector<ValueId> qkv = parts(n, projected, 2, sizes);
+  const int64_t heads = n.integer("num_heads");
+  const ValueId past = n.in_or_none(4);
+  const Cached k = cached(n, qkv[1], half_of(n, past, 0), heads), v = cached(n, qkv[2], half_of(n, past, 1), heads);
+  const Dim keys = n.type(k.rows).shape[1];
+  AttentionCall call{.q = qkv[0], .k = k.rows, .v = v.rows, .heads = heads, .kv_heads = heads, .scale = {}};
+  if (n.number("scale", 0) != 0) call.scale = n.number("scale");
+  call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(3), n.type(x).shape[0], keys), n.in_or_none(5));
+  call.causal = n.integer("unidirectional", 0) != 0;
+  const ValueId y = attended(n, call);
+  if (!n.wants(1)) return {y};
+  const auto alone = [&](ValueId cache) { return n.emit("unsqueeze", {cache}, {{"axes", std::vector<int64_t>{0}}}); };
+  return {y, n.emit("concat", {alone(k.present), alone(v.present)}, {{"axis", int64_t{0}}})};
+}
+
+// [B,L,H,2 or 3,D] as that many [B,L,H*D].
+std::vector<ValueId> unpacked(const OnnxNode& n, ValueId x) {
+  const Shape shape = n.type(x).shape;
+  const int64_t count = known_size(n, shape.at(3), "packed tensors");
+  std::vector<ValueId> each = parts(n, x, 3, Shape(static_cast<size_t>(count), 1));
+  for (ValueId& part : each) part = n.reshape(part, {shape[0], shape[1], shape[2] * shape[4]});
+  return each;
+}
+
+// Queries, keys and values as [B,L,H*D]; keys and values may also be [B,H,L,D].
+std::vector<ValueId> projections(const OnnxNode& n) {
+  if (n.rank(n.in(0)) == 5) return unpacked(n, n.in(0));
+  if (n.rank(n.in(1)) != 5) return {n.in(0), n.in(1), n.in(2)};
+  const std::vector<ValueId> kv = unpacked(n, n.in(1));
+  return {n.in(0), kv[0], kv[1]};
+}
+
+void add_bias(const OnnxNode& n, ValueId bias, std::vector<ValueId>& qkv) {
+  if (bias == kNone) return;
+  Shape sizes;
+  for (ValueId x : qkv) {
+    if (n.rank(x) != 3) n.unsupported("a bias beside keys [batch,heads,keys,columns]");
+    sizes.push_back(n.type(x).shape[2]);
+  }
+  const std::vector<ValueId> biases = parts(n, bias, 0, sizes);
+  for (size_t i = 0; i < qkv.size(); ++i) qkv[i] = n.emit("add", {qkv[i], biases[i]});
+}
+
+std::vector<ValueId> import_multi_head_attention(OnnxNode& n) {
+  if (n.has(8)) n.unsupported("past_sequence_length: a buffer that past and present share");
+  if (n.wants(3)) n.unsupported("output qk");
+  std::vector<ValueId> qkv = projections(n);
+  add_bias(n, n.in_or_none(3), qkv);
+  const int64_t heads = n.integer("num_heads");
+  const Cached k = cached(n, qkv[1], n.in_or_none(6), heads), v = cached(n, qkv[2], n.in_or_none(7), heads);
+  AttentionCall call{.q = qkv[0], .k = k.rows, .v = v.rows, .heads = heads, .kv_heads = heads, .scale = {}};
+  if (n.number("scale", 0) != 0) call.scale = n.number("scale");
+  const Dim batch = n.type(call.q).shape[0], keys = n.type(k.rows).shape[1];
+  call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(4), batch, keys), n.in_or_none(5));
+  call.causal = n.integer("unidirectional", 0) != 0;
+  return {attended(n, call), k.present, v.present};
+}
+
+// --- GroupQueryAttention ---------------------------------------------------------------------------------------------
+
+// One dimension of x as an i64 scalar.
+ValueId size_along(const OnnxNode& n, ValueId x, int64_t axis) {
+  const ValueId shape = n.emit("shape_of", {x});
+  return n.reshape(n.emit("slice", {shape}, {{"starts", Shape{axis}}, {"ends", Shape{axis + 1}}}), {});
+}
+
+ValueId integer(const OnnxNode& n, int64_t value) { return n.constant(Tensor::scalar<int64_t>(value)); }
+
+// Where the tokens of each row stand. A row b of the cache is full up to past[b]; its new tokens come after.
+struct Tokens {
+  ValueId past;     // [B,1]; kNone when there is no cache
+  ValueId columns;  // positions of keys: i64[T]
+  ValueId rows;     // of queries: [B,S], [1,S] without a cache
+};
+
+// Without keys of its own, the number of keys is that of the longest row, or that of a cache that is longer.
+ValueId key_positions(const OnnxNode& n, ValueId past, ValueId total) {
+  const std::optional<Shape> known = n.dims(total);
+  const Dim room = n.type(past).shape.at(2);
+  if (known && known->size() <= 1) {
+    const Dim& keys = known->empty() ? Dim(0) : known->front();
+    if (keys.is_constant() && room.is_constant()) return positions(n, 0, std::max(keys.constant(), room.constant()));
+  }
+  const ValueId longest = n.reshape(n.cast(total, DType::i64), {});
+  return n.emit("range", {integer(n, 0), n.emit("max", {size_along(n, past, 2), longest}), integer(n, 1)});
+}
+
+Tokens tokens_of(const OnnxNode& n, ValueId q, ValueId past) {
+  const Shape& shape = n.type(q).shape;
+  const Dim batch = shape[0], queries = shape[1];
+  const ValueId steps = n.reshape(positions(n, 0, queries), {1, queries});
+  if (past == kNone) return {kNone, positions(n, 0, queries), steps};
+  const ValueId last = n.reshape(n.cast(n.in(5), DType::i64), {batch, 1});
+  const ValueId filled = n.emit("sub", {n.emit("add", {last, integer(n, 1)}), size_along(n, q, 1)});
+  const ValueId before = n.emit("max", {filled, integer(n, 0)});
+  return {before, key_positions(n, past, n.in(6)), n.emit("add", {before, steps})};
+}
+
+// Keys or values with the new ones where the old ones of their row end.
+Cached placed(const OnnxNode& n, ValueId x, ValueId past, int64_t heads, const Tokens& tokens) {
+  if (past == kNone) return cached(n, x, kNone, heads);
+  const ValueId room = size_along(n, past, 2);
+  const ValueId all = n.transpose(cached(n, x, past, heads).present, {0, 2, 1, 3});  // [B,P+S,G,D]
+  const ValueId moved = n.emit("add", {n.emit("sub", {tokens.columns, tokens.past}), room});
+  const ValueId end = n.emit("sub", {size_along(n, all, 1), integer(n, 1)});
+  const ValueId is_old = n.emit("less", {tokens.columns, tokens.past});
+  const ValueId from = n.emit("where", {is_old, tokens.columns, n.emit("min", {moved, end})});  // [B,T]
+  const ValueId index = n.emit("unsqueeze", {from}, {{"axes", std::vector<int64_t>{2}}});
+  const ValueId rows = n.emit("gather_nd", {all, index}, {{"batch_dims", int64_t{1}}});
+  const ValueId present = n.transpose(rows, {0, 2, 1, 3});
+  return {merge_heads(n, present), present};
+}
+
+// Query s of a row sees the keys up to its own position, and no more than `window` before it where that is not
+// negative.
+ValueId window_bias(const OnnxNode& n, const Tokens& tokens, int64_t window) {
+  const Shape& shape = n.type(tokens.rows).shape;
+  const ValueId rows = n.reshape(tokens.rows, {shape[0], 1, shape[1], 1});
+  ValueId visible = n.emit("less_or_equal", {tokens.columns, rows});
+  if (window >= 0) {
+    const ValueId first = n.emit("sub", {rows, integer(n, window)});
+    visible = n.emit("logical_and", {visible, n.emit("greater_or_equal", {tokens.columns, first})});
+  }
+  return bias_of(n, visible, -kInfinity);
+}
+
+// x [B,S,H*D], turned by the tables' rows at these positions [B,S].
+ValueId rotated_heads(const OnnxNode& n, ValueId x, int64_t heads, ValueId at, ValueId cos_table, ValueId sin_table,
+                      bool interleaved) {
+  const Shape shape = n.type(x).shape;
+  const Dim columns = 2 * n.type(cos_table).shape.at(1);
+  const auto angles = [&](ValueId table) {
+    return n.emit("unsqueeze", {n.emit("gather", {table, at})}, {{"axes", std::vector<int64_t>{2}}});
+  };
+  const ValueId split = n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)});
+  return n.reshape(rotated(n, split, angles(cos_table), angles(sin_table), columns, interleaved), shape);
+}
+
+std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
+  if (n.wants(3)) n.unsupported("output qk");
+  if (n.has(11)) n.unsupported("head_sink");
+  if (n.integer("smooth_softmax", 0) > 0) n.unsupported("smooth_softmax 1; supported: 0");
+  for (const char* name : {"k_quant_type", "v_quant_type"})
+    if (n.text(name, "NONE") != "NONE") n.unsupported(fmt::format("{} {}; supported: NONE", name, n.text(name)));
+  const int64_t heads = n.integer("num_heads"), kv_heads = n.integer("kv_num_heads");
+  std::vector<ValueId> qkv{n.in(0), n.in_or_none(1), n.in_or_none(2)};
+  n.rank(qkv[0]);
+  if (qkv[1] == kNone) {
+    const Dim head = floordiv(n.type(qkv[0]).shape.at(2), heads + 2 * kv_heads);
+    qkv = parts(n, qkv[0], 2, {head * heads, head * kv_heads, head * kv_heads});
+  }
+  const ValueId past = n.in_or_none(3);
+  const Tokens tokens = tokens_of(n, qkv[0], past);
+  if (n.integer("do_rotary", 0) != 0) {
+    const bool interleaved = n.integer("rotary_interleaved", 0) != 0;
+    const ValueId at = n.has(9) ? n.in(9) : tokens.rows;
+    qkv[0] = rotated_heads(n, qkv[0], heads, at, n.in(7), n.in(8), interleaved);
+    qkv[1] = rotated_heads(n, qkv[1], kv_heads, at, n.in(7), n.in(8), interleaved);
+  }
+  const Cached k = placed(n, qkv[1], past, kv_heads, tokens), v = placed(n, qkv[2], n.in_or_none(4), kv_heads, tokens);
+  AttentionCall call{.q = qkv[0],
+                     .k = k.rows,
+                     .v = v.rows,
+                     .heads = heads,
+                     .kv_heads = kv_heads,
+                     .scale = {},
+                     .softcap = n.number("softcap", 0)};
+  if (n.number("scale", 0) != 0) call.scale = n.number("scale");
+  const int64_t window = n.integer("local_window_size", -1);
+  call.causal = past == kNone && window < 0;
+  if (!call.causal) call.bias = window_bias(n, tokens, window);
+  call.bias = sum_of_biases(n, call.bias, n.in_or_none(10));
+  return {attended(n, call), k.present, v.present};
+}
+
+// --- RotaryEmbedding -------------------------------------------------------------------------------------------------
+
+// x [B,S,H*D] or [B,H,S,D]; cos and sin [B or 1,S,columns/2].
+ValueId rotated_sequence(const OnnxNode& n, ValueId x, int64_t heads, ValueId cos, ValueId sin, int64_t columns) {
+  const Shape shape = n.type(x).shape;
+  const bool merged = shape.size() == 3;
+  const auto per_head = [&](ValueId angles) {
+    return n.emit("unsqueeze", {angles}, {{"axes", std::vector<int64_t>{merged ? 2 : 1}}});
+  };
+  const ValueId split = merged ? n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)}) : x;
+  const Dim width = columns == 0 ? n.type(split).shape[3] : Dim(columns);
+  const bool interleaved = n.integer("interleaved", 0) != 0;
+  return n.reshape(rotated(n, split, per_head(cos), per_head(sin), width, interleaved), shape);
+}
+
+std::vector<ValueId> import_rotary_embedding(OnnxNode& n) {
+  ValueId cos = n.in(1), sin = n.in(2);
+  if (n.has(3)) {
+    cos = n.emit("gather", {cos, n.in(3)});
+    sin = n.emit("gather", {sin, n.in(3)});
+  }
+  const int64_t heads = n.rank(n.in(0)) == 3 ? n.integer("num_heads") : 0;
+  return {rotated_sequence(n, n.in(0), heads, cos, sin, n.integer("rotary_embedding_dim", 0))};
+}
+
+// Its tables always have a row for each position; one position for all is that of the first token.
+std::vector<ValueId> import_microsoft_rotary_embedding(OnnxNode& n) {
+  if (n.number("scale", 1) != 1) n.unsupported(fmt::format("scale {}; supported: 1", n.number("scale")));
+  const ValueId x = n.in(0), cos = n.in(2), sin = n.in(3);
+  const bool merged = n.rank(x) == 3;
+  const Dim queries = n.type(x).shape[merged ? 1 : 2], half = n.type(cos).shape.at(1);
+  ValueId at = n.cast(n.in(1), DType::i64);
+  if (n.rank(at) == 1) at = n.reshape(n.emit("add", {positions(n, 0, queries), at}), {1, queries});
+  const int64_t columns = n.integer("rotary_embedding_dim", 0);
+  int64_t heads = 0;
+  if (merged)
+    heads = columns != 0 ? n.integer("num_heads") : known_size(n, floordiv(n.type(x).shape[2], 2 * half), "heads");
+  return {rotated_sequence(n, x, heads, n.emit("gather", {cos, at}), n.emit("gather", {sin, at}), columns)};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"Attention", 23, import_attention},
+    {"Attention", 1, import_microsoft_attention, kMicrosoft},
+    {"GroupQueryAttention", 1, import_group_query_attention, kMicrosoft},
+    {"MultiHeadAttention", 1, import_multi_head_attention, kMicrosoft},
+    {"RotaryEmbedding", 23, import_rotary_embedding},
+    {"RotaryEmbedding", 1, import_microsoft_rotary_embedding, kMicrosoft},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_attention_def{.name = "attention", .operators = kOperators};
+
+}  // namespace hone

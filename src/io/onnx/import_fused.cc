@@ -1,0 +1,185 @@
+// Operators that ONNX Runtime's own optimiser writes (com.microsoft): an activation, a sum or a product with what stood
+// around it; and normalisations with the residual sum before them. Attention is in import_attention.cc.
+#include <algorithm>
+#include <cmath>
+
+#include "io/onnx/window_attributes.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kMicrosoft = "com.microsoft";
+
+// The sum of the inputs that are there, from the first on.
+ValueId sum_of(OnnxNode& n, std::initializer_list<int> inputs) {
+  ValueId sum = kNone;
+  for (int i : inputs)
+    if (n.has(i)) sum = sum == kNone ? n.in(i) : n.emit("add", {sum, n.in(i)});
+  return sum;
+}
+
+std::vector<ValueId> import_gelu(OnnxNode& n) { return {n.emit("gelu", {sum_of(n, {0, 1})})}; }
+
+std::vector<ValueId> import_fast_gelu(OnnxNode& n) {
+  return {n.emit("gelu", {sum_of(n, {0, 1})}, {{"approximate", std::string("tanh")}})};
+}
+
+std::vector<ValueId> import_quick_gelu(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const ValueId inner = n.emit("mul", {x, n.scalar(n.number("alpha", 1.702), n.type(x).dtype)});
+  return {n.emit("mul", {x, n.emit("sigmoid", {inner})})};
+}
+
+std::vector<ValueId> import_bias_split_gelu(OnnxNode& n) {
+  const ValueId x = sum_of(n, {0, 1});
+  const Dim half = floordiv(n.type(x).shape.at(n.rank(x) - 1), 2);
+  const std::vector<ValueId> halves = n.emit_all("split", {x}, {{"axis", int64_t{-1}}, {"sizes", Shape{half, half}}});
+  return {n.emit("mul", {halves[0], n.emit("gelu", {halves[1]})})};
+}
+
+std::vector<ValueId> import_bias_add(OnnxNode& n) { return {sum_of(n, {0, 1, 2})}; }
+
+std::vector<ValueId> import_expand_dims(OnnxNode& n) {
+  const auto axes = n.known_integers(n.in(1));
+  if (!axes) n.unsupported("an axis that is computed; supported: a constant");
+  return {n.emit("unsqueeze", {n.in(0)}, {{"axes", *axes}})};
+}
+
+// y, mean, 1 / deviation, sum: the second and third are for training.
+std::vector<ValueId> import_skip_layer_normalization(OnnxNode& n) {
+  if (n.wants(1) || n.wants(2))
+    n.unsupported("outputs mean and inv_std_var; supported: output and input_skip_bias_sum");
+  const bool simplified = n.op_type() == "SkipSimplifiedLayerNormalization";
+  const ValueId sum = sum_of(n, {0, 1, simplified ? 3 : 4});
+  const double epsilon = n.number("epsilon", 1e-12);
+  const ValueId y = simplified ? n.emit("rms_norm", {sum, n.in(2)}, {{"epsilon", epsilon}})
+                               : n.emit("layer_norm", {sum, n.in(2), n.in_or_none(3)}, {{"epsilon", epsilon}});
+  return {y, kNone, kNone, sum};
+}
+
+// Rows 0 to S-1 of a table where there are no indices [B,S].
+ValueId embedded(OnnxNode& n, ValueId table, ValueId indices, const Dim& length) {
+  if (indices != kNone) return n.emit("gather", {table, indices});
+  return n.emit("slice", {table}, {{"starts", Shape{0}}, {"ends", Shape{length}}});
+}
+
+// y, how many positions of each row the mask keeps, the sum of the embeddings.
+std::vector<ValueId> import_embed_layer_normalization(OnnxNode& n) {
+  const ValueId ids = n.in(0);
+  n.rank(ids);
+  const Dim batch = n.type(ids).shape.at(0), length = n.type(ids).shape.at(1);
+  ValueId sum = n.emit("add", {n.emit("gather", {n.in(2), ids}), embedded(n, n.in(3), n.in_or_none(8), length)});
+  if (n.has(1)) sum = n.emit("add", {sum, n.emit("gather", {n.in(4), n.in(1)})});
+  const ValueId y = n.emit("layer_norm", {sum, n.in(5), n.in(6)}, {{"epsilon", n.number("epsilon", 1e-12)}});
+  const ValueId kept =
+      n.has(7) ? n.emit("reduce_sum", {n.in(7)}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}})
+               : n.emit("full", {}, {{"shape", Shape{batch}}, {"value", 0.0}, {"dtype", DType::i32}});
+  return {y, kept, sum};
+}
+
+// x [N,C,H,W]: each group of channels is normalised as one row.
+ValueId group_normalised(OnnxNode& n, ValueId x, ValueId weight, ValueId bias, int64_t groups, double epsilon) {
+  const Shape shape = n.type(x).shape;
+  const Dim row = floordiv(shape[1], groups) * shape[2] * shape[3];
+  const ValueId rows = n.emit("layer_norm", {n.reshape(x, {shape[0], groups, row})}, {{"epsilon", epsilon}});
+  const auto per_channel = [&](ValueId vector) { return n.reshape(vector, {shape[1], 1, 1}); };
+  const ValueId scaled = n.emit("mul", {n.reshape(rows, shape), per_channel(weight)});
+  return n.emit("add", {scaled, per_channel(bias)});
+}
+
+// Channels last unless told otherwise, and silu after where `activation` is 1.
+std::vector<ValueId> import_group_norm(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const bool last = n.integer("channels_last", 1) != 0;
+  if (n.rank(x) != 4) fail("the input is {}; expected 4 dimensions", to_string(n.type(x)));
+  ValueId y = last ? n.transpose(x, {0, 3, 1, 2}) : x;
+  y = group_normalised(n, y, n.in(1), n.in(2), n.integer("groups"), n.number("epsilon", 1e-5));
+  if (n.integer("activation") == 1) y = n.emit("silu", {y});
+  return {last ? n.transpose(y, {0, 2, 3, 1}) : y};
+}
+
+// Axes in the order of the standard's MatMul: trans swaps the last two; transBatch moves the first behind the batch.
+ValueId matmul_operand(OnnxNode& n, ValueId x, const char* trans, const char* batch) {
+  const size_t rank = n.rank(x);
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  if (rank >= 2 && n.integer(batch, 0) != 0) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (rank >= 2 && n.integer(trans, 0) != 0) std::swap(perm[rank - 1], perm[rank - 2]);
+  return n.transpose(x, perm);
+}
+
+// In x's element type, which the products of narrow floats do not have.
+ValueId scaled_product(OnnxNode& n, ValueId product) {
+  const DType dtype = n.type(n.in(0)).dtype;
+  const double alpha = n.number("alpha", 1);
+  if (alpha != 1) product = n.emit("mul", {product, n.scalar(alpha, n.type(product).dtype)});
+  return n.cast(product, dtype);
+}
+
+std::vector<ValueId> import_fused_matmul(OnnxNode& n) {
+  const ValueId a = matmul_operand(n, n.in(0), "transA", "transBatchA"),
+                b = matmul_operand(n, n.in(1), "transB", "transBatchB");
+  return {scaled_product(n, n.emit("matmul", {a, b}))};
+}
+
+// The activation that a fused operator names; `parameter(i, fallback)` gives its i-th number.
+template <class Parameter>
+ValueId activated(OnnxNode& n, ValueId x, const std::string& name, Parameter parameter) {
+  if (name.empty()) return x;
+  if (name == "Relu") return n.emit("relu", {x});
+  if (name == "Sigmoid") return n.emit("sigmoid", {x});
+  if (name == "Tanh") return n.emit("tanh", {x});
+  if (name == "LeakyRelu") return n.emit("leaky_relu", {x}, {{"alpha", parameter(0, 0.01)}});
+  if (name == "HardSigmoid")
+    return n.emit("hard_sigmoid", {x}, {{"alpha", parameter(0, 0.2)}, {"beta", parameter(1, 0.5)}});
+  if (name == "Clip") return n.emit("clip", {x}, {{"min", parameter(0, -INFINITY)}, {"max", parameter(1, INFINITY)}});
+  n.unsupported(fmt::format("activation \"{}\"; supported: Relu, Sigmoid, Tanh, LeakyRelu, HardSigmoid, Clip", name));
+}
+
+std::vector<ValueId> import_fused_gemm(OnnxNode& n) {
+  const ValueId a = n.integer("transA", 0) != 0 ? n.transpose(n.in(0), {1, 0}) : n.in(0);
+  ValueId y = scaled_product(n, n.emit("matmul", {a, n.in(1)}, {{"transpose_b", n.integer("transB", 0)}}));
+  if (n.has(2)) y = n.emit("add", {y, n.emit("mul", {n.in(2), n.scalar(n.number("beta", 1), n.type(y).dtype)})});
+  constexpr const char* kParameters[] = {"activation_alpha", "activation_beta"};
+  return {activated(n, y, n.text("activation", ""),
+                    [&](int i, double fallback) { return n.number(kParameters[i], fallback); })};
+}
+
+std::vector<ValueId> import_fused_conv(OnnxNode& n) {
+  ValueId y = n.emit("conv", {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n));
+  if (n.has(3)) y = n.emit("add", {y, n.in(3)});
+  const std::vector<double> parameters = n.numbers("activation_params", std::vector<double>());
+  return {activated(n, y, n.text("activation", ""), [&](int i, double fallback) {
+    return static_cast<size_t>(i) < parameters.size() ? parameters[static_cast<size_t>(i)] : fallback;
+  })};
+}
+
+// Channels last in x, w and y.
+std::vector<ValueId> import_nhwc_conv(OnnxNode& n) {
+  const ValueId x = n.transpose(n.in(0), {0, 3, 1, 2}), w = n.transpose(n.in(1), {0, 3, 1, 2});
+  return {n.transpose(n.emit("conv", {x, w, n.in_or_none(2)}, conv_attributes(n)), {0, 2, 3, 1})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"BiasAdd", 1, import_bias_add, kMicrosoft},
+    {"BiasGelu", 1, import_gelu, kMicrosoft},
+    {"BiasSplitGelu", 1, import_bias_split_gelu, kMicrosoft},
+    {"EmbedLayerNormalization", 1, import_embed_layer_normalization, kMicrosoft},
+    {"ExpandDims", 1, import_expand_dims, kMicrosoft},
+    {"FastGelu", 1, import_fast_gelu, kMicrosoft},
+    {"FusedConv", 1, import_fused_conv, kMicrosoft},
+    {"FusedGemm", 1, import_fused_gemm, kMicrosoft},
+    {"FusedMatMul", 1, import_fused_matmul, kMicrosoft},
+    {"Gelu", 1, import_gelu, kMicrosoft},
+    {"GroupNorm", 1, import_group_norm, kMicrosoft},
+    {"NhwcConv", 1, import_nhwc_conv, kMicrosoft},
+    {"QuickGelu", 1, import_quick_gelu, kMicrosoft},
+    {"SkipLayerNormalization", 1, import_skip_layer_normalization, kMicrosoft},
+    {"SkipSimplifiedLayerNormalization", 1, import_skip_layer_normalization, kMicrosoft},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_fused_def{.name = "fused", .operators = kOperators};
+
+}  // namespace hone

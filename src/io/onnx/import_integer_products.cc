@@ -1,0 +1,185 @@
+// Products of codes, summed as integers: MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv; DynamicQuantizeMatMul,
+// MatMulIntegerToFloat and QGemm of com.microsoft.
+//
+// They become products of floats that hold every sum exactly. A code minus its zero point is at most 255 in magnitude,
+// so sums of up to 258 products fit the 24 bits of f32, longer ones with weights that are known and small as well; the
+// rest is computed in f64.
+#include <cmath>
+
+#include "io/onnx/affine.h"
+#include "io/onnx/window_attributes.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kMicrosoft = "com.microsoft";
+constexpr double kLargestCode = 255, kExactInF32 = 1 << 24;
+
+// Codes and their zero point (kNone: 0), which broadcasts to them.
+struct Codes {
+  ValueId x, zero = kNone;
+};
+
+ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
+  const Attributes to_f32{{"dtype", DType::f32}};
+  return n.cast(n.emit("dequantize_linear", {codes.x, n.scalar(1, DType::f32), codes.zero}, to_f32), dtype);
+}
+
+// The largest sum of magnitudes over what one index of `axis` has.
+double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
+  const std::vector<double> x = codes.to_doubles(), zeros = zero ? zero->to_doubles() : std::vector<double>{0};
+  const auto length = static_cast<size_t>(codes.dim(static_cast<int>(axis)));
+  size_t inner = 1;
+  for (size_t i = axis + 1; i < codes.shape().size(); ++i) inner *= static_cast<size_t>(codes.shape()[i]);
+  std::vector<double> sums(length, 0.0);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t at = i / inner % length;
+    sums[at] += std::abs(x[i] - zeros[zeros.size() == 1 ? 0 : at]);
+  }
+  return length == 0 ? 0 : *std::max_element(sums.begin(), sums.end());
+}
+
+// The narrowest float that holds sums of `count` products exactly; `axis` of the weights is that of the outputs,
+// `added` the magnitude of what is added to a sum.
+DType exact_dtype(const OnnxNode& n, const Codes& weights, size_t axis, const Dim& count, double added = 0) {
+  const Tensor* known = n.constant(weights.x);
+  const Tensor* zero = weights.zero == kNone ? nullptr : n.constant(weights.zero);
+  double sum = count.is_constant() ? kLargestCode * static_cast<double>(count.constant()) : kExactInF32;
+  if (known && (weights.zero == kNone || zero)) sum = largest_sum(*known, zero, axis);
+  return kLargestCode * sum + added <= kExactInF32 ? DType::f32 : DType::f64;
+}
+
+// A zero point or scale for each row of a product [...,M,N], from one that may be [M].
+ValueId per_row(const OnnxNode& n, ValueId v) {
+  if (v == kNone || n.rank(v) != 1) return v;
+  const Dim rows = n.type(v).shape[0];
+  return rows == Dim(1) ? n.reshape(v, {}) : n.reshape(v, {rows, 1});
+}
+
+// One element as a scalar, so that it adds no dimension.
+ValueId per_column(const OnnxNode& n, ValueId v) {
+  return v != kNone && n.rank(v) == 1 && n.type(v).shape[0] == Dim(1) ? n.reshape(v, {}) : v;
+}
+
+// Sums of products of codes as floats that are whole numbers. Vectors are rows on the left, columns on the right.
+ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
+  const bool row = n.rank(a.x) == 1, column = n.rank(b.x) == 1;
+  if (row) a.x = n.emit("unsqueeze", {a.x}, {{"axes", std::vector<int64_t>{0}}});
+  if (column) b.x = n.emit("unsqueeze", {b.x}, {{"axes", std::vector<int64_t>{1}}});
+  a.zero = per_row(n, a.zero);
+  b.zero = per_column(n, b.zero);
+  const size_t last = n.rank(b.x) - 1;
+  const Dim count = n.type(b.x).shape[last - 1];
+  const bool is_matrix = last == 1 && (b.zero == kNone || n.rank(b.zero) <= 1);
+  const DType dtype = is_matrix ? exact_dtype(n, b, last, count) : exact_dtype(n, {a.x, a.zero}, 0, count);
+  ValueId y = n.emit("matmul", {difference(n, a, dtype), difference(n, b, dtype)});
+  if (row) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-2}}});
+  if (column) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-1}}});
+  return y;
+}
+
+std::vector<ValueId> import_matmul_integer(OnnxNode& n) {
+  return {n.cast(matrix_product(n, {n.in(0), n.in_or_none(2)}, {n.in(1), n.in_or_none(3)}), DType::i32)};
+}
+
+// sums * factor, rounded, plus the zero point at input `zero`.
+ValueId requantised(const OnnxNode& n, ValueId sums, ValueId factor, ValueId zero) {
+  const ValueId scaled = n.emit("mul", {n.cast(sums, DType::f32), factor});
+  return n.emit("quantize_linear", {scaled, n.scalar(1, DType::f32), zero}, {{"dtype", n.type(zero).dtype}});
+}
+
+// a_scale * b_scale / y_scale
+ValueId factor_of(const OnnxNode& n, ValueId a, ValueId b, ValueId y) {
+  const ValueId product = n.emit("mul", {n.cast(a, DType::f32), n.cast(b, DType::f32)});
+  return y == kNone ? product : n.emit("div", {product, n.cast(per_column(n, y), DType::f32)});
+}
+
+std::vector<ValueId> import_qlinear_matmul(OnnxNode& n) {
+  const ValueId sums = matrix_product(n, {n.in(0), n.in(2)}, {n.in(3), n.in(5)});
+  const ValueId factor = factor_of(n, per_row(n, n.in(1)), per_column(n, n.in(4)), n.in(6));
+  return {requantised(n, sums, factor, per_column(n, n.in(7)))};
+}
+
+// v [O] along the channels of [N,O,...]; one element as a scalar.
+ValueId per_channel(const OnnxNode& n, ValueId v, size_t rank, bool of_weights) {
+  if (v == kNone || n.rank(v) == 0) return v;
+  const Dim channels = n.type(v).shape.at(0);
+  if (channels == Dim(1)) return n.reshape(v, {});
+  Shape shape(of_weights ? rank : rank - 1, 1);
+  shape[0] = channels;
+  return n.reshape(v, shape);
+}
+
+// bias: i32 [O], or kNone.
+ValueId convolution(const OnnxNode& n, Codes x, Codes w, ValueId bias) {
+  const size_t rank = n.rank(w.x);
+  const Shape shape = n.type(w.x).shape;
+  const Tensor* known = bias == kNone ? nullptr : n.constant(bias);
+  double added = bias == kNone ? 0 : kExactInF32;
+  if (known) {
+    added = 0;
+    for (double value : known->to_doubles()) added = std::max(added, std::abs(value));
+  }
+  const DType dtype = exact_dtype(n, w, 0, element_count(Shape(shape.begin() + 1, shape.end())), added);
+  x.zero = per_column(n, x.zero);
+  w.zero = per_channel(n, w.zero, rank, true);
+  const ValueId b = bias == kNone ? kNone : n.cast(bias, dtype);
+  return n.emit("conv", {difference(n, x, dtype), difference(n, w, dtype), b}, conv_attributes(n));
+}
+
+std::vector<ValueId> import_conv_integer(OnnxNode& n) {
+  return {n.cast(convolution(n, {n.in(0), n.in_or_none(2)}, {n.in(1), n.in_or_none(3)}, kNone), DType::i32)};
+}
+
+std::vector<ValueId> import_qlinear_conv(OnnxNode& n) {
+  const ValueId sums = convolution(n, {n.in(0), n.in(2)}, {n.in(3), n.in(5)}, n.in_or_none(8));
+  const ValueId w_scale = per_channel(n, n.in(4), n.rank(n.in(3)), false);
+  return {requantised(n, sums, factor_of(n, per_column(n, n.in(1)), w_scale, n.in(6)), per_column(n, n.in(7)))};
+}
+
+// sums * factor [+ the bias at this input]
+ValueId as_floats(const OnnxNode& n, ValueId sums, ValueId factor, int bias) {
+  const ValueId y = n.emit("mul", {n.cast(sums, DType::f32), factor});
+  return n.has(bias) ? n.emit("add", {y, n.in(bias)}) : y;
+}
+
+std::vector<ValueId> import_dynamic_quantize_matmul(OnnxNode& n) {
+  const AffineCodes a = quantised_dynamically(n, n.in(0));
+  const ValueId sums = matrix_product(n, {a.x, a.zero}, {n.in(1), n.in_or_none(3)});
+  return {as_floats(n, sums, factor_of(n, a.scale, per_column(n, n.in(2)), kNone), 4)};
+}
+
+std::vector<ValueId> import_matmul_integer_to_float(OnnxNode& n) {
+  const ValueId sums = matrix_product(n, {n.in(0), n.in_or_none(4)}, {n.in(1), n.in_or_none(5)});
+  return {as_floats(n, sums, factor_of(n, per_row(n, n.in(2)), per_column(n, n.in(3)), kNone), 6)};
+}
+
+// C counts in units of alpha * a_scale * b_scale, as the sums do.
+std::vector<ValueId> import_qgemm(OnnxNode& n) {
+  const auto matrix = [&](int input, const char* trans) {
+    return n.integer(trans, 0) != 0 ? n.transpose(n.in(input), {1, 0}) : n.in(input);
+  };
+  ValueId sums = matrix_product(n, {matrix(0, "transA"), n.in(2)}, {matrix(3, "transB"), n.in(5)});
+  if (n.has(6)) sums = n.emit("add", {n.cast(sums, DType::f64), n.cast(n.in(6), DType::f64)});
+  const ValueId scale = n.emit("mul", {per_column(n, n.in(1)), n.scalar(n.number("alpha", 1), DType::f32)});
+  const ValueId factor = factor_of(n, scale, per_column(n, n.in(4)), n.in_or_none(7));
+  if (!n.has(8)) return {as_floats(n, sums, factor, 9)};
+  return {requantised(n, sums, factor, per_column(n, n.in(8)))};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"ConvInteger", 10, import_conv_integer},
+    {"DynamicQuantizeMatMul", 1, import_dynamic_quantize_matmul, kMicrosoft},
+    {"MatMulInteger", 10, import_matmul_integer},
+    {"MatMulIntegerToFloat", 1, import_matmul_integer_to_float, kMicrosoft},
+    {"QGemm", 1, import_qgemm, kMicrosoft},
+    {"QLinearConv", 10, import_qlinear_conv},
+    {"QLinearConv", 1, import_qlinear_conv, kMicrosoft},
+    {"QLinearMatMul", 10, import_qlinear_matmul},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_integer_products_def{.name = "integer_products", .operators = kOperators};
+
+}  // namespace hone
