@@ -298,9 +298,9 @@ def write_quantised():
 
 
 def write_matmul_nbits():
-    for bits, k, n, block, zero, bias in ((4, 32, 3, 16, None, False), (4, 40, 3, 16, "packed", False),
-                                          (4, 64, 2, 32, "float", True), (8, 32, 3, 16, "packed", False),
-                                          (2, 32, 3, 16, None, False), (4, 64, 4, 64, None, True)):
+    for bits, k, n, block, zero, bias in ((4, 32, 9, 16, None, False), (4, 40, 9, 16, "packed", False),
+                                          (4, 64, 5, 32, "packed", True), (4, 64, 5, 32, "float", True),
+                                          (8, 32, 9, 16, "packed", False), (2, 32, 9, 16, None, False)):
         blocks, per_byte = math.ceil(k / block), 8 // bits
         inputs = {"a": f32(2, k), "b": u8(n, blocks, block * bits // 8), "scales": f32(n * blocks, scale=.1)}
         inputs["zero"] = {"packed": u8(n * math.ceil(blocks / per_byte)), "float": f32(n * blocks) + 8,
@@ -312,11 +312,11 @@ def write_matmul_nbits():
         ms(f"matmul_nbits_{bits}_block{block}_zero_{zero or 'none'}{'_bias' if bias else ''}", "MatMulNBits", inputs,
            K=k, N=n, bits=bits, block_size=block, constants=("b", "scales") + (("zero",) if zero else ()))
     ms("gather_block_quantized", "GatherBlockQuantized",
-       {"data": u8(5, 16), "indices": of([[0, 4], [2, 2]], np.int64), "scales": f32(5, 2)}, bits=4, block_size=16,
-       gather_axis=0, quantize_axis=1)
+       {"data": u8(20, 16), "indices": of([[0, 4], [2, 19]], np.int64), "scales": f32(20, 2)}, bits=4, block_size=16,
+       gather_axis=0, quantize_axis=1, constants=("data", "scales"))
     ms("gather_block_quantized_zero", "GatherBlockQuantized",
        {"data": u8(5, 16), "indices": of([1, 3], np.int64), "scales": f32(5, 2), "zero": u8(5, 1)}, bits=4,
-       block_size=16, gather_axis=0, quantize_axis=1)
+       block_size=16, gather_axis=0, quantize_axis=1, constants=("data", "scales", "zero"))
 
 
 def write_activations():
