@@ -1,13 +1,15 @@
 # Thin names for what one types often; the work is done by CMake, CTest and scripts/.
 jobs ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
 
-.PHONY: help deps build test test-full demo models bench format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench format lint clean
 
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    the tests again under AddressSanitizer and UBSan, then under ThreadSanitizer"
+	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60)"
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
@@ -26,6 +28,12 @@ test-full: test
 	set -e; for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); \
 	  ctest --test-dir build/$$preset --output-on-failure -j $(jobs) -LE guard; done
+
+fuzz:
+	scripts/deps.sh tools
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(jobs)
+	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 demo: build models
 	scripts/demo.sh
@@ -48,7 +56,7 @@ lint: build/dev/CMakeCache.txt
 	run-clang-tidy -quiet -j $(jobs) -p build/dev '/src/.*\.cc$$'
 
 clean:
-	rm -rf build/release build/dev build/asan-ubsan build/tsan
+	rm -rf build/release build/dev build/asan-ubsan build/tsan build/fuzz
 
 deps:
 	@scripts/deps.sh build

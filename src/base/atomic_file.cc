@@ -1,10 +1,12 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -58,6 +60,44 @@ void AtomicFile::commit() {
     ::fsync(directory);
     ::close(directory);
   }
+}
+
+namespace {
+
+// A file that is about to be replaced: set aside, and put back unless keep_new() is called.
+class Replaced {
+ public:
+  explicit Replaced(const std::string& path) : path_(path), aside_(path + ".XXXXXX") {
+    const int file = ::mkstemp(aside_.data());
+    if (file < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
+    ::close(file);
+    existed_ = ::rename(path_.c_str(), aside_.c_str()) == 0;
+    if (existed_) return;
+    const int why = errno;
+    ::unlink(aside_.c_str());
+    if (why != ENOENT) fail("{}: can't be replaced: {}", path, std::strerror(why));
+  }
+  ~Replaced() {
+    if (kept_new_) ::unlink(aside_.c_str());
+    else if (existed_) ::rename(aside_.c_str(), path_.c_str());
+    else ::unlink(path_.c_str());
+  }
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+  void keep_new() { kept_new_ = true; }
+
+ private:
+  std::string path_, aside_;
+  bool existed_ = false, kept_new_ = false;
+};
+
+}  // namespace
+
+void commit_both(AtomicFile& first, AtomicFile& second) {
+  Replaced old(first.path());
+  first.commit();
+  second.commit();
+  old.keep_new();
 }
 
 void write_file(const std::string& path, std::string_view text) {

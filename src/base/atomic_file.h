@@ -20,12 +20,16 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);  // throws Error on a full disk or any other failure
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void commit();
+  const std::string& path() const { return path_; }
 
  private:
   [[noreturn]] void failed(const char* what) const;
   std::string path_, temporary_;
   int file_ = -1;
 };
+
+// Commits two files that belong together: when the second fails, what was in the place of the first is back there.
+void commit_both(AtomicFile& first, AtomicFile& second);
 
 void write_file(const std::string& path, std::string_view text);  // atomically
 std::string read_file(const std::string& path, size_t max_bytes = size_t{1} << 30);

@@ -76,6 +76,30 @@ TEST(AtomicFile, ReportsAFullDiskAndLeavesNothing) {
   EXPECT_EQ(folder.count(), 0);
 }
 
+TEST(AtomicFile, OfTwoFilesTheFirstIsTakenBackWhenTheSecondFails) {
+  for (const bool existed : {false, true}) {
+    Folder folder;
+    if (existed) write_file(folder.file("a"), "old");
+    AtomicFile a(folder.file("a")), b(folder.file("b"));
+    a.write("new");
+    fs::create_directory(folder.file("b"));  // in the way of the second only now
+    EXPECT_THROW(commit_both(a, b), Error);
+    EXPECT_EQ(fs::exists(folder.file("a")) ? read_file(folder.file("a")) : "", existed ? "old" : "");
+  }
+}
+
+TEST(AtomicFile, TwoFilesReplaceTwo) {
+  Folder folder;
+  for (const char* text : {"old", "new"}) {
+    AtomicFile a(folder.file("a")), b(folder.file("b"));
+    a.write(text);
+    b.write(text);
+    commit_both(a, b);
+  }
+  EXPECT_EQ(read_file(folder.file("a")) + read_file(folder.file("b")), "newnew");
+  EXPECT_EQ(folder.count(), 2);
+}
+
 TEST(AtomicFile, RefusesAFolderAndAMissingFolder) {
   Folder folder;
   EXPECT_THROW(AtomicFile(folder.path), Error);

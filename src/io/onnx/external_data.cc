@@ -29,7 +29,7 @@ size_t number(const std::string& key, const std::string& text, const std::string
   size_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size())
-    fail("{}: external data: {} is \"{}\"; expected a number of bytes", source, key, text);
+    fail("{}: external data: {} is {:?}; expected a number of bytes", source, key, text);
   return value;
 }
 
@@ -38,7 +38,7 @@ Place place_of(const TensorProto& proto, const std::string& source) {
   std::set<std::string> seen;
   for (const StringStringEntryProto& entry : proto.external_data()) {
     const std::string& key = entry.key();
-    if (!seen.insert(key).second) fail("{}: external data: {} is given twice", source, key);
+    if (!seen.insert(key).second) fail("{}: external data: {:?} is given twice", source, key);
     if (key == "location") place.location = entry.value();
     if (key == "offset") place.offset = number(key, entry.value(), source);
     if (key == "length") place.length = number(key, entry.value(), source);
@@ -51,7 +51,7 @@ std::vector<std::string> parts_of(const std::string& location, const std::string
   std::vector<std::string> parts = split(location, '/');
   for (const std::string& part : parts)
     if (part.empty() || part == ".." || part.find('\0') != std::string::npos)
-      fail("{}: external data: location \"{}\"; expected a file below the model's folder, without .. or empty parts",
+      fail("{}: external data: location {:?}; expected a file below the model's folder, without .. or empty parts",
            source, location);
   return parts;
 }
@@ -77,6 +77,7 @@ class Descriptor {
 Descriptor open_below(const std::string& folder, const std::string& location, const std::string& source) {
   const std::vector<std::string> parts = parts_of(location, source);
   Descriptor file(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (file.get() < 0) fail("{}: external data: {}: can't open: {}", source, folder, std::strerror(errno));
   for (const std::string& part : parts) {
     const bool last = &part == &parts.back();
     // Without O_NONBLOCK, opening a pipe would wait for a writer.

@@ -36,7 +36,7 @@ int64_t position(std::span<const int64_t> index, const Extent& extent, bool is_l
 }  // namespace
 
 Tensor tensor_of(SparseTensorProto&& proto, const TensorContext& where) {
-  const std::string source = fmt::format("{}: sparse tensor \"{}\"", where.source, proto.values().name());
+  const std::string source = fmt::format("{}: sparse tensor {:?}", where.source, proto.values().name());
   const TensorContext part{source, where.external};
   const Tensor values = tensor_of(std::move(*proto.mutable_values()), part);
   const Tensor indices = tensor_of(std::move(*proto.mutable_indices()), part);

@@ -20,7 +20,7 @@ namespace {
 using google::protobuf::RepeatedField;
 
 std::string source_of(const TensorProto& proto, const TensorContext& where) {
-  return proto.name().empty() ? where.source : fmt::format("{}: tensor \"{}\"", where.source, proto.name());
+  return proto.name().empty() ? where.source : fmt::format("{}: tensor {:?}", where.source, proto.name());
 }
 
 // The field for elements of a type where they are not in raw_data.

@@ -1,14 +1,9 @@
 #include "io/onnx/write_model.h"
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -85,30 +80,6 @@ void move_weights(ModelProto& model, AtomicFile& file, const std::string& locati
   }
 }
 
-// A file that is about to be replaced: set aside, and put back unless keep_new() is called.
-class Replaced {
- public:
-  explicit Replaced(const std::string& path) : path_(path), aside_(path + ".XXXXXX") {
-    const int file = ::mkstemp(aside_.data());
-    if (file < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
-    ::close(file);
-    existed_ = ::rename(path_.c_str(), aside_.c_str()) == 0;
-    if (!existed_) ::unlink(aside_.c_str());
-  }
-  ~Replaced() {
-    if (kept_new_) ::unlink(aside_.c_str());
-    else if (existed_) ::rename(aside_.c_str(), path_.c_str());
-    else ::unlink(path_.c_str());
-  }
-  Replaced(const Replaced&) = delete;
-  Replaced& operator=(const Replaced&) = delete;
-  void keep_new() { kept_new_ = true; }
-
- private:
-  std::string path_, aside_;
-  bool existed_ = false, kept_new_ = false;
-};
-
 }  // namespace
 
 void write_model(ModelProto model, const std::string& path, size_t max_bytes) {
@@ -121,10 +92,7 @@ void write_model(ModelProto model, const std::string& path, size_t max_bytes) {
   AtomicFile data(data_path);
   move_weights(model, data, std::filesystem::path(data_path).filename().string());
   write_message(model, file, path);
-  Replaced old_data(data_path);
-  data.commit();
-  file.commit();
-  old_data.keep_new();
+  commit_both(data, file);
 }
 
 }  // namespace hone::onnx

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every fuzz program of build/fuzz for $1 seconds (60), starting from the smallest files of libonnx-testdata and what earlier
+# runs have found worth keeping in build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
+set -euo pipefail
+cd "$(dirname "$0")/../build/fuzz"
+seconds=${1:-60}
+testdata=/usr/share/libonnx-testdata/data
+
+# Copies the 300 smallest files of a kind into a flat folder.
+seeds() {
+  local ending=$1 folder=$2 path
+  mkdir -p "$folder"
+  find "$testdata" -type f -name "*.$ending" -printf '%s %p\n' | sort -n | head -300 | cut -d' ' -f2- | while read -r path; do
+    cp "$path" "$folder/$(sha256sum <"$path" | cut -c1-16)"
+  done
+}
+
+for program in tests/fuzz/*_fuzz; do
+  corpus=corpus/$(basename "$program")
+  seeds onnx "$corpus/seeds"
+  mkdir -p "$corpus/found"
+  "$program" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+    "$corpus/found" "$corpus/seeds"
+done
