@@ -10,14 +10,17 @@ testdata=/usr/share/libonnx-testdata/data
 seeds() {
   local ending=$1 folder=$2 path
   mkdir -p "$folder"
-  find "$testdata" -type f -name "*.$ending" -printf '%s %p\n' | sort -n | head -300 | cut -d' ' -f2- | while read -r path; do
+  find "$testdata" -type f -name "*.$ending" -printf '%s %p\n' | sort -n | sed -n '1,300p' | cut -d' ' -f2- | while read -r path; do
     cp "$path" "$folder/$(sha256sum <"$path" | cut -c1-16)"
   done
 }
 
 for program in tests/fuzz/*_fuzz; do
   corpus=corpus/$(basename "$program")
-  seeds onnx "$corpus/seeds"
+  case $program in
+    *onnx_model*) seeds onnx "$corpus/seeds" ;;
+    *onnx_tensor*) seeds pb "$corpus/seeds" ;;
+  esac
   mkdir -p "$corpus/found"
   "$program" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
     "$corpus/found" "$corpus/seeds"

@@ -16,8 +16,18 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr DType kNumbers[] = {DType::boolean, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
-                              DType::u32,     DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr DType kNumbers[] = {DType::boolean, DType::i8,         DType::i16,    DType::i32,      DType::i64,
+                              DType::u8,      DType::u16,        DType::u32,    DType::u64,      DType::f16,
+                              DType::bf16,    DType::f32,        DType::f64,    DType::f8e4m3fn, DType::f8e4m3fnuz,
+                              DType::f8e5m2,  DType::f8e5m2fnuz, DType::f4e2m1, DType::i4,       DType::u4};
+
+// The i-th byte of a tensor that has all kinds of bytes that its type can have.
+std::byte sample(DType dtype, int64_t i) {
+  if (dtype == DType::boolean) return static_cast<std::byte>(i & 1);
+  if (dtype == DType::i4) return static_cast<std::byte>(i % 16 - 8);
+  if (dtype == DType::u4 || dtype == DType::f4e2m1) return static_cast<std::byte>(i % 16);
+  return static_cast<std::byte>(i * 37 + 11);
+}
 
 TensorProto message(int32_t data_type, const std::vector<int64_t>& dims, std::string_view raw = {}) {
   TensorProto proto;
@@ -36,8 +46,7 @@ TEST(OnnxTensor, EveryDtypeComesBackBitByBit) {
   for (DType dtype : kNumbers)
     for (const std::vector<int64_t>& shape : {std::vector<int64_t>{3, 5}, {}, {0, 4}}) {
       Tensor tensor(dtype, shape);
-      for (int64_t i = 0; i < tensor.bytes(); ++i)
-        tensor.mutable_data()[i] = static_cast<std::byte>(dtype == DType::boolean ? i & 1 : i * 37 + 11);
+      for (int64_t i = 0; i < tensor.bytes(); ++i) tensor.mutable_data()[i] = sample(dtype, i);
       const TensorProto proto = to_proto(tensor, "w");
       EXPECT_EQ(proto.name(), "w");
       EXPECT_TRUE(tensor_of(TensorProto(proto), {"m.onnx"}).same_bits(tensor)) << to_string(tensor.type());
@@ -82,6 +91,27 @@ TEST(OnnxTensor, WideTypesStandInFieldsOfTheirOwn) {
   EXPECT_EQ(tensor_of(std::move(u64), {""}).as<uint64_t>()[0], UINT64_MAX);
 }
 
+TEST(OnnxTensor, FourBitTypesAreTwoAByteWithTheFirstInTheLowBits) {
+  for (const auto& [type, values] : {std::pair{TensorProto::INT4, std::vector<int64_t>{1, -2, -8}},
+                                     {TensorProto::UINT4, std::vector<int64_t>{1, 14, 8}}}) {
+    const TensorProto raw = message(type, {3}, "\xe1\x08");
+    EXPECT_EQ(tensor_of(TensorProto(raw), {""}).to_integers(), values);
+    EXPECT_EQ(to_proto(tensor_of(TensorProto(raw), {""}), "w").raw_data(), raw.raw_data());
+    TensorProto typed = message(type, {3});
+    for (int32_t pair : {0xe1, 0x08}) typed.add_int32_data(pair);
+    EXPECT_EQ(tensor_of(std::move(typed), {""}).to_integers(), values);
+    EXPECT_THAT(error_for(message(type, {3}, "abc")), HasSubstr("has 3 bytes; type and shape take 2"));
+  }
+  EXPECT_THAT(tensor_of(message(TensorProto::FLOAT4E2M1, {2}, "\xf2"), {""}).to_floats(), ElementsAre(1, -6));
+}
+
+TEST(OnnxTensor, EightBitFloatsAreOneAByte) {
+  TensorProto typed = message(TensorProto::FLOAT8E4M3FN, {1});
+  typed.add_int32_data(0xb8);
+  EXPECT_THAT(tensor_of(std::move(typed), {""}).to_floats(), ElementsAre(-1));
+  EXPECT_THAT(tensor_of(message(TensorProto::FLOAT8E5M2, {2}, "\x3c\xbc"), {""}).to_floats(), ElementsAre(1, -1));
+}
+
 TEST(OnnxTensor, BytesAreMovedNotCopied) {
   TensorProto raw = message(TensorProto::FLOAT, {1024}, std::string(4096, '\1'));
   const void* const raw_bytes = raw.raw_data().data();
@@ -109,6 +139,7 @@ TEST(OnnxTensor, UnsupportedTypesAreNamed) {
   EXPECT_THAT(error_for(message(TensorProto::COMPLEX64, {1})),
               HasSubstr("m.onnx: tensor \"w\": complex64 is not supported; supported: float, uint8,"));
   EXPECT_THAT(error_for(message(TensorProto::COMPLEX128, {1})), HasSubstr("complex128 is not supported"));
+  EXPECT_THAT(error_for(message(TensorProto::FLOAT8E8M0, {1})), HasSubstr("float8e8m0 is not supported"));
   EXPECT_THAT(error_for(message(TensorProto::UNDEFINED, {1})), HasSubstr("undefined is not supported"));
   for (int32_t unknown : {29, 1000, -1, INT32_MIN})
     EXPECT_THAT(error_for(message(unknown, {1})), HasSubstr(fmt::format("data type {} is not supported", unknown)));
@@ -131,9 +162,9 @@ TEST(OnnxTensor, DataOfAnotherSizeIsRefused) {
   EXPECT_THAT(error_for(message(TensorProto::FLOAT, {2})), HasSubstr("has 0 bytes; type and shape take 8"));
   TensorProto typed = message(TensorProto::FLOAT, {2});
   typed.add_float_data(1);
-  EXPECT_THAT(error_for(typed), HasSubstr("has 1 elements; type and shape take 2"));
+  EXPECT_THAT(error_for(typed), HasSubstr("has 1 numbers; type and shape take 2"));
   typed.set_dims(0, 0);
-  EXPECT_THAT(error_for(typed), HasSubstr("has 1 elements; type and shape take 0"));
+  EXPECT_THAT(error_for(typed), HasSubstr("has 1 numbers; type and shape take 0"));
 }
 
 TEST(OnnxTensor, ElementsInTheWrongFieldAreRefused) {

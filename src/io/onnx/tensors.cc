@@ -10,6 +10,7 @@
 #include "io/onnx/data_type.h"
 #include "io/onnx/extent.h"
 #include "io/onnx/external_data.h"
+#include "io/onnx/nibbles.h"
 
 namespace hone::onnx {
 
@@ -84,8 +85,8 @@ Buffer converted(const RepeatedField<Stored>& numbers, const std::string& source
 }
 
 template <class T, class Stored>
-Buffer from_numbers(RepeatedField<Stored>& numbers, int64_t elements, const std::string& source) {
-  check_count(static_cast<size_t>(numbers.size()), static_cast<size_t>(elements), "elements", source);
+Buffer from_numbers(RepeatedField<Stored>& numbers, int64_t count, const std::string& source) {
+  check_count(static_cast<size_t>(numbers.size()), static_cast<size_t>(count), "numbers", source);
   if constexpr (std::is_same_v<T, Stored>) {
     const auto owner = std::make_shared<RepeatedField<Stored>>(std::move(numbers));
     return {owner, std::as_bytes(std::span(owner->data(), static_cast<size_t>(owner->size())))};
@@ -94,36 +95,33 @@ Buffer from_numbers(RepeatedField<Stored>& numbers, int64_t elements, const std:
   }
 }
 
-Buffer from_typed_field(TensorProto& proto, DType dtype, int64_t elements, const std::string& source) {
+Buffer from_typed_field(TensorProto& proto, DType dtype, int64_t count, const std::string& source) {
+  auto& int32_data = *proto.mutable_int32_data();
+  auto& uint64_data = *proto.mutable_uint64_data();
   switch (dtype) {
     case DType::f32:
-      return from_numbers<float>(*proto.mutable_float_data(), elements, source);
+      return from_numbers<float>(*proto.mutable_float_data(), count, source);
     case DType::f64:
-      return from_numbers<double>(*proto.mutable_double_data(), elements, source);
+      return from_numbers<double>(*proto.mutable_double_data(), count, source);
     case DType::i64:
-      return from_numbers<int64_t>(*proto.mutable_int64_data(), elements, source);
+      return from_numbers<int64_t>(*proto.mutable_int64_data(), count, source);
     case DType::u32:
-      return from_numbers<uint32_t>(*proto.mutable_uint64_data(), elements, source);
+      return from_numbers<uint32_t>(uint64_data, count, source);
     case DType::u64:
-      return from_numbers<uint64_t>(*proto.mutable_uint64_data(), elements, source);
-    case DType::i8:
-      return from_numbers<int8_t>(*proto.mutable_int32_data(), elements, source);
-    case DType::i16:
-      return from_numbers<int16_t>(*proto.mutable_int32_data(), elements, source);
+      return from_numbers<uint64_t>(uint64_data, count, source);
     case DType::i32:
-      return from_numbers<int32_t>(*proto.mutable_int32_data(), elements, source);
-    case DType::boolean:
-    case DType::u8:
-      return from_numbers<uint8_t>(*proto.mutable_int32_data(), elements, source);
+      return from_numbers<int32_t>(int32_data, count, source);
+    case DType::i16:
+      return from_numbers<int16_t>(int32_data, count, source);
+    case DType::i8:
+      return from_numbers<int8_t>(int32_data, count, source);
     case DType::u16:
     case DType::f16:
     case DType::bf16:
-      return from_numbers<uint16_t>(*proto.mutable_int32_data(), elements, source);
-    case DType::string:
-      break;
+      return from_numbers<uint16_t>(int32_data, count, source);
+    default:  // codes of a byte, or of two elements
+      return from_numbers<uint8_t>(int32_data, count, source);
   }
-  CHECK(false, "{} has no field of numbers", to_string(dtype));
-  return {};
 }
 
 Buffer from_raw_data(TensorProto& proto, size_t bytes, const std::string& source) {
@@ -136,7 +134,8 @@ Buffer from_external_data(const TensorProto& proto, DType dtype, size_t bytes, c
                           const std::string& source) {
   if (!where.external)
     fail("{}: its data is in another file; external data is accepted for the tensors of a model file only", source);
-  const size_t alignment = dtype == DType::boolean ? 0 : static_cast<size_t>(size_bytes(dtype));
+  const bool converted = dtype == DType::boolean || is_nibble(dtype);
+  const size_t alignment = converted ? 0 : static_cast<size_t>(size_bytes(dtype));
   return where.external->read(proto, bytes, alignment, source);
 }
 
@@ -163,24 +162,27 @@ Tensor tensor_of(TensorProto&& proto, const TensorContext& where) {
   Extent extent = extent_of(proto.dims(), dtype, source);
   const std::string_view field = field_of(proto, dtype, source);
   if (dtype == DType::string) return strings_of(proto, std::move(extent), source);
-  const size_t bytes = static_cast<size_t>(extent.elements) * static_cast<size_t>(size_bytes(dtype));
+  const int64_t stored = is_nibble(dtype) ? extent.elements / 2 + extent.elements % 2 : extent.elements;
+  const size_t bytes = static_cast<size_t>(stored) * static_cast<size_t>(size_bytes(dtype));
   Buffer data = proto.data_location() == TensorProto::EXTERNAL ? from_external_data(proto, dtype, bytes, where, source)
                 : field == "raw_data" || field.empty()         ? from_raw_data(proto, bytes, source)
-                                                       : from_typed_field(proto, dtype, extent.elements, source);
+                                                               : from_typed_field(proto, dtype, stored, source);
   if (dtype == DType::boolean) data = as_booleans(std::move(data));
+  if (is_nibble(dtype)) data = unpacked_nibbles(dtype, data.bytes(), extent.elements);
   return {dtype, std::move(extent.shape), std::move(data)};
 }
 
 TensorProto to_proto(const Tensor& tensor, const std::string& name) {
-  CHECK(!tensor.is_packed(), "{} is packed; ONNX has no such type", name);
+  CHECK(!tensor.is_packed() && tensor.container() == Container::none, "{} is {}", name, to_string(tensor.type()));
   TensorProto proto;
   if (!name.empty()) proto.set_name(name);
   proto.set_data_type(data_type_of(tensor.dtype()));
   proto.mutable_dims()->Add(tensor.shape().begin(), tensor.shape().end());
   if (tensor.dtype() == DType::string) {
     for (const std::string& value : tensor.string_values()) proto.add_string_data(value);
+  } else if (const auto bytes = tensor.data().bytes(); is_nibble(tensor.dtype())) {
+    proto.set_raw_data(packed_nibbles(bytes));
   } else {
-    const auto bytes = tensor.data().bytes();
     proto.set_raw_data(bytes.data(), bytes.size());
   }
   return proto;

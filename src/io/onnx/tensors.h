@@ -24,7 +24,7 @@ Tensor tensor_of(TensorProto&& proto, const TensorContext& where);
 // for terabytes of zeros.
 Tensor tensor_of(SparseTensorProto&& proto, const TensorContext& where);
 
-// With the elements in raw_data, or string_data. Bug for a packed tensor.
+// With the elements in raw_data, or string_data. Bug for a packed tensor and a container.
 TensorProto to_proto(const Tensor& tensor, const std::string& name);
 
 }  // namespace hone::onnx
