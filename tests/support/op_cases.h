@@ -6,6 +6,7 @@
 #include "tests/support/op_cases_points.h"
 #include "tests/support/op_cases_pointwise.h"
 #include "tests/support/op_cases_products.h"
+#include "tests/support/op_cases_recurrent.h"
 #include "tests/support/op_cases_rows.h"
 #include "tests/support/op_cases_shape.h"
 
@@ -41,6 +42,8 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "iota") return iota_cases();
   if (name == "fake_quant") return fake_quant_cases(rng);
   return move_cases(name, rng);
+  if (name == "rnn" || name == "gru" || name == "lstm") return recurrent_cases(op, rng);
+  return {};
 }
 
 }  // namespace hone

@@ -101,6 +101,7 @@ inline OpCases pointwise_cases(const OpDef& op, Philox& rng) {
   if (is_one_of({"equal", "not_equal", "identity"})) append(cases, boolean_cases(rng, operands));
   if (name == "leaky_relu") append(cases, float_cases(rng, 1, {{"alpha", 0.3}}));
   if (name == "hard_sigmoid") append(cases, float_cases(rng, 1, {{"alpha", 0.4}, {"beta", 0.25}}));
+  if (is_one_of({"affine", "scaled_tanh"})) append(cases, float_cases(rng, 1, {{"alpha", 1.5}, {"beta", 0.5}}));
   if (name == "gelu") append(cases, float_cases(rng, 1, {{"approximate", std::string("tanh")}}));
   if (name == "clip") append(cases, float_cases(rng, 1, {{"min", -0.5}, {"max", 1.0}}));
   if (name == "dropout") append(cases, float_cases(rng, 1, {{"ratio", 0.5}}));

@@ -1,0 +1,58 @@
+// lstm: long short-term memory, as ONNX LSTM. Hochreiter and Schmidhuber, "Long short-term memory" (1997); peepholes
+// by Gers and Schmidhuber (2000).
+#include "ops/recurrent.h"
+
+namespace hone {
+namespace {
+
+constexpr auto kAttributes = recurrent_attributes(
+    AttributeSpec{"input_forget", AttributeKind::integer, false, "1: the forget gate is 1 - i; default 0"});
+constexpr const char* kActivations[] = {"sigmoid", "tanh", "tanh"};
+constexpr CellKind kKind{.gates = 4, .activations = kActivations, .has_cell = true};
+
+void step(bool input_forget, const CellWeights& cell, CellActivations& activations, const double* x, CellState& state) {
+  const auto hidden = static_cast<size_t>(cell.hidden);
+  enum Gate : size_t { kInput, kOutput, kForget, kCell };
+  std::vector<double> gates[4];
+  for (size_t g = 0; g < 4; ++g)
+    for (size_t i = 0; i < hidden; ++i) {
+      const auto row = static_cast<int64_t>(g * hidden + i);
+      const double peephole = g == kInput || g == kForget ? cell.peepholes[row] * state.c[i] : 0;
+      gates[g].push_back(cell.from_input(row, x) + cell.from_state(row, state.h.data()) + peephole);
+    }
+  activations.apply(0, gates[kInput]);
+  activations.apply(0, gates[kForget]);
+  activations.apply(1, gates[kCell]);
+  for (size_t i = 0; i < hidden; ++i) {
+    const double input = gates[kInput][i], forget = input_forget ? 1 - input : gates[kForget][i];
+    state.c[i] = forget * state.c[i] + input * gates[kCell][i];
+    gates[kOutput][i] += cell.peepholes[kOutput * hidden + i] * state.c[i];  // it alone sees the new cell
+  }
+  activations.apply(0, gates[kOutput]);
+  state.h = state.c;
+  activations.apply(2, state.h);
+  for (size_t i = 0; i < hidden; ++i) state.h[i] *= gates[kOutput][i];
+}
+
+std::vector<Tensor> eval_lstm(const EvalArgs& a) {
+  return eval_recurrent(a, kKind, std::bind_front(step, a.attributes.get_or<int64_t>("input_forget", 0) != 0));
+}
+
+}  // namespace
+
+extern constinit const OpDef lstm_def{
+    .name = "lstm",
+    .doc =
+        "i, o, f = f(W·x + R·h + p ∘ c + b), c' = f ∘ c + i ∘ g(Wc·x + Rc·h + b), h' = o ∘ h(c') with f = sigmoid, "
+        "g = h = tanh, over x[S,B,I]; o reads c': every h [S,D,B,H], the last h and the last c of each sequence "
+        "[D,B,H]. Operands x, w[D,4H,I] (i, o, f, c), r[D,4H,H], b[D,8H]? (of w, then of r), lengths[B]?, "
+        "initial_h[D,B,H]?, initial_c[D,B,H]?, peepholes[D,3H]? (i, o, f).",
+    .min_operands = 3,
+    .max_operands = 8,
+    .attributes = kAttributes,
+    .results = 3,
+    .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },
+    .eval = eval_lstm,
+    .flops = recurrent_flops};
+
+}  // namespace hone

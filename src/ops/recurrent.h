@@ -1,0 +1,65 @@
+// What rnn, gru and lstm share: operands and their shapes, activations, and the walk over directions, sequences and
+// steps. A cell only says how one step changes its state.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "expr/interpreter.h"
+#include "ops/elements.h"
+
+namespace hone {
+
+struct CellKind {
+  int64_t gates;                             // w and r consist of `gates` blocks of H rows
+  std::span<const char* const> activations;  // by default, of one direction
+  bool has_cell = false;                     // also takes initial_c and peepholes and gives y_c
+};
+
+template <class... More>
+constexpr std::array<AttributeSpec, 5 + sizeof...(More)> recurrent_attributes(More... more) {
+  return {
+      AttributeSpec{"direction", AttributeKind::string, false, "forward (default), reverse or bidirectional"},
+      {"activations", AttributeKind::strings, false, "pointwise ops f, g, ... of the first direction, then the other"},
+      {"activation_alpha", AttributeKind::numbers, false,
+       "for the activations that have an alpha, in order; default: the op's own"},
+      {"activation_beta", AttributeKind::numbers, false, "the same for beta"},
+      {"clip", AttributeKind::number, false, "what activations read is held to -clip .. clip; default: as it is"},
+      more...};
+}
+
+// Types of y [S,D,B,H], y_h [D,B,H] and, with a cell, y_c [D,B,H] from the operands x [S,B,I], w [D,gates·H,I],
+// r [D,gates·H,H], b? [D,2·gates·H], lengths? [B], initial_h? [D,B,H] and, with a cell, initial_c? [D,B,H],
+// peepholes? [D,3·H].
+std::vector<TensorType> infer_recurrent(const InferArgs& a, const CellKind& kind);
+Dim recurrent_flops(const InferArgs& a);
+
+// The weights of one direction; biases and peepholes that are absent hold zeros.
+struct CellWeights {
+  int64_t inputs, hidden;
+  const double *w, *r, *input_bias, *state_bias, *peepholes;
+  double from_input(int64_t row, const double* x) const { return dot(w + row * inputs, x, inputs) + input_bias[row]; }
+  double from_state(int64_t row, const double* h) const { return dot(r + row * hidden, h, hidden) + state_bias[row]; }
+};
+
+// The activations of one direction, in the cell's order. Owns registers: one object per thread.
+class CellActivations {
+ public:
+  CellActivations(std::span<const Program> programs, double clip)
+      : interpreters_(programs.begin(), programs.end()), clip_(clip) {}
+  void apply(size_t which, std::span<double> values);  // in place, on values clipped to [-clip, clip]
+
+ private:
+  std::vector<Interpreter> interpreters_;
+  double clip_;
+};
+
+struct CellState {
+  std::vector<double> h, c;
+};
+
+// Takes the state over one step with input x[I].
+using CellStep = std::function<void(const CellWeights&, CellActivations&, const double* x, CellState&)>;
+std::vector<Tensor> eval_recurrent(const EvalArgs& a, const CellKind& kind, const CellStep& step);
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// rnn: the recurrent layer without gates, as ONNX RNN.
+#include "ops/recurrent.h"
+
+namespace hone {
+namespace {
+
+constexpr auto kAttributes = recurrent_attributes();
+constexpr const char* kActivations[] = {"tanh"};
+constexpr CellKind kKind{.gates = 1, .activations = kActivations};
+
+void step(const CellWeights& cell, CellActivations& activations, const double* x, CellState& state) {
+  std::vector<double> next;
+  for (int64_t i = 0; i < cell.hidden; ++i) next.push_back(cell.from_input(i, x) + cell.from_state(i, state.h.data()));
+  activations.apply(0, next);
+  state.h = std::move(next);
+}
+
+}  // namespace
+
+extern constinit const OpDef rnn_def{
+    .name = "rnn",
+    .doc =
+        "h' = f(w·x + r·h + b) with f = tanh, over x[S,B,I]: every h [S,D,B,H] and the last of each sequence "
+        "[D,B,H]. Operands x, w[D,H,I], r[D,H,H], b[D,2H]?, lengths[B]?, initial_h[D,B,H]?.",
+    .min_operands = 3,
+    .max_operands = 6,
+    .attributes = kAttributes,
+    .results = 2,
+    .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },
+    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kKind, step); },
+    .flops = recurrent_flops};
+
+}  // namespace hone
