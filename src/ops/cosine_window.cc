@@ -16,7 +16,7 @@ constexpr AttributeSpec kAttributes[] = {
 };
 
 std::vector<TensorType> infer_window(const InferArgs& a) {
-  const TensorType type = plain_type(a.attributes.get_or<DType>("dtype", DType::f32), {single_dim(a, 0, "size", 0)});
+  const TensorType type = plain_type(a.attributes.get_or<DType>("dtype", DType::f32), {dim_argument(a, 0, "size", 0)});
   expect_not_string(type, "the result");
   return {type};
 }
@@ -37,7 +37,8 @@ std::vector<Tensor> eval_window(const EvalArgs& a) {
 
 extern constinit const OpDef cosine_window_def{
     .name = "cosine_window",
-    .doc = "w[n] = sum over k of coefficients[k] · cos(2π·k·n / N), n < size; the size is operand 0 where it is computed.",
+    .doc =
+        "w[n] = sum over k of coefficients[k] · cos(2π·k·n / N), n < size; the size is operand 0 where it is computed.",
     .min_operands = 0,
     .max_operands = 1,
     .attributes = kAttributes,

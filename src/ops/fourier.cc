@@ -22,7 +22,8 @@ constexpr AttributeSpec kDftAttributes[] = {
 };
 constexpr AttributeSpec kStftAttributes[] = {
     {"step", AttributeKind::shape, false, "one value: from frame to frame; or operand 2"},
-    {"length", AttributeKind::shape, false, "one value: of a frame; or operand 3; default: the window's or the signal's"},
+    {"length", AttributeKind::shape, false,
+     "one value: of a frame; or operand 3; default: the window's or the signal's"},
     {"onesided", AttributeKind::integer, false, "1 (default): length/2+1 bins of a real signal; 0: all"},
 };
 
@@ -79,29 +80,22 @@ bool flag(const Attributes& attributes, const char* name, int64_t fallback = 0) 
   return attributes.get_or<int64_t>(name, fallback) != 0;
 }
 
-// The only value of an argument of a shape rule; unknown where it depends on data.
-Dim single_dim(const InferArgs& a, size_t operand, const char* attribute) {
-  const std::optional<Shape> values = dims_argument(a, operand, attribute);
-  if (!values) return Dim::unknown();
-  if (values->size() != 1) fail("{} has {} values; accepted: 1", attribute, values->size());
-  if (values->front().is_constant()) expect_positive(values->front().constant(), attribute);
-  return values->front();
-}
-
 bool is_given(const InferArgs& a, size_t operand, const char* attribute) {
   return a.has(operand) || a.attributes.has(attribute);
 }
 
 std::vector<TensorType> infer_dft(const InferArgs& a) {
   const TensorType& x = a[0];
-  if (x.rank() < 2) fail("x is {}; accepted: at least 2 dimensions, the last of real and imaginary parts", to_string(x));
+  if (x.rank() < 2)
+    fail("x is {}; accepted: at least 2 dimensions, the last of real and imaginary parts", to_string(x));
   expect_parts(x, "x");
   const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", -2), x.rank());
   if (axis + 1 == x.rank()) fail("axis {} holds real and imaginary parts; accepted: the axes before it", axis);
   const bool inverse = flag(a.attributes, "inverse"), onesided = flag(a.attributes, "onesided");
   if (onesided)
-    expect_dim(x.shape.back(), inverse ? 2 : 1, inverse ? "the parts of x, a onesided spectrum," : "the parts of x, onesided,");
-  const Dim length = is_given(a, 1, "length") ? single_dim(a, 1, "length")
+    expect_dim(x.shape.back(), inverse ? 2 : 1,
+               inverse ? "the parts of x, a onesided spectrum," : "the parts of x, onesided,");
+  const Dim length = is_given(a, 1, "length") ? dim_argument(a, 1, "length")
                      : onesided && inverse    ? 2 * (x.shape[axis] - 1)
                                               : x.shape[axis];
   Shape shape = x.shape;
@@ -128,7 +122,7 @@ std::vector<Tensor> eval_dft(const EvalArgs& a) {
   if (a.has(1) || a.attributes.has("length")) length = integers_argument(a, 1, "length").front();
   const Transform transform(length, inverse);
   const Line x = complex_values(a[0]);
-  Line y(static_cast<size_t>(element_count({result.begin(), result.end()})));
+  Line y(static_cast<size_t>(to.outer * to.length * to.inner));
   parallel_for(from.outer * from.inner, [&](int64_t line) {
     const int64_t outer = line / from.inner, inner = line % from.inner;
     Line values;
@@ -151,8 +145,8 @@ std::vector<TensorType> infer_stft(const InferArgs& a) {
   }
   const bool onesided = flag(a.attributes, "onesided", 1);
   if (onesided) expect_dim(signal[2], 1, "the parts of the signal, onesided,");
-  const Dim step = single_dim(a, 2, "step");
-  const Dim length = is_given(a, 3, "length") ? single_dim(a, 3, "length") : a.has(1) ? a[1].shape[0] : signal[1];
+  const Dim step = dim_argument(a, 2, "step");
+  const Dim length = is_given(a, 3, "length") ? dim_argument(a, 3, "length") : a.has(1) ? a[1].shape[0] : signal[1];
   if (a.has(1)) expect_dim(a[1].shape[0], length, "the length of the window, that of a frame,");
   if ((signal[1] - length).is_constant() && (signal[1] - length).constant() < 0)
     fail("a frame has {} elements, the signal {}", length.to_string(), signal[1].to_string());
@@ -185,8 +179,9 @@ std::vector<Tensor> eval_stft(const EvalArgs& a) {
 
 extern constinit const OpDef dft_def{
     .name = "dft",
-    .doc = "y[k] = sum over n of x[n] exp(-2πi·k·n/N) along an axis of x[...,1 or 2], whose last dimension holds real and "
-           "imaginary parts; the inverse has exp(+...) and divides by N. Operand 1 is the length N where it is computed.",
+    .doc =
+        "y[k] = sum over n of x[n] exp(-2πi·k·n/N) along an axis of x[...,1 or 2], whose last dimension holds real and "
+        "imaginary parts; the inverse has exp(+...) and divides by N. Operand 1 is the length N where it is computed.",
     .min_operands = 1,
     .max_operands = 2,
     .attributes = kDftAttributes,
@@ -194,8 +189,9 @@ extern constinit const OpDef dft_def{
     .eval = eval_dft};
 extern constinit const OpDef stft_def{
     .name = "stft",
-    .doc = "The dft of each frame of signal[B,L,1 or 2], times window[length]?: [B,(L-length)/step+1,bins,2]. Operands 2 "
-           "and 3 are step and length where they are computed.",
+    .doc =
+        "The dft of each frame of signal[B,L,1 or 2], times window[length]?: [B,(L-length)/step+1,bins,2]. Operands 2 "
+        "and 3 are step and length where they are computed.",
     .min_operands = 1,
     .max_operands = 4,
     .attributes = kStftAttributes,

@@ -16,8 +16,8 @@ double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 std::vector<TensorType> infer_mel(const InferArgs& a) {
   for (size_t i = 0; i < 5; ++i) expect_not_string(a[i], "an operand");
   for (size_t i = 3; i < 5; ++i) expect_float(a[i], "an edge");
-  const Dim bands = single_dim(a, 0, "mel_bins"), length = single_dim(a, 1, "dft_length");
-  single_dim(a, 2, "sample_rate");
+  const Dim bands = dim_argument(a, 0, "mel_bins"), length = dim_argument(a, 1, "dft_length");
+  dim_argument(a, 2, "sample_rate");
   const TensorType type = plain_type(a.attributes.get_or<DType>("dtype", DType::f32), {floordiv(length, 2) + 1, bands});
   expect_not_string(type, "the result");
   return {type};
@@ -27,8 +27,8 @@ std::vector<TensorType> infer_mel(const InferArgs& a) {
 std::vector<int64_t> band_edges(const EvalArgs& a, int64_t bands) {
   const auto length = static_cast<double>(a[1].to_integers()[0]), rate = static_cast<double>(a[2].to_integers()[0]);
   const double low = a[3].to_doubles().at(0), high = a[4].to_doubles().at(0);
-  if (!(low >= 0 && low <= high && high <= rate / 2))
-    fail("the edges are {} and {} Hz; accepted: 0 <= lower <= upper <= {}, half the sample rate", low, high, rate / 2);
+  if (!(low >= 0 && low < high && high <= rate / 2))
+    fail("the edges are {} and {} Hz; accepted: 0 <= lower < upper <= {}, half the sample rate", low, high, rate / 2);
   const double step = (mel_of(high) - mel_of(low)) / static_cast<double>(bands + 2);
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bands + 2; ++i) {
@@ -59,8 +59,9 @@ std::vector<Tensor> eval_mel(const EvalArgs& a) {
 
 extern constinit const OpDef mel_weight_matrix_def{
     .name = "mel_weight_matrix",
-    .doc = "[dft_length/2+1, mel_bins] with a triangle of height 1 in each column; operands are the scalars mel_bins, "
-           "dft_length, sample_rate, lower and upper edge in Hz.",
+    .doc =
+        "[dft_length/2+1, mel_bins] with a triangle of height 1 in each column; operands are the scalars mel_bins, "
+        "dft_length, sample_rate, lower and upper edge in Hz.",
     .min_operands = 5,
     .max_operands = 5,
     .attributes = kAttributes,

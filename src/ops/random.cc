@@ -101,7 +101,8 @@ std::vector<Tensor> eval_multinomial(const EvalArgs& a) {
   const auto classes = static_cast<size_t>(a[0].dim(1)), samples = static_cast<size_t>(sizes[1]);
   std::vector<int64_t> drawn(static_cast<size_t>(element_count(sizes)));
   for (size_t i = 0; i < drawn.size(); ++i)
-    drawn[i] = draw_class(std::span(rows).subspan(i / samples * classes, classes), numbers_of(a.attributes, i).uniform());
+    drawn[i] =
+        draw_class(std::span(rows).subspan(i / samples * classes, classes), numbers_of(a.attributes, i).uniform());
   return {Tensor::of<int64_t>(sizes, drawn).converted(a.results[0].dtype)};
 }
 
@@ -109,8 +110,9 @@ std::vector<Tensor> eval_multinomial(const EvalArgs& a) {
 
 extern constinit const OpDef random_uniform_def{
     .name = "random_uniform",
-    .doc = "Independent numbers from low to high; element i is a function of the seed and i. Operand 0 is the shape "
-           "where it is computed.",
+    .doc =
+        "Independent numbers from low to high; element i is a function of the seed and i. Operand 0 is the shape "
+        "where it is computed.",
     .min_operands = 0,
     .max_operands = 1,
     .attributes = kUniformAttributes,
@@ -118,8 +120,9 @@ extern constinit const OpDef random_uniform_def{
     .eval = eval_uniform};
 extern constinit const OpDef random_normal_def{
     .name = "random_normal",
-    .doc = "Independent normal numbers; element i is a function of the seed and i. Operand 0 is the shape where it is "
-           "computed.",
+    .doc =
+        "Independent normal numbers; element i is a function of the seed and i. Operand 0 is the shape where it is "
+        "computed.",
     .min_operands = 0,
     .max_operands = 1,
     .attributes = kNormalAttributes,
@@ -127,8 +130,9 @@ extern constinit const OpDef random_normal_def{
     .eval = eval_normal};
 extern constinit const OpDef multinomial_def{
     .name = "multinomial",
-    .doc = "Classes drawn from each row of unnormalised log-probabilities [B,C]: [B,samples], with the row's "
-           "probabilities; element i is a function of the row, the seed and i.",
+    .doc =
+        "Classes drawn from each row of unnormalised log-probabilities [B,C]: [B,samples], with the row's "
+        "probabilities; element i is a function of the row, the seed and i.",
     .attributes = kMultinomialAttributes,
     .infer = infer_multinomial,
     .eval = eval_multinomial};

@@ -41,6 +41,10 @@ void expect_not_string(const TensorType& type, const char* what) {
   if (type.dtype == DType::string) fail("{} is {}; strings are not accepted here", what, to_string(type));
 }
 
+void expect_string(const TensorType& type, const char* what) {
+  if (type.dtype != DType::string) fail("{} is {}; accepted: strings", what, to_string(type));
+}
+
 void expect_dim(const Dim& found, const Dim& wanted, const char* what) {
   if (!may_be_same(found, wanted)) fail("{} is {} but must be {}", what, found.to_string(), wanted.to_string());
 }
@@ -60,6 +64,16 @@ std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const cha
   expect_index(a[operand], attribute);
   if (!a.constants[operand]) return std::nullopt;
   return to_shape(a.constants[operand]->to_integers());
+}
+
+Dim dim_argument(const InferArgs& a, size_t operand, const char* attribute, int64_t least) {
+  const std::optional<Shape> values = dims_argument(a, operand, attribute);
+  if (!values) return Dim::unknown();
+  if (values->size() != 1) fail("{} has {} values; accepted: 1", attribute, values->size());
+  const Dim& value = values->front();
+  if (value.is_constant() && value.constant() < least)
+    fail("{} is {}; it must be at least {}", attribute, value.constant(), least);
+  return value;
 }
 
 std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const char* attribute) {

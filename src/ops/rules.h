@@ -17,6 +17,7 @@ void expect_rank(const TensorType& type, size_t least, size_t most, const char* 
 void expect_float(const TensorType& type, const char* what);
 void expect_index(const TensorType& type, const char* what);  // i64 or i32
 void expect_not_string(const TensorType& type, const char* what);
+void expect_string(const TensorType& type, const char* what);
 void expect_dim(const Dim& found, const Dim& wanted,
                 const char* what);  // what: "the last dimension of w, one per column of x"
 void expect_positive(int64_t value, const char* what);
@@ -29,6 +30,8 @@ DType sum_dtype(const InferArgs& a, size_t first, size_t second);
 // nothing (then the sizes that depend on it are Dim::unknown()). To an evaluation: the values.
 std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const char* attribute);
 std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const char* attribute);
+// The same for a single value, which is at least `least`; Dim::unknown() where it depends on data.
+Dim dim_argument(const InferArgs& a, size_t operand, const char* attribute, int64_t least = 1);
 
 // How many values a vector holds, where its type says so; Error when the type is not that of a vector.
 std::optional<size_t> vector_length(const TensorType& type, const char* what);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -25,22 +26,11 @@ Change change_of(const std::string& name) {
   return nullptr;
 }
 
-// Each code point changed by itself; bytes that are no UTF-8 stay.
+// Each code point by itself; bytes that are no UTF-8 become U+FFFD.
 std::string changed(const std::string& text, Change change) {
   std::string result;
-  for (size_t i = 0; i < text.size();) {
-    utf8proc_int32_t point = 0;
-    const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + i;
-    const auto used = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - i), &point);
-    if (used > 0) {
-      utf8proc_uint8_t encoded[4];
-      const auto length = utf8proc_encode_char(change(point), encoded);
-      result.append(reinterpret_cast<const char*>(encoded), static_cast<size_t>(length));
-    } else {
-      result += text[i];
-    }
-    i += used > 0 ? static_cast<size_t>(used) : 1;
-  }
+  for (char32_t c : decode_utf8(text))
+    append_utf8(result, static_cast<char32_t>(change(static_cast<utf8proc_int32_t>(c))));
   return result;
 }
 
@@ -62,7 +52,8 @@ std::vector<Tensor> eval_normalize(const EvalArgs& a) {
   const Change change = change_of(a.attributes.get_or<std::string>("case", "none"));
   Strings kept;
   for (const std::string& text : a[0].string_values())
-    if (std::ranges::find(stopwords, key(text)) == stopwords.end()) kept.push_back(change ? changed(text, change) : text);
+    if (std::ranges::find(stopwords, key(text)) == stopwords.end())
+      kept.push_back(change ? changed(text, change) : text);
   if (kept.empty() && !stopwords.empty()) kept.emplace_back();
   std::vector<int64_t> sizes = a[0].shape();
   sizes.back() = std::ssize(kept);
@@ -73,8 +64,9 @@ std::vector<Tensor> eval_normalize(const EvalArgs& a) {
 
 extern constinit const OpDef string_normalize_def{
     .name = "string_normalize",
-    .doc = "The strings of x[C] or x[1,C] that are no stop words, in lower or upper case; one empty string where all are "
-           "stop words.",
+    .doc =
+        "The strings of x[C] or x[1,C] that are no stop words, in lower or upper case; one empty string where all are "
+        "stop words.",
     .attributes = kAttributes,
     .infer = infer_normalize,
     .eval = eval_normalize};

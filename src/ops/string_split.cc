@@ -12,7 +12,8 @@ using Strings = std::vector<std::string>;
 constexpr const char* kWhiteSpace = " \t\n\v\f\r";
 constexpr AttributeSpec kAttributes[] = {
     {"delimiter", AttributeKind::string, false, "empty (default): runs of white space, and none at the ends"},
-    {"maxsplit", AttributeKind::integer, false, "cuts of a string at most, from the left; default: as many as there are"},
+    {"maxsplit", AttributeKind::integer, false,
+     "cuts of a string at most, from the left; default: as many as there are"},
 };
 
 Strings split_at(const std::string& text, const std::string& delimiter, int64_t cuts) {

@@ -45,7 +45,8 @@ void check_pool(const Attributes& attributes, int64_t pool) {
   if (std::ssize(columns) != ngrams) fail("ngram_indexes has {} values for {} n-grams", columns.size(), ngrams);
   if (ngrams > 0 && *std::ranges::min_element(columns) < 0) fail("ngram_indexes holds a negative column");
   const auto weights = attributes.get_or<std::vector<double>>("weights", {});
-  if (!weights.empty() && std::ssize(weights) != ngrams) fail("there are {} weights for {} n-grams", weights.size(), ngrams);
+  if (!weights.empty() && std::ssize(weights) != ngrams)
+    fail("there are {} weights for {} n-grams", weights.size(), ngrams);
 }
 
 int64_t columns_of(const Attributes& attributes) {
@@ -58,15 +59,18 @@ std::vector<TensorType> infer_tf_idf(const InferArgs& a) {
   const bool strings = a[0].dtype == DType::string;
   if (!strings) expect_index(a[0], "x, unless it holds strings,");
   const char *pool = strings ? "pool_strings" : "pool_int64s", *other = strings ? "pool_int64s" : "pool_strings";
-  if (!a.attributes.has(pool) || a.attributes.has(other)) fail("x is {}, so its n-grams are given by {} alone", to_string(a[0]), pool);
+  if (!a.attributes.has(pool) || a.attributes.has(other))
+    fail("x is {}, so its n-grams are given by {} alone", to_string(a[0]), pool);
   const auto& mode = a.attributes.get<std::string>("mode");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") fail("mode is \"{}\"; accepted: TF, IDF, TFIDF", mode);
   const int64_t shortest = a.attributes.get<int64_t>("min_gram_length"),
-                longest = a.attributes.get<int64_t>("max_gram_length"), skip = a.attributes.get<int64_t>("max_skip_count");
+                longest = a.attributes.get<int64_t>("max_gram_length"),
+                skip = a.attributes.get<int64_t>("max_skip_count");
   if (shortest < 1 || longest < shortest || skip < 0)
     fail("lengths are {} to {} with {} skipped; accepted: 1 <= min_gram_length <= max_gram_length, max_skip_count >= 0",
          shortest, longest, skip);
-  check_pool(a.attributes, strings ? std::ssize(a.attributes.get<Strings>(pool)) : std::ssize(a.attributes.get<Integers>(pool)));
+  check_pool(a.attributes,
+             strings ? std::ssize(a.attributes.get<Strings>(pool)) : std::ssize(a.attributes.get<Integers>(pool)));
   Shape shape = a[0].shape;
   shape.back() = columns_of(a.attributes);
   return {plain_type(DType::f32, shape)};
@@ -115,7 +119,8 @@ std::vector<Tensor> vectorize(const EvalArgs& a, const std::vector<Item>& items,
   sizes.back() = static_cast<int64_t>(columns);
   std::vector<double> y(rows * columns);
   for (size_t row = 0; row < rows; ++row) {
-    const std::vector<double> counts = count_ngrams(std::span(items).subspan(row * length, length), numbers, a.attributes);
+    const std::vector<double> counts =
+        count_ngrams(std::span(items).subspan(row * length, length), numbers, a.attributes);
     for (size_t i = 0; i < counts.size(); ++i)
       y[row * columns + static_cast<size_t>(to[i])] +=
           mode == "TF" ? counts[i] : weights[i] * (mode == "IDF" ? std::min(counts[i], 1.0) : counts[i]);
@@ -133,8 +138,9 @@ std::vector<Tensor> eval_tf_idf(const EvalArgs& a) {
 
 extern constinit const OpDef tf_idf_def{
     .name = "tf_idf",
-    .doc = "How often each n-gram of a pool occurs in x[C] or in the rows of x[B,C], integers or strings: f32[columns] or "
-           "[B,columns].",
+    .doc =
+        "How often each n-gram of a pool occurs in x[C] or in the rows of x[B,C], integers or strings: f32[columns] or "
+        "[B,columns].",
     .attributes = kAttributes,
     .infer = infer_tf_idf,
     .eval = eval_tf_idf};

@@ -63,12 +63,13 @@ TEST(OpTable, EvaluationGivesTheTypesThatTheShapeRulePromises) {
       const std::vector<const Tensor*> operands = one.pointers();
       std::vector<TensorType> types;
       std::vector<const TensorType*> type_pointers;
-      for (const Tensor* operand : operands) types.push_back(operand->type());
-      for (const TensorType& type : types) type_pointers.push_back(&type);
+      for (const Tensor* operand : operands) types.push_back(operand ? operand->type() : TensorType{});
+      for (size_t i = 0; i < types.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
       const std::vector<TensorType> promised = infer_results(*op, type_pointers, operands, one.attributes);
       const std::vector<Tensor> results = evaluate_node(*op, operands, one.attributes);
       ASSERT_EQ(results.size(), promised.size());
       for (size_t i = 0; i < results.size(); ++i) EXPECT_TRUE(may_be_same(results[i].type(), promised[i]));
+      for (size_t i = 0; i < results.size(); ++i) EXPECT_TRUE(may_be_same(results[i].type(), promised[i])) << to_string(promised[i]);
     }
 }
 

@@ -8,7 +8,9 @@
 #include "tests/support/op_cases_products.h"
 #include "tests/support/op_cases_recurrent.h"
 #include "tests/support/op_cases_rows.h"
+#include "tests/support/op_cases_sequences.h"
 #include "tests/support/op_cases_shape.h"
+#include "tests/support/op_cases_signal.h"
 
 namespace hone {
 
@@ -43,6 +45,8 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "fake_quant") return fake_quant_cases(rng);
   return move_cases(name, rng);
   if (name == "rnn" || name == "gru" || name == "lstm") return recurrent_cases(op, rng);
+  if (OpCases cases = signal_cases(op, rng); !cases.empty()) return cases;
+  if (OpCases cases = sequence_cases(op, rng); !cases.empty()) return cases;
   return {};
 }
 

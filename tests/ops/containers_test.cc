@@ -1,0 +1,90 @@
+// Sequences and optionals.
+#include <gtest/gtest.h>
+
+#include "tests/ops/call.h"
+
+namespace hone {
+namespace {
+
+Tensor number(float value) { return f32({}, {value}); }
+Tensor position(int64_t value) { return i64({}, {value}); }
+Tensor numbers(const Floats& values) {
+  std::vector<Tensor> items;
+  for (float value : values) items.push_back(number(value));
+  return Tensor::sequence(DType::f32, items);
+}
+Floats values_of(const Tensor& sequence) {
+  Floats values;
+  for (const Tensor& item : sequence.items()) values.push_back(item.to_floats().at(0));
+  return values;
+}
+
+TEST(Sequence, GrowsAndShrinks) {
+  const Tensor three = call("sequence_construct", {number(1), number(2), number(3)});
+  EXPECT_EQ(values_of(three), (Floats{1, 2, 3}));
+  EXPECT_EQ(values_of(call("sequence_insert", {three, number(9)})), (Floats{1, 2, 3, 9}));
+  EXPECT_EQ(values_of(call("sequence_insert", {three, number(9), position(-1)})), (Floats{1, 2, 9, 3}));
+  EXPECT_EQ(values_of(call("sequence_insert", {three, number(9), position(3)})), (Floats{1, 2, 3, 9}));
+  EXPECT_EQ(values_of(call("sequence_erase", {three})), (Floats{1, 2}));
+  EXPECT_EQ(values_of(call("sequence_erase", {three, position(-3)})), (Floats{2, 3}));
+  EXPECT_EQ(call("sequence_length", {three}).to_integers(), (Ints{3}));
+  EXPECT_EQ(call("sequence_length", {call("sequence_empty", {}, {{"dtype", DType::i8}})}).to_integers(), (Ints{0}));
+}
+
+TEST(Sequence, ItemsAreFoundFromBothEnds) {
+  EXPECT_EQ(call("sequence_at", {numbers({1, 2}), position(1)}).to_floats(), (Floats{2}));
+  EXPECT_EQ(call("sequence_at", {numbers({1, 2}), position(-2)}).to_floats(), (Floats{1}));
+}
+
+TEST(Sequence, SaysWhatDoesNotFit) {
+  const Tensor two = numbers({1, 2});
+  EXPECT_NE(error_of("sequence_at", {two, position(2)}).find("accepted: -2 to 1"), std::string::npos);
+  EXPECT_NE(error_of("sequence_insert", {two, number(1), position(3)}).find("accepted: -2 to 2"), std::string::npos);
+  EXPECT_NE(error_of("sequence_erase", {numbers({})}).find("out of range for 0 items"), std::string::npos);
+  EXPECT_NE(error_of("sequence_insert", {two, i64({}, {1})}).find("accepted: tensors of f32"), std::string::npos);
+  EXPECT_NE(error_of("sequence_construct", {number(1), i64({}, {1})}).find("accepted: tensors of f32"),
+            std::string::npos);
+  EXPECT_NE(error_of("sequence_length", {number(1)}).find("accepted: a sequence"), std::string::npos);
+}
+
+std::vector<Sizes64> shapes_of(const Tensor& sequence) {
+  std::vector<Sizes64> shapes;
+  for (const Tensor& item : sequence.items()) shapes.push_back(item.shape());
+  return shapes;
+}
+
+TEST(Sequence, ATensorIsCutIntoPartsAndPutTogetherAgain) {
+  const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Attributes columns{{"axis", int64_t{-1}}};
+  const Tensor parts = call("sequence_split", {x, position(2)}, columns);
+  EXPECT_EQ(shapes_of(parts), (std::vector<Sizes64>{{2, 2}, {2, 1}}));
+  EXPECT_EQ(parts.items()[1].to_floats(), (Floats{3, 6}));
+  EXPECT_TRUE(call("sequence_concat", {parts}, columns).same_bits(x));
+  EXPECT_EQ(shapes_of(call("sequence_split", {x, i64({2}, {0, 2})})), (std::vector<Sizes64>{{0, 3}, {2, 3}}));
+  EXPECT_EQ(shapes_of(call("sequence_split", {x})), (std::vector<Sizes64>{{1, 3}, {1, 3}}));
+  const Tensor rows = call("sequence_split", {x}, {{"keepdims", int64_t{0}}});
+  EXPECT_EQ(shapes_of(rows), (std::vector<Sizes64>{{3}, {3}}));
+  EXPECT_TRUE(call("sequence_concat", {rows}, {{"axis", int64_t{0}}, {"new_axis", int64_t{1}}}).same_bits(x));
+  EXPECT_EQ(call("sequence_concat", {rows}, {{"axis", int64_t{-1}}, {"new_axis", int64_t{1}}}).to_floats(),
+            (Floats{1, 4, 2, 5, 3, 6}));
+  EXPECT_NE(error_of("sequence_split", {x, i64({2}, {1, 2})}).find("do not add up to 2"), std::string::npos);
+  EXPECT_NE(error_of("sequence_split", {x, position(0)}).find("at least 1"), std::string::npos);
+  EXPECT_NE(error_of("sequence_concat", {numbers({})}, columns).find("at least one item"), std::string::npos);
+}
+
+TEST(Optional, HoldsATensorOrASequenceOrNothing) {
+  const Tensor one = call("optional", {number(7)}), list = call("optional", {numbers({1, 2})}),
+               none = call("optional", {}, {{"dtype", DType::f32}});
+  for (const Tensor& full : {one, list, number(7)}) EXPECT_TRUE(call("optional_has_element", {full}).as<bool>()[0]);
+  EXPECT_FALSE(call("optional_has_element", {none}).as<bool>()[0]);
+  EXPECT_FALSE(call("optional_has_element", {}).as<bool>()[0]);
+  EXPECT_EQ(call("optional_get_element", {one}).to_floats(), (Floats{7}));
+  EXPECT_EQ(call("optional_get_element", {number(7)}).to_floats(), (Floats{7}));
+  EXPECT_EQ(values_of(call("optional_get_element", {list})), (Floats{1, 2}));
+  EXPECT_NE(error_of("optional_get_element", {none}).find("the optional is empty"), std::string::npos);
+  EXPECT_NE(error_of("optional", {one}).find("accepted: a tensor or a sequence"), std::string::npos);
+  EXPECT_NE(error_of("optional", {}).find("neither"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone
