@@ -51,6 +51,12 @@ std::vector<Tensor> eval_has(const EvalArgs& a) {
   return {Tensor::scalar<bool>(a.has(0) && (!is_optional(a[0].container()) || !a[0].items().empty()))};
 }
 
+// Of anything but an optional it is known before it is there.
+std::optional<Tensor> has_from_types(const InferArgs& a) {
+  if (a.has(0) && is_optional(a[0].container)) return std::nullopt;
+  return Tensor::scalar<bool>(a.has(0));
+}
+
 }  // namespace
 
 extern constinit const OpDef optional_def{.name = "optional",
@@ -73,6 +79,7 @@ extern constinit const OpDef optional_has_element_def{
     .max_operands = 1,
     .infer = [](const InferArgs&) { return std::vector{plain_type(DType::boolean, {})}; },
     .eval = eval_has,
-    .containers = true};
+    .containers = true,
+    .from_types = has_from_types};
 
 }  // namespace hone

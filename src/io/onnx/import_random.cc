@@ -1,0 +1,74 @@
+// Random numbers. ONNX leaves the generator open; here the same model gives the same numbers every time: a node without
+// a seed takes its place in the graph for one.
+#include <bit>
+
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+int64_t seed_of(const OnnxNode& n) {
+  if (!n.has_attribute("seed")) return static_cast<int64_t>(n.graph().node_capacity());
+  return std::bit_cast<uint32_t>(static_cast<float>(n.number("seed")));  // every seed its own key
+}
+
+Attributes uniform_attributes(const OnnxNode& n, DType dtype) {
+  return {{"seed", seed_of(n)}, {"dtype", dtype}, {"low", n.number("low", 0)}, {"high", n.number("high", 1)}};
+}
+
+Attributes normal_attributes(const OnnxNode& n, DType dtype) {
+  return {{"seed", seed_of(n)}, {"dtype", dtype}, {"mean", n.number("mean", 0)}, {"scale", n.number("scale", 1)}};
+}
+
+ValueId shaped_by_attribute(const OnnxNode& n, const char* op, Attributes attributes) {
+  attributes.set("shape", to_shape(n.integers("shape")));
+  return n.emit(op, {}, std::move(attributes));
+}
+
+ValueId shaped_like(const OnnxNode& n, ValueId x, const char* op, Attributes attributes) {
+  if (!n.type(x).ranked) return n.emit(op, {n.emit("shape_of", {x})}, std::move(attributes));
+  attributes.set("shape", n.type(x).shape);
+  return n.emit(op, {}, std::move(attributes));
+}
+
+DType dtype_like(const OnnxNode& n) { return n.dtype("dtype", n.type(n.in(0)).dtype); }
+
+std::vector<ValueId> import_uniform(OnnxNode& n) {
+  return {shaped_by_attribute(n, "random_uniform", uniform_attributes(n, n.dtype("dtype", DType::f32)))};
+}
+
+std::vector<ValueId> import_normal(OnnxNode& n) {
+  return {shaped_by_attribute(n, "random_normal", normal_attributes(n, n.dtype("dtype", DType::f32)))};
+}
+
+std::vector<ValueId> import_uniform_like(OnnxNode& n) {
+  return {shaped_like(n, n.in(0), "random_uniform", uniform_attributes(n, dtype_like(n)))};
+}
+
+std::vector<ValueId> import_normal_like(OnnxNode& n) {
+  return {shaped_like(n, n.in(0), "random_normal", normal_attributes(n, dtype_like(n)))};
+}
+
+// 1 where a number of [0, 1) is below the probability; in f64, where no rounding reaches 1.
+std::vector<ValueId> import_bernoulli(OnnxNode& n) {
+  const ValueId drawn = shaped_like(n, n.in(0), "random_uniform", {{"seed", seed_of(n)}, {"dtype", DType::f64}});
+  return {n.cast(n.emit("less", {drawn, n.cast(n.in(0), DType::f64)}), dtype_like(n))};
+}
+
+std::vector<ValueId> import_multinomial(OnnxNode& n) {
+  return {n.emit(
+      "multinomial", {n.in(0)},
+      {{"seed", seed_of(n)}, {"samples", n.integer("sample_size", 1)}, {"dtype", n.dtype("dtype", DType::i32)}})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"RandomUniform", 1, import_uniform},          {"RandomNormal", 1, import_normal},
+    {"RandomUniformLike", 1, import_uniform_like}, {"RandomNormalLike", 1, import_normal_like},
+    {"Bernoulli", 15, import_bernoulli},           {"Multinomial", 7, import_multinomial},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_random_def{.name = "random", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,82 @@
+// RNN, GRU, LSTM.
+#include <algorithm>
+
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+struct Activation {
+  std::string_view onnx, op;
+};
+constexpr Activation kActivations[] = {
+    {"relu", "relu"},
+    {"tanh", "tanh"},
+    {"sigmoid", "sigmoid"},
+    {"affine", "affine"},
+    {"leakyrelu", "leaky_relu"},
+    {"thresholdedrelu", "thresholded_relu"},
+    {"scaledtanh", "scaled_tanh"},
+    {"hardsigmoid", "hard_sigmoid"},
+    {"elu", "elu"},
+    {"softsign", "softsign"},
+    {"softplus", "softplus"},
+};
+
+// Exporters do not agree about capitals.
+std::string activation_op(const OnnxNode& n, const std::string& name) {
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto found = std::ranges::find(kActivations, lower, &Activation::onnx);
+  if (found == std::end(kActivations)) n.unsupported(fmt::format("activation \"{}\"", name));
+  return std::string(found->op);
+}
+
+Attributes common_attributes(const OnnxNode& n) {
+  Attributes attributes{{"direction", n.text("direction", "forward")}};
+  if (n.has_attribute("activations")) {
+    std::vector<std::string> names = n.texts("activations");
+    for (std::string& name : names) name = activation_op(n, name);
+    attributes.set("activations", std::move(names));
+  }
+  for (const char* list : {"activation_alpha", "activation_beta"})
+    if (n.has_attribute(list)) attributes.set(list, n.numbers(list));
+  if (n.has_attribute("clip")) attributes.set("clip", n.number("clip"));
+  return attributes;
+}
+
+// Layout 1 has the batch first in x, the initial states and all results; the ops have it behind steps and directions.
+std::vector<ValueId> import_layer(const OnnxNode& n, const char* op, Attributes attributes) {
+  const int64_t layout = n.integer("layout", 0);
+  if (layout != 0 && layout != 1) fail("layout is {}; accepted: 0, 1", layout);
+  std::vector<ValueId> operands = n.all_inputs();
+  if (layout == 0) return n.emit_all(op, operands, std::move(attributes));
+  for (size_t i : {0, 5, 6})
+    if (i < operands.size() && operands[i] != kNone) operands[i] = n.transpose(operands[i], {1, 0, 2});
+  std::vector<ValueId> results = n.emit_all(op, operands, std::move(attributes));
+  results[0] = n.transpose(results[0], {2, 0, 1, 3});
+  for (size_t i = 1; i < results.size(); ++i) results[i] = n.transpose(results[i], {1, 0, 2});
+  return results;
+}
+
+std::vector<ValueId> import_rnn(OnnxNode& n) { return import_layer(n, "rnn", common_attributes(n)); }
+
+std::vector<ValueId> import_gru(OnnxNode& n) {
+  Attributes attributes = common_attributes(n);
+  attributes.set("linear_before_reset", n.integer("linear_before_reset", 0));
+  return import_layer(n, "gru", std::move(attributes));
+}
+
+std::vector<ValueId> import_lstm(OnnxNode& n) {
+  Attributes attributes = common_attributes(n);
+  attributes.set("input_forget", n.integer("input_forget", 0));
+  return import_layer(n, "lstm", std::move(attributes));
+}
+
+constexpr OnnxOperator kOperators[] = {{"RNN", 7, import_rnn}, {"GRU", 7, import_gru}, {"LSTM", 7, import_lstm}};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_recurrent_def{.name = "recurrent", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,78 @@
+// Sequences and optionals, and Identity, which takes them as well as tensors.
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+std::vector<ValueId> import_identity(OnnxNode& n) { return {n.in(0)}; }
+
+std::vector<ValueId> import_empty(OnnxNode& n) {
+  return {n.emit("sequence_empty", {}, {{"dtype", n.dtype("dtype", DType::f32)}})};
+}
+
+std::vector<ValueId> import_construct(OnnxNode& n) { return {n.emit("sequence_construct", n.all_inputs())}; }
+std::vector<ValueId> import_at(OnnxNode& n) { return {n.emit("sequence_at", {n.in(0), n.in(1)})}; }
+std::vector<ValueId> import_length(OnnxNode& n) { return {n.emit("sequence_length", {n.in(0)})}; }
+std::vector<ValueId> import_erase(OnnxNode& n) { return {n.emit("sequence_erase", {n.in(0), n.in_or_none(1)})}; }
+
+std::vector<ValueId> import_insert(OnnxNode& n) {
+  return {n.emit("sequence_insert", {n.in(0), n.in(1), n.in_or_none(2)})};
+}
+
+std::vector<ValueId> import_split(OnnxNode& n) {
+  return {n.emit("sequence_split", {n.in(0), n.in_or_none(1)},
+                 {{"axis", n.integer("axis", 0)}, {"keepdims", n.integer("keepdims", 1)}})};
+}
+
+std::vector<ValueId> import_concat(OnnxNode& n) {
+  return {n.emit("sequence_concat", {n.in(0)}, {{"axis", n.integer("axis")}, {"new_axis", n.integer("new_axis", 0)}})};
+}
+
+std::vector<ValueId> import_map(OnnxNode& n) {
+  std::vector<ValueId> operands;
+  std::vector<TensorType> inputs;
+  for (int i = 0; i < n.inputs(); ++i) {
+    operands.push_back(n.in(i));
+    const TensorType& type = n.type(operands.back());
+    inputs.push_back(type.container == Container::sequence ? TensorType::unranked(type.dtype) : type);
+  }
+  const Attributes attributes{{"inputs", int64_t{n.inputs()}}};
+  Graph body = n.body("body", inputs, operands);
+  return n.emit_all("sequence_map", std::move(operands), attributes, {std::move(body)});
+}
+
+std::vector<ValueId> import_optional(OnnxNode& n) {
+  if (n.has(0)) return {n.emit("optional", {n.in(0)})};
+  const TensorType type = n.type_attribute("type");
+  return {
+      n.emit("optional", {}, {{"dtype", type.dtype}, {"sequence", int64_t{type.container == Container::sequence}}})};
+}
+
+std::vector<ValueId> import_get_element(OnnxNode& n) { return {n.emit("optional_get_element", {n.in(0)})}; }
+
+std::vector<ValueId> import_has_element(OnnxNode& n) {
+  if (!n.has(0)) return {n.constant(Tensor::scalar<bool>(false))};
+  return {n.emit("optional_has_element", {n.in(0)})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"Identity", 1, import_identity},
+    {"SequenceEmpty", 11, import_empty},
+    {"SequenceConstruct", 11, import_construct},
+    {"SequenceAt", 11, import_at},
+    {"SequenceInsert", 11, import_insert},
+    {"SequenceErase", 11, import_erase},
+    {"SequenceLength", 11, import_length},
+    {"SplitToSequence", 11, import_split},
+    {"ConcatFromSequence", 11, import_concat},
+    {"SequenceMap", 17, import_map},
+    {"Optional", 15, import_optional},
+    {"OptionalGetElement", 15, import_get_element},
+    {"OptionalHasElement", 15, import_has_element},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_sequences_def{.name = "sequences", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,75 @@
+// Transforms and windows of signals.
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+// An op under construction whose arguments are attributes where their values are known and operands where not.
+struct Call {
+  std::vector<ValueId> operands;
+  Attributes attributes;
+
+  void argument(const OnnxNode& n, int input, const char* name) {
+    operands.push_back(kNone);
+    if (!n.has(input)) return;
+    if (std::optional<Shape> known = n.dims(n.in(input))) attributes.set(name, std::move(*known));
+    else operands.back() = n.in(input);
+  }
+};
+
+std::vector<ValueId> import_dft_along(const OnnxNode& n, int64_t axis) {
+  Call call{{n.in(0)}, {{"axis", axis}, {"inverse", n.integer("inverse", 0)}, {"onesided", n.integer("onesided", 0)}}};
+  call.argument(n, 1, "length");
+  return {n.emit("dft", call.operands, call.attributes)};
+}
+
+std::vector<ValueId> import_dft_17(OnnxNode& n) { return import_dft_along(n, n.integer("axis", 1)); }
+
+std::vector<ValueId> import_dft(OnnxNode& n) {
+  if (!n.has(2)) return import_dft_along(n, -2);
+  const std::optional<std::vector<int64_t>> axis = n.known_integers(n.in(2));
+  if (!axis) n.unsupported("an axis that is computed; supported: a constant");
+  if (axis->size() != 1) fail("the axis has {} values; expected 1", axis->size());
+  return import_dft_along(n, axis->front());
+}
+
+std::vector<ValueId> import_stft(OnnxNode& n) {
+  Call call{{n.in(0), n.in_or_none(2)}, {{"onesided", n.integer("onesided", 1)}}};
+  call.argument(n, 1, "step");
+  call.argument(n, 3, "length");
+  return {n.emit("stft", call.operands, call.attributes)};
+}
+
+std::vector<ValueId> import_window(const OnnxNode& n, std::vector<double> coefficients) {
+  Call call{{},
+            {{"coefficients", std::move(coefficients)},
+             {"periodic", n.integer("periodic", 1)},
+             {"dtype", n.dtype("output_datatype", DType::f32)}}};
+  call.argument(n, 0, "size");
+  return {n.emit("cosine_window", call.operands, call.attributes)};
+}
+
+std::vector<ValueId> import_hann(OnnxNode& n) { return import_window(n, {0.5, -0.5}); }
+std::vector<ValueId> import_hamming(OnnxNode& n) { return import_window(n, {25.0 / 46, -21.0 / 46}); }
+std::vector<ValueId> import_blackman(OnnxNode& n) { return import_window(n, {0.42, -0.5, 0.08}); }
+
+std::vector<ValueId> import_mel(OnnxNode& n) {
+  return {n.emit("mel_weight_matrix", {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
+                 {{"dtype", n.dtype("output_datatype", DType::f32)}})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"DFT", 17, import_dft_17},
+    {"DFT", 20, import_dft},
+    {"STFT", 17, import_stft},
+    {"HannWindow", 17, import_hann},
+    {"HammingWindow", 17, import_hamming},
+    {"BlackmanWindow", 17, import_blackman},
+    {"MelWeightMatrix", 17, import_mel},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_signal_def{.name = "signal", .operators = kOperators};
+
+}  // namespace hone
