@@ -5,25 +5,108 @@
 #include "ops/rules.h"
 
 namespace hone {
+namespace {
 
-Window read_window(const Attributes& attributes, std::array<int64_t, 2> kernel) {
-  Window window;
-  window.kernel = kernel;
-  for (int64_t extent : kernel) expect_positive(extent, "an extent of the window");
-  std::ranges::copy(integers_or(attributes, "strides", {1, 1}, 2, 1), window.strides.begin());
-  std::ranges::copy(integers_or(attributes, "dilations", {1, 1}, 2, 1), window.dilations.begin());
-  std::ranges::copy(integers_or(attributes, "pads", {0, 0, 0, 0}, 4, 0), window.pads.begin());
-  return window;
+constexpr size_t kMostDims = 3;
+
+Window::Same read_auto_pad(const Attributes& attributes) {
+  const std::string text = attributes.get_or<std::string>("auto_pad", "none");
+  if (text == "none") return Window::Same::no;
+  if (attributes.has("pads")) fail("both pads and auto_pad \"{}\" are given; accepted: one of them", text);
+  if (text == "same_upper") return Window::Same::upper;
+  if (text == "same_lower") return Window::Same::lower;
+  fail("auto_pad is \"{}\"; accepted: none, same_upper, same_lower", text);
 }
 
-Dim Window::places(const Dim& extent, int i) const {
-  const auto axis = static_cast<size_t>(i);
-  const int64_t reach = dilations[axis] * (kernel[axis] - 1) + 1;
-  const Dim padded = extent + pads[axis] + pads[axis + 2];
-  if (padded.is_constant() && padded.constant() < reach)
-    fail("the window reaches over {} elements but the padded {} has {}", reach, i == 0 ? "height" : "width",
-         padded.constant());
-  return floordiv(padded - reach, strides[axis]) + 1;
+Dim ceildiv(const Dim& a, int64_t b) { return floordiv(a + (b - 1), b); }
+
+// Zeros before and after a dimension of `extent` so that the window takes `places` places.
+std::pair<int64_t, int64_t> same_pads(Window::Same same, int64_t extent, int64_t places, int64_t stride,
+                                      int64_t reach) {
+  const int64_t total = std::max<int64_t>((places - 1) * stride + reach - extent, 0), half = total / 2;
+  return same == Window::Same::upper ? std::pair(half, total - half) : std::pair(total - half, half);
+}
+
+}  // namespace
+
+Window read_window(const Attributes& attributes, Shape kernel) {
+  const size_t dims = kernel.size();
+  if (dims < 1 || dims > kMostDims) fail("{} spatial dimensions; accepted: 1 to {}", dims, kMostDims);
+  for (const Dim& extent : kernel)
+    if (extent.is_constant()) expect_positive(extent.constant(), "an extent of the window");
+  const std::vector<int64_t> ones(dims, 1), zeros(2 * dims, 0);
+  return {.kernel = std::move(kernel),
+          .strides = integers_or(attributes, "strides", ones, dims, 1),
+          .dilations = integers_or(attributes, "dilations", ones, dims, 1),
+          .pads = integers_or(attributes, "pads", zeros, 2 * dims, 0),
+          .same = read_auto_pad(attributes),
+          .ceil = attributes.get_or<int64_t>("ceil_mode", 0) != 0};
+}
+
+Shape Window::places(const Shape& x) const {
+  Shape result;
+  for (size_t i = 0; i < dims(); ++i) {
+    const Dim &extent = x[i + 2], padded = extent + pads[i] + pads[i + dims()];
+    if (same != Same::no) {
+      result.push_back(ceildiv(extent, strides[i]));
+      continue;
+    }
+    const Dim room = padded - reach(i);
+    if (room.is_constant() && room.constant() < 0)
+      fail("the window reaches over {} elements but spatial dimension {} has {} with its padding", reach(i).to_string(),
+           i, padded.to_string());
+    // With ceil: as many as reach fully into the padding, rounded up, and as many as start in x or before it.
+    const Dim past = strides[i] + pads[i + dims()] - reach(i);
+    if (!ceil) result.push_back(floordiv(room, strides[i]) + 1);
+    else if (past.is_constant())
+      result.push_back(ceildiv(extent + pads[i] + std::min<int64_t>(past.constant(), 0), strides[i]));
+    else result.push_back(Dim::unknown());
+  }
+  return result;
+}
+
+WindowOnPlane::WindowOnPlane(const Window& window, std::span<const int64_t> extents, std::span<const int64_t> places,
+                             std::span<const int64_t> before) {
+  const size_t dims = window.dims();
+  for (size_t i = 0; i < dims; ++i) {
+    std::pair pads(window.pads[i], window.pads[i + dims]);
+    if (window.same != Window::Same::no)
+      pads = same_pads(window.same, extents[i], places[i], window.strides[i], window.reach(i).constant());
+    axes_[kMostDims - dims + i] = {extents[i],        places[i],           window.kernel[i].constant(),
+                                   window.strides[i], window.dilations[i], before.empty() ? pads.first : before[i],
+                                   pads.second};
+  }
+}
+
+std::array<int64_t, 3> WindowOnPlane::start(int64_t place) const {
+  std::array<int64_t, 3> result{};
+  for (size_t i = kMostDims; i-- > 0; place /= axes_[i].places)
+    result[i] = place % axes_[i].places * axes_[i].stride - axes_[i].before;
+  return result;
+}
+
+std::vector<Tap> WindowOnPlane::taps(int64_t place) const {
+  const std::array<int64_t, 3> first = start(place);
+  const auto& [d, h, w] = axes_;
+  std::vector<Tap> taps;
+  for (int64_t i = 0; i < d.kernel; ++i)
+    for (int64_t j = 0; j < h.kernel; ++j)
+      for (int64_t k = 0; k < w.kernel; ++k) {
+        const int64_t z = first[0] + i * d.dilation, y = first[1] + j * h.dilation, x = first[2] + k * w.dilation;
+        if (z >= 0 && z < d.extent && y >= 0 && y < h.extent && x >= 0 && x < w.extent)
+          taps.push_back({(i * h.kernel + j) * w.kernel + k, (z * h.extent + y) * w.extent + x});
+      }
+  return taps;
+}
+
+int64_t WindowOnPlane::padded_taps(int64_t place) const {
+  const std::array<int64_t, 3> first = start(place);
+  int64_t count = 1;
+  for (size_t i = 0; i < kMostDims; ++i) {
+    const int64_t room = axes_[i].extent + axes_[i].after - first[i];
+    count *= std::min(axes_[i].kernel, (room + axes_[i].dilation - 1) / axes_[i].dilation);
+  }
+  return count;
 }
 
 }  // namespace hone

@@ -1,26 +1,75 @@
-// The sliding window that convolution and pooling share: two spatial dimensions, NCHW.
+// The sliding window that convolutions and pools share, over the 1 to 3 spatial dimensions of [N,C,...].
 #pragma once
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "ir/op_def.h"
 
 namespace hone {
 
 struct Window {
-  std::array<int64_t, 2> kernel{}, strides{}, dilations{};
-  std::array<int64_t, 4> pads{};  // top, left, bottom, right
+  enum class Same : uint8_t { no, upper, lower };
 
-  // Places along spatial axis i (0: height) that the window takes over `extent` elements. Error when a constant extent
-  // is too small.
-  Dim places(const Dim& extent, int i) const;
-  // Input position of tap `tap` at place `place`; outside [0, extent) it lies in the padding.
-  int64_t position(int64_t place, int64_t tap, size_t i) const {
-    return place * strides[i] + tap * dilations[i] - pads[i];
-  }
+  Shape kernel;  // extents, one per spatial dimension; the lists below likewise
+  std::vector<int64_t> strides, dilations;
+  std::vector<int64_t> pads;  // before each dimension, then after each
+  Same same = Same::no;  // pads follow from the sizes: ceil(size / stride) places, an odd zero after (upper) or before
+  bool ceil = false;     // a last window may reach past the padding if it starts before it
+
+  size_t dims() const { return kernel.size(); }
+  Dim reach(size_t i) const { return dilations[i] * (kernel[i] - 1) + 1; }  // elements from the first tap to the last
+  // Places of the window along each spatial dimension of x [N,C,...]. Error when a constant size is too small.
+  Shape places(const Shape& x) const;
 };
 
-// Reads strides (default 1,1), pads (0,0,0,0) and dilations (1,1). `kernel` is [height, width].
-Window read_window(const Attributes& attributes, std::array<int64_t, 2> kernel);
+// Reads strides, dilations, pads, auto_pad and ceil_mode; absent ones are 1, 1, 0, none and 0.
+Window read_window(const Attributes& attributes, Shape kernel);
+
+// How their attributes are described; an op lists those that it takes.
+constexpr AttributeSpec kStridesAttribute{"strides", AttributeKind::integers, false,
+                                          "one per spatial dimension; default 1"};
+constexpr AttributeSpec kDilationsAttribute{"dilations", AttributeKind::integers, false,
+                                            "one per spatial dimension; default 1"};
+constexpr AttributeSpec kPadsAttribute{"pads", AttributeKind::integers, false,
+                                       "before each spatial dimension, then after each; default 0"};
+constexpr AttributeSpec kAutoPadAttribute{"auto_pad", AttributeKind::string, false,
+                                          "same_upper, same_lower: pads for ceil(size / stride) places, an odd one "
+                                          "after or before; default none: as in pads"};
+constexpr AttributeSpec kCeilModeAttribute{
+    "ceil_mode", AttributeKind::integer, false,
+    "1: the last window may reach past the padding if it starts before it; default 0"};
+
+// One element under the window: its position in the window and in the image plane, both row-major.
+struct Tap {
+  int64_t kernel, element;
+};
+
+// A window on planes of constant sizes, for reference evaluations.
+class WindowOnPlane {
+ public:
+  // `extents` are the plane's spatial sizes, `places` how often the window stands along each of them. `before` replaces
+  // the padding before each dimension where it is given.
+  WindowOnPlane(const Window& window, std::span<const int64_t> extents, std::span<const int64_t> places,
+                std::span<const int64_t> before = {});
+
+  int64_t places() const { return axes_[0].places * axes_[1].places * axes_[2].places; }
+  int64_t elements() const { return axes_[0].extent * axes_[1].extent * axes_[2].extent; }  // of the plane
+  int64_t kernel() const { return axes_[0].kernel * axes_[1].kernel * axes_[2].kernel; }
+  std::vector<Tap> taps(int64_t place) const;         // those inside the plane
+  int64_t padded_taps(int64_t place) const;           // how many lie inside the plane with its padding
+  std::array<int64_t, 3> start(int64_t place) const;  // position of the first tap
+
+ private:
+  struct Axis {  // spatial dimensions come last: a plane of 2 has a first axis of 1
+    int64_t extent = 1, places = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  };
+  std::array<Axis, 3> axes_;
+};
+
+// The spatial part of [N,C,...].
+inline std::vector<int64_t> spatial(const std::vector<int64_t>& sizes) { return {sizes.begin() + 2, sizes.end()}; }
+inline Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 }  // namespace hone

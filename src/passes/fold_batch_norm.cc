@@ -19,10 +19,10 @@ bool is_plain_constant(const Graph& graph, ValueId id) {
   return graph.constant(id) && !graph.constant(id)->is_packed();
 }
 
-// The linear or conv2d that feeds nothing but this batch_norm, if its channels are the axis that is normalised.
+// The linear or conv that feeds nothing but this batch_norm, if its channels are the axis that is normalised.
 NodeId product_before(const Graph& graph, NodeId norm) {
   const ValueId x = graph.operand(norm, 0);
-  NodeId product = produced_by(graph, x, "conv2d");
+  NodeId product = produced_by(graph, x, "conv");
   if (product == kNone && graph.type(x).rank() == 2) product = produced_by(graph, x, "linear");
   return product != kNone && graph.use_count(x) == 1 ? product : kNone;
 }
@@ -75,7 +75,7 @@ Graph fold_batch_norm(Graph graph, const PassContext&) {
 
 extern constinit const PassDef fold_batch_norm_def{
     .name = "fold_batch_norm",
-    .doc = "batch_norm with constant statistics right after linear or conv2d goes into their weight and bias.",
+    .doc = "batch_norm with constant statistics right after linear or conv goes into their weight and bias.",
     .run = fold_batch_norm};
 
 }  // namespace hone

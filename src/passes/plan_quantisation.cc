@@ -20,13 +20,13 @@ constexpr OptionField<QuantizeOptions> kFields[] = {
      "keep",
      &QuantizeOptions::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &QuantizeOptions::skip, check_regex},
-    {"activations", "number format of the inputs of linear, conv2d and matmul (simulated)",
+    {"activations", "number format of the inputs of linear, conv and matmul (simulated)",
      &QuantizeOptions::activations, check_format},
 };
 
 // Whether operand `i` of the op is a weight or table.
 bool is_weight(std::string_view op, int i) {
-  return op == "matmul" || ((op == "linear" || op == "conv2d") && i == 1) || (op == "gather" && i == 0);
+  return op == "matmul" || ((op == "linear" || op == "conv") && i == 1) || (op == "gather" && i == 0);
 }
 
 std::vector<QuantizeCandidate> candidates_of(const Graph& graph, const std::vector<ValueId>& constants) {

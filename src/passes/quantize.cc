@@ -18,7 +18,7 @@ void quantize_constant(Graph& graph, ValueId constant, const Format& format) {
 }
 
 // Operands of the op that are activations when they are not constants.
-int activation_operands(std::string_view op) { return op == "matmul" ? 2 : op == "linear" || op == "conv2d" ? 1 : 0; }
+int activation_operands(std::string_view op) { return op == "matmul" ? 2 : op == "linear" || op == "conv" ? 1 : 0; }
 
 void quantize_activations(Graph& graph, const Format& format) {
   std::map<ValueId, ValueId> rounded;

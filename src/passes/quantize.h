@@ -1,7 +1,7 @@
 // Which constants get which number format. The pass `quantize` puts `fake_quant` nodes after them; `fold_fake_quant`
 // then packs.
 //
-// Eligible are floating constants of rank 2 or more that weigh a linear, conv2d or matmul, or are the table of a
+// Eligible are floating constants of rank 2 or more that weigh a linear, conv or matmul, or are the table of a
 // gather. Biases and parameters of normalisations are kept unless a rule gives their exact name.
 //
 // Rules, `format` being a format string or `keep`; the last one that matches decides:
@@ -25,7 +25,7 @@ struct QuantizeOptions {
   std::string to;                 // default format of eligible constants; empty: they are kept
   std::vector<std::string> rule;  // in order
   std::vector<std::string> skip;  // regular expressions: eligible constants that are kept whatever the rules say
-  std::string activations;        // format of fake_quant on the inputs of linear, conv2d and matmul; empty: none
+  std::string activations;        // format of fake_quant on the inputs of linear, conv and matmul; empty: none
 };
 std::span<const OptionField<QuantizeOptions>> quantize_fields();
 

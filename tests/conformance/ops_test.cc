@@ -12,10 +12,10 @@ struct Calls {
   NamedTensors inputs;
 };
 
-// Activations are inputs; packed operands and the weights and biases of linear and conv2d are constants.
+// Activations are inputs; packed operands and the weights and biases of linear and conv are constants.
 bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor) {
   const std::string_view name = op.name;
-  return tensor.is_packed() || ((name == "linear" || name == "conv2d") && operand > 0);
+  return tensor.is_packed() || ((name == "linear" || name == "conv") && operand > 0);
 }
 
 Calls calls_of(const OpDef& op) {

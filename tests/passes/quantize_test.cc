@@ -90,7 +90,7 @@ TEST(PlanQuantisation, RefusesRulesWithTheNextStep) {
            {"name:layer.0.dense.weights=mxint8", "Did you mean layer.0.dense.weight"},
            {"layer.7=mxint8", "matches no tensor"},
            {"bias=mxint8", "give its exact name: name:ln.bias"},
-           {"op:conv2d=mxint8", "no weight feeds an op conv2d; ops with weights: gather, linear"},
+           {"op:conv=mxint8", "no weight feeds an op conv; ops with weights: gather, linear"},
            {"op:linaer=mxint8", "Did you mean linear"},
            {"layer", "expected pattern=format"},
            {"layer=mxint9", "rule \"layer=mxint9\""},

@@ -1,0 +1,175 @@
+// conv: cross-correlation over 1 to 3 spatial dimensions, as ONNX Conv and PyTorch; deform_conv: the same with a window
+// whose taps are moved. Both gather what lies under the window, one patch per group, and multiply it by the weights.
+#include "base/threads.h"
+#include "ops/elements.h"
+#include "ops/interpolation.h"
+#include "ops/rules.h"
+#include "ops/window.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kGroupsAttribute{"groups", AttributeKind::integer, false,
+                                         "channels fall into this many separate convolutions; default 1"};
+constexpr AttributeSpec kConvAttributes[] = {kStridesAttribute, kPadsAttribute, kDilationsAttribute, kAutoPadAttribute,
+                                             kGroupsAttribute};
+constexpr AttributeSpec kDeformAttributes[] = {
+    kStridesAttribute,
+    kPadsAttribute,
+    kDilationsAttribute,
+    kGroupsAttribute,
+    {"offset_groups", AttributeKind::integer, false, "channels of x fall into this many that move alike; default 1"}};
+
+// The result [N,O,...] of x [N,C,...], w [O,C/groups,...] and, at `bias`, b [O].
+Shape convolved(const InferArgs& a, size_t bias) {
+  expect_float(a[0], "x");
+  expect_float(a[1], "w");
+  expect_rank(a[0], 3, 5, "x [N,C,...]");
+  expect_rank(a[1], a[0].rank(), a[0].rank(), "w [O,C/groups,...]");
+  const Shape &x = a[0].shape, &w = a[1].shape;
+  const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
+  expect_positive(groups, "groups");
+  expect_dim(w[1] * groups, x[1], "the channels of w times groups, the channels of x,");
+  if (w[0].is_constant() && w[0].constant() % groups != 0)
+    fail("{} output channels do not fall into {} groups", w[0].constant(), groups);
+  if (a.has(bias)) {
+    expect_float(a[bias], "b");
+    expect_rank(a[bias], 1, 1, "b");
+    expect_dim(a[bias].shape[0], w[0], "the length of b, one per output channel,");
+  }
+  Shape shape{x[0], w[0]};
+  for (const Dim& dim : read_window(a.attributes, {w.begin() + 2, w.end()}).places(x)) shape.push_back(dim);
+  return shape;
+}
+
+WindowOnPlane window_on(const EvalArgs& a) {
+  const Window window = read_window(a.attributes, spatial(to_shape(a[1].shape())));
+  return WindowOnPlane(window, spatial(a[0].shape()), spatial(sizes_of(a.results[0])));
+}
+
+// fill(patch, image, place) writes the elements [C, taps] that the window sees into a patch of zeros.
+template <class Fill>
+std::vector<Tensor> eval_patches(const EvalArgs& a, const WindowOnPlane& window, size_t bias, Fill fill) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const std::vector<double> w = a[1].to_doubles();
+  const std::vector<double> b =
+      a.has(bias) ? a[bias].to_doubles() : std::vector<double>(static_cast<size_t>(sizes[1]), 0.0);
+  const int64_t groups = a.attributes.get_or<int64_t>("groups", 1), places = window.places();
+  const int64_t outputs = sizes[1], row = a[1].dim(1) * window.kernel();
+  std::vector<double> y(static_cast<size_t>(element_count(sizes)));
+  parallel_for(sizes[0] * places, [&](int64_t at) {
+    const int64_t image = at / places, place = at % places;
+    std::vector<double> patch(static_cast<size_t>(groups * row));
+    fill(patch, image, place);
+    for (int64_t o = 0; o < outputs; ++o) {
+      const double* part = patch.data() + o / (outputs / groups) * row;
+      y[static_cast<size_t>((image * outputs + o) * places + place)] =
+          dot(part, w.data() + o * row, row) + b[static_cast<size_t>(o)];
+    }
+  });
+  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+}
+
+std::vector<Tensor> eval_conv(const EvalArgs& a) {
+  const WindowOnPlane window = window_on(a);
+  const std::vector<double> x = a[0].to_doubles();
+  const int64_t channels = a[0].dim(1);
+  return eval_patches(a, window, 2, [&](std::vector<double>& patch, int64_t image, int64_t place) {
+    const std::vector<Tap> taps = window.taps(place);
+    for (int64_t c = 0; c < channels; ++c)
+      for (const Tap& tap : taps)
+        patch[static_cast<size_t>(c * window.kernel() + tap.kernel)] =
+            x[static_cast<size_t>((image * channels + c) * window.elements() + tap.element)];
+  });
+}
+
+std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(sum_dtype(a, 0, 1), convolved(a, 2))}; }
+
+Dim conv_flops(const InferArgs& a) {
+  return 2 * element_count(convolved(a, 5)) * a[1].shape[1] * element_count(spatial(a[1].shape));
+}
+
+// offset [N, offset_groups*kh*kw*2, oh, ow] and mask [N, offset_groups*kh*kw, oh, ow].
+std::vector<TensorType> infer_deform_conv(const InferArgs& a) {
+  expect_rank(a[0], 4, 4, "x [N,C,H,W]");
+  const Shape shape = convolved(a, 3);
+  const int64_t groups = a.attributes.get_or<int64_t>("offset_groups", 1);
+  expect_positive(groups, "offset_groups");
+  const Dim& channels = a[0].shape[1];
+  if (channels.is_constant() && channels.constant() % groups != 0)
+    fail("{} channels of x do not fall into {} offset_groups", channels.constant(), groups);
+  const Dim taps = groups * element_count(spatial(a[1].shape));
+  for (size_t i : {2, 4}) {
+    if (!a.has(i)) continue;
+    const char* what = i == 2 ? "offset [N,groups*kh*kw*2,oh,ow]" : "mask [N,groups*kh*kw,oh,ow]";
+    expect_float(a[i], what);
+    expect_rank(a[i], 4, 4, what);
+    const Shape wanted{shape[0], i == 2 ? 2 * taps : taps, shape[2], shape[3]};
+    for (size_t d = 0; d < 4; ++d) expect_dim(a[i].shape[d], wanted[d], what);
+  }
+  return {plain_type(sum_dtype(a, 0, 1), shape)};
+}
+
+// The plane between its elements, linear along both dimensions; zero outside.
+double bilinear(const double* plane, int64_t height, int64_t width, double y, double x) {
+  const double top = std::floor(y), left = std::floor(x);
+  double sum = 0;
+  for (double row : {top, top + 1})
+    for (double column : {left, left + 1})
+      if (row >= 0 && row < static_cast<double>(height) && column >= 0 && column < static_cast<double>(width))
+        sum += plane[static_cast<int64_t>(row) * width + static_cast<int64_t>(column)] * linear_weight(y - row) *
+               linear_weight(x - column);
+  return sum;
+}
+
+std::vector<Tensor> eval_deform_conv(const EvalArgs& a) {
+  const WindowOnPlane window = window_on(a);
+  const std::vector<int64_t> dilations = integers_or(a.attributes, "dilations", {1, 1}, 2, 1);
+  const std::vector<double> x = a[0].to_doubles(), offset = a[2].to_doubles(),
+                            mask = a.has(4) ? a[4].to_doubles() : std::vector<double>();
+  const int64_t channels = a[0].dim(1), height = a[0].dim(2), width = a[0].dim(3), taps = window.kernel();
+  const int64_t groups = a.attributes.get_or<int64_t>("offset_groups", 1);
+  return eval_patches(a, window, 3, [&](std::vector<double>& patch, int64_t image, int64_t place) {
+    const std::array<int64_t, 3> start = window.start(place);
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t moved = (image * groups + c / (channels / groups)) * taps + t;
+        const auto at = [&](int64_t plane) { return static_cast<size_t>(plane * window.places() + place); };
+        const auto row = static_cast<double>(start[1] + t / a[1].dim(3) * dilations[0]) + offset[at(2 * moved)];
+        const auto column = static_cast<double>(start[2] + t % a[1].dim(3) * dilations[1]) + offset[at(2 * moved + 1)];
+        patch[static_cast<size_t>(c * taps + t)] =
+            bilinear(x.data() + (image * channels + c) * height * width, height, width, row, column) *
+            (mask.empty() ? 1 : mask[at(moved)]);
+      }
+  });
+}
+
+}  // namespace
+
+extern constinit const OpDef conv_def{
+    .name = "conv",
+    .doc =
+        "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
+        "where an operand is).",
+    .min_operands = 2,
+    .max_operands = 3,
+    .attributes = kConvAttributes,
+    .infer = infer_conv,
+    .eval = eval_conv,
+    .codegen = Codegen::conv,
+    .flops = conv_flops};
+extern constinit const OpDef deform_conv_def{
+    .name = "deform_conv",
+    .doc =
+        "conv of x[N,C,H,W] with w[O,C/groups,kh,kw] whose tap t (of T = kh*kw) is moved by offset[N,G*T*2,oh,ow] "
+        "(down, "
+        "right; G offset_groups), linear between elements and zero outside x, times mask[N,G*T,oh,ow], plus b[O]: "
+        "operands x, w, offset, b, mask.",
+    .min_operands = 3,
+    .max_operands = 5,
+    .attributes = kDeformAttributes,
+    .infer = infer_deform_conv,
+    .eval = eval_deform_conv,
+    .flops = conv_flops};
+
+}  // namespace hone

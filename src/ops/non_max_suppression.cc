@@ -1,0 +1,99 @@
+// non_max_suppression: of boxes that overlap, the one with the highest score.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kAttributes[] = {
+    {"center_point_box", AttributeKind::integer, false,
+     "1: boxes are centre x, centre y, width, height; default 0: y, x of one corner, then of the opposite one"},
+};
+constexpr size_t kMost = 2, kOverlap = 3, kScore = 4;
+
+std::vector<TensorType> infer_non_max_suppression(const InferArgs& a) {
+  expect_float(a[0], "boxes");
+  expect_rank(a[0], 3, 3, "boxes [B,N,4]");
+  expect_dim(a[0].shape[2], 4, "the last dimension of boxes");
+  expect_float(a[1], "scores");
+  expect_rank(a[1], 3, 3, "scores [B,classes,N]");
+  expect_dim(a[1].shape[0], a[0].shape[0], "the batch of scores, that of boxes,");
+  expect_dim(a[1].shape[2], a[0].shape[1], "the last dimension of scores, one per box,");
+  if (a.has(kMost)) expect_index(a[kMost], "max_output_boxes_per_class");
+  if (a.has(kOverlap)) expect_float(a[kOverlap], "iou_threshold");
+  if (a.has(kScore)) expect_float(a[kScore], "score_threshold");
+  return {plain_type(DType::i64, {Dim::unknown(), 3})};
+}
+
+struct Box {
+  double top, left, bottom, right;
+  double area() const { return std::max(bottom - top, 0.0) * std::max(right - left, 0.0); }
+};
+
+Box box_of(const double* v, bool centred) {
+  if (centred) return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+  return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
+}
+
+// Intersection over union.
+double overlap(const Box& a, const Box& b) {
+  const double both =
+      Box{std::max(a.top, b.top), std::max(a.left, b.left), std::min(a.bottom, b.bottom), std::min(a.right, b.right)}
+          .area();
+  return both > 0 ? both / (a.area() + b.area() - both) : 0;
+}
+
+// The single value of an operand, or `fallback` where it is absent.
+double value_or(const EvalArgs& a, size_t operand, double fallback) {
+  if (!a.has(operand)) return fallback;
+  if (a[operand].elements() != 1)
+    fail("operand {} of non_max_suppression is {}; accepted: one element", operand, to_string(a[operand].type()));
+  return a[operand].to_doubles()[0];
+}
+
+std::vector<Tensor> eval_non_max_suppression(const EvalArgs& a) {
+  const std::vector<double> boxes = a[0].to_doubles(), scores = a[1].to_doubles();
+  const bool centred = a.attributes.get_or<int64_t>("center_point_box", 0) != 0;
+  const auto most = static_cast<int64_t>(value_or(a, kMost, 0));
+  const double most_overlap = value_or(a, kOverlap, 0);
+  const double least = value_or(a, kScore, 0);
+  const int64_t classes = a[1].dim(1), count = a[0].dim(1);
+  std::vector<int64_t> kept;
+  for (int64_t row = 0; row < a[1].dim(0) * classes; ++row) {
+    const double* score = scores.data() + row * count;
+    const auto box = [&](int64_t i) { return box_of(boxes.data() + (row / classes * count + i) * 4, centred); };
+    std::vector<int64_t> order, chosen;
+    for (int64_t i = 0; i < count; ++i)
+      if (a.has(kScore) ? score[i] > least : !std::isnan(score[i])) order.push_back(i);
+    std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return score[i] > score[j]; });
+    for (int64_t i : order) {
+      if (static_cast<int64_t>(chosen.size()) >= most) break;
+      if (std::ranges::any_of(chosen, [&](int64_t j) { return overlap(box(i), box(j)) > most_overlap; })) continue;
+      chosen.push_back(i);
+      kept.insert(kept.end(), {row / classes, row % classes, i});
+    }
+  }
+  return {Tensor::of<int64_t>({static_cast<int64_t>(kept.size()) / 3, 3}, kept)};
+}
+
+}  // namespace
+
+extern constinit const OpDef non_max_suppression_def{
+    .name = "non_max_suppression",
+    .doc =
+        "Per image and class of boxes[B,N,4] and scores[B,classes,N], from the highest score down, the boxes that "
+        "overlap "
+        "none chosen before by more than iou_threshold (default 0): i64[chosen,3] of image, class, box. Operands "
+        "boxes, "
+        "scores, max_output_boxes_per_class (default 0), iou_threshold, score_threshold (scores at or below do not "
+        "count).",
+    .min_operands = 2,
+    .max_operands = 5,
+    .attributes = kAttributes,
+    .infer = infer_non_max_suppression,
+    .eval = eval_non_max_suppression};
+
+}  // namespace hone

@@ -1,0 +1,201 @@
+// Pooling: one number for the elements under each place of a window over [N,C,...].
+#include <cmath>
+
+#include "ops/elements.h"
+#include "ops/rules.h"
+#include "ops/window.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kKernelAttribute{"kernel_shape", AttributeKind::integers, true,
+                                         "extents of the window, one per spatial dimension"};
+constexpr AttributeSpec kPoolAttributes[] = {kKernelAttribute,    kStridesAttribute, kPadsAttribute,
+                                             kDilationsAttribute, kAutoPadAttribute, kCeilModeAttribute};
+constexpr AttributeSpec kIndicesAttributes[] = {kKernelAttribute,
+                                                kStridesAttribute,
+                                                kPadsAttribute,
+                                                kDilationsAttribute,
+                                                kAutoPadAttribute,
+                                                kCeilModeAttribute,
+                                                {"column_major", AttributeKind::integer, false,
+                                                 "1: the first spatial dimension counts fastest; default 0: the last"}};
+constexpr AttributeSpec kAvgPoolAttributes[] = {
+    kKernelAttribute,
+    kStridesAttribute,
+    kPadsAttribute,
+    kDilationsAttribute,
+    kAutoPadAttribute,
+    kCeilModeAttribute,
+    {"count_include_pad", AttributeKind::integer, false,
+     "1: padding counts as zeros; default 0: the mean is over the elements of x"}};
+constexpr AttributeSpec kLpPoolAttributes[] = {
+    kKernelAttribute,
+    kStridesAttribute,
+    kPadsAttribute,
+    kDilationsAttribute,
+    kAutoPadAttribute,
+    kCeilModeAttribute,
+    {"p", AttributeKind::integer, false, "the power, at least 1; default 2"}};
+
+Window pool_window(const Attributes& attributes) {
+  const Window window = read_window(attributes, to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")));
+  for (size_t i = 0; i < window.pads.size(); ++i)  // otherwise a window could lie in the padding alone
+    if (window.pads[i] >= window.reach(i % window.dims()).constant())
+      fail("pads holds {}, which must be smaller than the window's reach of {}", window.pads[i],
+           window.reach(i % window.dims()).to_string());
+  return window;
+}
+
+Shape pooled(const InferArgs& a) {
+  const Window window = pool_window(a.attributes);
+  expect_rank(a[0], window.dims() + 2, window.dims() + 2,
+              "x [N,C,...] with one spatial dimension per extent of the window");
+  Shape shape{a[0].shape[0], a[0].shape[1]};
+  for (const Dim& places : window.places(a[0].shape)) shape.push_back(places);
+  return shape;
+}
+
+void expect_number(const TensorType& type) {
+  if (!is_float(type.dtype) && !is_integer(type.dtype))
+    fail("x is {}; accepted: floats and integers. Insert a cast", to_string(type));
+}
+
+std::vector<TensorType> infer_max(const InferArgs& a) {
+  expect_number(a[0]);
+  return {plain_type(a[0].dtype, pooled(a))};
+}
+
+std::vector<TensorType> infer_indices(const InferArgs& a) {
+  expect_number(a[0]);
+  return {plain_type(DType::i64, pooled(a))};
+}
+
+std::vector<TensorType> infer_float_pool(const InferArgs& a) {
+  expect_float(a[0], "x");
+  return {plain_type(a[0].dtype, pooled(a))};
+}
+
+// combine(plane, taps, place) for each place of the window on each plane of x, in order.
+template <class Result, class T, class Combine>
+std::vector<Result> pool(const EvalArgs& a, const std::vector<T>& x, Combine combine) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const WindowOnPlane window(pool_window(a.attributes), spatial(a[0].shape()), spatial(sizes));
+  std::vector<Result> y;
+  for (int64_t plane = 0; plane < sizes[0] * sizes[1]; ++plane)
+    for (int64_t place = 0; place < window.places(); ++place)
+      y.push_back(combine(x.data() + plane * window.elements(), window.taps(place), window, place));
+  return y;
+}
+
+template <class T>
+struct Largest {
+  T value;
+  int64_t element;  // in its plane
+};
+
+// The first largest element under each place of the window; NaN wins.
+template <class T>
+std::vector<Largest<T>> largest(const EvalArgs& a, const std::vector<T>& x) {
+  return pool<Largest<T>>(a, x, [](const T* plane, const std::vector<Tap>& taps, const WindowOnPlane&, int64_t place) {
+    if (taps.empty()) fail("the window at place {} lies in the padding alone", place);
+    int64_t best = taps.front().element;
+    for (const Tap& tap : taps)
+      if (plane[best] == plane[best] && !(plane[tap.element] <= plane[best])) best = tap.element;
+    return Largest<T>{plane[best], best};
+  });
+}
+
+std::vector<Tensor> eval_max_pool(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const auto values = [&]<class T>(const std::vector<T>& x) {
+    std::vector<T> y;
+    for (const Largest<T>& each : largest(a, x)) y.push_back(each.value);
+    return y;
+  };
+  if (is_float(a[0].dtype())) return {Tensor::from_doubles(a.results[0].dtype, sizes, values(a[0].to_doubles()))};
+  return {Tensor::of<int64_t>(sizes, values(a[0].to_integers())).converted(a.results[0].dtype)};
+}
+
+// Position of an element of a plane when its first dimension counts fastest.
+int64_t column_major(int64_t element, std::span<const int64_t> extents) {
+  int64_t position = 0;
+  for (size_t i = extents.size(); i-- > 0; element /= extents[i])
+    position = position * extents[i] + element % extents[i];
+  return position;
+}
+
+template <class T>
+std::vector<int64_t> indices(const EvalArgs& a, const std::vector<T>& x) {
+  const std::vector<int64_t> extents = spatial(a[0].shape());
+  const bool columns = a.attributes.get_or<int64_t>("column_major", 0) != 0;
+  const int64_t plane = element_count(extents), places = element_count(spatial(sizes_of(a.results[0])));
+  std::vector<int64_t> y;
+  for (const Largest<T>& each : largest(a, x)) {
+    const int64_t before = static_cast<int64_t>(y.size()) / places * plane;
+    y.push_back(before + (columns ? column_major(each.element, extents) : each.element));
+  }
+  return y;
+}
+
+std::vector<Tensor> eval_indices(const EvalArgs& a) {
+  return {Tensor::of<int64_t>(sizes_of(a.results[0]),
+                              is_float(a[0].dtype()) ? indices(a, a[0].to_doubles()) : indices(a, a[0].to_integers()))};
+}
+
+std::vector<Tensor> eval_float_pool(const EvalArgs& a, auto combine) {
+  const std::vector<double> y = pool<double>(a, a[0].to_doubles(), combine);
+  return {Tensor::from_doubles(a.results[0].dtype, sizes_of(a.results[0]), y)};
+}
+
+std::vector<Tensor> eval_avg_pool(const EvalArgs& a) {
+  const bool whole = a.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
+  return eval_float_pool(
+      a, [=](const double* plane, const std::vector<Tap>& taps, const WindowOnPlane& window, int64_t place) {
+        double sum = 0;
+        for (const Tap& tap : taps) sum += plane[tap.element];
+        return sum / static_cast<double>(whole ? window.padded_taps(place) : static_cast<int64_t>(taps.size()));
+      });
+}
+
+std::vector<TensorType> infer_lp_pool(const InferArgs& a) {
+  expect_positive(a.attributes.get_or<int64_t>("p", 2), "p");
+  return infer_float_pool(a);
+}
+
+std::vector<Tensor> eval_lp_pool(const EvalArgs& a) {
+  const auto p = static_cast<double>(a.attributes.get_or<int64_t>("p", 2));
+  return eval_float_pool(a, [=](const double* plane, const std::vector<Tap>& taps, const WindowOnPlane&, int64_t) {
+    double sum = 0;
+    for (const Tap& tap : taps) sum += std::pow(std::abs(plane[tap.element]), p);
+    return std::pow(sum, 1 / p);
+  });
+}
+
+}  // namespace
+
+extern constinit const OpDef max_pool_def{
+    .name = "max_pool",
+    .doc = "The largest element under each place of a window on x[N,C,...]; padding never wins, NaN does.",
+    .attributes = kPoolAttributes,
+    .infer = infer_max,
+    .eval = eval_max_pool};
+extern constinit const OpDef max_pool_indices_def{
+    .name = "max_pool_indices",
+    .doc = "Where max_pool finds its elements (the first of equal ones), as positions in all of x[N,C,...]: i64.",
+    .attributes = kIndicesAttributes,
+    .infer = infer_indices,
+    .eval = eval_indices};
+extern constinit const OpDef avg_pool_def{
+    .name = "avg_pool",
+    .doc = "The mean under each place of a window on x[N,C,...]; padding counts as zeros or not at all.",
+    .attributes = kAvgPoolAttributes,
+    .infer = infer_float_pool,
+    .eval = eval_avg_pool};
+extern constinit const OpDef lp_pool_def{.name = "lp_pool",
+                                         .doc = "sum(|x|^p)^(1/p) under each place of a window on x[N,C,...].",
+                                         .attributes = kLpPoolAttributes,
+                                         .infer = infer_lp_pool,
+                                         .eval = eval_lp_pool};
+
+}  // namespace hone

@@ -1,0 +1,209 @@
+// Regions of images brought to one size: roi_align samples between elements, max_roi_pool takes the largest elements.
+#include <cmath>
+
+#include "ops/elements.h"
+#include "ops/rules.h"
+
+namespace hone {
+namespace {
+
+constexpr AttributeSpec kSpatialScale{"spatial_scale", AttributeKind::number, false,
+                                      "elements of x per unit of the regions' coordinates; default 1"};
+constexpr AttributeSpec kAlignAttributes[] = {
+    {"output_height", AttributeKind::integer, false, "default 1"},
+    {"output_width", AttributeKind::integer, false, "default 1"},
+    {"sampling_ratio", AttributeKind::integer, false,
+     "samples along each dimension of a bin; default 0: as many as it has elements"},
+    {"mode", AttributeKind::string, false, "avg (default) or max of a bin's samples"},
+    {"half_pixel", AttributeKind::integer, false,
+     "1: coordinates are those of edges, half an element before centres; default 0: of centres, regions at least 1 "
+     "wide"},
+    kSpatialScale};
+constexpr AttributeSpec kMaxAttributes[] = {
+    {"pooled_shape", AttributeKind::integers, true, "height, width of the results"}, kSpatialScale};
+
+std::vector<TensorType> infer_roi_align(const InferArgs& a) {
+  expect_float(a[0], "x");
+  expect_rank(a[0], 4, 4, "x [N,C,H,W]");
+  expect_float(a[1], "rois");
+  expect_rank(a[1], 2, 2, "rois [R,4]");
+  expect_dim(a[1].shape[1], 4, "the last dimension of rois (x1, y1, x2, y2)");
+  expect_index(a[2], "batch_indices");
+  expect_rank(a[2], 1, 1, "batch_indices [R]");
+  expect_dim(a[2].shape[0], a[1].shape[0], "the length of batch_indices, one per region,");
+  const std::string mode = a.attributes.get_or<std::string>("mode", "avg");
+  if (mode != "avg" && mode != "max") fail("mode is \"{}\"; accepted: avg, max", mode);
+  const int64_t height = a.attributes.get_or<int64_t>("output_height", 1),
+                width = a.attributes.get_or<int64_t>("output_width", 1);
+  expect_positive(height, "output_height");
+  expect_positive(width, "output_width");
+  return {plain_type(a[0].dtype, {a[1].shape[0], a[0].shape[1], height, width})};
+}
+
+// Number of the image that a region lies in.
+int64_t checked_image(double index, int64_t images) {
+  if (!(index >= 0 && index < static_cast<double>(images)))
+    fail("a region lies in image {} but x has {}; accepted: 0 to {}", index, images, images - 1);
+  return static_cast<int64_t>(index);
+}
+
+// The `count` coordinates of a region, all of them finite.
+const double* checked_region(const double* coordinates, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!std::isfinite(coordinates[i])) fail("a region has the coordinate {}; accepted: finite ones", coordinates[i]);
+  return coordinates;
+}
+
+// Bins along one dimension of a region, and the samples in each.
+struct Bins {
+  double start, width;
+  int64_t samples;
+  double position(int64_t bin, int64_t sample) const {
+    return start +
+           (static_cast<double>(bin) + (static_cast<double>(sample) + 0.5) / static_cast<double>(samples)) * width;
+  }
+};
+
+Bins bins_of(double start, double end, int64_t bins, const Attributes& attributes) {
+  const double scale = attributes.get_or<double>("spatial_scale", 1);
+  const bool half = attributes.get_or<int64_t>("half_pixel", 0) != 0;
+  const double extent = half ? (end - start) * scale : std::max((end - start) * scale, 1.0);
+  const double width = extent / static_cast<double>(bins);
+  const int64_t samples = attributes.get_or<int64_t>("sampling_ratio", 0);
+  return {start * scale - (half ? 0.5 : 0), width, samples > 0 ? samples : static_cast<int64_t>(std::ceil(width))};
+}
+
+// The elements on both sides of a position along a dimension, with the weight of the second; none more than 1 outside.
+struct Between {
+  int64_t low, high;
+  double weight;
+};
+std::optional<Between> between(double position, int64_t length) {
+  if (!(position >= -1 && position <= static_cast<double>(length))) return std::nullopt;
+  const double inside = std::max(position, 0.0);
+  const auto low = static_cast<int64_t>(inside);
+  if (low >= length - 1) return Between{length - 1, length - 1, 0};
+  return Between{low, low + 1, inside - static_cast<double>(low)};
+}
+
+// max takes the largest of the weighted elements, before they are added: ONNX says so.
+double sample(const double* plane, int64_t width, const Between& y, const Between& x, bool largest) {
+  const double parts[] = {(1 - y.weight) * (1 - x.weight) * plane[y.low * width + x.low],
+                          (1 - y.weight) * x.weight * plane[y.low * width + x.high],
+                          y.weight * (1 - x.weight) * plane[y.high * width + x.low],
+                          y.weight * x.weight * plane[y.high * width + x.high]};
+  return largest ? *std::ranges::max_element(parts) : parts[0] + parts[1] + parts[2] + parts[3];
+}
+
+// One bin of one plane: the mean or the largest of its samples; a sample outside is 0, as is a bin without samples.
+double bin_value(const double* plane, int64_t height, int64_t width, const Bins& rows, int64_t i, const Bins& columns,
+                 int64_t j, bool largest) {
+  double sum = 0, most = -std::numeric_limits<double>::infinity();
+  for (int64_t u = 0; u < rows.samples; ++u)
+    for (int64_t v = 0; v < columns.samples; ++v) {
+      const auto y = between(rows.position(i, u), height), x = between(columns.position(j, v), width);
+      const double value = y && x ? sample(plane, width, *y, *x, largest) : 0;
+      sum += value;
+      most = std::max(most, value);
+    }
+  const int64_t count = std::max<int64_t>(rows.samples, 0) * std::max<int64_t>(columns.samples, 0);
+  if (count == 0) return 0;
+  return largest ? most : sum / static_cast<double>(count);
+}
+
+std::vector<Tensor> eval_roi_align(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), images = a[2].to_integers();
+  const std::vector<double> x = a[0].to_doubles(), rois = a[1].to_doubles();
+  const bool largest = a.attributes.get_or<std::string>("mode", "avg") == "max";
+  const int64_t height = a[0].dim(2), width = a[0].dim(3);
+  std::vector<double> y;
+  for (size_t r = 0; r < images.size(); ++r) {
+    const double* roi = checked_region(rois.data() + 4 * r, 4);
+    const int64_t image = checked_image(static_cast<double>(images[r]), a[0].dim(0));
+    const Bins rows = bins_of(roi[1], roi[3], sizes[2], a.attributes),
+               columns = bins_of(roi[0], roi[2], sizes[3], a.attributes);
+    for (int64_t c = 0; c < sizes[1]; ++c)
+      for (int64_t i = 0; i < sizes[2]; ++i)
+        for (int64_t j = 0; j < sizes[3]; ++j)
+          y.push_back(bin_value(x.data() + (image * sizes[1] + c) * height * width, height, width, rows, i, columns, j,
+                                largest));
+  }
+  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+}
+
+std::vector<TensorType> infer_max_roi_pool(const InferArgs& a) {
+  expect_float(a[0], "x");
+  expect_rank(a[0], 4, 4, "x [N,C,H,W]");
+  expect_float(a[1], "rois");
+  expect_rank(a[1], 2, 2, "rois [R,5]");
+  expect_dim(a[1].shape[1], 5, "the last dimension of rois (image, x1, y1, x2, y2)");
+  const std::vector<int64_t> pooled = integers_or(a.attributes, "pooled_shape", {}, 2, 1);
+  return {plain_type(a[0].dtype, {a[1].shape[0], a[0].shape[1], pooled[0], pooled[1]})};
+}
+
+struct Range {
+  int64_t begin, end;
+};
+
+// Elements of bin `bin` along a dimension of `length` elements; start and end are both part of the region.
+Range elements_of(double start, double end, int64_t bin, int64_t bins, int64_t length) {
+  const double width = std::max(end - start + 1, 1.0) / static_cast<double>(bins);
+  const auto clipped = [&](double position) {
+    return static_cast<int64_t>(std::clamp(start + position, 0.0, static_cast<double>(length)));
+  };
+  return {clipped(std::floor(static_cast<double>(bin) * width)),
+          clipped(std::ceil(static_cast<double>(bin + 1) * width))};
+}
+
+double largest_of(const double* plane, int64_t width, const Range& rows, const Range& columns) {
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return 0;
+  double most = -std::numeric_limits<double>::infinity();
+  for (int64_t i = rows.begin; i < rows.end; ++i)
+    for (int64_t j = columns.begin; j < columns.end; ++j) most = std::max(most, plane[i * width + j]);
+  return most;
+}
+
+std::vector<Tensor> eval_max_roi_pool(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const std::vector<double> x = a[0].to_doubles(), rois = a[1].to_doubles();
+  const double scale = a.attributes.get_or<double>("spatial_scale", 1);
+  const int64_t height = a[0].dim(2), width = a[0].dim(3);
+  std::vector<double> y;
+  for (const double* roi = rois.data(); roi < rois.data() + rois.size(); roi += 5) {
+    const int64_t image = checked_image(roi[0], a[0].dim(0));
+    checked_region(roi + 1, 4);
+    const auto edge = [&](int i) { return std::round(roi[i] * scale); };
+    for (int64_t c = 0; c < sizes[1]; ++c)
+      for (int64_t i = 0; i < sizes[2]; ++i)
+        for (int64_t j = 0; j < sizes[3]; ++j)
+          y.push_back(largest_of(x.data() + (image * sizes[1] + c) * height * width, width,
+                                 elements_of(edge(2), edge(4), i, sizes[2], height),
+                                 elements_of(edge(1), edge(3), j, sizes[3], width)));
+  }
+  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+}
+
+}  // namespace
+
+extern constinit const OpDef roi_align_def{
+    .name = "roi_align",
+    .doc =
+        "Regions rois[R,4] (x1, y1, x2, y2) of the images batch_indices[R] of x[N,C,H,W], cut into bins, each the mean "
+        "or maximum of samples between elements: [R,C,output_height,output_width].",
+    .min_operands = 3,
+    .max_operands = 3,
+    .attributes = kAlignAttributes,
+    .infer = infer_roi_align,
+    .eval = eval_roi_align};
+extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
+                                              .doc =
+                                                  "Regions rois[R,5] (image, x1, y1, x2, y2) of x[N,C,H,W], cut into "
+                                                  "bins, each its largest element or 0 where it "
+                                                  "has none: [R,C,height,width].",
+                                              .min_operands = 2,
+                                              .max_operands = 2,
+                                              .attributes = kMaxAttributes,
+                                              .infer = infer_max_roi_pool,
+                                              .eval = eval_max_roi_pool};
+
+}  // namespace hone
