@@ -1,6 +1,7 @@
 // resize: a tensor sampled at other places, axis by axis, as ONNX Resize-19. Each place of the result lies at a
 // coordinate of x; the elements around that coordinate are weighted by their distance.
 #include <cmath>
+#include <numeric>
 
 #include "base/threads.h"
 #include "ops/elements.h"
@@ -43,8 +44,9 @@ Dim scaled(const Dim& size, double scale) {
     return static_cast<int64_t>(std::floor(static_cast<float>(size.constant()) * static_cast<float>(scale)));
   constexpr int64_t kParts = 256;
   const double parts = scale * kParts;
-  if (parts == std::floor(parts)) return floordiv(size * static_cast<int64_t>(parts), kParts);
-  return Dim::unknown();
+  if (parts != std::floor(parts)) return Dim::unknown();
+  const int64_t common = std::gcd(static_cast<int64_t>(parts), kParts);
+  return floordiv(size * (static_cast<int64_t>(parts) / common), kParts / common);
 }
 
 // One scale for all axes.

@@ -1,4 +1,4 @@
-// linear, matmul, conv2d, pooling and attention on numbers that a person can check.
+// linear, matmul and attention on numbers that a person can check.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,42 +39,6 @@ TEST(Matmul, BroadcastsLeadingDimensionsAndTransposesB) {
   EXPECT_EQ(call("matmul", {a, b}, {{"transpose_b", int64_t{1}}}).to_floats(), (Floats{17, 23, 39, 53}));
   EXPECT_EQ(call("matmul", {a, b}).shape(), (Sizes64{2, 1, 2}));
   EXPECT_NE(error_of("matmul", {f32({2}, {1, 2}), b}).find("at least 2 dimensions"), std::string::npos);
-}
-
-TEST(Conv2d, SlidesTheWindowOverPaddedRows) {
-  const Tensor x = f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), ones = f32({1, 1, 2, 2}, {1, 1, 1, 1});
-  EXPECT_EQ(call("conv2d", {x, ones}).to_floats(), (Floats{12, 16, 24, 28}));
-  EXPECT_EQ(
-      call("conv2d", {x, ones, f32({1}, {100})}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}}).to_floats(),
-      (Floats{101, 105, 111, 128}));
-  EXPECT_EQ(call("conv2d", {x, ones}, {{"dilations", Ints{2, 2}}}).to_floats(), (Floats{20}));
-  EXPECT_NE(error_of("conv2d", {x, f32({1, 1, 4, 4}, Floats(16))}).find("reaches over 4"), std::string::npos);
-}
-
-TEST(Conv2d, GroupsSeeTheirOwnChannels) {
-  const Tensor x = f32({1, 2, 1, 1}, {3, 5}), w = f32({2, 1, 1, 1}, {10, 100});
-  EXPECT_EQ(call("conv2d", {x, w}, {{"groups", int64_t{2}}}).to_floats(), (Floats{30, 500}));
-  EXPECT_NE(error_of("conv2d", {x, w}).find("must be 2"), std::string::npos);
-}
-
-TEST(Pooling, TakesTheLargestOrTheMeanOfEachWindow) {
-  const Tensor x = f32({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  const Attributes two{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
-  EXPECT_EQ(call("max_pool2d", {x}, two).to_floats(), (Floats{6, 8}));
-  EXPECT_EQ(call("avg_pool2d", {x}, two).to_floats(), (Floats{3.5f, 5.5f}));
-  EXPECT_EQ(call("global_avg_pool", {x}).to_floats(), (Floats{4.5f}));
-}
-
-TEST(Pooling, PaddingNeverWinsAndCountsOnlyWhenAsked) {
-  const Tensor x = f32({1, 1, 1, 1}, {-4});
-  Attributes padded{{"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}};
-  EXPECT_EQ(call("max_pool2d", {x}, padded).to_floats(), (Floats{-4}));
-  EXPECT_EQ(call("avg_pool2d", {x}, padded).to_floats(), (Floats{-4}));
-  padded.set("count_include_pad", int64_t{1});
-  EXPECT_EQ(call("avg_pool2d", {x}, padded).to_floats(), (Floats{-1}));
-  EXPECT_NE(error_of("max_pool2d", {x}, {{"kernel_shape", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}}})
-                .find("smaller than the window"),
-            std::string::npos);
 }
 
 TEST(Attention, EqualScoresAverageTheValues) {

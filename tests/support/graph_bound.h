@@ -87,10 +87,10 @@ class NodeBound {
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
-    if (name == "mean_pool" || name == "avg_pool2d" || name == "global_avg_pool") return sums();
+    if (name == "mean_pool" || name == "avg_pool") return sums();
     if (all_exact()) return {};
     if (op_.codegen == Codegen::move || op_.codegen == Codegen::view || op_.codegen == Codegen::gather ||
-        name == "concat" || name == "max_pool2d" || name == "reduce_max" || name == "reduce_min")
+        name == "concat" || name == "max_pool" || name == "reduce_max" || name == "reduce_min")
       return evaluate_on(errors)[0].to_doubles();  // an element of the operands, or an extreme of some
     return Errors(static_cast<size_t>(value_->elements()), kUnknown);
   }

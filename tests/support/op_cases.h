@@ -11,6 +11,7 @@
 #include "tests/support/op_cases_sequences.h"
 #include "tests/support/op_cases_shape.h"
 #include "tests/support/op_cases_signal.h"
+#include "tests/support/op_cases_spatial.h"
 
 namespace hone {
 
@@ -21,13 +22,10 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (op.pointwise) return pointwise_cases(op, rng);
   if (name == "linear") return linear_cases(rng);
   if (name == "matmul") return matmul_cases(rng);
-  if (name == "conv2d") return conv_cases(rng);
   if (name == "attention") return attention_cases(rng);
-  if (name == "max_pool2d" || name == "avg_pool2d") return pool_cases(op, rng);
-  if (name == "global_avg_pool")
-    return {{{random_floats(rng, {2, 3, 5, 7})}, {}}, {{random_floats(rng, {1, 1, 1, 1}, DType::bf16)}, {}}};
   if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);
   if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.max_operands);
+  if (const OpCases cases = spatial_cases(name, rng); !cases.empty()) return cases;
   if (name == "batch_norm") return batch_norm_cases(rng);
   if (name == "mean_pool") return mean_pool_cases(rng);
   if (name == "cross_entropy") return cross_entropy_cases(rng);

@@ -1,4 +1,4 @@
-// Samples of ops that sum products (linear, matmul, conv2d, attention) and of the windows of pooling.
+// Samples of ops that sum products: linear, matmul, attention.
 #pragma once
 
 #include "tests/support/op_case.h"
@@ -45,18 +45,6 @@ inline OpCases matmul_cases(Philox& rng) {
   return cases;
 }
 
-inline OpCases conv_cases(Philox& rng) {
-  const Tensor image = random_floats(rng, {2, 4, 7, 9});
-  return {
-      {{image, random_floats(rng, {6, 4, 3, 3}), random_floats(rng, {6})}, {{"pads", Integers{1, 1, 1, 1}}}},
-      {{image, random_floats(rng, {6, 4, 1, 1})}, {{"strides", Integers{2, 2}}}},
-      {{image, random_floats(rng, {6, 2, 3, 2}), random_floats(rng, {6})},
-       {{"groups", int64_t{2}}, {"pads", Integers{0, 1, 2, 0}}}},
-      {{image, random_floats(rng, {4, 1, 3, 3})}, {{"groups", int64_t{4}}, {"dilations", Integers{2, 3}}}},
-      {{random_floats(rng, {1, 32, 5, 5}, DType::bf16), random_packed(rng, {3, 32, 3, 3}, "int8.channel")}, {}},
-  };
-}
-
 inline OpCases attention_cases(Philox& rng) {
   OpCases cases;
   const Attributes two{{"heads", int64_t{2}}};
@@ -69,21 +57,6 @@ inline OpCases attention_cases(Philox& rng) {
                      {{"heads", int64_t{2}}, {"causal", int64_t{1}}, {"scale", 0.5}}});
     cases.push_back({{part({1, 3, 32}), part({1, 9, 16}), part({1, 9, 16})},
                      {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}, {"causal", int64_t{1}}}});
-  }
-  return cases;
-}
-
-inline OpCases pool_cases(const OpDef& op, Philox& rng) {
-  OpCases cases;
-  for (DType dtype : {DType::f32, DType::bf16}) {
-    const Tensor image = random_floats(rng, {2, 3, 7, 9}, dtype);
-    cases.push_back({{image}, {{"kernel_shape", Integers{2, 2}}, {"strides", Integers{2, 2}}}});
-    cases.push_back(
-        {{image}, {{"kernel_shape", Integers{3, 2}}, {"pads", Integers{1, 1, 1, 0}}, {"dilations", Integers{1, 2}}}});
-    if (std::string_view(op.name) == "avg_pool2d")
-      cases.push_back(
-          {{image},
-           {{"kernel_shape", Integers{3, 3}}, {"pads", Integers{1, 1, 1, 1}}, {"count_include_pad", int64_t{1}}}});
   }
   return cases;
 }
