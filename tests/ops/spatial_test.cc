@@ -258,7 +258,7 @@ TEST(Resize, SizesMayBeSymbolsOrOperands) {
   Graph graph;
   const ValueId x = graph.add_input("x", parse_type("f32[B,H,W]")),
                 scales = graph.add_constant("", f32({3}, {1, 0.5f, 1.5f}));
-  EXPECT_EQ(to_string(graph.type(graph.emit(ops::get("resize"), {x, kNone, scales}))), "f32[B,H/2,W+W/2]");
+  EXPECT_EQ(to_string(graph.type(graph.emit(ops::get("resize"), {x, kNone, scales}))), "f32[B,H/2,W/2+W]");
   EXPECT_EQ(call_some("resize", {kOneToFour, {}, {}, i64({2}, {2, 2})}, {}).to_floats(), (Floats{1, 3, 1, 3}));
   EXPECT_NE(error_of("resize", {kOneToFour}, {{"sizes", Shape{8}}}).find("1 values for 2 axes"), std::string::npos);
 }

@@ -1,0 +1,112 @@
+// Normalisations of [N,C,...] with a scale and a shift per channel.
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+// v [n], to be broadcast along axis `axis` of a tensor of rank `rank`.
+ValueId along(const OnnxNode& n, ValueId v, size_t axis, size_t rank) {
+  Shape shape(rank - axis, 1);
+  shape[0] = n.type(v).shape.at(0);
+  return n.reshape(v, shape);
+}
+
+ValueId scaled_and_shifted(const OnnxNode& n, ValueId x, size_t axis, size_t rank) {
+  const ValueId scaled = n.emit("mul", {x, along(n, n.in(1), axis, rank)});
+  return n.emit("add", {scaled, along(n, n.in(2), axis, rank)});
+}
+
+// x [N,C,...] as [N,groups,elements of a group], each group with mean 0 and variance 1.
+ValueId normalised_groups(const OnnxNode& n, const Dim& groups) {
+  const Shape& x = n.type(n.in(0)).shape;
+  if (x.size() < 2) fail("x is {}; accepted: [N,C,...]", to_string(n.type(n.in(0))));
+  const Dim elements = floordiv(element_count(Shape(x.begin() + 1, x.end())), groups);
+  return n.emit("layer_norm", {n.reshape(n.in(0), {x[0], groups, elements})}, {{"epsilon", n.number("epsilon", 1e-5)}});
+}
+
+std::vector<ValueId> import_instance_normalization(OnnxNode& n) {
+  const size_t rank = n.rank(n.in(0));
+  const Shape shape = n.type(n.in(0)).shape;
+  return {scaled_and_shifted(n, n.reshape(normalised_groups(n, shape.at(1)), shape), 1, rank)};
+}
+
+std::vector<ValueId> import_group_normalization(OnnxNode& n) {
+  const size_t rank = n.rank(n.in(0));
+  const Shape shape = n.type(n.in(0)).shape;
+  const ValueId normalised = normalised_groups(n, n.integer("num_groups"));
+  return {scaled_and_shifted(n, n.reshape(normalised, shape), 1, rank)};
+}
+
+// Here scale and shift are per group.
+std::vector<ValueId> import_group_normalization_18(OnnxNode& n) {
+  const ValueId normalised = normalised_groups(n, n.integer("num_groups"));
+  return {n.reshape(scaled_and_shifted(n, normalised, 1, 3), n.type(n.in(0)).shape)};
+}
+
+ValueId batch_norm(const OnnxNode& n, ValueId mean, ValueId variance) {
+  return n.emit("batch_norm", {n.in(0), n.in(1), n.in(2), mean, variance}, {{"epsilon", n.number("epsilon", 1e-5)}});
+}
+
+// By the statistics of this very batch; the running ones are carried on.
+std::vector<ValueId> trained_batch_norm(const OnnxNode& n) {
+  const DType dtype = n.type(n.in(3)).dtype;
+  const ValueId x = n.cast(n.in(0), dtype);
+  std::vector<int64_t> axes{0};
+  for (size_t i = 2; i < n.rank(x); ++i) axes.push_back(static_cast<int64_t>(i));
+  const auto mean_of = [&](ValueId v) {
+    return n.emit("reduce_mean", {v}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+  };
+  const ValueId mean = mean_of(x), centred = n.emit("sub", {x, along(n, mean, 1, n.rank(x))});
+  const ValueId variance = mean_of(n.emit("mul", {centred, centred}));
+  const double momentum = n.number("momentum", 0.9);
+  const auto carried_on = [&](ValueId running, ValueId now) {
+    return n.emit("add", {n.emit("mul", {running, n.scalar(momentum, dtype)}),
+                          n.emit("mul", {now, n.scalar(1 - momentum, dtype)})});
+  };
+  return {batch_norm(n, mean, variance), carried_on(n.in(3), mean), carried_on(n.in(4), variance)};
+}
+
+std::vector<ValueId> import_batch_normalization(OnnxNode& n) {
+  if (n.integer("training_mode", 0) != 0) return trained_batch_norm(n);
+  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+    n.unsupported("BatchNormalization of opset 1 to 6 with is_test 0, which trains; supported: is_test 1");
+  if (n.wants(1))
+    n.unsupported(
+        "BatchNormalization with more than one output, which trains; supported from opset 14 on, as training_mode");
+  if (n.integer("spatial", 1) == 0)
+    n.unsupported("BatchNormalization with spatial 0, a mean per element; supported: a mean per channel");
+  return {batch_norm(n, n.in(3), n.in(4))};
+}
+
+// x / (bias + alpha/size * sum of squares over `size` channels around)^beta: the sum is an average pool over the
+// channels.
+std::vector<ValueId> import_lrn(OnnxNode& n) {
+  const TensorType type = n.type(n.in(0));
+  if (n.rank(n.in(0)) < 2) fail("x is {}; accepted: [N,C,...]", to_string(type));
+  const Shape& x = type.shape;
+  const int64_t size = n.integer("size");
+  const ValueId square = n.emit("mul", {n.in(0), n.in(0)});
+  const ValueId planes = n.reshape(square, {x[0], 1, x[1], element_count(Shape(x.begin() + 2, x.end()))});
+  const ValueId mean = n.emit("avg_pool", {planes},
+                              {{"kernel_shape", std::vector<int64_t>{size, 1}},
+                               {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
+                               {"count_include_pad", int64_t{1}}});
+  const auto number = [&](const char* name, double fallback) { return n.scalar(n.number(name, fallback), type.dtype); };
+  const ValueId sum = n.emit("mul", {n.reshape(mean, x), number("alpha", 1e-4)});
+  const ValueId divisor = n.emit("pow", {n.emit("add", {sum, number("bias", 1)}), number("beta", 0.75)});
+  return {n.emit("div", {n.in(0), divisor})};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"BatchNormalization", 1, import_batch_normalization},
+    {"GroupNormalization", 18, import_group_normalization_18},
+    {"GroupNormalization", 21, import_group_normalization},
+    {"InstanceNormalization", 1, import_instance_normalization},
+    {"LRN", 1, import_lrn},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_channel_norms_def{.name = "channel_norms", .operators = kOperators};
+
+}  // namespace hone

@@ -1,0 +1,139 @@
+// Operators of a sliding window: convolutions and pools.
+#include "io/onnx/onnx_family.h"
+
+namespace hone {
+namespace {
+
+// strides, dilations, pads, auto_pad and ceil_mode, as far as the node has them.
+Attributes window_of(const OnnxNode& n) {
+  Attributes attributes;
+  for (const char* name : {"strides", "dilations"})
+    if (n.has_attribute(name)) attributes.set(name, n.integers(name));
+  const std::string pads = n.text("auto_pad", "NOTSET");
+  if (pads == "SAME_UPPER") attributes.set("auto_pad", "same_upper");
+  else if (pads == "SAME_LOWER") attributes.set("auto_pad", "same_lower");
+  else if (pads == "NOTSET" && n.has_attribute("pads")) attributes.set("pads", n.integers("pads"));
+  else if (pads != "NOTSET" && pads != "VALID")
+    fail("auto_pad is \"{}\"; accepted: NOTSET, SAME_UPPER, SAME_LOWER, VALID", pads);
+  if (n.integer("ceil_mode", 0) != 0) attributes.set("ceil_mode", int64_t{1});
+  return attributes;
+}
+
+Attributes pool_of(const OnnxNode& n) {
+  Attributes attributes = window_of(n);
+  attributes.set("kernel_shape", n.integers("kernel_shape"));
+  return attributes;
+}
+
+// Convolutions sum in f32 or f64; ONNX gives the element type of x.
+std::vector<ValueId> product(const OnnxNode& n, const char* op, std::vector<ValueId> operands, Attributes attributes) {
+  if (const int64_t groups = n.integer("group", 1); groups != 1) attributes.set("groups", groups);
+  while (operands.back() == kNone) operands.pop_back();
+  const DType dtype = n.type(operands[0]).dtype;
+  return {n.cast(n.emit(op, std::move(operands), std::move(attributes)), dtype)};
+}
+
+std::vector<ValueId> import_conv(OnnxNode& n) {
+  return product(n, "conv", {n.in(0), n.in(1), n.in_or_none(2)}, window_of(n));
+}
+
+std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
+  Attributes attributes = window_of(n);
+  if (n.has_attribute("output_padding")) attributes.set("output_padding", n.integers("output_padding"));
+  if (n.has_attribute("output_shape")) {
+    attributes.set("output_shape", to_shape(n.integers("output_shape")));
+    attributes.erase("pads");
+  }
+  return product(n, "conv_transpose", {n.in(0), n.in(1), n.in_or_none(2)}, attributes);
+}
+
+std::vector<ValueId> import_deform_conv(OnnxNode& n) {
+  Attributes attributes = window_of(n);
+  attributes.set("offset_groups", n.integer("offset_group", 1));
+  return product(n, "deform_conv", {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4)}, attributes);
+}
+
+std::vector<ValueId> import_max_pool(OnnxNode& n) {
+  const Attributes attributes = pool_of(n);
+  std::vector<ValueId> results{n.emit("max_pool", {n.in(0)}, attributes)};
+  if (!n.wants(1)) return results;
+  Attributes indices = attributes;
+  indices.set("column_major", n.integer("storage_order", 0));
+  results.push_back(n.emit("max_pool_indices", {n.in(0)}, indices));
+  return results;
+}
+
+std::vector<ValueId> import_average_pool(OnnxNode& n) {
+  Attributes attributes = pool_of(n);
+  attributes.set("count_include_pad", n.integer("count_include_pad", 0));
+  return {n.emit("avg_pool", {n.in(0)}, attributes)};
+}
+
+std::vector<ValueId> import_lp_pool(OnnxNode& n) {
+  Attributes attributes = pool_of(n);
+  attributes.set("p", n.integer("p", 2));
+  return {n.emit("lp_pool", {n.in(0)}, attributes)};
+}
+
+std::vector<ValueId> import_max_unpool(OnnxNode& n) {
+  Attributes attributes = pool_of(n);
+  std::vector<ValueId> operands{n.in(0), n.in(1)};
+  if (n.has(2)) {
+    if (const std::optional<Shape> shape = n.dims(n.in(2))) attributes.set("output_shape", *shape);
+    else operands.push_back(n.in(2));
+  }
+  return {n.emit("max_unpool", operands, attributes)};
+}
+
+Attributes over_spatial_axes(const OnnxNode& n) {
+  std::vector<int64_t> axes;
+  for (size_t i = 2; i < n.rank(n.in(0)); ++i) axes.push_back(static_cast<int64_t>(i));
+  return {{"axes", axes}};
+}
+
+std::vector<ValueId> import_global_average_pool(OnnxNode& n) {
+  return {n.emit("reduce_mean", {n.in(0)}, over_spatial_axes(n))};
+}
+
+std::vector<ValueId> import_global_max_pool(OnnxNode& n) {
+  return {n.emit("reduce_max", {n.in(0)}, over_spatial_axes(n))};
+}
+
+std::vector<ValueId> import_global_lp_pool(OnnxNode& n) {
+  const auto p = static_cast<double>(n.integer("p", 2));
+  const DType dtype = n.type(n.in(0)).dtype;
+  const ValueId powers = n.emit("pow", {n.emit("abs", {n.in(0)}), n.scalar(p, dtype)});
+  return {n.emit("pow", {n.emit("reduce_sum", {powers}, over_spatial_axes(n)), n.scalar(1 / p, dtype)})};
+}
+
+std::vector<ValueId> import_col2im(OnnxNode& n) {
+  Attributes attributes = window_of(n);
+  std::vector<ValueId> operands{n.in(0), kNone, kNone};
+  for (int i : {1, 2}) {
+    if (const std::optional<Shape> shape = n.dims(n.in(i)))
+      attributes.set(i == 1 ? "image_shape" : "block_shape", *shape);
+    else operands[static_cast<size_t>(i)] = n.in(i);
+  }
+  while (operands.back() == kNone) operands.pop_back();
+  return {n.emit("col2im", operands, attributes)};
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"AveragePool", 1, import_average_pool},
+    {"Col2Im", 18, import_col2im},
+    {"Conv", 1, import_conv},
+    {"ConvTranspose", 1, import_conv_transpose},
+    {"DeformConv", 19, import_deform_conv},
+    {"GlobalAveragePool", 1, import_global_average_pool},
+    {"GlobalLpPool", 2, import_global_lp_pool},
+    {"GlobalMaxPool", 1, import_global_max_pool},
+    {"LpPool", 2, import_lp_pool},
+    {"MaxPool", 1, import_max_pool},
+    {"MaxUnpool", 9, import_max_unpool},
+};
+
+}  // namespace
+
+extern constinit const OnnxFamilyDef onnx_windows_def{.name = "windows", .operators = kOperators};
+
+}  // namespace hone
