@@ -8,7 +8,7 @@ sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'be
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
-	@echo "make test-full    the tests again under AddressSanitizer and UBSan, then under ThreadSanitizer"
+	@echo "make test-full    also ONNX's cases without each pass, then all tests under AddressSanitizer and UBSan, and ThreadSanitizer"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60)"
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
@@ -25,6 +25,7 @@ test: build build/dev/CMakeCache.txt
 	ctest --test-dir build/dev --output-on-failure -j $(jobs)
 
 test-full: test
+	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass'
 	set -e; for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); \
 	  ctest --test-dir build/$$preset --output-on-failure -j $(jobs) -LE guard; done

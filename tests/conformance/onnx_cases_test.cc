@@ -1,0 +1,80 @@
+// ONNX's own node tests, and our cases of newer operators (tests/data/onnx): none may come out wrong, whatever the
+// level of optimisation, the instruction set and the passes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/registry.h"
+#include "jobs/onnx_test.h"
+#include "passes/registry.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kStandard = "/usr/share/libonnx-testdata/data";  // the package libonnx-testdata
+
+std::vector<std::string> folders() {
+  std::vector<std::string> found{HONE_TEST_DATA "/onnx"};
+  for (const char* kind : {"node", "simple", "pytorch-converted", "pytorch-operator"})
+    found.push_back(std::string(kStandard) + "/" + kind);
+  return found;
+}
+
+std::string faults_of(const OnnxTestResult& result) {
+  std::string text;
+  for (const OnnxCase& each : result.cases)
+    if (each.result == OnnxCase::Result::wrong) text += fmt::format("\n  {}: {}", each.name, each.reason);
+  return text;
+}
+
+void expect_none_wrong(const SessionOptions& session, double least_share = 0.92) {
+  const OnnxTestResult result = run_onnx_tests(folders(), {.session = session});
+  EXPECT_EQ(result.wrong, 0) << faults_of(result);
+  EXPECT_GE(result.pass, least_share * static_cast<double>(result.cases.size()));
+  EXPECT_GE(result.cases.size(), 1072u) << "are all cases of libonnx-testdata installed?";
+  for (const OnnxCase& each : result.cases)
+    if (each.result == OnnxCase::Result::unsupported) EXPECT_FALSE(each.reason.empty()) << each.name;
+}
+
+SessionOptions at_level(int optimise) {
+  SessionOptions options;
+  options.optimise = optimise;
+  options.pipeline.verify = true;
+  return options;
+}
+
+TEST(OnnxCases, AreRightAsTheyStand) { expect_none_wrong(at_level(0)); }
+TEST(OnnxCases, AreRightInCanonicalForm) { expect_none_wrong(at_level(1)); }
+
+class OnnxCasesCompiled : public testing::TestWithParam<IsaLevel> {};
+TEST_P(OnnxCasesCompiled, AreRightOnEveryInstructionSetOfThisMachine) {
+  if (GetParam() > best_isa_level()) GTEST_SKIP() << "this CPU lacks " << to_string(GetParam());
+  SessionOptions options = at_level(2);
+  options.isa = GetParam();
+  expect_none_wrong(options);
+}
+INSTANTIATE_TEST_SUITE_P(Levels, OnnxCasesCompiled,
+                         testing::Values(IsaLevel::avx2, IsaLevel::avx512, IsaLevel::avx512_bf16),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+TEST(OnnxCases, AreRightOnTwoThreads) {
+  SessionOptions options = at_level(2);
+  options.threads = 2;
+  expect_none_wrong(options);
+}
+
+// Takes a quarter of an hour: `make test-full`.
+TEST(OnnxCases, AreRightWithoutAnyOnePass) {
+  if (!std::getenv("HONE_TEST_FULL")) GTEST_SKIP() << "HONE_TEST_FULL is not set";
+  for (const std::string& pass : names_of<PassDef>(passes::all())) {
+    SCOPED_TRACE("without " + pass);
+    SessionOptions options = at_level(2);
+    options.pipeline.disabled = {pass};
+    expect_none_wrong(options, 0.9);
+  }
+}
+
+}  // namespace
+}  // namespace hone
