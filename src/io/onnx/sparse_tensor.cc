@@ -21,7 +21,7 @@ void check_shapes(const Tensor& values, const Tensor& indices, size_t rank, cons
          fmt::join(linear, ","), fmt::join(coordinates, ","));
 }
 
-// The position of value i among the elements, from a linear index or coordinates.
+// The position of a value among the elements, from a linear index or coordinates.
 int64_t position(std::span<const int64_t> index, const Extent& extent, bool is_linear, const std::string& source) {
   int64_t result = 0;
   for (size_t axis = 0; axis < index.size(); ++axis) {
@@ -33,6 +33,29 @@ int64_t position(std::span<const int64_t> index, const Extent& extent, bool is_l
   return result;
 }
 
+void check_size(const Extent& extent, const Tensor& values, const std::string& source) {
+  if (extent.elements > (kFreeBytes + values.bytes() * kBytesPerByte) / size_bytes(values.dtype()))
+    fail("{}: {} values for the shape [{}]; at most {} bytes of zeros per byte of values are accepted", source,
+         values.elements(), fmt::join(extent.shape, ","), kBytesPerByte);
+}
+
+Tensor scattered(const Tensor& values, const Tensor& indices, const Extent& extent, const std::string& source) {
+  Tensor dense(values.dtype(), extent.shape);
+  const size_t bytes = static_cast<size_t>(size_bytes(values.dtype()));
+  std::byte* const out = dense.mutable_data();
+  const std::byte* in = values.data().bytes().data();
+  const bool is_linear = indices.shape().size() == 1;
+  const size_t width = is_linear ? 1 : extent.shape.size();
+  int64_t last = -1;
+  for (size_t i = 0; i < static_cast<size_t>(values.elements()); ++i, in += bytes) {
+    const int64_t here = position(indices.as<int64_t>().subspan(i * width, width), extent, is_linear, source);
+    if (here <= last) fail("{}: its indices do not ascend at value {}", source, i);
+    std::memcpy(out + static_cast<size_t>(here) * bytes, in, bytes);
+    last = here;
+  }
+  return dense;
+}
+
 }  // namespace
 
 Tensor tensor_of(SparseTensorProto&& proto, const TensorContext& where) {
@@ -42,24 +65,8 @@ Tensor tensor_of(SparseTensorProto&& proto, const TensorContext& where) {
   const Tensor indices = tensor_of(std::move(*proto.mutable_indices()), part);
   check_shapes(values, indices, static_cast<size_t>(proto.dims_size()), source);
   const Extent extent = extent_of(proto.dims(), values.dtype(), source);
-  const int64_t bytes = size_bytes(values.dtype());
-  if (extent.elements > (kFreeBytes + values.bytes() * kBytesPerByte) / bytes)
-    fail("{}: {} values for the shape [{}]; at most {} bytes of zeros per byte of values are accepted", source,
-         values.elements(), fmt::join(extent.shape, ","), kBytesPerByte);
-  Tensor dense(values.dtype(), extent.shape);
-  std::byte* const out = dense.mutable_data();
-  const std::byte* in = values.data().bytes().data();
-  const bool is_linear = indices.shape().size() == 1;
-  const size_t width = is_linear ? 1 : extent.shape.size();
-  int64_t last = -1;
-  for (int64_t i = 0; i < values.elements(); ++i, in += bytes) {
-    const auto index = indices.as<int64_t>().subspan(static_cast<size_t>(i) * width, width);
-    const int64_t here = position(index, extent, is_linear, source);
-    if (here <= last) fail("{}: its indices do not ascend at value {}", source, i);
-    std::memcpy(out + here * bytes, in, static_cast<size_t>(bytes));
-    last = here;
-  }
-  return dense;
+  check_size(extent, values, source);
+  return scattered(values, indices, extent, source);
 }
 
 }  // namespace hone::onnx

@@ -56,7 +56,7 @@ std::string_view field_of(const TensorProto& proto, DType dtype, const std::stri
       {"string_data", proto.string_data_size() > 0}, {"external_data", proto.external_data_size() > 0}};
   std::vector<std::string_view> accepted;
   if (dtype != DType::string) accepted.emplace_back(external ? "external_data" : "raw_data");
-  if (!external) accepted.push_back(typed_field(dtype));
+  if (!external || dtype == DType::string) accepted.push_back(typed_field(dtype));
   std::vector<std::string_view> found;
   for (const auto& [name, filled] : fields)
     if (filled) found.push_back(name);
