@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs every fuzz program of build/fuzz for $1 seconds (60), starting from the smallest files of libonnx-testdata and what earlier
-# runs have found worth keeping in build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
+# runs have found worth keeping, in build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
 set -euo pipefail
-cd "$(dirname "$0")/../build/fuzz"
+root=$(realpath "$(dirname "$0")/..")
+cd "$root/build/fuzz"
 seconds=${1:-60}
 testdata=/usr/share/libonnx-testdata/data
 
@@ -18,7 +19,11 @@ seeds() {
 for program in tests/fuzz/*_fuzz; do
   corpus=corpus/$(basename "$program")
   case $program in
-    *onnx_model*) seeds onnx "$corpus/seeds" ;;
+    *onnx_model*)
+      seeds onnx "$corpus/seeds"
+      protoc --proto_path="$root/src" --encode=hone.onnx.ModelProto io/onnx/onnx.proto \
+        <"$root/tests/fuzz/onnx_model.textproto" >"$corpus/seeds/textproto"
+      ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
   esac
   mkdir -p "$corpus/found"
