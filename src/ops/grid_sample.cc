@@ -59,7 +59,6 @@ class Sampler {
     if (std::isnan(c)) c = -1;
     double x = align_ ? (c + 1) / 2 * (n - 1) : ((c + 1) * n - 1) / 2;
     if (mode_ == "nearest") x = std::nearbyint(x);
-    x = moved_inside(x, n);
     const double base = std::floor(x);
     const int first = mode_ == "cubic" ? -1 : 0, last = mode_ == "cubic" ? 2 : mode_ == "linear" ? 1 : 0;
     std::vector<Weighted> result;

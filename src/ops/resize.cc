@@ -255,9 +255,12 @@ std::vector<T> resized(const EvalArgs& a, std::vector<T> x) {
 std::vector<Tensor> eval_resize(const EvalArgs& a) {
   const DType dtype = a.results[0].dtype;
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const bool moves = a.attributes.get_or<std::string>("mode", "nearest") == "nearest";
-  if (is_float(dtype) || !moves) return {Tensor::from_doubles(dtype, sizes, resized(a, a[0].to_doubles()))};
-  return {Tensor::of<int64_t>(sizes, resized(a, a[0].to_integers())).converted(dtype)};
+  if (!is_float(dtype) && a.attributes.get_or<std::string>("mode", "nearest") == "nearest")
+    return {Tensor::of<int64_t>(sizes, resized(a, a[0].to_integers())).converted(dtype)};
+  std::vector<double> y = resized(a, a[0].to_doubles());
+  if (!is_float(dtype))
+    for (double& value : y) value = std::nearbyint(value);
+  return {Tensor::from_doubles(dtype, sizes, y)};
 }
 
 }  // namespace
@@ -266,7 +269,7 @@ extern constinit const OpDef resize_def{
     .name = "resize",
     .doc =
         "x sampled at the places of a larger or smaller tensor: operands x, roi (starts, then ends), scales, sizes. "
-        "One of scales and sizes (or the attribute sizes) is given.",
+        "One of scales and sizes (or the attribute sizes) is given. Integers round to nearest even and saturate.",
     .min_operands = 1,
     .max_operands = 4,
     .attributes = kAttributes,

@@ -222,6 +222,11 @@ TEST(Resize, IsLinearOrCubicBetweenElements) {
   expect_near(resize_by(2, {{"mode", "cubic"}, {"coordinates", "asymmetric"}}),
               {1, 1.40625f, 2, 2.5f, 3, 3.59375f, 4, 4.09375f});
   expect_near(resize_by(0.5f, {{"mode", "cubic"}, {"exclude_outside", int64_t{1}}}), {1.371429f, 3.628571f});
+  const Tensor bytes = Tensor::of<uint8_t>({1, 2}, {0, 255});
+  EXPECT_EQ(call("resize", {bytes}, {{"mode", "linear"}, {"sizes", Shape{1, 4}}}).to_integers(),
+            (Ints{0, 64, 191, 255}));
+  EXPECT_EQ(call("resize", {bytes}, {{"mode", "cubic"}, {"sizes", Shape{1, 4}}}).to_integers(),
+            (Ints{0, 58, 197, 255}));
   expect_near(resize_by(0.5f, {{"mode", "linear"}, {"antialias", int64_t{1}}}), {1.625f, 3.375f});
   expect_near(resize_by(0.5f, {{"mode", "cubic"}, {"antialias", int64_t{1}}}), {1.490234f, 3.509766f});
 }

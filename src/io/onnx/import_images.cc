@@ -118,16 +118,21 @@ Blocks blocks_of(const OnnxNode& n) {
   return {n.type(n.in(0)).shape, size};
 }
 
+// The two dimensions of a block lie before those of depth, or after them.
+bool blocks_first(const OnnxNode& n) {
+  const std::string mode = n.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") fail("mode is \"{}\"; accepted: DCR, CRD", mode);
+  return mode == "DCR";
+}
+
 std::vector<ValueId> import_depth_to_space(OnnxNode& n) {
   const auto [x, b] = blocks_of(n);
   const Dim depth = floordiv(x[1], b * b);
-  const std::string mode = n.text("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") fail("mode is \"{}\"; accepted: DCR, CRD", mode);
-  const bool blocks_first = mode == "DCR";
+  const bool first = blocks_first(n);
   const ValueId parts =
-      n.reshape(n.in(0), blocks_first ? Shape{x[0], b, b, depth, x[2], x[3]} : Shape{x[0], depth, b, b, x[2], x[3]});
-  const ValueId moved = n.transpose(
-      parts, blocks_first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
+      n.reshape(n.in(0), first ? Shape{x[0], b, b, depth, x[2], x[3]} : Shape{x[0], depth, b, b, x[2], x[3]});
+  const ValueId moved =
+      n.transpose(parts, first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
   return {n.reshape(moved, {x[0], depth, x[2] * b, x[3] * b})};
 }
 
@@ -135,7 +140,9 @@ std::vector<ValueId> import_space_to_depth(OnnxNode& n) {
   const auto [x, b] = blocks_of(n);
   const Dim height = floordiv(x[2], b), width = floordiv(x[3], b);
   const ValueId parts = n.reshape(n.in(0), {x[0], x[1], height, b, width, b});
-  return {n.reshape(n.transpose(parts, {0, 3, 5, 1, 2, 4}), {x[0], x[1] * b * b, height, width})};
+  const ValueId moved = n.transpose(
+      parts, blocks_first(n) ? std::vector<int64_t>{0, 3, 5, 1, 2, 4} : std::vector<int64_t>{0, 1, 3, 5, 2, 4});
+  return {n.reshape(moved, {x[0], x[1] * b * b, height, width})};
 }
 
 constexpr OnnxOperator kOperators[] = {
