@@ -1,4 +1,4 @@
-// Numbers as text and back: cast to and from strings.
+// Strings as elements: numbers as text and back, comparison and choice.
 #include <charconv>
 #include <cmath>
 
@@ -36,8 +36,12 @@ std::vector<Tensor> eval_format(const EvalArgs& a) {
   return with_elements(a[0], [&](const auto& elements) { return formatted(a[0], elements); });
 }
 
+void expect_strings(const InferArgs& a, size_t i) {
+  if (a[i].dtype != DType::string) fail("operand {} is {}; accepted: strings", i, to_string(a[i]));
+}
+
 std::vector<TensorType> infer_parse(const InferArgs& a) {
-  if (a[0].dtype != DType::string) fail("x is {}; accepted: strings", to_string(a[0]));
+  expect_strings(a, 0);
   const DType dtype = a.attributes.get<DType>("dtype");
   if (dtype == DType::string) fail("dtype is string; accepted: bool, integers and floats");
   return {plain_type(dtype, a[0].shape)};
@@ -68,6 +72,50 @@ std::vector<Tensor> eval_parse(const EvalArgs& a) {
   return {Tensor::of<int64_t>(a[0].shape(), integers).converted(dtype)};
 }
 
+// Offsets into x of each element that it is broadcast to.
+std::vector<int64_t> broadcast_offsets(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> offsets;
+  for_each_offset(sizes, strides_broadcast(x.shape(), sizes), [&](int64_t at) { offsets.push_back(at); });
+  return offsets;
+}
+
+std::vector<std::string> broadcast_strings(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<std::string> strings;
+  for (int64_t at : broadcast_offsets(x, sizes)) strings.push_back(x.string_values()[static_cast<size_t>(at)]);
+  return strings;
+}
+
+std::vector<TensorType> infer_equal(const InferArgs& a) {
+  expect_strings(a, 0);
+  expect_strings(a, 1);
+  return {plain_type(DType::boolean, broadcast(a[0].shape, a[1].shape))};
+}
+
+std::vector<Tensor> eval_equal(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  const std::vector<std::string> left = broadcast_strings(a[0], sizes), right = broadcast_strings(a[1], sizes);
+  std::vector<bool> equal;
+  for (size_t i = 0; i < left.size(); ++i) equal.push_back(left[i] == right[i]);
+  return {Tensor::of<bool>(sizes, equal)};
+}
+
+std::vector<TensorType> infer_where(const InferArgs& a) {
+  if (a[0].dtype != DType::boolean) fail("the condition is {}; accepted: bool", to_string(a[0]));
+  expect_strings(a, 1);
+  expect_strings(a, 2);
+  return {plain_type(DType::string, broadcast(a[0].shape, broadcast(a[1].shape, a[2].shape)))};
+}
+
+std::vector<Tensor> eval_where(const EvalArgs& a) {
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), conditions = a[0].to_integers();
+  std::vector<std::string> chosen = broadcast_strings(a[1], sizes);
+  const std::vector<std::string> otherwise = broadcast_strings(a[2], sizes);
+  const std::vector<int64_t> from = broadcast_offsets(a[0], sizes);
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (conditions[static_cast<size_t>(from[i])] == 0) chosen[i] = otherwise[i];
+  return {Tensor::strings(sizes, std::move(chosen))};
+}
+
 }  // namespace
 
 extern constinit const OpDef format_numbers_def{
@@ -81,5 +129,19 @@ extern constinit const OpDef parse_numbers_def{
     .attributes = kParseAttributes,
     .infer = infer_parse,
     .eval = eval_parse};
+
+extern constinit const OpDef equal_strings_def{.name = "equal_strings",
+                                               .doc = "Whether a and b are the same string; they broadcast.",
+                                               .min_operands = 2,
+                                               .max_operands = 2,
+                                               .infer = infer_equal,
+                                               .eval = eval_equal};
+extern constinit const OpDef where_strings_def{
+    .name = "where_strings",
+    .doc = "a where the condition (bool) holds, otherwise b, both of strings; all three broadcast.",
+    .min_operands = 3,
+    .max_operands = 3,
+    .infer = infer_where,
+    .eval = eval_where};
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Numbers as text and back.
+// Strings as elements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,6 +36,14 @@ TEST(ParseNumbers, ReadsDecimalsAndNamesOfSpecialValues) {
   EXPECT_NE(error_of("parse_numbers", {Tensor::strings({2}, {"1", "1x"})}, {{"dtype", DType::f32}})
                 .find("element 1 is \"1x\""),
             std::string::npos);
+}
+
+TEST(Strings, CompareAndChooseElementByElement) {
+  const Tensor a = Tensor::strings({2, 1}, {"x", "y"}), b = Tensor::strings({2}, {"y", "x"});
+  EXPECT_EQ(call("equal_strings", {a, b}).to_integers(), (Ints{0, 1, 1, 0}));
+  const Tensor condition = Tensor::of<bool>({2}, {true, false});
+  EXPECT_EQ(call("where_strings", {condition, a, b}).string_values(), (Texts{"x", "x", "y", "x"}));
+  EXPECT_NE(error_of("equal_strings", {a, f32({1}, {1})}).find("operand 1 is f32[1]"), std::string::npos);
 }
 
 }  // namespace

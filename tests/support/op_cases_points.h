@@ -100,6 +100,9 @@ inline OpCases points_cases(const OpDef& op, Philox& rng) {
             {{random_floats(rng, {3, 5}, DType::f16, -4, 4)}, {{"dtype", DType::f8e5m2fnuz}}}};
   if (name == "format_numbers")
     return {{{random_floats(rng, {2, 3}, DType::f16)}, {}}, {{random_integers(rng, {5}, DType::i64, -9, 9)}, {}}};
+  const Tensor a = Tensor::strings({2, 1}, {"x", "y"}), b = Tensor::strings({3}, {"y", "", "x"});
+  if (name == "equal_strings") return {{{a, b}, {}}};
+  if (name == "where_strings") return {{{Tensor::of<bool>({3}, {true, false, true}), a, b}, {}}};
   if (name == "parse_numbers") return {{{Tensor::strings({2}, {"1.5", "-2e3"})}, {{"dtype", DType::f32}}}};
   return {};
 }

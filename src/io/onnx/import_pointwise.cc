@@ -27,6 +27,16 @@ std::vector<ValueId> import_binary(OnnxNode& n) {
   return {n.emit(op.text, {n.in(0), second_operand(n)})};
 }
 
+std::vector<ValueId> import_equal(OnnxNode& n) {
+  if (n.type(n.in(0)).dtype == DType::string) return import_direct<"equal_strings">(n);
+  return import_binary<"equal">(n);
+}
+
+std::vector<ValueId> import_where(OnnxNode& n) {
+  if (n.type(n.in(1)).dtype == DType::string) return import_direct<"where_strings">(n);
+  return import_direct<"where">(n);
+}
+
 // a op b op c ...
 template <onnx::OpName op>
 std::vector<ValueId> import_variadic(OnnxNode& n) {
@@ -156,7 +166,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Cosh", 9, import_direct<"cosh">},
     {"Div", 1, import_binary<"div">},
     {"Dropout", 1, import_dropout},
-    {"Equal", 1, import_binary<"equal">},
+    {"Equal", 1, import_equal},
     {"Erf", 9, import_direct<"erf">},
     {"Exp", 1, import_direct<"exp">},
     {"Floor", 1, import_direct<"floor">},
@@ -186,7 +196,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Sum", 1, import_variadic<"add">},
     {"Tan", 7, import_direct<"tan">},
     {"Tanh", 1, import_direct<"tanh">},
-    {"Where", 9, import_direct<"where">},
+    {"Where", 9, import_where},
     {"Xor", 1, import_binary<"logical_xor">},
 };
 
