@@ -50,7 +50,8 @@ TEST_P(EveryOp, MatchesTheReferenceOnEveryLevelAndThreadCount) {
   expect_conforms(calls.graph, calls.inputs);
 }
 
-// The profile names exactly the ops that have no code generation as interpreted for that reason.
+// The profile names exactly the ops that have no code generation as interpreted for that reason, or because nothing is
+// compiled where shapes depend on data.
 TEST_P(EveryOp, SaysWhatIsInterpreted) {
   const OpDef& op = *GetParam();
   const Calls calls = calls_of(op);
@@ -58,7 +59,9 @@ TEST_P(EveryOp, SaysWhatIsInterpreted) {
   for (const StepProfile& step : ran.profile.steps) {
     if (op.codegen == Codegen::none && !op.pointwise && step.ops == op.name) {  // unless a pass spelled it in other ops
       EXPECT_EQ(step.kind, "interpreted");
-      EXPECT_NE(step.why_interpreted.find(op.name), std::string::npos) << step.why_interpreted;
+      EXPECT_TRUE(step.why_interpreted.find(op.name) != std::string::npos ||
+                  step.why_interpreted == "shapes depend on data")
+          << step.why_interpreted;
     }
     if (op.pointwise) {
       EXPECT_EQ(step.kind, "pointwise") << step.why_interpreted;
