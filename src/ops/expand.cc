@@ -14,8 +14,7 @@ std::vector<TensorType> infer_expand(const InferArgs& a) {
   if (const std::optional<Shape> shape = dims_argument(a, 1, "shape"))
     return {plain_type(a[0].dtype, broadcast(a[0].shape, *shape))};
   const std::optional<size_t> length = vector_length(a[1], "the shape");
-  if (!length) return {TensorType::unranked(a[0].dtype)};
-  return {plain_type(a[0].dtype, Shape(std::max(a[0].rank(), *length), Dim::unknown()))};
+  return {type_of_rank(a[0].dtype, length ? std::optional(std::max(a[0].rank(), *length)) : std::nullopt)};
 }
 
 std::vector<Tensor> eval_expand(const EvalArgs& a) {

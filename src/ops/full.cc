@@ -18,23 +18,20 @@ constexpr AttributeSpec kIotaAttributes[] = {
     {"dtype", AttributeKind::dtype, false, "default i64"},
 };
 
-TensorType checked_type(const Attributes& attributes, DType fallback, const Shape& shape) {
-  const TensorType type = plain_type(attributes.get_or<DType>("dtype", fallback), shape);
-  expect_not_string(type, "the result");
-  for (const Dim& dim : type.shape)
-    if (dim.is_constant() && dim.constant() < 0) fail("shape {} has a negative dimension", to_string(type.shape));
-  return type;
+void expect_sizes(const Shape& shape) {
+  for (const Dim& dim : shape)
+    if (dim.is_constant() && dim.constant() < 0) fail("shape {} has a negative dimension", to_string(shape));
 }
 
 std::vector<TensorType> infer_full(const InferArgs& a) {
-  std::optional<Shape> shape = dims_argument(a, 0, "shape");
-  const std::optional<size_t> rank = shape ? shape->size() : vector_length(a[0], "the shape");
-  if (!shape) shape = Shape(rank.value_or(0), Dim::unknown());
-  TensorType type = checked_type(a.attributes, DType::f32, *shape);
+  const std::optional<Shape> shape = dims_argument(a, 0, "shape");
+  if (shape) expect_sizes(*shape);
+  const DType dtype = a.attributes.get_or<DType>("dtype", DType::f32);
+  const TensorType type = shape ? plain_type(dtype, *shape) : type_of_rank(dtype, vector_length(a[0], "the shape"));
+  expect_not_string(type, "the result");
   const double value = a.attributes.get<double>("value");
   if (!is_float(type.dtype) && value != std::trunc(value))
     fail("value {} is not a whole number but dtype is {}", value, to_string(type.dtype));
-  type.ranked = rank.has_value();
   return {type};
 }
 
@@ -45,8 +42,10 @@ std::vector<Tensor> eval_full(const EvalArgs& a) {
 }
 
 std::vector<TensorType> infer_iota(const InferArgs& a) {
-  const TensorType type = checked_type(a.attributes, DType::i64, a.attributes.get<Shape>("shape"));
-  if (type.dtype == DType::boolean) fail("dtype is bool; accepted: numbers");
+  const TensorType type = plain_type(a.attributes.get_or<DType>("dtype", DType::i64), a.attributes.get<Shape>("shape"));
+  expect_sizes(type.shape);
+  if (type.dtype == DType::boolean || type.dtype == DType::string)
+    fail("dtype is {}; accepted: numbers", to_string(type.dtype));
   checked_axis(a.attributes.get_or<int64_t>("axis", 0), type.rank());
   return {type};
 }

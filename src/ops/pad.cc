@@ -1,5 +1,6 @@
 // pad: a tensor with a border of one value, or of its own elements, around it.
 #include <algorithm>
+#include <numeric>
 
 #include "ops/elements.h"
 #include "ops/rules.h"
@@ -10,15 +11,19 @@ namespace {
 constexpr AttributeSpec kAttributes[] = {
     {"pads", AttributeKind::shape, false,
      "positions before each axis, then positions after each; negative ones cut; here or as the third operand"},
-    {"axes", AttributeKind::integers, false, "axes that are padded; default: all"},
+    {"axes", AttributeKind::integers, false, "axes that are padded, here or as the fourth operand; default: all"},
     {"mode", AttributeKind::string, false,
      "constant (default), edge (the nearest element), reflect (mirrored, the edge once), wrap (from the other end)"},
 };
 
-std::vector<size_t> padded_axes(const Attributes& attributes, size_t rank) {
-  if (attributes.has("axes")) return checked_axes(attributes.get<std::vector<int64_t>>("axes"), rank);
-  std::vector<size_t> all;
-  for (size_t i = 0; i < rank; ++i) all.push_back(i);
+// None where they are computed.
+std::optional<std::vector<size_t>> padded_axes(const auto& a, size_t rank) {
+  if (a.attributes.has("axes") || a.has(3)) {
+    const std::optional<std::vector<int64_t>> axes = axes_argument(a, 3);
+    return axes ? std::optional(checked_axes(*axes, rank)) : std::nullopt;
+  }
+  std::vector<size_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
@@ -30,18 +35,19 @@ std::string mode_of(const Attributes& attributes) {
 }
 
 std::vector<TensorType> infer_pad(const InferArgs& a) {
-  const std::vector<size_t> axes = padded_axes(a.attributes, a[0].rank());
-  const std::optional<Shape> pads = dims_argument(a, 2, "pads");
-  if (pads && pads->size() != 2 * axes.size()) fail("pads has {} values for {} axes", pads->size(), axes.size());
+  mode_of(a.attributes);
   if (a.has(1) && a[1].dtype != a[0].dtype)
     fail("the value is {}; its element type must be that of x, {}", to_string(a[1]), to_string(a[0].dtype));
   if (a.has(1)) expect_rank(a[1], 0, 0, "the value");
-  mode_of(a.attributes);
+  const std::optional<std::vector<size_t>> axes = padded_axes(a, a[0].rank());
+  const std::optional<Shape> pads = dims_argument(a, 2, "pads");
+  if (!axes) return {type_of_rank(a[0].dtype, a[0].rank())};
+  if (pads && pads->size() != 2 * axes->size()) fail("pads has {} values for {} axes", pads->size(), axes->size());
   Shape shape = a[0].shape;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    Dim& dim = shape[axes[i]];
-    dim = pads ? dim + (*pads)[i] + (*pads)[i + axes.size()] : Dim::unknown();
-    if (dim.is_constant() && dim.constant() < 0) fail("pads cut more from axis {} than it has", axes[i]);
+  for (size_t i = 0; i < axes->size(); ++i) {
+    Dim& dim = shape[(*axes)[i]];
+    dim = pads ? dim + (*pads)[i] + (*pads)[i + axes->size()] : Dim::unknown();
+    if (dim.is_constant() && dim.constant() < 0) fail("pads cut more from axis {} than it has", (*axes)[i]);
   }
   return {plain_type(a[0].dtype, shape)};
 }
@@ -73,7 +79,7 @@ std::vector<Tensor> eval_pad(const EvalArgs& a) {
   const Tensor x = plain(a[0]), value = a.has(1) ? a[1] : Tensor(x.dtype(), {});
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), pads = integers_argument(a, 2, "pads"),
                              strides = strides_of(x.shape());
-  const std::vector<size_t> axes = padded_axes(a.attributes, sizes.size());
+  const std::vector<size_t> axes = padded_axes(a, sizes.size()).value();
   std::vector<int64_t> offsets = {0};  // in x, of the result's elements over the axes so far; -1 for the value
   for (size_t d = 0; d < sizes.size(); ++d) {
     const auto padded = static_cast<size_t>(std::find(axes.begin(), axes.end(), d) - axes.begin());
@@ -97,7 +103,7 @@ extern constinit const OpDef pad_def{
     .doc =
         "x with a border around it, as NumPy's pad: of a value (a scalar, the second operand; default 0), or of its "
         "own elements. Negative pads cut.",
-    .max_operands = 3,
+    .max_operands = 4,
     .attributes = kAttributes,
     .infer = infer_pad,
     .eval = eval_pad};

@@ -16,10 +16,12 @@ constexpr AttributeSpec kFlattenAttributes[] = {
     {"axis", AttributeKind::integer, false, "first axis of the second dimension; default 1"},
 };
 constexpr AttributeSpec kSqueezeAttributes[] = {
-    {"axes", AttributeKind::integers, false, "axes of length 1 that go; default: all such"},
+    {"axes", AttributeKind::integers, false,
+     "axes of length 1 that go, here or as the second operand; default: all such"},
 };
 constexpr AttributeSpec kUnsqueezeAttributes[] = {
-    {"axes", AttributeKind::integers, true, "where the new axes of length 1 are in the result"},
+    {"axes", AttributeKind::integers, false,
+     "where the new axes of length 1 are in the result; here or as the second operand"},
 };
 
 Dim total_of(const TensorType& x) { return x.ranked ? element_count(x.shape) : Dim::unknown(); }
@@ -51,11 +53,7 @@ Shape with_open_dim(Shape shape, const Dim& total) {
 // Element counts of symbolic shapes are compared once the symbols are bound.
 std::vector<TensorType> infer_reshape(const InferArgs& a) {
   const std::optional<Shape> wanted = dims_argument(a, 1, "shape");
-  if (!wanted) {
-    const std::optional<size_t> length = vector_length(a[1], "the shape");
-    if (!length) return {TensorType::unranked(a[0].dtype)};
-    return {plain_type(a[0].dtype, Shape(*length, Dim::unknown()))};
-  }
+  if (!wanted) return {type_of_rank(a[0].dtype, vector_length(a[1], "the shape"))};
   const bool copies = a.attributes.get_or<int64_t>("copy_zeros", 0) != 0;
   const Dim total = total_of(a[0]);
   const Shape shape = with_open_dim(copies ? with_zeros_copied(*wanted, a[0]) : *wanted, total);
@@ -69,7 +67,7 @@ std::vector<TensorType> infer_reshape(const InferArgs& a) {
 }
 
 std::vector<TensorType> infer_flatten(const InferArgs& a) {
-  if (!a[0].ranked) return {plain_type(a[0].dtype, {Dim::unknown(), Dim::unknown()})};
+  if (!a[0].ranked) return {type_of_rank(a[0].dtype, 2)};
   const int64_t wanted = a.attributes.get_or<int64_t>("axis", 1);
   const auto rank = static_cast<int64_t>(a[0].rank());
   if (wanted < -rank || wanted > rank)
@@ -79,25 +77,40 @@ std::vector<TensorType> infer_flatten(const InferArgs& a) {
                      {element_count(Shape(a[0].shape.begin(), cut)), element_count(Shape(cut, a[0].shape.end()))})};
 }
 
-std::vector<TensorType> infer_squeeze(const InferArgs& a) {
-  const bool all = !a.attributes.has("axes");
-  if (all && !a[0].is_static()) return {TensorType::unranked(a[0].dtype)};  // a symbol may turn out to be 1
-  std::vector<bool> gone(a[0].rank(), false);
-  for (size_t axis : checked_axes(a.attributes.get_or<std::vector<int64_t>>("axes", {}), a[0].rank())) {
-    if (!may_be_same(a[0].shape[axis], Dim(1)))
-      fail("axis {} has length {}; only axes of length 1 can go", axis, a[0].shape[axis].to_string());
-    gone[axis] = true;
-  }
+// Without axes, a symbol may turn out to be 1.
+std::vector<TensorType> infer_squeeze_all(const TensorType& x) {
+  if (!x.is_static()) return {TensorType::unranked(x.dtype)};
   Shape shape;
-  for (size_t i = 0; i < a[0].rank(); ++i)
-    if (!(all ? a[0].shape[i] == Dim(1) : gone[i])) shape.push_back(a[0].shape[i]);
+  std::copy_if(x.shape.begin(), x.shape.end(), std::back_inserter(shape), [](const Dim& d) { return d != Dim(1); });
+  return {plain_type(x.dtype, shape)};
+}
+
+std::vector<TensorType> infer_squeeze(const InferArgs& a) {
+  if (!a.attributes.has("axes") && !a.has(1)) return infer_squeeze_all(a[0]);
+  const std::optional<std::vector<int64_t>> axes = axes_argument(a, 1);
+  if (!axes) {
+    const std::optional<size_t> gone = vector_length(a[1], "axes");
+    if (gone && *gone > a[0].rank()) fail("{} axes are to go, but x has {}", *gone, a[0].rank());
+    return {type_of_rank(a[0].dtype, gone ? std::optional(a[0].rank() - *gone) : std::nullopt)};
+  }
+  const std::vector<size_t> gone = checked_axes(*axes, a[0].rank());
+  Shape shape;
+  for (size_t i = 0; i < a[0].rank(); ++i) {
+    if (std::find(gone.begin(), gone.end(), i) == gone.end()) shape.push_back(a[0].shape[i]);
+    else if (!may_be_same(a[0].shape[i], Dim(1)))
+      fail("axis {} has length {}; only axes of length 1 can go", i, a[0].shape[i].to_string());
+  }
   return {plain_type(a[0].dtype, shape)};
 }
 
 std::vector<TensorType> infer_unsqueeze(const InferArgs& a) {
-  const auto& axes = a.attributes.get<std::vector<int64_t>>("axes");
-  std::vector<bool> is_new(a[0].rank() + axes.size(), false);
-  for (size_t axis : checked_axes(axes, is_new.size())) is_new[axis] = true;
+  const std::optional<std::vector<int64_t>> axes = axes_argument(a, 1);
+  if (!axes) {
+    const std::optional<size_t> added = vector_length(a[1], "axes");
+    return {type_of_rank(a[0].dtype, added ? std::optional(a[0].rank() + *added) : std::nullopt)};
+  }
+  std::vector<bool> is_new(a[0].rank() + axes->size(), false);
+  for (size_t axis : checked_axes(*axes, is_new.size())) is_new[axis] = true;
   Shape shape;
   auto next = a[0].shape.begin();
   for (bool one : is_new) shape.push_back(one ? Dim(1) : *next++);
@@ -125,12 +138,14 @@ extern constinit const OpDef flatten_def{.name = "flatten",
                                          .any_rank = true};
 extern constinit const OpDef squeeze_def{.name = "squeeze",
                                          .doc = "x without axes of length 1.",
+                                         .max_operands = 2,
                                          .attributes = kSqueezeAttributes,
                                          .infer = infer_squeeze,
                                          .eval = eval_view,
                                          .codegen = Codegen::view};
 extern constinit const OpDef unsqueeze_def{.name = "unsqueeze",
                                            .doc = "x with new axes of length 1.",
+                                           .max_operands = 2,
                                            .attributes = kUnsqueezeAttributes,
                                            .infer = infer_unsqueeze,
                                            .eval = eval_view,

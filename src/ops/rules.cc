@@ -81,6 +81,19 @@ std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const 
   return a[operand].to_integers();
 }
 
+std::optional<std::vector<int64_t>> axes_argument(const InferArgs& a, size_t operand) {
+  if (a.attributes.has("axes")) return a.attributes.get<std::vector<int64_t>>("axes");
+  if (!a.has(operand)) fail("neither attribute axes nor operand {} is given", operand);
+  expect_index(a[operand], "axes");
+  if (!a.constants[operand]) return std::nullopt;
+  return a.constants[operand]->to_integers();
+}
+
+std::vector<int64_t> axes_argument(const EvalArgs& a, size_t operand) {
+  if (a.attributes.has("axes")) return a.attributes.get<std::vector<int64_t>>("axes");
+  return a[operand].to_integers();
+}
+
 std::optional<size_t> vector_length(const TensorType& type, const char* what) {
   if (!type.ranked) return std::nullopt;
   expect_rank(type, 1, 1, what);
@@ -89,6 +102,10 @@ std::optional<size_t> vector_length(const TensorType& type, const char* what) {
 }
 
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
+
+TensorType type_of_rank(DType dtype, std::optional<size_t> rank) {
+  return rank ? plain_type(dtype, Shape(*rank, Dim::unknown())) : TensorType::unranked(dtype);
+}
 
 std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,
                                  size_t count, int64_t least) {

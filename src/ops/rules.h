@@ -33,10 +33,15 @@ std::vector<int64_t> integers_argument(const EvalArgs& a, size_t operand, const 
 // The same for a single value, which is at least `least`; Dim::unknown() where it depends on data.
 Dim dim_argument(const InferArgs& a, size_t operand, const char* attribute, int64_t least = 1);
 
+// The same for a list of axes, whose attribute `axes` holds plain integers.
+std::optional<std::vector<int64_t>> axes_argument(const InferArgs& a, size_t operand);
+std::vector<int64_t> axes_argument(const EvalArgs& a, size_t operand);
+
 // How many values a vector holds, where its type says so; Error when the type is not that of a vector.
 std::optional<size_t> vector_length(const TensorType& type, const char* what);
 
 TensorType plain_type(DType dtype, Shape shape);
+TensorType type_of_rank(DType dtype, std::optional<size_t> rank);  // of unknown sizes; without a rank, of any
 
 // Value of the attribute or, where it is absent, of `fallback`: lists of `count` integers, each at least `least`.
 std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,

@@ -8,32 +8,27 @@ namespace hone {
 namespace {
 
 constexpr AttributeSpec kAttributes[] = {
-    {"axes", AttributeKind::integers, true, "axes that are sliced; starts, ends and steps have a value for each"},
     {"starts", AttributeKind::shape, false, "first positions, here or as the second operand"},
     {"ends", AttributeKind::shape, false, "positions before which a slice ends, here or as the third operand"},
-    {"steps", AttributeKind::shape, false, "distances of positions, here or as the fourth operand; default 1"},
+    {"axes", AttributeKind::integers, false, "the axis of each start, here or as the fourth operand"},
+    {"steps", AttributeKind::shape, false, "distances of positions, here or as the fifth operand; default 1"},
 };
 
-void expect_one_per_axis(size_t found, const char* what, size_t axes) {
-  if (found != axes) fail("{} has {} values for {} axes", what, found, axes);
-}
+bool has_steps(const auto& a) { return a.has(4) || a.attributes.has("steps"); }
 
-// The values of an argument for `axes` axes; unknown ones where they are computed.
+// A value for each axis; unknown ones where they are computed.
 Shape bounds(const InferArgs& a, size_t operand, const char* what, size_t axes) {
   const std::optional<Shape> given = dims_argument(a, operand, what);
-  const Shape values = given.value_or(Shape(axes, Dim::unknown()));
-  expect_one_per_axis(values.size(), what, axes);
-  return values;
-}
-
-Shape steps_of(const InferArgs& a, size_t axes) {
-  return a.has(3) || a.attributes.has("steps") ? bounds(a, 3, "steps", axes) : Shape(axes, Dim(1));
+  if (given && given->size() != axes) fail("{} has {} values for {} axes", what, given->size(), axes);
+  return given.value_or(Shape(axes, Dim::unknown()));
 }
 
 std::vector<TensorType> infer_strided_slice(const InferArgs& a) {
-  const std::vector<size_t> axes = checked_axes(a.attributes.get<std::vector<int64_t>>("axes"), a[0].rank());
+  const std::optional<std::vector<int64_t>> listed = axes_argument(a, 3);
+  if (!listed) return {type_of_rank(a[0].dtype, a[0].rank())};
+  const std::vector<size_t> axes = checked_axes(*listed, a[0].rank());
   const Shape starts = bounds(a, 1, "starts", axes.size()), ends = bounds(a, 2, "ends", axes.size()),
-              steps = steps_of(a, axes.size());
+              steps = has_steps(a) ? bounds(a, 4, "steps", axes.size()) : Shape(axes.size(), Dim(1));
   Shape shape = a[0].shape;
   for (size_t i = 0; i < axes.size(); ++i) {
     std::optional<SliceRun> run;
@@ -46,10 +41,10 @@ std::vector<TensorType> infer_strided_slice(const InferArgs& a) {
 
 std::vector<Tensor> eval_strided_slice(const EvalArgs& a) {
   const std::vector<int64_t>& sizes = a[0].shape();
-  const std::vector<size_t> axes = checked_axes(a.attributes.get<std::vector<int64_t>>("axes"), sizes.size());
-  const std::vector<int64_t> starts = integers_argument(a, 1, "starts"), ends = integers_argument(a, 2, "ends");
-  const bool stepped = a.has(3) || a.attributes.has("steps");
-  const std::vector<int64_t> steps = stepped ? integers_argument(a, 3, "steps") : std::vector<int64_t>(axes.size(), 1);
+  const std::vector<size_t> axes = checked_axes(axes_argument(a, 3), sizes.size());
+  const std::vector<int64_t> starts = integers_argument(a, 1, "starts"), ends = integers_argument(a, 2, "ends"),
+                             steps =
+                                 has_steps(a) ? integers_argument(a, 4, "steps") : std::vector<int64_t>(axes.size(), 1);
   std::vector<int64_t> strides = strides_of(sizes);
   int64_t offset = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -67,7 +62,7 @@ extern constinit const OpDef strided_slice_def{
     .doc =
         "x[start:end:step] along axes as in NumPy: negative bounds count from the end, bounds outside are clamped, "
         "negative steps walk backward.",
-    .max_operands = 4,
+    .max_operands = 5,
     .attributes = kAttributes,
     .infer = infer_strided_slice,
     .eval = eval_strided_slice};

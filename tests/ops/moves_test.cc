@@ -85,14 +85,22 @@ TEST(Squeeze, WithoutAxesLeavesTheRankOpenWhereASymbolMayBeOne) {
   EXPECT_EQ(types("squeeze", {"f32[S,1]"}, {{"axes", Ints{0}}}), "f32[1]");
 }
 
+TEST(Squeeze, TakesComputedAxesAsUnsqueezeDoes) {
+  EXPECT_EQ(call("squeeze", {f32({1, 2, 1}, {1, 2}), vector({-1})}).shape(), (Sizes64{1, 2}));
+  EXPECT_EQ(call("unsqueeze", {x23(), vector({-1, 0})}).shape(), (Sizes64{1, 2, 3, 1}));
+  EXPECT_EQ(types("squeeze", {"f32[S,1]", "i64[1]"}), "f32[_1]");
+  EXPECT_EQ(types("unsqueeze", {"f32[S]", "i64[2]"}), "f32[_1,_2,_3]");
+  EXPECT_NE(error_of("squeeze", {x23(), vector({0, 1, 2})}), "");
+  EXPECT_NE(error_of("unsqueeze", {x23()}).find("neither attribute axes nor operand 1"), std::string::npos);
+}
+
 TEST(Concat, SumsSymbolicLengthsAndTakesConstantsFromAnyOperand) {
   EXPECT_EQ(types("concat", {"f32[S,T]", "f32[2,4]"}, {{"axis", int64_t{0}}}), "f32[S+2,4]");
 }
 
 TEST(StridedSlice, ClampsBoundsAndWalksBackward) {
   const auto slice = [](int64_t start, int64_t end, int64_t step) {
-    return call("strided_slice", {iota(5), vector({start}), vector({end}), vector({step})}, {{"axes", Ints{0}}})
-        .to_integers();
+    return call("strided_slice", {iota(5), vector({start}), vector({end}), vector({0}), vector({step})}).to_integers();
   };
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(slice(1, kMost, 2), (Ints{1, 3}));

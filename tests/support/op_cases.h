@@ -31,8 +31,6 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "cross_entropy") return cross_entropy_cases(rng);
   if (name == "gather") return gather_cases(rng);
   if (name == "flatten") return moved(rng, {2, 3, 4}, {{}, {{"axis", int64_t{2}}}, {{"axis", int64_t{-3}}}});
-  if (name == "squeeze") return moved(rng, {1, 3, 1}, {{}, {{"axes", Integers{-1}}}});
-  if (name == "unsqueeze") return moved(rng, {2, 3}, {{{"axes", Integers{0, -1}}}, {{"axes", Integers{1}}}});
   if (name == "transpose")
     return moved(rng, {3, 7, 17}, {{}, {{"perm", Integers{0, 2, 1}}}, {{"perm", Integers{1, 0, -1}}}});
   if (name == "concat") return concat_cases(rng);

@@ -36,8 +36,8 @@ inline OpCases strided_slice_cases(Philox& rng) {
   const Attributes backward = {
       {"axes", Integers{2, 0}}, {"starts", Shape{-1, 1}}, {"ends", Shape{-100, 100}}, {"steps", Shape{-2, 1}}};
   return joined(moved(rng, {5, 7, 9}, {backward}),
-                moved_by(rng, {5, 7}, {integer_vector({9}), integer_vector({0}), integer_vector({-3})},
-                         {{{"axes", Integers{-1}}}}));
+                moved_by(rng, {5, 7},
+                         {integer_vector({9}), integer_vector({0}), integer_vector({-1}), integer_vector({-3})}, {{}}));
 }
 
 inline OpCases split_cases(Philox& rng) {
@@ -53,7 +53,7 @@ inline OpCases pad_cases(Philox& rng) {
                          {{"pads", Shape{-1, 9, -1, 1}}, {"mode", "wrap"}}});
   const Tensor value = Tensor::scalar<float>(-1.5f);
   cases.push_back({{random_floats(rng, {2, 3}), value}, {{"pads", Shape{1, 1, 1, 1}}}});
-  cases.push_back({{random_floats(rng, {2, 3}), value, integer_vector({0, 2, 3, -1})}, {}});
+  cases.push_back({{random_floats(rng, {2, 3}), value, integer_vector({2, -1}), integer_vector({-1})}, {}});
   return cases;
 }
 
@@ -122,11 +122,23 @@ inline OpCases reverse_sequence_cases(Philox& rng) {
                 moved_by(rng, {3, 4}, {integer_vector({1, 4, 2})}, {batch_first}));
 }
 
+inline OpCases squeeze_cases(Philox& rng) {
+  return joined(moved(rng, {1, 3, 1}, {{}, {{"axes", Integers{-1}}}}),
+                moved_by(rng, {1, 3, 1}, {integer_vector({0})}, {{}}));
+}
+
+inline OpCases unsqueeze_cases(Philox& rng) {
+  return joined(moved(rng, {2, 3}, {{{"axes", Integers{0, -1}}}, {{"axes", Integers{1}}}}),
+                moved_by(rng, {2, 3}, {integer_vector({-1})}, {{}}));
+}
+
 // Empty for an op that is none of these.
 inline OpCases move_cases(std::string_view name, Philox& rng) {
   const Tensor rows = random_integers(rng, {2, 4}, DType::i64, -3, 2),
                tuples = random_integers(rng, {5, 1}, DType::i64, 0, 2);
   if (name == "reshape") return reshape_cases(rng);
+  if (name == "squeeze") return squeeze_cases(rng);
+  if (name == "unsqueeze") return unsqueeze_cases(rng);
   if (name == "expand") return expand_cases(rng);
   if (name == "strided_slice") return strided_slice_cases(rng);
   if (name == "split") return split_cases(rng);

@@ -38,7 +38,7 @@ std::vector<ValueId> import_constant_of_shape(OnnxNode& n) {
   Attributes attributes;
   if (exact) attributes = {{"value", number}, {"dtype", value.dtype()}};
   else operands.push_back(n.constant(value));
-  add_dims(n, "shape", n.in(0), operands, attributes);
+  add_dims(n, "shape", 0, operands, attributes);
   return {n.emit(exact ? "full" : "expand", std::move(operands), std::move(attributes))};
 }
 

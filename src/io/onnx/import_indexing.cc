@@ -46,7 +46,7 @@ std::vector<ValueId> import_top_k(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes = {{"axis", n.integer("axis", -1)}, {"largest", n.integer("largest", 1)}};
   if (n.has_attribute("k")) attributes.set("k", Shape{n.integer("k")});
-  else add_dims(n, "k", n.in(1), operands, attributes);
+  else add_dims(n, "k", 1, operands, attributes);
   return n.emit_all("top_k", std::move(operands), std::move(attributes));
 }
 

@@ -54,22 +54,20 @@ std::vector<ValueId> import_flatten(OnnxNode& n) {
   return {n.emit("flatten", {n.in(0)}, {{"axis", n.integer("axis", 1)}})};
 }
 
-std::vector<ValueId> import_squeeze(OnnxNode& n) {
+std::vector<ValueId> import_along_axes(OnnxNode& n, const char* op) {
+  std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes;
-  if (const std::optional<std::vector<int64_t>> axes = axes_of(n, 1)) attributes.set("axes", *axes);
-  return {n.emit("squeeze", {n.in(0)}, std::move(attributes))};
+  add_axes(n, 1, operands, attributes);
+  return {n.emit(op, std::move(operands), std::move(attributes))};
 }
 
-std::vector<ValueId> import_unsqueeze(OnnxNode& n) {
-  const std::optional<std::vector<int64_t>> axes = axes_of(n, 1);
-  if (!axes) n.unsupported("no axes; supported: an attribute or operand axes");
-  return {n.emit("unsqueeze", {n.in(0)}, {{"axes", *axes}})};
-}
+std::vector<ValueId> import_squeeze(OnnxNode& n) { return import_along_axes(n, "squeeze"); }
+std::vector<ValueId> import_unsqueeze(OnnxNode& n) { return import_along_axes(n, "unsqueeze"); }
 
 std::vector<ValueId> import_expand(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes;
-  add_dims(n, "shape", n.in(1), operands, attributes);
+  add_dims(n, "shape", 1, operands, attributes);
   return {n.emit("expand", std::move(operands), std::move(attributes))};
 }
 

@@ -2,16 +2,21 @@
 
 namespace hone {
 
-void add_dims(OnnxNode& n, const char* name, ValueId values, std::vector<ValueId>& operands, Attributes& attributes) {
-  if (std::optional<Shape> known = n.dims(values)) attributes.set(name, std::move(*known));
-  else operands.push_back(values);
+void add_dims(const OnnxNode& n, const char* name, int input, std::vector<ValueId>& operands, Attributes& attributes) {
+  operands.push_back(kNone);
+  if (n.has_attribute(name)) attributes.set(name, to_shape(n.integers(name)));
+  else if (!n.has(input)) return;
+  else if (std::optional<Shape> known = n.dims(n.in(input))) attributes.set(name, std::move(*known));
+  else operands.back() = n.in(input);
 }
 
-std::optional<std::vector<int64_t>> axes_of(OnnxNode& n, int operand) {
-  if (n.has_attribute("axes")) return n.integers("axes");
-  if (!n.has(operand)) return std::nullopt;
-  if (std::optional<std::vector<int64_t>> known = n.known_integers(n.in(operand))) return known;
-  n.unsupported("axes that are computed while the model runs; supported: axes that are known when it is loaded");
+void add_axes(const OnnxNode& n, int input, std::vector<ValueId>& operands, Attributes& attributes) {
+  operands.push_back(kNone);
+  if (n.has_attribute("axes")) attributes.set("axes", n.integers("axes"));
+  else if (!n.has(input)) return;
+  else if (std::optional<std::vector<int64_t>> known = n.known_integers(n.in(input)))
+    attributes.set("axes", std::move(*known));
+  else operands.back() = n.in(input);
 }
 
 }  // namespace hone

@@ -1,18 +1,18 @@
 // Integers that shape a result: ONNX passes them as attributes in old versions of an operator and as operands, perhaps
-// computed, in newer ones.
+// computed, in newer ones. Ops of hone take each as an attribute, where it is known, or as the operand at its place.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "io/onnx/onnx_family.h"
 
 namespace hone {
 
-// Adds them to what an op is emitted with: as the attribute `name` where they are known, otherwise as the next operand.
-void add_dims(OnnxNode& n, const char* name, ValueId values, std::vector<ValueId>& operands, Attributes& attributes);
+// Adds them, from the attribute `name` or an input, to what an op is emitted with: sets the attribute `name` and
+// appends kNone, or appends the operand. Appends kNone alone where neither is given.
+void add_dims(const OnnxNode& n, const char* name, int input, std::vector<ValueId>& operands, Attributes& attributes);
 
-// The list `axes`, an attribute or an operand; nothing where it is absent.
-std::optional<std::vector<int64_t>> axes_of(OnnxNode& n, int operand);
+// The same for a list of axes, `axes`.
+void add_axes(const OnnxNode& n, int input, std::vector<ValueId>& operands, Attributes& attributes);
 
 }  // namespace hone
