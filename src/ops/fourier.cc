@@ -14,8 +14,10 @@ using Complex = std::complex<double>;
 using Line = std::vector<Complex>;
 
 constexpr AttributeSpec kDftAttributes[] = {
-    {"axis", AttributeKind::integer, false, "the axis that is transformed, not the last; default -2"},
-    {"length", AttributeKind::shape, false, "one value N: x is cut or padded with zeros to it; default: as the axis"},
+    {"axis", AttributeKind::shape, false,
+     "one value: the axis that is transformed, not the last; or operand 2; default -2"},
+    {"length", AttributeKind::shape, false,
+     "one value N: x is cut or padded with zeros to it; or operand 1; default: as the axis"},
     {"inverse", AttributeKind::integer, false, "1: the inverse, divided by N; default 0"},
     {"onesided", AttributeKind::integer, false,
      "1: N/2+1 bins of real x; of the inverse: real results from such bins, by default N = 2 * (bins - 1); default 0"},
@@ -84,23 +86,33 @@ bool is_given(const InferArgs& a, size_t operand, const char* attribute) {
   return a.has(operand) || a.attributes.has(attribute);
 }
 
+size_t signal_axis(int64_t axis, size_t rank) {
+  const size_t checked = checked_axis(axis, rank);
+  if (checked + 1 == rank) fail("axis {} holds real and imaginary parts; accepted: the axes before it", axis);
+  return checked;
+}
+
 std::vector<TensorType> infer_dft(const InferArgs& a) {
   const TensorType& x = a[0];
   if (x.rank() < 2)
     fail("x is {}; accepted: at least 2 dimensions, the last of real and imaginary parts", to_string(x));
   expect_parts(x, "x");
-  const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", -2), x.rank());
-  if (axis + 1 == x.rank()) fail("axis {} holds real and imaginary parts; accepted: the axes before it", axis);
   const bool inverse = flag(a.attributes, "inverse"), onesided = flag(a.attributes, "onesided");
   if (onesided)
     expect_dim(x.shape.back(), inverse ? 2 : 1,
                inverse ? "the parts of x, a onesided spectrum," : "the parts of x, onesided,");
-  const Dim length = is_given(a, 1, "length") ? dim_argument(a, 1, "length")
-                     : onesided && inverse    ? 2 * (x.shape[axis] - 1)
-                                              : x.shape[axis];
   Shape shape = x.shape;
-  shape[axis] = onesided && !inverse ? floordiv(length, 2) + 1 : length;
   shape.back() = onesided && inverse ? 1 : 2;
+  const Dim axis = is_given(a, 2, "axis") ? dim_argument(a, 2, "axis", INT64_MIN) : -2;
+  if (!axis.is_constant()) {
+    std::fill(shape.begin(), shape.end() - 1, Dim::unknown());
+    return {plain_type(x.dtype, shape)};
+  }
+  Dim& extent = shape[signal_axis(axis.constant(), x.rank())];
+  const Dim length = is_given(a, 1, "length") ? dim_argument(a, 1, "length")
+                     : onesided && inverse    ? 2 * (extent - 1)
+                                              : extent;
+  extent = onesided && !inverse ? floordiv(length, 2) + 1 : length;
   return {plain_type(x.dtype, shape)};
 }
 
@@ -115,7 +127,8 @@ void complete_spectrum(Line& bins, int64_t length) {
 std::vector<Tensor> eval_dft(const EvalArgs& a) {
   const bool inverse = flag(a.attributes, "inverse"), mirrored = inverse && flag(a.attributes, "onesided");
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", -2), sizes.size());
+  const bool axis_given = a.has(2) || a.attributes.has("axis");
+  const size_t axis = signal_axis(axis_given ? integers_argument(a, 2, "axis").front() : -2, sizes.size());
   const std::span<const int64_t> signal(a[0].shape().data(), sizes.size() - 1), result(sizes.data(), sizes.size() - 1);
   const AxisView from = around_axis(signal, axis), to = around_axis(result, axis);
   int64_t length = mirrored ? to.length : from.length;
@@ -181,9 +194,10 @@ extern constinit const OpDef dft_def{
     .name = "dft",
     .doc =
         "y[k] = sum over n of x[n] exp(-2πi·k·n/N) along an axis of x[...,1 or 2], whose last dimension holds real and "
-        "imaginary parts; the inverse has exp(+...) and divides by N. Operand 1 is the length N where it is computed.",
+        "imaginary parts; the inverse has exp(+...) and divides by N. Operands 1 and 2 are the length N and the axis "
+        "where they are computed.",
     .min_operands = 1,
-    .max_operands = 2,
+    .max_operands = 3,
     .attributes = kDftAttributes,
     .infer = infer_dft,
     .eval = eval_dft};

@@ -38,9 +38,9 @@ TEST(Dft, CutsOrPadsToTheLength) {
 
 TEST(Dft, TransformsTheAxisThatIsAskedFor) {
   const Tensor x = f32({2, 2, 1}, {1, 2, 3, 5});
-  expect_near(call("dft", {x}, {{"axis", int64_t{0}}}), {4, 0, 7, 0, -2, 0, -3, 0});
-  expect_near(call("dft", {x}, {{"axis", int64_t{-2}}}), {3, 0, -1, 0, 8, 0, -2, 0});
-  EXPECT_NE(error_of("dft", {x}, {{"axis", int64_t{2}}}).find("holds real and imaginary parts"), std::string::npos);
+  expect_near(call("dft", {x}, {{"axis", Shape{0}}}), {4, 0, 7, 0, -2, 0, -3, 0});
+  expect_near(call("dft", {x}, {{"axis", Shape{-2}}}), {3, 0, -1, 0, 8, 0, -2, 0});
+  EXPECT_NE(error_of("dft", {x}, {{"axis", Shape{2}}}).find("holds real and imaginary parts"), std::string::npos);
 }
 
 TEST(Dft, SaysWhatDoesNotFit) {

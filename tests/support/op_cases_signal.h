@@ -10,8 +10,9 @@ inline OpCases dft_cases(Philox& rng) {
   for (DType dtype : {DType::f32, DType::f16, DType::f64}) {
     const Tensor real = random_floats(rng, {2, 7, 3, 1}, dtype), complex = random_floats(rng, {2, 7, 3, 2}, dtype);
     cases.push_back({{real}, {}});
-    cases.push_back({{complex}, {{"axis", int64_t{1}}, {"inverse", int64_t{1}}}});
-    cases.push_back({{real}, {{"axis", int64_t{-3}}, {"onesided", int64_t{1}}, {"length", Shape{9}}}});
+    cases.push_back({{complex}, {{"axis", Shape{1}}, {"inverse", int64_t{1}}}});
+    cases.push_back({{real}, {{"axis", Shape{-3}}, {"onesided", int64_t{1}}, {"length", Shape{9}}}});
+    cases.push_back({{complex, std::nullopt, Tensor::scalar<int64_t>(1)}, {}});
     cases.push_back({{complex, Tensor::scalar<int64_t>(5)}, {{"onesided", int64_t{1}}, {"inverse", int64_t{1}}}});
   }
   return cases;

@@ -17,20 +17,22 @@ struct Call {
   }
 };
 
-std::vector<ValueId> import_dft_along(const OnnxNode& n, int64_t axis) {
-  Call call{{n.in(0)}, {{"axis", axis}, {"inverse", n.integer("inverse", 0)}, {"onesided", n.integer("onesided", 0)}}};
+Call dft_call(const OnnxNode& n) {
+  Call call{{n.in(0)}, {{"inverse", n.integer("inverse", 0)}, {"onesided", n.integer("onesided", 0)}}};
   call.argument(n, 1, "length");
+  return call;
+}
+
+std::vector<ValueId> import_dft_17(OnnxNode& n) {
+  Call call = dft_call(n);
+  call.attributes.set("axis", Shape{n.integer("axis", 1)});
   return {n.emit("dft", call.operands, call.attributes)};
 }
 
-std::vector<ValueId> import_dft_17(OnnxNode& n) { return import_dft_along(n, n.integer("axis", 1)); }
-
 std::vector<ValueId> import_dft(OnnxNode& n) {
-  if (!n.has(2)) return import_dft_along(n, -2);
-  const std::optional<std::vector<int64_t>> axis = n.known_integers(n.in(2));
-  if (!axis) n.unsupported("an axis that is computed; supported: a constant");
-  if (axis->size() != 1) fail("the axis has {} values; expected 1", axis->size());
-  return import_dft_along(n, axis->front());
+  Call call = dft_call(n);
+  call.argument(n, 2, "axis");
+  return {n.emit("dft", call.operands, call.attributes)};
 }
 
 std::vector<ValueId> import_stft(OnnxNode& n) {
