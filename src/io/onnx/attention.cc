@@ -1,5 +1,6 @@
 #include "io/onnx/attention.h"
 
+#include <cmath>
 #include <limits>
 
 namespace hone {

@@ -256,14 +256,13 @@ Cached placed(const OnnxNode& n, ValueId x, ValueId past, int64_t heads, const T
   return {merge_heads(n, present), present};
 }
 
-// Query s of a row sees the keys up to its own position, and no more than `window` before it where that is not
-// negative.
+// Query s of a row sees the keys up to its own position: all of them, or the last `window` where that is positive.
 ValueId window_bias(const OnnxNode& n, const Tokens& tokens, int64_t window) {
   const Shape& shape = n.type(tokens.rows).shape;
   const ValueId rows = n.reshape(tokens.rows, {shape[0], 1, shape[1], 1});
   ValueId visible = n.emit("less_or_equal", {tokens.columns, rows});
-  if (window >= 0) {
-    const ValueId first = n.emit("sub", {rows, integer(n, window)});
+  if (window > 0) {
+    const ValueId first = n.emit("sub", {rows, integer(n, window - 1)});
     visible = n.emit("logical_and", {visible, n.emit("greater_or_equal", {tokens.columns, first})});
   }
   return bias_of(n, visible, -kInfinity);
@@ -312,7 +311,7 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
                      .softcap = n.number("softcap", 0)};
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
   const int64_t window = n.integer("local_window_size", -1);
-  call.causal = past == kNone && window < 0;
+  call.causal = past == kNone && window <= 0;
   if (!call.causal) call.bias = window_bias(n, tokens, window);
   call.bias = sum_of_biases(n, call.bias, n.in_or_none(10));
   return {attended(n, call), k.present, v.present};
