@@ -21,8 +21,7 @@ uint8_t largest_code(const SmallFloat& t) {
 }
 
 uint8_t nan_code(const SmallFloat& t, uint8_t sign) {
-  if (t.specials == Specials::unsigned_zero) return sign_bit(t);
-  if (t.specials == Specials::finite) return static_cast<uint8_t>(sign | largest_code(t));
+  if (t.specials == Specials::unsigned_zero || t.specials == Specials::finite) return sign_bit(t);
   return static_cast<uint8_t>(sign | all_magnitude_bits(t));
 }
 

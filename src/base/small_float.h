@@ -21,7 +21,7 @@ float largest_finite(const SmallFloat& type);
 float decode_small_float(const SmallFloat& type, uint8_t code);
 
 // Nearest, ties to even. Beyond the largest number: that number when `saturate`, else infinity, or NaN where the type
-// has no infinity. NaN stays NaN; a type without one gives the largest number.
+// has no infinity. NaN stays NaN, and is -0 in a type without one.
 uint8_t encode_small_float(const SmallFloat& type, float value, bool saturate = true);
 
 }  // namespace hone

@@ -155,8 +155,10 @@ class Doctor {
       prepared.compact();
       parts = split_graph(prepared, bindings_);
     } catch (const Error& error) {
-      add(Severity::problem, fmt::format("the model does not fit these sizes: {}", error.what()),
-          "give sizes that do with --batch, --seq or --dim NAME=SIZE");
+      // Sizes that nobody chose were guessed.
+      add(bindings_.empty() || !options_.shapes.dims.empty() ? Severity::problem : Severity::note,
+          fmt::format("the model could not be examined at these sizes: {}", error.what()),
+          "give sizes that fit with --batch, --seq or --dim NAME=SIZE");
       return;
     }
     const LoweredGraph lowered = lower(parts.fixed, isa);
@@ -183,7 +185,7 @@ class Doctor {
 
   struct Predicted {
     std::string format, fault;
-    int64_t bytes = 0, tensors = 0, saturated = 0;
+    int64_t bytes = 0, tensors = 0, saturated = 0, larger = 0;
   };
 
   // Size of the model's constants with `format` for all that `hone quantize --to` would pack.
@@ -198,6 +200,7 @@ class Doctor {
     }
     result.bytes = sizes(graph_).weight_bytes;
     for (const QuantizeChoice& choice : choices) {
+      if (choice.decided_by.starts_with("kept: larger")) ++result.larger;
       if (!choice.format) continue;
       ++result.tensors;
       result.bytes += packed_bytes(*choice.format, choice.shape) - graph_.constant(choice.value)->bytes();
@@ -237,6 +240,13 @@ class Doctor {
       else if (result.tensors == 0)
         add(severity, fmt::format("{} would change nothing: no weight is one that quantize packs by default", format),
             "name weights with hone quantize --rule name:NAME=FORMAT");
+      if (result.larger > 0)
+        add(Severity::note,
+            fmt::format(
+                "{} keeps {} tensor{} as they are: its blocks do not fit their last axis, and padding would make "
+                "them larger",
+                format, result.larger, result.larger == 1 ? "" : "s"),
+            "choose a format with one scale per channel, such as int8.channel");
       if (result.saturated > 0)
         add(severity, fmt::format("{}: {} tensors hold values beyond its range", format, result.saturated),
             "choose a format with scales, such as mxint8");

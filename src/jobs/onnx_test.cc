@@ -85,11 +85,27 @@ std::vector<fs::path> data_sets(const fs::path& folder) {
   return sets;
 }
 
+// The generator of the standard's cases writes bfloat16 as the 16-bit integers that numpy held it in.
+Tensor as_declared(Tensor value, DType dtype) {
+  if (value.dtype() != DType::u16 || dtype != DType::bf16 || value.container() != Container::none) return value;
+  return Tensor(DType::bf16, value.shape(), value.data());
+}
+
+Tensor read_value(const fs::path& file, const TensorType& type) {
+  return as_declared(read_tensor_file(file.string(), type), type.dtype);
+}
+
+// Cases of the standard that contradict their own model.
+const char* known_fault(const std::string& name) {
+  if (name == "test_adam_multiple") return "its results were computed with epsilon 0.01, its node says the default";
+  return nullptr;
+}
+
 NamedTensors read_inputs(const fs::path& set, const Graph& graph) {
   NamedTensors inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value& input = graph.value(graph.inputs()[i]);
-    inputs.emplace(input.label, read_tensor_file((set / fmt::format("input_{}.pb", i)).string(), input.type));
+    inputs.emplace(input.label, read_value(set / fmt::format("input_{}.pb", i), input.type));
   }
   return inputs;
 }
@@ -101,7 +117,7 @@ void run_data_set(const fs::path& set, const Graph& graph, Session& session, con
   result.execution = execution_of(options, profile);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const fs::path file = set / fmt::format("output_{}.pb", i);
-    const Tensor want = read_tensor_file(file.string(), outputs[i].type());
+    const Tensor want = read_value(file, outputs[i].type());
     const std::string why = difference(outputs[i], want, tolerance);
     if (why.empty()) continue;
     result.result = Result::wrong;
@@ -128,9 +144,10 @@ void run_case(const fs::path& folder, const OnnxTestOptions& options, OnnxCase& 
   }
   result.operators = operators_of(import.graph);
   const std::vector<fs::path> sets = data_sets(folder);
-  if (sets.empty() || is_random(import.graph)) {
+  const char* fault = known_fault(result.name);
+  if (sets.empty() || fault || is_random(import.graph)) {
     result.result = Result::skipped;
-    result.reason = sets.empty() ? "there is no data to run it on" : "its results are random";
+    result.reason = sets.empty() ? "there is no data to run it on" : fault ? fault : "its results are random";
     return;
   }
   result.result = Result::pass;

@@ -65,6 +65,7 @@ extern constinit const OpDef sequence_map_def{
     .results = -1,
     .infer = infer_map,
     .eval = eval_map,
+    .bodies = 1,
     .containers = true};
 
 }  // namespace hone

@@ -20,8 +20,8 @@ constexpr OptionField<QuantizeOptions> kFields[] = {
      "keep",
      &QuantizeOptions::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &QuantizeOptions::skip, check_regex},
-    {"activations", "number format of the inputs of linear, conv and matmul (simulated)",
-     &QuantizeOptions::activations, check_format},
+    {"activations", "number format of the inputs of linear, conv and matmul (simulated)", &QuantizeOptions::activations,
+     check_format},
 };
 
 // Whether operand `i` of the op is a weight or table.
@@ -72,14 +72,24 @@ void decide(QuantizeChoice& choice, const std::optional<Format>& format, const s
   choice.decided_by = by;
 }
 
+// Blocks along a short axis, such as that of a 3x3 window, are mostly padding. The default format is there to make a
+// model smaller; a rule means what it says.
+void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes, bool by_default) {
+  if (!by_default || plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
+  choice.decided_by = "kept: larger as " + choice.after;
+  choice.after = choice.before;
+  choice.format.reset();
+}
+
 // Unknown axes and tiles of the format on this shape are found before anything is changed.
-void finish(QuantizeChoice& choice) {
+void finish(QuantizeChoice& choice, int64_t plain_bytes, bool by_default) {
   if (choice.decided_by.empty()) choice.decided_by = "kept by default";
   choice.after = choice.format ? to_string(*choice.format) : choice.before;
   if (choice.after == choice.before) choice.format.reset();
   if (!choice.format || is_plain_float(*choice.format)) return;
   try {
     packed_layout(*choice.format, choice.shape);
+    keep_if_larger(choice, plain_bytes, by_default);
   } catch (const Error& error) {
     fail("tensor {} of shape {} can't be {} ({}): {}", choice.name, to_string(to_shape(choice.shape)), choice.after,
          choice.decided_by, error.what());
@@ -122,7 +132,8 @@ std::vector<QuantizeChoice> plan_quantisation(const Graph& graph, const Quantize
     }
     if (!matched) rule.fail_unmatched(candidates);
   }
-  for (QuantizeChoice& choice : choices) finish(choice);
+  for (QuantizeChoice& choice : choices)
+    finish(choice, graph.constant(choice.value)->bytes(), choice.decided_by == "to " + options.to);
   return choices;
 }
 

@@ -19,8 +19,6 @@ std::vector<ValueId> import_if(OnnxNode& n) {
 
 // What a carried value is throughout, given what it is before and after one iteration.
 TensorType throughout(const TensorType& before, const TensorType& after) {
-  if (before.container != Container::none || before.dtype != after.dtype || before.container != after.container)
-    return before;
   if (!before.ranked || !after.ranked || before.rank() != after.rank()) return TensorType::unranked(before.dtype);
   TensorType type = before;
   for (size_t i = 0; i < type.rank(); ++i)
@@ -41,6 +39,9 @@ Graph body_of_all_iterations(const OnnxNode& n, std::vector<TensorType> inputs, 
     for (size_t i = 0; i < carried; ++i) {
       const TensorType& before = body.type(body.inputs()[first_carried + i]);
       const TensorType after = body.type(body.outputs()[first_result + i].value);
+      if (before.dtype != after.dtype || before.container != after.container)
+        n.unsupported(fmt::format("a carried value that is {} before an iteration and {} after it; supported: one type",
+                                  to_string(before), to_string(after)));
       if (before == after || !before.ranked) continue;
       holds = false;
       inputs[first_carried + i] = attempt < kAttempts ? throughout(before, after) : TensorType::unranked(before.dtype);
