@@ -32,7 +32,7 @@ void setup(CLI::App& app) {
   flags.texts.add_to(app);
   app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
       ->capture_default_str();
-  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy");
+  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy (/ becomes _)");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
   flags.output.add_to(app);
 }
@@ -43,6 +43,12 @@ NamedTensors inputs_for(const LoadedModel& model) {
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
   if (!texts.empty() || !flags.given.given.empty()) return inputs;
   return default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed);
+}
+
+// Names of outputs may hold what names of files may not.
+std::string output_file(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return flags.output_dir + "/" + name + ".npy";
 }
 
 Record outputs_record(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
@@ -66,7 +72,7 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<T
       least = number(*low), most = number(*high), mean = number(sum / static_cast<double>(values.size()));
     }
     table.rows.push_back({names[i], to_string(outputs[i].type()), least, mean, most,
-                          flags.output_dir.empty() ? Cell() : Cell(flags.output_dir + "/" + names[i] + ".npy")});
+                          flags.output_dir.empty() ? Cell() : Cell(output_file(names[i]))});
   }
   return Record{.title = flags.model.model,
                 .command = this_command(),
@@ -87,7 +93,7 @@ int run() {
   const std::vector<std::string> names = session.output_names();
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);
-    for (size_t i = 0; i < outputs.size(); ++i) write_npy(flags.output_dir + "/" + names[i] + ".npy", outputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) write_npy(output_file(names[i]), outputs[i]);
   }
   Record record = outputs_record(names, outputs);
   if (flags.profile) {
