@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "io/onnx/external_data.h"
@@ -29,15 +30,11 @@ void decode_tensors(ModelProto model) {
   for (SparseTensorProto* proto : tensors.sparse) attempt([&] { tensor_of(std::move(*proto), where); });
 }
 
-void read_and_decode(std::string_view bytes) {
-  const ModelProto model = parse_model(bytes, "fuzz.onnx");
-  decode_tensors(model);
-}
-
 }  // namespace
 }  // namespace hone::onnx
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  hone::onnx::attempt([&] { hone::onnx::read_and_decode({reinterpret_cast<const char*>(data), size}); });
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  hone::onnx::attempt([&] { hone::onnx::decode_tensors(hone::onnx::parse_model(bytes, "fuzz.onnx")); });
   return 0;
 }
