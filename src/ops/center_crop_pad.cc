@@ -20,6 +20,7 @@ std::vector<TensorType> infer_center_crop_pad(const InferArgs& a) {
   axes = a.attributes.get_or<std::vector<int64_t>>("axes", axes);
   const std::optional<Shape> wanted = dims_argument(a, 1, "shape");
   if (wanted && wanted->size() != axes.size()) fail("shape has {} values for {} axes", wanted->size(), axes.size());
+  if (wanted) expect_sizes(*wanted, "shape");
   size_t next = 0;
   for (size_t axis : checked_axes(axes, shape.size())) shape[axis] = wanted ? (*wanted)[next++] : Dim::unknown();
   return {plain_type(a[0].dtype, shape)};

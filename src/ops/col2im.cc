@@ -18,6 +18,7 @@ std::vector<TensorType> infer_col2im(const InferArgs& a) {
   expect_rank(a[0], 3, 3, "x [N,C*elements of the window,places]");
   const std::optional<Shape> image = dims_argument(a, 1, "image_shape"), block = dims_argument(a, 2, "block_shape");
   const Dim rank = image ? Dim(static_cast<int64_t>(image->size())) : a[1].shape.at(0);
+  if (image) expect_sizes(*image, "image_shape");
   if (!rank.is_constant()) return {TensorType::unranked(a[0].dtype)};
   Shape shape{a[0].shape[0], Dim::unknown()};
   for (int64_t i = 0; i < rank.constant(); ++i)

@@ -61,10 +61,9 @@ std::vector<TensorType> infer_conv_transpose(const InferArgs& a) {
     expect_dim(a[2].shape[0], w[1] * groups, "the length of b, one per output channel,");
   }
   Shape shape{x[0], w[1] * groups};
-  for (const Dim& size : result_sizes(read_window(a.attributes, spatial(w)), x, a.attributes)) {
-    if (size.is_constant() && size.constant() < 0) fail("the pads are larger than the result by {}", -size.constant());
-    shape.push_back(size);
-  }
+  const Shape sizes = result_sizes(read_window(a.attributes, spatial(w)), x, a.attributes);
+  expect_sizes(sizes, "the result, once the pads are cut off,");
+  shape.insert(shape.end(), sizes.begin(), sizes.end());
   return {plain_type(sum_dtype(a, 0, 1), shape)};
 }
 

@@ -124,7 +124,10 @@ std::vector<TensorType> infer_affine_grid(const InferArgs& a) {
   Shape shape{a[0].shape[0]};
   for (int64_t i = 0; i < dims.constant(); ++i)
     shape.push_back(size ? (*size)[static_cast<size_t>(i) + 2] : Dim::unknown());
-  if (size) expect_dim((*size)[0], shape[0], "the first value of size, the number of maps,");
+  if (size) {
+    expect_sizes(*size, "size");
+    expect_dim((*size)[0], shape[0], "the first value of size, the number of maps,");
+  }
   shape.push_back(dims);
   return {plain_type(a[0].dtype, shape)};
 }

@@ -29,6 +29,7 @@ constexpr AttributeSpec kAttributes[] = {
      "stretch (default); not_larger, not_smaller: one scale for all axes, the smallest or largest that sizes ask for"},
     {"sizes", AttributeKind::shape, false, "of the result along axes; may be symbolic"},
 };
+constexpr double kMostScale = 1 << 20;  // far more than any image can grow
 constexpr size_t kRoi = 1, kScales = 2, kSizes = 3;
 
 std::vector<size_t> resized_axes(const Attributes& attributes, size_t rank) {
@@ -76,15 +77,20 @@ Shape new_sizes(const InferArgs& a, const Shape& old) {
     expect_count(scales.size(), "scales");
     Shape sizes;
     for (size_t i = 0; i < old.size(); ++i) {
-      if (!(scales[i] > 0)) fail("scales holds {}; each must be above 0", scales[i]);
+      if (!(scales[i] > 0 && scales[i] < kMostScale))
+        fail("scales holds {}; accepted: above 0 and below {}", scales[i], kMostScale);
       sizes.push_back(scaled(old[i], scales[i]));
     }
     return sizes;
   }
   const std::optional<Shape> sizes = dims_argument(a, kSizes, "sizes");
-  if (sizes) expect_count(sizes->size(), "sizes");
+  if (sizes) {
+    expect_count(sizes->size(), "sizes");
+    expect_sizes(*sizes, "sizes");
+  }
   if (sizes && policy == "stretch") return *sizes;
   if (!sizes || !is_constant(*sizes) || !is_constant(old)) return Shape(old.size(), Dim::unknown());
+  if (element_count(old) == Dim(0)) fail("x has no elements, and so no aspect ratio");
   const double scale = common_scale(policy, ratios(constant_shape(*sizes), constant_shape(old)));
   Shape kept;
   for (const Dim& size : old)
@@ -103,7 +109,7 @@ std::vector<TensorType> infer_resize(const InferArgs& a) {
   for (size_t axis : axes) old.push_back(shape[axis]);
   const Shape sizes = new_sizes(a, old);
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (sizes[i].is_constant() && old[i] == Dim(0) && !(sizes[i] == Dim(0)))
+    if (old[i] == Dim(0) && !(sizes[i] == Dim(0)))
       fail("axis {} of x has no elements to make {} from", axes[i], sizes[i].to_string());
     shape[axes[i]] = sizes[i];
   }
@@ -209,7 +215,7 @@ std::vector<Sample> samples(const Axis& axis, const Attributes& attributes) {
   for (int64_t place = 0; place < axis.places; ++place) {
     const double x = coordinate(coordinates, axis, place);
     result.emplace_back();
-    if (coordinates == "tf_crop_and_resize" && (x < 0 || x > static_cast<double>(axis.length - 1))) continue;
+    if (coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(axis.length - 1))) continue;
     result.back() = around(mode, x, axis.scale, attributes);
     double sum = 0;
     for (Weighted& each : result.back()) {

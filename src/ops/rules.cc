@@ -49,6 +49,12 @@ void expect_dim(const Dim& found, const Dim& wanted, const char* what) {
   if (!may_be_same(found, wanted)) fail("{} is {} but must be {}", what, found.to_string(), wanted.to_string());
 }
 
+void expect_sizes(const Shape& sizes, const char* what) {
+  for (const Dim& size : sizes)
+    if (size.is_constant() && size.constant() < 0)
+      fail("{} holds {}; each size must be at least 0", what, size.constant());
+}
+
 void expect_positive(int64_t value, const char* what) {
   if (value < 1) fail("{} is {}; it must be at least 1", what, value);
 }

@@ -19,7 +19,8 @@ void expect_index(const TensorType& type, const char* what);  // i64 or i32
 void expect_not_string(const TensorType& type, const char* what);
 void expect_string(const TensorType& type, const char* what);
 void expect_dim(const Dim& found, const Dim& wanted,
-                const char* what);  // what: "the last dimension of w, one per column of x"
+                const char* what);                        // what: "the last dimension of w, one per column of x"
+void expect_sizes(const Shape& sizes, const char* what);  // no constant below 0
 void expect_positive(int64_t value, const char* what);
 
 // The element type of a sum of products: f64 for f64, otherwise f32 (f32, f16, bf16 and packed operands).

@@ -1,44 +1,28 @@
 // Operators of a sliding window: convolutions and pools.
-#include "io/onnx/onnx_family.h"
+#include "io/onnx/window_attributes.h"
 
 namespace hone {
 namespace {
 
-// strides, dilations, pads, auto_pad and ceil_mode, as far as the node has them.
-Attributes window_of(const OnnxNode& n) {
-  Attributes attributes;
-  for (const char* name : {"strides", "dilations"})
-    if (n.has_attribute(name)) attributes.set(name, n.integers(name));
-  const std::string pads = n.text("auto_pad", "NOTSET");
-  if (pads == "SAME_UPPER") attributes.set("auto_pad", "same_upper");
-  else if (pads == "SAME_LOWER") attributes.set("auto_pad", "same_lower");
-  else if (pads == "NOTSET" && n.has_attribute("pads")) attributes.set("pads", n.integers("pads"));
-  else if (pads != "NOTSET" && pads != "VALID")
-    fail("auto_pad is \"{}\"; accepted: NOTSET, SAME_UPPER, SAME_LOWER, VALID", pads);
-  if (n.integer("ceil_mode", 0) != 0) attributes.set("ceil_mode", int64_t{1});
-  return attributes;
-}
-
 Attributes pool_of(const OnnxNode& n) {
-  Attributes attributes = window_of(n);
+  Attributes attributes = window_attributes(n);
   attributes.set("kernel_shape", n.integers("kernel_shape"));
   return attributes;
 }
 
 // Convolutions sum in f32 or f64; ONNX gives the element type of x.
 std::vector<ValueId> product(const OnnxNode& n, const char* op, std::vector<ValueId> operands, Attributes attributes) {
-  if (const int64_t groups = n.integer("group", 1); groups != 1) attributes.set("groups", groups);
   while (operands.back() == kNone) operands.pop_back();
   const DType dtype = n.type(operands[0]).dtype;
   return {n.cast(n.emit(op, std::move(operands), std::move(attributes)), dtype)};
 }
 
 std::vector<ValueId> import_conv(OnnxNode& n) {
-  return product(n, "conv", {n.in(0), n.in(1), n.in_or_none(2)}, window_of(n));
+  return product(n, "conv", {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n));
 }
 
 std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
-  Attributes attributes = window_of(n);
+  Attributes attributes = conv_attributes(n);
   if (n.has_attribute("output_padding")) attributes.set("output_padding", n.integers("output_padding"));
   if (n.has_attribute("output_shape")) {
     attributes.set("output_shape", to_shape(n.integers("output_shape")));
@@ -48,7 +32,7 @@ std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_deform_conv(OnnxNode& n) {
-  Attributes attributes = window_of(n);
+  Attributes attributes = conv_attributes(n);
   attributes.set("offset_groups", n.integer("offset_group", 1));
   return product(n, "deform_conv", {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4)}, attributes);
 }
@@ -107,7 +91,7 @@ std::vector<ValueId> import_global_lp_pool(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_col2im(OnnxNode& n) {
-  Attributes attributes = window_of(n);
+  Attributes attributes = window_attributes(n);
   std::vector<ValueId> operands{n.in(0), kNone, kNone};
   for (int i : {1, 2}) {
     if (const std::optional<Shape> shape = n.dims(n.in(i)))
