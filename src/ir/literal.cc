@@ -30,6 +30,7 @@ auto with_type(DType dtype, Fn&& fn) {
     case DType::boolean:
       return fn(bool{});
     case DType::i8:
+    case DType::i4:
       return fn(int8_t{});
     case DType::i16:
       return fn(int16_t{});
@@ -38,6 +39,12 @@ auto with_type(DType dtype, Fn&& fn) {
     case DType::i64:
       return fn(int64_t{});
     case DType::u8:
+    case DType::u4:
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::f4e2m1:
       return fn(uint8_t{});
     case DType::u16:
     case DType::f16:
@@ -67,6 +74,8 @@ std::string elements_text(const Tensor& tensor) {
     return list(values.data(), values.size(), [&](T value) {
       if (tensor.dtype() == DType::f16) return number_text(f16_to_f32(static_cast<uint16_t>(value)));
       if (tensor.dtype() == DType::bf16) return number_text(bf16_to_f32(static_cast<uint16_t>(value)));
+      if (const SmallFloat* type = small_float(tensor.dtype()))
+        return number_text(decode_small_float(*type, static_cast<uint8_t>(value)));
       return number_text(value);
     });
   });
@@ -112,7 +121,14 @@ T parse_element(Scanner& scanner, DType dtype) {
   const std::string what = fmt::format("an element of type {}", to_string(dtype));
   if (dtype == DType::f16) return static_cast<T>(f32_to_f16(parse_number<float>(scanner, what.c_str())));
   if (dtype == DType::bf16) return static_cast<T>(f32_to_bf16(parse_number<float>(scanner, what.c_str())));
-  return parse_number<T>(scanner, what.c_str());
+  if (const SmallFloat* type = small_float(dtype))
+    return static_cast<T>(encode_small_float(*type, parse_number<float>(scanner, what.c_str())));
+  const size_t begin = scanner.offset();
+  const T value = parse_number<T>(scanner, what.c_str());
+  const auto number = static_cast<double>(value);
+  if ((dtype == DType::u4 && number > 15) || (dtype == DType::i4 && (number < -8 || number > 7)))
+    scanner.fail_at(begin, fmt::format("expected {}, found {}", what, value));
+  return value;
 }
 
 // `{a, b, ...}` or `[a, b, ...]`, each item read by `item`; `limit` guards memory against texts that promise less.

@@ -65,7 +65,8 @@ TEST(Text, RoundTripsConstantsExactly) {
   std::vector<float> values;
   for (int i = 0; i < 100; ++i) values.push_back(std::bit_cast<float>(rng.next() & 0xff7fffff));
   const Tensor floats = Tensor::of<float>({10, 10}, values);
-  for (int dtype = 0; dtype < static_cast<int>(DType::string); ++dtype) {
+  for (int dtype = 0; dtype <= static_cast<int>(DType::u4); ++dtype) {
+    if (static_cast<DType>(dtype) == DType::string) continue;
     Graph g;
     g.add_output(g.add_constant("", floats.converted(static_cast<DType>(dtype))), "out");
     const Graph again = parse(print(g));
@@ -115,6 +116,8 @@ TEST(Text, ErrorsNameThePlaceAndTheNextStep) {
            {"%w = const f32[3] {1, 2} return %w", "2 elements for f32[3]; expected 3"},
            {"%w = const f32[1] {1, 2} return %w", "more elements than the 1 of the type"},
            {"%w = const i8[1] {300} return %w", "expected an element of type i8, found \"300\""},
+           {"%w = const i4[1] {8} return %w", "expected an element of type i4, found 8"},
+           {"%w = const u4[1] {16} return %w", "expected an element of type u4, found 16"},
            {"%w = const f32[B] {1} return %w", "a constant needs a shape of numbers"},
            {"%w = const f32[99999999999] {1} return %w", "1 elements for f32[99999999999]"},
            {"%e = every {x=1} return %e", "unknown attribute x; known: i, n"},

@@ -104,9 +104,14 @@ std::vector<ValueId> import_one_hot(OnnxNode& n) {
 }
 
 constexpr OnnxOperator kOperators[] = {
-    {"Constant", 1, import_constant}, {"ConstantOfShape", 9, import_constant_of_shape},
-    {"Range", 11, import_range},      {"EyeLike", 9, import_eye_like},
-    {"OneHot", 9, import_one_hot},    {"Trilu", 14, import_trilu},
+    {"Constant", 1, import_constant},
+    {"ConstantOfShape", 9, import_constant_of_shape},
+    {"Range", 11, import_range},
+    {"EyeLike", 9, import_eye_like},
+    {"OneHot", 9, import_one_hot},
+    {"Trilu", 14, import_trilu},
+    {"Range", 1, import_range, "com.microsoft"},
+    {"Trilu", 1, import_trilu, "com.microsoft"},
 };
 
 }  // namespace

@@ -41,6 +41,12 @@ std::vector<ValueId> import_unique(OnnxNode& n) {
   return n.emit_all("unique", {n.in(0)}, std::move(attributes));
 }
 
+// In order of appearance; where each is first found is no output.
+std::vector<ValueId> import_microsoft_unique(OnnxNode& n) {
+  const std::vector<ValueId> results = n.emit_all("unique", {n.in(0)}, {{"sorted", int64_t{0}}});
+  return {results[0], results[2], results[3]};
+}
+
 // Results are always sorted, as `sorted` = 0 leaves the order open.
 std::vector<ValueId> import_top_k(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
@@ -60,6 +66,7 @@ constexpr OnnxOperator kOperators[] = {
     {"NonZero", 9, import_non_zero},
     {"Compress", 9, import_compress},
     {"Unique", 11, import_unique},
+    {"Unique", 1, import_microsoft_unique, "com.microsoft"},
     {"TopK", 1, import_top_k},
 };
 

@@ -17,7 +17,7 @@ constexpr double kLargestCode = 255, kExactInF32 = 1 << 24;
 
 // Codes and their zero point (kNone: 0), which broadcasts to them.
 struct Codes {
-  ValueId x, zero = kNone;
+  ValueId x = kNone, zero = kNone;
 };
 
 ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
@@ -29,6 +29,7 @@ ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
 double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
   const std::vector<double> x = codes.to_doubles(), zeros = zero ? zero->to_doubles() : std::vector<double>{0};
   const auto length = static_cast<size_t>(codes.dim(static_cast<int>(axis)));
+  if (zeros.size() != 1 && zeros.size() != length) fail("{} zero points for {} outputs", zeros.size(), length);
   size_t inner = 1;
   for (size_t i = axis + 1; i < codes.shape().size(); ++i) inner *= static_cast<size_t>(codes.shape()[i]);
   std::vector<double> sums(length, 0.0);
@@ -39,14 +40,18 @@ double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
   return length == 0 ? 0 : *std::max_element(sums.begin(), sums.end());
 }
 
-// The narrowest float that holds sums of `count` products exactly; `axis` of the weights is that of the outputs,
-// `added` the magnitude of what is added to a sum.
-DType exact_dtype(const OnnxNode& n, const Codes& weights, size_t axis, const Dim& count, double added = 0) {
+// A bound of the sum of magnitudes of `count` weights, which is tighter for weights that are known; `axis` of them is
+// that of the outputs.
+double bound_of_weights(const OnnxNode& n, const Codes& weights, size_t axis, const Dim& count) {
   const Tensor* known = n.constant(weights.x);
   const Tensor* zero = weights.zero == kNone ? nullptr : n.constant(weights.zero);
-  double sum = count.is_constant() ? kLargestCode * static_cast<double>(count.constant()) : kExactInF32;
-  if (known && (weights.zero == kNone || zero)) sum = largest_sum(*known, zero, axis);
-  return kLargestCode * sum + added <= kExactInF32 ? DType::f32 : DType::f64;
+  if (known && (weights.zero == kNone || zero)) return largest_sum(*known, zero, axis);
+  return count.is_constant() ? kLargestCode * static_cast<double>(count.constant()) : kExactInF32;
+}
+
+// The narrowest float that holds sums of products with such weights exactly, and what is added to them.
+DType exact_dtype(double bound, double added = 0) {
+  return kLargestCode * bound + added <= kExactInF32 ? DType::f32 : DType::f64;
 }
 
 // A zero point or scale for each row of a product [...,M,N], from one that may be [M].
@@ -71,7 +76,7 @@ ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
   const size_t last = n.rank(b.x) - 1;
   const Dim count = n.type(b.x).shape[last - 1];
   const bool is_matrix = last == 1 && (b.zero == kNone || n.rank(b.zero) <= 1);
-  const DType dtype = is_matrix ? exact_dtype(n, b, last, count) : exact_dtype(n, {a.x, a.zero}, 0, count);
+  const DType dtype = exact_dtype(bound_of_weights(n, is_matrix ? b : Codes{}, last, count));
   ValueId y = n.emit("matmul", {difference(n, a, dtype), difference(n, b, dtype)});
   if (row) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-2}}});
   if (column) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-1}}});
@@ -120,7 +125,8 @@ ValueId convolution(const OnnxNode& n, Codes x, Codes w, ValueId bias) {
     added = 0;
     for (double value : known->to_doubles()) added = std::max(added, std::abs(value));
   }
-  const DType dtype = exact_dtype(n, w, 0, element_count(Shape(shape.begin() + 1, shape.end())), added);
+  const Dim count = element_count(Shape(shape.begin() + 1, shape.end()));
+  const DType dtype = exact_dtype(bound_of_weights(n, w, 0, count), added);
   x.zero = per_column(n, x.zero);
   w.zero = per_channel(n, w.zero, rank, true);
   const ValueId b = bias == kNone ? kNone : n.cast(bias, dtype);

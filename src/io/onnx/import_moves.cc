@@ -114,6 +114,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Split", 2, import_split},
     {"Slice", 1, import_slice},
     {"Pad", 2, import_pad},
+    {"Pad", 1, import_pad, "com.microsoft"},
     {"Tile", 6, import_tile},
     {"ReverseSequence", 10, import_reverse_sequence},
 };

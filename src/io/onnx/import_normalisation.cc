@@ -82,10 +82,13 @@ std::vector<ValueId> import_lp_normalisation(OnnxNode& n) {
 }
 
 constexpr OnnxOperator kOperators[] = {
-    {"LayerNormalization", 17, import_layer_normalisation},
+    {"LayerNormalization", 1, import_layer_normalisation},  // of ONNX Runtime before the standard had it
+    {"LayerNormalization", 1, import_layer_normalisation, "com.microsoft"},
     {"LpNormalization", 1, import_lp_normalisation},
     {"MeanVarianceNormalization", 9, import_mean_variance_normalisation},
     {"RMSNormalization", 23, import_rms_normalisation},
+    {"SimplifiedLayerNormalization", 1, import_rms_normalisation},  // of ONNX Runtime
+    {"SimplifiedLayerNormalization", 1, import_rms_normalisation, "com.microsoft"},
 };
 
 }  // namespace
