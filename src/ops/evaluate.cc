@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ir/pointwise.h"
 #include "ir/text.h"
+#include "ops/elements.h"
 
 namespace hone {
 namespace {
@@ -142,7 +143,7 @@ std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs
     if (after) after(id);
   }
   std::vector<Tensor> outputs;
-  for (const Output& output : graph.outputs()) outputs.push_back(evaluation.value(output.value));
+  for (const Output& output : graph.outputs()) outputs.push_back(plain(evaluation.value(output.value)));
   return outputs;
 }
 

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// Values of the graph's outputs, in their order. `inputs` has a tensor for each input label. Throws Error for a missing
+// Values of the graph's outputs, in their order, packed ones decoded. `inputs` has a tensor for each input label. Throws Error for a missing
 // or unknown input, another element type or a shape that does not fit the declared one.
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs);
 

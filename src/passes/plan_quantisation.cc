@@ -72,10 +72,11 @@ void decide(QuantizeChoice& choice, const std::optional<Format>& format, const s
   choice.decided_by = by;
 }
 
-// Blocks along a short axis, such as that of a 3x3 window, are mostly padding. The default format is there to make a
-// model smaller; a rule means what it says.
+// Blocks along the last axis of a convolution's weights, a window's three columns, are mostly padding. The default
+// format is there to make a model smaller; a rule means what it says.
 void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes, bool by_default) {
-  if (!by_default || plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
+  if (!by_default || choice.shape.size() <= 2 || plane_bytes(*choice.format, choice.shape).total() < plain_bytes)
+    return;
   choice.decided_by = "kept: larger as " + choice.after;
   choice.after = choice.before;
   choice.format.reset();
