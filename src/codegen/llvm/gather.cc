@@ -243,7 +243,7 @@ Refusal supports(const GatherPlan& plan, IsaLevel) {
     return packed_refusal(parse_format(plan.table_format), plan.columns);
   }
   for (DType dtype : {plan.table, plan.result})
-    if (!is_loadable(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
+    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
   if (compute_scalar(plan.table) != compute_scalar(plan.result))
     return {fmt::format("a table of {} read as {}", to_string(plan.table), to_string(plan.result))};
   return {};

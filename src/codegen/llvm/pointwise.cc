@@ -163,9 +163,9 @@ Refusal supports(const PointwisePlan& plan, IsaLevel) {
     return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
                         rank)};
   for (const PointwisePlan::Operand& operand : plan.operands)
-    if (!is_loadable(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   for (DType dtype : plan.results)
-    if (!is_loadable(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
+    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
   CHECK(plan.program.results.size() == results);
   return {};
 }

@@ -263,7 +263,7 @@ Refusal supports(const RowPlan& plan, IsaLevel) {
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const RowPlan::Operand& operand : plan.operands)
-    if (!is_loadable(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   bool indexed = uses_index(plan.program);
   for (const RowPlan::Step& step : plan.reductions) {
     indexed |= uses_index(step.element);
