@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ir/minted.h"
 
 namespace hone {
 namespace {
@@ -15,18 +16,12 @@ bool is_never_negative(const Dim& dim) { return dim.least().value_or(-1) >= 0; }
 
 bool is_negative(const Dim& dim) { return (Dim(0) - dim).least().value_or(0) > 0; }
 
-bool has_minted_symbol(const Dim& dim) {
-  std::vector<std::string> names;
-  dim.collect_symbols(names);
-  return std::ranges::any_of(names, [](const std::string& name) { return name.front() == '_'; });
-}
-
 // `bound` in an axis that is walked forward, between 0 and its length.
 std::optional<Dim> clamped(const Dim& bound, const Dim& length, bool assume_inside) {
   if (is_negative(bound)) return Dim(0);
   if (is_negative(length - bound)) return length;
   if (is_never_negative(bound) && is_never_negative(length - bound)) return bound;
-  if (assume_inside && !has_minted_symbol(bound) && !has_minted_symbol(length)) return bound;
+  if (assume_inside && !depends_on_data(bound) && !depends_on_data(length)) return bound;
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // A tensor of one value stays one under pointwise and shape ops: so a mask of ones made inside the graph becomes a bias
 // of zeros without being computed, whatever the batch size.
+#include "ir/minted.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -50,7 +51,7 @@ Graph propagate_full(Graph graph, const PassContext&) {
     if (!values) continue;
     const std::optional<double> value = node.op->pointwise ? apply(graph, node, *values) : values->front();
     const TensorType type = graph.type(node.results[0]);
-    if (value)
+    if (value && type.ranked && !depends_on_data(type.shape))
       replace_node(graph, id, ops::get("full"), {}, {{"shape", type.shape}, {"value", *value}, {"dtype", type.dtype}});
   }
   return graph;

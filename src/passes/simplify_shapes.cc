@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/minted.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -27,6 +28,7 @@ void simplify_view(Graph& graph, NodeId id) {
   if (!is_view(graph.producer_op(x))) return;
   const ValueId source = graph.operand(graph.producer(x), 0);
   if (type == graph.type(source)) return replace_by_value(graph, id, source);
+  if (!type.ranked || depends_on_data(type.shape)) return;  // the view between may be what finds the sizes
   replace_node(graph, id, ops::get("reshape"), {source}, {{"shape", type.shape}});
 }
 

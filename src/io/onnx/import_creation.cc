@@ -44,7 +44,8 @@ std::vector<ValueId> import_constant_of_shape(OnnxNode& n) {
 
 // How many numbers a range has, where that is known without data.
 std::optional<Dim> range_count(OnnxNode& n) {
-  const std::optional<Shape> start = n.dims(n.in(0)), limit = n.dims(n.in(1)), step = n.dims(n.in(2));
+  const std::optional<Shape> start = dims_without_data(n, n.in(0)), limit = dims_without_data(n, n.in(1)),
+                             step = dims_without_data(n, n.in(2));
   if (!start || !limit || !step || !step->at(0).is_constant()) return std::nullopt;
   const int64_t by = step->at(0).constant();
   const Dim length = by < 0 ? start->at(0) - limit->at(0) : limit->at(0) - start->at(0);
@@ -93,7 +94,7 @@ std::vector<ValueId> import_one_hot(OnnxNode& n) {
   index = n.emit("where", {n.emit("less", {index, zero}), n.emit("add", {index, depth}), index});
   const auto rank = static_cast<int64_t>(n.rank(index));
   const int64_t axis = n.integer("axis", -1), at = axis < 0 ? axis + rank + 1 : axis;
-  const std::optional<Shape> known = n.dims(depth);
+  const std::optional<Shape> known = dims_without_data(n, depth);
   ValueId position = known ? n.emit("iota", {}, {{"shape", *known}}) : n.emit("range", {zero, depth, one});
   std::vector<int64_t> inner;
   for (int64_t i = at; i < rank; ++i) inner.push_back(i - at + 1);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "io/onnx/shape_arguments.h"
+#include "ir/minted.h"
 #include "ops/slice_run.h"
 
 namespace hone {
@@ -34,10 +35,11 @@ std::vector<ValueId> import_size(OnnxNode& n) {
 
 // Where the shape is known: each 0 replaced by the dimension that it copies.
 std::optional<Shape> known_shape(OnnxNode& n, const TensorType& x, bool copies_zeros) {
-  std::optional<Shape> shape = n.dims(n.in(1));
+  std::optional<Shape> shape = dims_without_data(n, n.in(1));
   for (size_t i = 0; shape && copies_zeros && i < shape->size(); ++i) {
     if (!((*shape)[i] == Dim(0))) continue;
     if (!x.ranked || i >= x.rank()) return std::nullopt;
+    if (depends_on_data(x.shape[i])) return std::nullopt;
     (*shape)[i] = x.shape[i];
   }
   return shape;
