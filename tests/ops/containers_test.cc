@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ops/call.h"
+#include "tests/passes/parse_ops.h"
 
 namespace hone {
 namespace {
@@ -70,6 +71,39 @@ TEST(Sequence, ATensorIsCutIntoPartsAndPutTogetherAgain) {
   EXPECT_NE(error_of("sequence_split", {x, i64({2}, {1, 2})}).find("do not add up to 2"), std::string::npos);
   EXPECT_NE(error_of("sequence_split", {x, position(0)}).find("at least 1"), std::string::npos);
   EXPECT_NE(error_of("sequence_concat", {numbers({})}, columns).find("at least one item"), std::string::npos);
+}
+
+// Items of s and t one by one, x and the capture c as they are.
+constexpr const char* kMap = R"(graph g {
+  %s : seq(f32) = input "s"
+  %t : seq(f32) = input "t"
+  %x : f32[] = input "x"
+  %c : f32[] = input "c"
+  %sums, %items = sequence_map %s, %t, %x, %c {inputs=3} do
+    graph body {
+      %a : f32[*] = input "a"
+      %b : f32[*] = input "b"
+      %y : f32[] = input "y"
+      %d : f32[] = input "d"
+      %ab = add %a, %b
+      %aby = add %ab, %y
+      %all = add %aby, %d
+      return %all as "0", %a as "1"
+    }
+  return %sums as "sums", %items as "items"
+})";
+
+TEST(SequenceMap, AppliesItsBodyToTheItemsOfEachPosition) {
+  const Graph graph = test::parse(kMap);
+  const auto run = [&](const Floats& s, const Floats& t) {
+    return evaluate(graph, {{"s", numbers(s)}, {"t", numbers(t)}, {"x", number(100)}, {"c", number(1000)}});
+  };
+  EXPECT_EQ(to_string(graph.type(graph.outputs()[0].value)), "seq(f32)");
+  const std::vector<Tensor> results = run({1, 2}, {10, 20});
+  EXPECT_EQ(values_of(results[0]), (Floats{1111, 1122}));
+  EXPECT_EQ(values_of(results[1]), (Floats{1, 2}));
+  EXPECT_EQ(values_of(run({}, {})[0]), Floats());
+  EXPECT_THROW(run({1, 2}, {10}), Error);
 }
 
 TEST(Optional, HoldsATensorOrASequenceOrNothing) {
