@@ -63,8 +63,9 @@ TEST_P(EveryOp, SaysWhatIsInterpreted) {
                   step.why_interpreted == "shapes depend on data")
           << step.why_interpreted;
     }
-    if (op.pointwise) {
-      EXPECT_EQ(step.kind, "pointwise") << step.why_interpreted;
+    if (op.pointwise) {  // there are no machine types of less than a byte
+      EXPECT_TRUE(step.kind == "pointwise" || step.why_interpreted.starts_with("elements of type"))
+          << step.why_interpreted;
     }
   }
 }
