@@ -21,6 +21,7 @@ Labels labels_of(const std::string& term, size_t hidden) {
   Labels labels;
   for (size_t i = 0; i < term.size(); ++i) {
     if (term.compare(i, 3, "...") == 0) {
+      if (term.find("...", i + 3) != std::string::npos) fail("term \"{}\" holds two ellipses; accepted: one", term);
       for (auto k = static_cast<Label>(hidden); k > 0; --k) labels.push_back(-k);
       i += 2;
     } else if (is_letter(term[i])) {

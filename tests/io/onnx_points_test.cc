@@ -216,5 +216,27 @@ TEST(OnnxDropout, IsNothingInInferenceAndUnsupportedInTraining) {
   EXPECT_NE(training.unsupported[0].reason.find("training_mode is true"), std::string::npos);
 }
 
+std::string import_error(const OneNode& node) {
+  try {
+    node.import();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OnnxPoints, AxesOutsideTheTensorAreErrors) {
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::min() + 1;
+  for (const char* op : {"Softmax", "Hardmax", "LogSoftmax", "LpNormalization", "ArgMax"})
+    for (int opset : {11, 13})
+      EXPECT_NE(import_error(OneNode(op, opset, {"f32[2,3]"}).integer("axis", kFar)).find("does not exist"),
+                std::string::npos)
+          << op << " of opset " << opset;
+  EXPECT_NE(import_error(OneNode("Add", 6, {"f32[2,3]", "f32[2]"}).integer("axis", kFar)).find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(import_error(OneNode("LayerNormalization", 17, {"f32[2,3]", "f32[3]"}).integer("axis", 2)).find("axis 2"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace hone

@@ -50,6 +50,7 @@ TEST(Einsum, SaysWhatDoesNotFit) {
   EXPECT_NE(einsum_error("ijk->i", {kMatrix}).find("stands for 3 dimensions, operand 0 has 2"), std::string::npos);
   EXPECT_NE(einsum_error("ij->k", {kMatrix}).find("no operand has the dimension 'k'"), std::string::npos);
   EXPECT_NE(einsum_error("ij->ii", {kMatrix}).find("has the dimension 'i' twice"), std::string::npos);
+  EXPECT_NE(einsum_error("......->i", {kMatrix}).find("two ellipses"), std::string::npos);
   EXPECT_NE(einsum_error("i1->i", {kMatrix}).find("holds '1'"), std::string::npos);
   EXPECT_NE(einsum_error("ij,jk->ik", {kMatrix, f32({3, 1}, {1, 2, 3})}).find("broadcast"), std::string::npos);
 }

@@ -55,11 +55,12 @@ std::vector<ValueId> import_prelu_1(OnnxNode& n) {
 
 // 1 where argmax along the axis is.
 ValueId hardmax(OnnxNode& n, ValueId x, int64_t axis) {
-  Shape positions(n.rank(x), 1);
-  const auto own = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(positions.size()) : axis);
-  positions.at(own) = n.type(x).shape[own];
-  const ValueId best = n.emit("argmax", {x}, {{"axis", axis}, {"keepdims", int64_t{1}}});
-  const ValueId position = n.emit("iota", {}, {{"shape", positions}, {"axis", axis}});
+  const auto rank = static_cast<int64_t>(n.rank(x)), own = axis < 0 ? axis + rank : axis;
+  if (own < 0 || own >= rank) fail("axis {} does not exist in {}", axis, to_string(n.type(x)));
+  Shape positions(static_cast<size_t>(rank), 1);
+  positions[static_cast<size_t>(own)] = n.type(x).shape[static_cast<size_t>(own)];
+  const ValueId best = n.emit("argmax", {x}, {{"axis", own}, {"keepdims", int64_t{1}}});
+  const ValueId position = n.emit("iota", {}, {{"shape", positions}, {"axis", own}});
   return n.cast(n.emit("equal", {position, best}), n.type(x).dtype);
 }
 

@@ -14,11 +14,12 @@ using onnx::import_direct;
 ValueId second_operand(OnnxNode& n) {
   const ValueId a = n.in(0), b = n.in(1);
   if (n.opset() >= 7 || !n.has_attribute("axis")) return b;
-  const auto rank = static_cast<int64_t>(n.rank(a)), axis = n.integer("axis");
-  const int64_t beyond = rank - (axis < 0 ? axis + rank : axis) - static_cast<int64_t>(n.rank(b));
-  if (beyond < 0) fail("axis is {}, where {} does not fit into {}", axis, to_string(n.type(b)), to_string(n.type(a)));
+  const auto rank = static_cast<int64_t>(n.rank(a)), own = static_cast<int64_t>(n.rank(b)), given = n.integer("axis"),
+             axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis > rank - own)
+    fail("axis is {}, where {} does not fit into {}", given, to_string(n.type(b)), to_string(n.type(a)));
   Shape shape = n.type(b).shape;
-  shape.insert(shape.end(), static_cast<size_t>(beyond), 1);
+  shape.insert(shape.end(), static_cast<size_t>(rank - axis - own), 1);
   return n.reshape(b, shape);
 }
 
@@ -126,11 +127,10 @@ std::vector<ValueId> import_cast_like(OnnxNode& n) { return {cast_to(n, n.in(0),
 // is dropped.
 void expect_no_dropout(const OnnxNode& n) {
   if (!n.has(2)) return;
-  const Tensor* training = n.constant(n.in(2));
+  const std::optional<double> training = exact_number(n.constant(n.in(2)));
   if (!training) n.unsupported("training_mode is computed; supported: a constant");
-  if (training->to_integers().at(0) == 0) return;
-  const Tensor* ratio = n.has(1) ? n.constant(n.in(1)) : nullptr;
-  if (!ratio || ratio->to_doubles().at(0) != 0)
+  const std::optional<double> ratio = n.has(1) ? exact_number(n.constant(n.in(1))) : std::nullopt;
+  if (*training != 0 && ratio != 0.0)
     n.unsupported("training_mode is true; supported: false, or a ratio that is the constant 0");
 }
 
@@ -138,7 +138,7 @@ std::vector<ValueId> import_dropout(OnnxNode& n) {
   const ValueId x = n.in(0);
   expect_no_dropout(n);
   if (!n.wants(1)) return {x};
-  n.rank(x);
+  n.rank(x);  // must be known: the mask has the shape of x
   const DType dtype = n.opset() >= 10 ? DType::boolean : n.type(x).dtype;
   return {x, n.emit("full", {}, {{"shape", n.type(x).shape}, {"value", 1.0}, {"dtype", dtype}})};
 }
