@@ -1,4 +1,5 @@
-// Bytes as a model: read, then every tensor decoded. Whatever the bytes are, the only way to refuse them is an Error.
+// Bytes as a model: read, then every tensor decoded; read again and imported as a graph, which must verify. Whatever
+// the bytes are, the only way to refuse them is an Error.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -6,6 +7,7 @@
 
 #include "base/error.h"
 #include "io/onnx/external_data.h"
+#include "io/onnx/import_model.h"
 #include "io/onnx/read_model.h"
 #include "io/onnx/tensor_messages.h"
 #include "io/onnx/tensors.h"
@@ -36,5 +38,6 @@ void decode_tensors(ModelProto model) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   hone::onnx::attempt([&] { hone::onnx::decode_tensors(hone::onnx::parse_model(bytes, "fuzz.onnx")); });
+  hone::onnx::attempt([&] { hone::verify(hone::import_onnx_bytes(bytes, "fuzz.onnx").graph); });
   return 0;
 }
