@@ -81,8 +81,9 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_option("--isa", isa,
                  "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)");
-  app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)");
+  app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
+  app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)")
+      ->allow_extra_args(false);
   app.add_flag("--verify", verify, "Verify the graph after every pass");
   app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
   app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
