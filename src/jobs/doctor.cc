@@ -83,6 +83,7 @@ class Doctor {
   Diagnosis run() {
     const auto start = std::chrono::steady_clock::now();
     load();
+    if (unsupported_.empty()) graph_ = canonicalise(std::move(graph_));  // as quantize sees it
     weights_ = scan_weights(graph_);
     check_weights();
     if (unsupported_.empty()) {

@@ -157,8 +157,10 @@ void run_data_set(const fs::path& set, const Graph& graph, Session& session, con
 }
 
 bool is_random(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                     [&](NodeId n) { return std::string_view(graph.node(n).op->name).starts_with("random_"); });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](NodeId n) {
+    const std::string_view op = graph.node(n).op->name;
+    return op.starts_with("random_") || op == "multinomial";
+  });
 }
 
 void run_case(const fs::path& folder, const OnnxTestOptions& options, OnnxCase& result) {

@@ -66,7 +66,9 @@ OnnxImport import_message(const onnx::ModelProto& model, const std::string& sour
   });
   if (model.graph().output_size() == 0) fail("{}: the graph has no outputs", source);
   for (const onnx::ValueInfoProto& output : model.graph().output())
-    within_file([&] { graph.add_output(scope.find(output.name()), output.name()); });
+    within_file([&] {
+      if (context.unsupported.empty()) graph.add_output(scope.find(output.name()), output.name());
+    });
   graph.erase_unused_constants();
   graph.metadata["source"] = fmt::format("onnx opset {}", result.opset);
   if (!model.producer_name().empty()) graph.metadata["producer"] = model.producer_name();
