@@ -144,6 +144,7 @@ void verify(const Graph& graph);
 // bound.
 Graph specialise(const Graph& graph, const Bindings& bindings);
 Attributes substituted(const Attributes& attributes, const Bindings& bindings);
+bool is_symbolic(const Attributes& attributes);  // a dimension or shape among them is not constant
 
 // What the constants hold: elements of the floating and packed ones, bytes of all planes of all. Scalars without a name
 // are literals of the graph (the 1 of 1 - mask, say), not weights, and left out of both.

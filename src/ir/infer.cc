@@ -127,8 +127,7 @@ std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorTyp
   try {
     check_operands(op, operands);
     check_attributes(op, attributes);
-    if (static_cast<int>(subgraphs.size()) != op.bodies)
-      fail("has {} bodies, found {}", op.bodies, subgraphs.size());
+    if (static_cast<int>(subgraphs.size()) != op.bodies) fail("has {} bodies, found {}", op.bodies, subgraphs.size());
     check_containers(op, operands);
     const InferArgs args{operands, constants, attributes, &subgraphs};
     types =

@@ -1,4 +1,6 @@
 // specialise() and sizes() of graph.h.
+#include <algorithm>
+
 #include "ir/graph.h"
 
 namespace hone {
@@ -19,6 +21,15 @@ Attributes substituted(const Attributes& attributes, const Bindings& bindings) {
     if (const auto* shape = std::get_if<Shape>(&value)) result.set(name, substituted(*shape, bindings));
   }
   return result;
+}
+
+bool is_symbolic(const Attributes& attributes) {
+  const auto open = [](const auto& item) {
+    const auto* dim = std::get_if<Dim>(&item.second);
+    const auto* shape = std::get_if<Shape>(&item.second);
+    return (dim && !dim->is_constant()) || (shape && !is_constant(*shape));
+  };
+  return std::any_of(attributes.items().begin(), attributes.items().end(), open);
 }
 
 Graph specialise(const Graph& graph, const Bindings& bindings) {

@@ -85,7 +85,8 @@ TensorType TensorType::of(Container container, DType dtype) {
 }
 
 bool TensorType::operator==(const TensorType& other) const {
-  return ranked && other.ranked && dtype == other.dtype && shape == other.shape && format == other.format;
+  return ranked && other.ranked && container == other.container && dtype == other.dtype && shape == other.shape &&
+         format == other.format;
 }
 
 bool TensorType::is_static() const { return container == Container::none && ranked && is_constant(shape); }

@@ -31,15 +31,6 @@ std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) {
   return op.eval ? op.eval(args) : eval_pointwise(op, args);
 }
 
-bool is_symbolic(const Attributes& attributes) {
-  const auto open = [](const auto& item) {
-    const auto* dim = std::get_if<Dim>(&item.second);
-    const auto* shape = std::get_if<Shape>(&item.second);
-    return (dim && !dim->is_constant()) || (shape && !is_constant(*shape));
-  };
-  return std::any_of(attributes.items().begin(), attributes.items().end(), open);
-}
-
 // Values while a graph runs: constants and inputs stay, results go after their last use. A node whose result types are
 // not known beforehand is inferred again from the tensors it gets.
 class Evaluation {

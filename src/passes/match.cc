@@ -101,8 +101,8 @@ NodeId replace_node(Graph& graph, NodeId old, const OpDef& op, std::vector<Value
   CHECK(from.size() == to.size());
   std::vector<std::string> names;
   for (size_t i = 0; i < from.size(); ++i) {
-    CHECK(may_be_same(graph.type(from[i]), graph.type(to[i])), "{} is replaced by {} of type {}", graph.value(from[i]).name,
-          op.name, to_string(graph.type(to[i])));
+    CHECK(may_be_same(graph.type(from[i]), graph.type(to[i])), "{} is replaced by {} of type {}",
+          graph.value(from[i]).name, op.name, to_string(graph.type(to[i])));
     graph.replace_all_uses(from[i], to[i]);
     names.push_back(graph.value(from[i]).name);
   }

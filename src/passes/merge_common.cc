@@ -1,7 +1,9 @@
 // Common subexpressions: equal ops on equal operands with equal attributes, and anonymous constants of equal contents.
+#include <algorithm>
 #include <map>
 
 #include "base/hash.h"
+#include "ir/minted.h"
 #include "passes/pass.h"
 
 namespace hone {
@@ -27,13 +29,19 @@ void merge_constants(Graph& graph) {
   graph.erase_unused_constants();
 }
 
+// A size that depends on data keeps the symbol that the node gave it.
+bool names_a_size(const Graph& graph, const Node& node) {
+  return std::any_of(node.results.begin(), node.results.end(),
+                     [&](ValueId v) { return depends_on_data(graph.type(v).shape); });
+}
+
 Graph merge_common(Graph graph, const PassContext&) {
   merge_constants(graph);
   std::map<std::pair<const OpDef*, std::vector<ValueId>>, std::vector<NodeId>> seen;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
-    if (!node.subgraphs.empty()) continue;
+    if (!node.subgraphs.empty() || names_a_size(graph, node)) continue;
     std::vector<NodeId>& alike = seen[{node.op, node.operands}];
     NodeId first = kNone;
     for (NodeId other : alike)

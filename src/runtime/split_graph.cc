@@ -12,7 +12,7 @@ namespace {
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
   std::vector<const Tensor*> constants;
   std::vector<const TensorType*> types;
-  bool constant = node.subgraphs.empty();
+  bool constant = node.subgraphs.empty() && !is_symbolic(node.attributes);
   for (ValueId v : node.operands) {
     constants.push_back(graph.constant(v));
     types.push_back(v == kNone ? nullptr : &graph.type(v));

@@ -73,6 +73,24 @@ TEST(DataDependent, ShapesThatFollowFromOtherShapesAreFixedOnceTheInputsAre) {
   EXPECT_EQ(got[1].shape(), (std::vector<int64_t>{12}));
 }
 
+TEST(DataDependent, ASizeThatOnlyAnAttributeNamesIsStillFound) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[3] = input "x"
+    %a : i64[1,_1] = non_zero %x
+    %b : i64[1,_2] = non_zero %x
+    %y = iota {shape=[_1]}
+    %z = iota {shape=[_2]}
+    return %y as "y", %z as "z"
+  })");
+  for (int level : {0, 1, 2}) {
+    SessionOptions options;
+    options.optimise = level;
+    const std::vector<Tensor> got = Session(graph, options).run({{"x", Tensor::of<float>({3}, {1, 0, 2})}});
+    EXPECT_EQ(got[0].to_integers(), (std::vector<int64_t>{0, 1})) << level;
+    EXPECT_EQ(got[1].to_integers(), (std::vector<int64_t>{0, 1})) << level;
+  }
+}
+
 TEST(DataDependent, InputsOfUnknownRankAndContainersRun) {
   Session session(parse("%x : f32[*] = input  %y = neg %x  return %y"), {});
   EXPECT_EQ(session.run({{"x", Tensor::of<float>({1, 2}, {1, 2})}})[0].to_floats(), (std::vector<float>{-1, -2}));
