@@ -1,0 +1,100 @@
+// Products of matrices: linear, matmul, attention. ONNX's operators take one element type; hone's read any and give f32
+// or f64.
+#include <cmath>
+#include <limits>
+
+#include "io/onnx/export_node.h"
+
+namespace hone::onnx {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+Names linear(const ExportNode& n) {
+  const DType dtype = n.result_type().dtype;
+  const std::string product = n.emit("MatMul", {n.in_as(0, dtype), n.transposed(1, dtype)});
+  return {n.has(2) ? n.emit("Add", {product, n.in_as(2, dtype)}) : product};
+}
+
+Integers last_two_swapped(size_t rank) {
+  Integers perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  return perm;
+}
+
+Names matmul(const ExportNode& n) {
+  const DType dtype = n.result_type().dtype;
+  std::string b = n.in_as(1, dtype);
+  if (n.integer("transpose_b", 0) != 0) b = n.transpose(b, last_two_swapped(n.rank(1)));
+  return {n.emit("MatMul", {n.in_as(0, dtype), b})};
+}
+
+Names einsum(const ExportNode& n) {
+  const DType dtype = n.result_type().dtype;
+  Names inputs;
+  for (size_t i = 0; i < n.node().operands.size(); ++i) inputs.push_back(n.in_as(i, dtype));
+  return {n.emit("Einsum", inputs, n.attributes())};
+}
+
+// attention spelled as MatMul, Softmax, MatMul on [B,H,S,D].
+class Attention {
+ public:
+  explicit Attention(const ExportNode& n)
+      : n_(n), heads_(n.integer("heads", 1)), groups_(n.integer("kv_heads", heads_)) {}
+
+  std::string result() const {
+    const std::string scores =
+        masked(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
+                               n_.number(scale(), dtype_)}));
+    const std::string weights = n_.emit("Softmax", {scores}, {{"axis", int64_t{-1}}});
+    const std::string heads = n_.emit("MatMul", {weights, by_head(2, groups_, {0, 2, 1, 3})});
+    return n_.reshape(n_.transpose(heads, {0, 2, 1, 3}), n_.result_type().shape, n_.result_type().shape);
+  }
+
+ private:
+  double scale() const {
+    const double columns = static_cast<double>(n_.type(0).shape[2].constant() / heads_);
+    return n_.attributes().get_or<double>("scale", 1 / std::sqrt(columns));
+  }
+
+  // [B,S,H*D] as [B,S,H,D] with the axes in another order; heads of k and v once for each head of q that shares them.
+  std::string by_head(size_t operand, int64_t heads, Integers perm) const {
+    const Shape& shape = n_.type(operand).shape;
+    std::string x =
+        n_.reshape(n_.in_as(operand, dtype_), shape, {shape[0], shape[1], heads, shape[2].constant() / heads});
+    if (heads != heads_) {
+      Integers shared;
+      for (int64_t h = 0; h < heads_; ++h) shared.push_back(h / (heads_ / heads));
+      x = n_.emit("Gather", {x, n_.integers(shared)}, {{"axis", int64_t{2}}});
+    }
+    return n_.transpose(x, std::move(perm));
+  }
+
+  std::string masked(std::string scores) const {
+    if (n_.has(3)) scores = n_.emit("Add", {scores, n_.in_as(3, dtype_)});
+    if (n_.integer("causal", 0) == 0) return scores;
+    // 1 where query s may see key t: t <= s + T - S.
+    const Dim &queries = n_.type(0).shape[1], &keys = n_.type(1).shape[1];
+    const std::string ones =
+        n_.emit("ConstantOfShape", {n_.sizes({queries, keys})}, {{"value", Tensor::of<float>({1}, {1})}});
+    const std::string diagonal = n_.emit("Squeeze", {n_.sizes({keys - queries})});
+    const std::string visible = n_.emit("Trilu", {ones, diagonal}, {{"upper", int64_t{0}}});
+    return n_.emit("Where", {n_.cast(visible, DType::f32, DType::boolean), scores,
+                             n_.number(-std::numeric_limits<double>::infinity(), dtype_)});
+  }
+
+  const ExportNode& n_;
+  const int64_t heads_, groups_;
+  const DType dtype_ = n_.result_type().dtype;
+};
+
+Names attention(const ExportNode& n) { return {Attention(n).result()}; }
+
+constexpr ExportRule kRules[] = {{"attention", attention}, {"einsum", einsum}, {"linear", linear}, {"matmul", matmul}};
+
+}  // namespace
+
+std::span<const ExportRule> product_rules() { return kRules; }
+
+}  // namespace hone::onnx
