@@ -15,7 +15,7 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.quantize.add_to(app);
-  app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
+  app.add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
   flags.result.add_to(app);
 }
 
@@ -35,6 +35,7 @@ extern constinit const VerbDef quantize_verb_def{
         "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"
         "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'layer\\.0\\.=keep' --rule op:gather=mxint4 -o "
         "mixed.safetensors\n"
+        "  hone quantize all-MiniLM-L6-v2 --to int4.g32 -o small.onnx\n"
         "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
     .setup = setup,
     .run = run};

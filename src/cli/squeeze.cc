@@ -26,7 +26,7 @@ struct {
 
 void setup(CLI::App& app) {
   flags.model.add_to(app);
-  app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
+  app.add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
   app.add_option("--report", flags.report, "HTML file to write");
   flags.quantize.compute = "bf16";
   flags.quantize.add_to(app);

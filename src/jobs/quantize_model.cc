@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "io/artefact.h"
+#include "io/onnx/export_model.h"
 #include "io/toml.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
@@ -63,7 +64,11 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 }
 
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
-  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", path);
+  if (path.ends_with(".onnx")) {
+    refuse_source_as_output(path, source);
+    return export_onnx(graph, path).bytes;
+  }
+  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
   if (std::filesystem::is_directory(source.path)) refuse_source_as_output(path, source);
   save_artefact(path, graph, source.files);
   return static_cast<int64_t>(std::filesystem::file_size(path));

@@ -37,7 +37,7 @@ TEST_F(BadOptions, UsageErrorsExitWithTwo) {
 }
 
 TEST_F(BadOptions, HelpOfEveryVerbHasExamples) {
-  for (const char* verb : {"bench", "cast", "draw", "embed", "formats", "info", "print", "quantize", "run"}) {
+  for (const char* verb : {"bench", "cast", "draw", "embed", "export", "formats", "info", "print", "quantize", "run"}) {
     const ProgramResult result = hone_program({verb, "--help"});
     expect_done(result);
     EXPECT_THAT(result.out, testing::HasSubstr(fmt::format("Examples:\n  hone {}", verb)));

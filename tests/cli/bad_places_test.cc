@@ -25,6 +25,7 @@ class BadPlaces : public CliTest {
   // Each way of writing a file, into `place`.
   std::vector<std::vector<std::string>> all_writers(const std::string& place) const {
     return {{"quantize", model, "--to", "mxint8", "-o", place + "/q.safetensors"},
+            {"export", model, "-o", place + "/m.onnx"},
             {"embed", model, "--text", "a", "-o", place + "/e.npy"},
             {"draw", model, "-o", place + "/g.dot"},
             {"run", model, "--text", "a", "--output-dir", place},
