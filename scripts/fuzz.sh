@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz program of build/fuzz for $1 seconds (60), starting from the smallest files of libonnx-testdata and what earlier
+# Runs every fuzz program of build/fuzz for $1 seconds (60), starting from the small files of libonnx-testdata and what earlier
 # runs have found worth keeping, in build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
@@ -7,13 +7,11 @@ cd "$root/build/fuzz"
 seconds=${1:-60}
 testdata=/usr/share/libonnx-testdata/data
 
-# Copies the 300 smallest files of a kind into a flat folder.
+# Copies the files of a kind that have at most 2 KB; libFuzzer looks into folders of folders.
 seeds() {
-  local ending=$1 folder=$2 path
+  local ending=$1 folder=$2
   mkdir -p "$folder"
-  find "$testdata" -type f -name "*.$ending" -printf '%s %p\n' | sort -n | sed -n '1,300p' | cut -d' ' -f2- | while read -r path; do
-    cp "$path" "$folder/$(sha256sum <"$path" | cut -c1-16)"
-  done
+  find "$testdata" -type f -name "*.$ending" -size -2049c -exec cp --parents -t "$folder" {} +
 }
 
 for program in tests/fuzz/*_fuzz; do
