@@ -1,5 +1,6 @@
 // Types of a node's results: operand count and attributes against the op's definition, then its shape rule.
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -132,6 +133,8 @@ std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorTyp
     const InferArgs args{operands, constants, attributes, &subgraphs};
     types =
         has_unknown_rank(operands) && !op.any_rank && !op.containers ? infer_unranked(op, args) : apply_rule(op, args);
+  } catch (const std::out_of_range&) {
+    fail("{}({}): an operand has fewer dimensions than the op needs", op.name, operand_list(operands));
   } catch (const Error& error) {
     fail("{}({}): {}", op.name, operand_list(operands), error.what());
   }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "ir/pointwise.h"
@@ -28,7 +29,11 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
 }
 
 std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) {
-  return op.eval ? op.eval(args) : eval_pointwise(op, args);
+  try {
+    return op.eval ? op.eval(args) : eval_pointwise(op, args);
+  } catch (const std::out_of_range&) {
+    fail("{}: an operand holds fewer values than the op needs", op.name);
+  }
 }
 
 // Values while a graph runs: constants and inputs stay, results go after their last use. A node whose result types are

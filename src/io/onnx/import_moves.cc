@@ -54,12 +54,13 @@ std::optional<Attributes> bounds_inside(const TensorType& x, const Attributes& a
   const auto &starts = attributes.get<Shape>("starts"), &ends = attributes.get<Shape>("ends");
   const auto& axes = attributes.get<std::vector<int64_t>>("axes");
   const Shape steps = attributes.get_or<Shape>("steps", Shape(axes.size(), Dim(1)));
+  if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size()) return std::nullopt;
   Shape first, last;
   std::vector<int64_t> sliced, distances;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Dim& length = x.shape[checked_axis(axes[i], x.rank())];
-    if (!steps.at(i).is_constant() || steps[i].constant() < 0) return std::nullopt;
-    const std::optional<SliceRun> run = slice_run(starts.at(i), ends.at(i), steps[i].constant(), length);
+    if (!steps[i].is_constant() || steps[i].constant() < 0) return std::nullopt;
+    const std::optional<SliceRun> run = slice_run(starts[i], ends[i], steps[i].constant(), length);
     if (!run) return std::nullopt;
     if (run->start == Dim(0) && run->end == length && run->step == 1) continue;
     first.push_back(run->start), last.push_back(run->end);
@@ -74,6 +75,8 @@ std::vector<ValueId> import_slice(OnnxNode& n) {
   Attributes attributes;
   add_dims(n, "starts", 1, operands, attributes);
   add_dims(n, "ends", 2, operands, attributes);
+  for (const auto& [name, operand] : {std::pair{"starts", 1}, {"ends", 2}})
+    if (!attributes.has(name) && operands[static_cast<size_t>(operand)] == kNone) fail("{} is missing", name);
   add_axes(n, 3, operands, attributes);
   if (!attributes.has("axes") && operands[3] == kNone) attributes.set("axes", leading_axes(n, attributes, operands[1]));
   add_dims(n, "steps", 4, operands, attributes);

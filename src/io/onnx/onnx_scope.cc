@@ -1,6 +1,7 @@
 #include "io/onnx/onnx_scope.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "io/onnx/data_type.h"
@@ -231,6 +232,8 @@ void OnnxScope::add_node(const onnx::NodeProto& proto) {
     results = import_node(proto);
   } catch (const Unsupported& unsupported) {
     return skip(proto, unsupported.what());
+  } catch (const std::out_of_range&) {  // import functions look for dimensions with at()
+    fail("{}: {}: has fewer dimensions or values than the operator needs", model_.source, onnx_node_text(proto));
   } catch (const Error& error) {
     const std::string place = fmt::format("{}: {}", model_.source, onnx_node_text(proto));
     const std::string what = error.what();
