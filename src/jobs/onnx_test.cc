@@ -197,11 +197,12 @@ std::vector<std::string> find_onnx_cases(const std::vector<std::string>& paths) 
   for (const std::string& path : paths) {
     if (!fs::is_directory(path))
       fail("{}: not a folder; give folders with model.onnx and test_data_set_0 in them", path);
-    const size_t before = found.size();
-    if (fs::exists(fs::path(path) / "model.onnx")) found.insert(fs::path(path).lexically_normal().string());
+    std::set<std::string> here;
+    if (fs::exists(fs::path(path) / "model.onnx")) here.insert(fs::path(path).lexically_normal().string());
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-      if (entry.path().filename() == "model.onnx") found.insert(entry.path().parent_path().lexically_normal().string());
-    if (found.size() == before) fail("{}: there is no model.onnx in it or below it", path);
+      if (entry.path().filename() == "model.onnx") here.insert(entry.path().parent_path().lexically_normal().string());
+    if (here.empty()) fail("{}: there is no model.onnx in it or below it", path);
+    found.merge(here);
   }
   return {found.begin(), found.end()};
 }
@@ -280,7 +281,7 @@ Record onnx_test_record(const OnnxTestResult& result) {
   Record record{
       .title = "ONNX test cases",
       .findings = {fmt::format("{} of {} cases pass, {} are wrong, {} use what is not supported, {} are "
-                               "skipped: their results are random, or they have no data.",
+                               "skipped: their results are random, or they have no data, or it contradicts the model.",
                                result.pass, result.cases.size(), result.wrong, result.unsupported, result.skipped)}};
   record.sections.push_back({"Summary", {summary, operators}});
   record.sections.push_back({"All cases", {cases}});
