@@ -103,7 +103,7 @@ struct OpDef {
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
   std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
   Codegen codegen = Codegen::none;
-  int bodies = 0;           // graphs that each node owns: of if, loop, scan
+  int bodies = 0;         // graphs that each node owns: of if, loop, scan
   bool any_rank = false;  // the shape rule takes operands of unknown rank; else such a node's results get unknown rank
   bool containers = false;                                          // operands may be sequences and optionals
   std::optional<Tensor> (*from_types)(const InferArgs&) = nullptr;  // the result, where the operands' types decide it

@@ -29,8 +29,8 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
 // Throws Error when `path` is one of the files that hold the source's weights.
 void refuse_source_as_output(const std::string& path, const LoadedModel& source);
 
-// Writes the artefact with the model's tokenizer and configuration, or ONNX without them; returns the file's size. A file of hone's may be
-// replaced by its successor; the weights of a folder may not.
+// Writes the artefact with the model's tokenizer and configuration, or ONNX without them; returns the file's size. A
+// file of hone's may be replaced by its successor; the weights of a folder may not.
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
 // Reads a TOML file with the keys of quantize_fields() into `options`; also under a table [quantize].

@@ -12,8 +12,8 @@
 
 namespace hone {
 
-// Values of the graph's outputs, in their order, packed ones decoded. `inputs` has a tensor for each input label. Throws Error for a missing
-// or unknown input, another element type or a shape that does not fit the declared one.
+// Values of the graph's outputs, in their order, packed ones decoded. `inputs` has a tensor for each input label.
+// Throws Error for a missing or unknown input, another element type or a shape that does not fit the declared one.
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs);
 
 // The same for a body, or a graph whose shapes may depend on data: `inputs` in the order of the graph's, `bindings` of

@@ -68,7 +68,8 @@ TEST(OpTable, EvaluationGivesTheTypesThatTheShapeRulePromises) {
       const std::vector<TensorType> promised = infer_results(*op, type_pointers, operands, one.attributes);
       const std::vector<Tensor> results = evaluate_node(*op, operands, one.attributes);
       ASSERT_EQ(results.size(), promised.size());
-      for (size_t i = 0; i < results.size(); ++i) EXPECT_TRUE(may_be_same(results[i].type(), promised[i])) << to_string(promised[i]);
+      for (size_t i = 0; i < results.size(); ++i)
+        EXPECT_TRUE(may_be_same(results[i].type(), promised[i])) << to_string(promised[i]);
     }
 }
 

@@ -8,10 +8,10 @@
 #include <bit>
 #include <cmath>
 
+#include "codegen/elements.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
-#include "codegen/elements.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 

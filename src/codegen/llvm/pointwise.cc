@@ -4,11 +4,11 @@
 // offset of every operand moves by a stride with each row, and only a carry costs more.
 #include <algorithm>
 
+#include "codegen/elements.h"
 #include "codegen/llvm/element_cost.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
-#include "codegen/elements.h"
 
 namespace hone {
 namespace {

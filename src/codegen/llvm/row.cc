@@ -9,11 +9,11 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/elements.h"
 #include "codegen/llvm/element_cost.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
-#include "codegen/elements.h"
 #include "ir/op_def.h"
 
 namespace hone {
