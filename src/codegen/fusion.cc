@@ -29,7 +29,8 @@ class Fuser {
       const Codegen kind = graph_.node(n).op->codegen;
       if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
       start(n, kind);
-      if (kind == Codegen::gemm || kind == Codegen::attention || (kind == Codegen::row && keeps_rows(n)))
+      if (kind == Codegen::gemm || kind == Codegen::conv || kind == Codegen::window || kind == Codegen::attention ||
+          (kind == Codegen::row && keeps_rows(n)))
         absorb_users(group_of(n));
       if (kind == Codegen::row) absorb_producers(group_of(n));
     }
@@ -156,6 +157,8 @@ class Fuser {
     if (graph_.type(v).is_packed()) return false;
     switch (group.kind) {
       case Codegen::gemm:
+      case Codegen::conv:
+      case Codegen::window:
         return gemm_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
       case Codegen::row:
         return row_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
@@ -219,8 +222,8 @@ class Fuser {
 std::vector<Group> fuse(const Graph& graph) { return Fuser(graph).run(); }
 
 std::string to_string(const Graph& graph, const Group& group) {
-  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm", "attention", "row",
-                                          "gather",      "conv",      "move", "view"};
+  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm",   "attention", "row",
+                                          "gather",      "conv",      "window", "move",      "view"};
   std::string text = fmt::format("{} ", kinds[static_cast<size_t>(group.kind)]);
   for (size_t i = 0; i < group.nodes.size(); ++i)
     text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);

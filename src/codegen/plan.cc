@@ -60,6 +60,12 @@ std::string text_of(const GatherPlan& plan) {
 
 }  // namespace
 
+std::string PlaneWindow::to_text() const {
+  return fmt::format("plane {}x{} -> {}x{} kernel {}x{} stride {}x{} dilation {}x{} pad {},{}", height, width,
+                     out_height, out_width, kernel_height, kernel_width, stride_y, stride_x, dilation_y, dilation_x,
+                     pad_top, pad_left);
+}
+
 std::string to_text(const KernelPlan& plan) {
   return std::visit([](const auto& p) { return text_of(p); }, plan);
 }

@@ -108,6 +108,16 @@ struct GemmPlan {
   Program program;
 };
 
+// A window that moves over planes of x [images, height, width, channels]; a 1-D window has heights of 1. Elements
+// outside the plane are zeros, or left out.
+struct PlaneWindow {
+  int64_t height = 1, width = 1, out_height = 1, out_width = 1;
+  int64_t kernel_height = 1, kernel_width = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
+  int64_t pad_top = 0, pad_left = 0;
+  int64_t taps() const { return kernel_height * kernel_width; }
+  std::string to_text() const;
+};
+
 // out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B,
 // S or T, heads*head_dim].
 //   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out

@@ -11,8 +11,15 @@ namespace {
 
 constexpr AttributeSpec kGroupsAttribute{"groups", AttributeKind::integer, false,
                                          "channels fall into this many separate convolutions; default 1"};
-constexpr AttributeSpec kConvAttributes[] = {kStridesAttribute, kPadsAttribute, kDilationsAttribute, kAutoPadAttribute,
-                                             kGroupsAttribute};
+constexpr AttributeSpec kConvAttributes[] = {
+    kStridesAttribute,
+    kPadsAttribute,
+    kDilationsAttribute,
+    kAutoPadAttribute,
+    kGroupsAttribute,
+    kChannelsLastAttribute,
+    {"kernel_shape", AttributeKind::integers, false,
+     "extents of the window, for a w that is a matrix [O, window * C/groups]: the channels of one tap lie together"}};
 constexpr AttributeSpec kDeformAttributes[] = {
     kStridesAttribute,
     kPadsAttribute,
@@ -20,13 +27,30 @@ constexpr AttributeSpec kDeformAttributes[] = {
     kGroupsAttribute,
     {"offset_groups", AttributeKind::integer, false, "channels of x fall into this many that move alike; default 1"}};
 
+// The shape [O,C/groups,...] of w, which may be a matrix whose rows hold [window, C/groups].
+Shape weight_shape(const Attributes& attributes, const Shape& w) {
+  if (w.size() != 2) return w;
+  const Shape kernel = to_shape(attributes.get<std::vector<int64_t>>("kernel_shape"));
+  const Dim taps = element_count(kernel);
+  Shape shape{w[0], floordiv(w[1], taps.constant())};
+  expect_dim(shape[1] * taps, w[1], "the extents of the window times channels, the columns of w,");
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  return shape;
+}
+
 // The result [N,O,...] of x [N,C,...], w [O,C/groups,...] and, at `bias`, b [O].
 Shape convolved(const InferArgs& a, size_t bias) {
   expect_float(a[0], "x");
   expect_float(a[1], "w");
   expect_rank(a[0], 3, 5, "x [N,C,...]");
-  expect_rank(a[1], a[0].rank(), a[0].rank(), "w [O,C/groups,...]");
-  const Shape &x = a[0].shape, &w = a[1].shape;
+  if (a.attributes.has("kernel_shape")) {
+    const auto dims = a.attributes.get<std::vector<int64_t>>("kernel_shape").size();
+    expect_rank(a[1], 2, 2, "w [O,window*C/groups]");
+    expect_rank(a[0], dims + 2, dims + 2, "x [N,C,...] with one spatial dimension per extent of the window");
+  } else {
+    expect_rank(a[1], a[0].rank(), a[0].rank(), "w [O,C/groups,...]");
+  }
+  const Shape x = channels_first(a.attributes, a[0].shape), w = weight_shape(a.attributes, a[1].shape);
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
   expect_positive(groups, "groups");
   expect_dim(w[1] * groups, x[1], "the channels of w times groups, the channels of x,");
@@ -38,8 +62,8 @@ Shape convolved(const InferArgs& a, size_t bias) {
     expect_dim(a[bias].shape[0], w[0], "the length of b, one per output channel,");
   }
   Shape shape{x[0], w[0]};
-  for (const Dim& dim : read_window(a.attributes, {w.begin() + 2, w.end()}).places(x)) shape.push_back(dim);
-  return shape;
+  for (const Dim& dim : read_window(a.attributes, spatial(w)).places(x)) shape.push_back(dim);
+  return as_channels_lie(a.attributes, shape);
 }
 
 WindowOnPlane window_on(const EvalArgs& a) {
@@ -83,10 +107,31 @@ std::vector<Tensor> eval_conv(const EvalArgs& a) {
   });
 }
 
+// A matrix of weights as the w [O,C/groups,...] it stands for.
+Tensor spread_weights(const Attributes& attributes, const Tensor& w) {
+  const std::vector<int64_t> sizes = constant_shape(weight_shape(attributes, to_shape(w.shape())));
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = sizes[1];
+  for (size_t i = sizes.size(); i-- > 2; stride *= sizes[i]) strides[i] = stride;
+  strides[0] = stride, strides[1] = 1;
+  return copy_strided(plain(w), sizes, strides);
+}
+
+std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
+  if (a[1].shape().size() != 2) return eval_channels_first(a, eval_conv);
+  const Tensor w = spread_weights(a.attributes, a[1]);
+  std::vector<const Tensor*> operands(a.operands.begin(), a.operands.end());
+  operands[1] = &w;
+  Attributes attributes = a.attributes;
+  attributes.erase("kernel_shape");
+  return eval_channels_first({operands, attributes, a.results}, eval_conv);
+}
+
 std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(sum_dtype(a, 0, 1), convolved(a, 2))}; }
 
 Dim conv_flops(const InferArgs& a) {
-  return 2 * element_count(convolved(a, 5)) * a[1].shape[1] * element_count(spatial(a[1].shape));
+  const Shape w = weight_shape(a.attributes, a[1].shape);
+  return 2 * element_count(convolved(a, 5)) * w[1] * element_count(spatial(w));
 }
 
 // offset [N, offset_groups*kh*kw*2, oh, ow] and mask [N, offset_groups*kh*kw, oh, ow].
@@ -150,12 +195,12 @@ extern constinit const OpDef conv_def{
     .name = "conv",
     .doc =
         "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
-        "where an operand is).",
+        "where an operand is). Generated code reads channels_last and w as a matrix.",
     .min_operands = 2,
     .max_operands = 3,
     .attributes = kConvAttributes,
     .infer = infer_conv,
-    .eval = eval_conv,
+    .eval = eval_conv_of_any_layout,
     .codegen = Codegen::conv,
     .flops = conv_flops};
 extern constinit const OpDef deform_conv_def{

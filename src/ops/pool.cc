@@ -10,8 +10,9 @@ namespace {
 
 constexpr AttributeSpec kKernelAttribute{"kernel_shape", AttributeKind::integers, true,
                                          "extents of the window, one per spatial dimension"};
-constexpr AttributeSpec kPoolAttributes[] = {kKernelAttribute,    kStridesAttribute, kPadsAttribute,
-                                             kDilationsAttribute, kAutoPadAttribute, kCeilModeAttribute};
+constexpr AttributeSpec kPoolAttributes[] = {kChannelsLastAttribute, kKernelAttribute,    kStridesAttribute,
+                                             kPadsAttribute,         kDilationsAttribute, kAutoPadAttribute,
+                                             kCeilModeAttribute};
 constexpr AttributeSpec kIndicesAttributes[] = {kKernelAttribute,
                                                 kStridesAttribute,
                                                 kPadsAttribute,
@@ -21,6 +22,7 @@ constexpr AttributeSpec kIndicesAttributes[] = {kKernelAttribute,
                                                 {"column_major", AttributeKind::integer, false,
                                                  "1: the first spatial dimension counts fastest; default 0: the last"}};
 constexpr AttributeSpec kAvgPoolAttributes[] = {
+    kChannelsLastAttribute,
     kKernelAttribute,
     kStridesAttribute,
     kPadsAttribute,
@@ -51,9 +53,10 @@ Shape pooled(const InferArgs& a) {
   const Window window = pool_window(a.attributes);
   expect_rank(a[0], window.dims() + 2, window.dims() + 2,
               "x [N,C,...] with one spatial dimension per extent of the window");
-  Shape shape{a[0].shape[0], a[0].shape[1]};
-  for (const Dim& places : window.places(a[0].shape)) shape.push_back(places);
-  return shape;
+  const Shape x = channels_first(a.attributes, a[0].shape);
+  Shape shape{x[0], x[1]};
+  for (const Dim& places : window.places(x)) shape.push_back(places);
+  return as_channels_lie(a.attributes, shape);
 }
 
 void expect_number(const TensorType& type) {
@@ -179,7 +182,8 @@ extern constinit const OpDef max_pool_def{
     .doc = "The largest element under each place of a window on x[N,C,...]; padding never wins, NaN does.",
     .attributes = kPoolAttributes,
     .infer = infer_max,
-    .eval = eval_max_pool};
+    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_max_pool); },
+    .codegen = Codegen::window};
 extern constinit const OpDef max_pool_indices_def{
     .name = "max_pool_indices",
     .doc = "Where max_pool finds its elements (the first of equal ones), as positions in all of x[N,C,...]: i64.",
@@ -191,7 +195,8 @@ extern constinit const OpDef avg_pool_def{
     .doc = "The mean under each place of a window on x[N,C,...]; padding counts as zeros or not at all.",
     .attributes = kAvgPoolAttributes,
     .infer = infer_float_pool,
-    .eval = eval_avg_pool};
+    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_avg_pool); },
+    .codegen = Codegen::window};
 extern constinit const OpDef lp_pool_def{.name = "lp_pool",
                                          .doc = "sum(|x|^p)^(1/p) under each place of a window on x[N,C,...].",
                                          .attributes = kLpPoolAttributes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/elements.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -63,6 +64,42 @@ Shape Window::places(const Shape& x) const {
     else result.push_back(Dim::unknown());
   }
   return result;
+}
+
+bool channels_last(const Attributes& attributes) { return attributes.get_or<int64_t>("channels_last", 0) != 0; }
+
+Shape channels_first(const Attributes& attributes, const Shape& shape) {
+  Shape result = shape;
+  if (channels_last(attributes)) std::rotate(result.begin() + 1, result.end() - 1, result.end());
+  return result;
+}
+
+Shape as_channels_lie(const Attributes& attributes, const Shape& channels_first) {
+  Shape result = channels_first;
+  if (channels_last(attributes)) std::rotate(result.begin() + 1, result.begin() + 2, result.end());
+  return result;
+}
+
+std::vector<Tensor> eval_channels_first(const EvalArgs& a, std::vector<Tensor> (*eval)(const EvalArgs&)) {
+  if (!channels_last(a.attributes)) return eval(a);
+  const auto permuted = [](const Tensor& tensor, size_t from, size_t to) {  // one axis moves
+    std::vector<int64_t> sizes = tensor.shape(), strides = strides_of(sizes);
+    for (std::vector<int64_t>* list : {&sizes, &strides}) {
+      const int64_t moved = (*list)[from];
+      list->erase(list->begin() + static_cast<ptrdiff_t>(from));
+      list->insert(list->begin() + static_cast<ptrdiff_t>(to), moved);
+    }
+    return copy_strided(plain(tensor), sizes, strides);
+  };
+  const size_t last = a[0].shape().size() - 1;
+  const Tensor x = permuted(a[0], last, 1);
+  std::vector<const Tensor*> operands(a.operands.begin(), a.operands.end());
+  operands[0] = &x;
+  TensorType result = a.results[0];
+  result.shape = channels_first(a.attributes, result.shape);
+  Attributes attributes = a.attributes;
+  attributes.erase("channels_last");
+  return {permuted(eval({operands, attributes, {&result, 1}}).front(), 1, last)};
 }
 
 WindowOnPlane::WindowOnPlane(const Window& window, std::span<const int64_t> extents, std::span<const int64_t> places,

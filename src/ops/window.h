@@ -41,6 +41,17 @@ constexpr AttributeSpec kCeilModeAttribute{
     "ceil_mode", AttributeKind::integer, false,
     "1: the last window may reach past the padding if it starts before it; default 0"};
 
+constexpr AttributeSpec kChannelsLastAttribute{
+    "channels_last", AttributeKind::integer, false,
+    "1: the channels of x and of the result are their last axis, [N,...,C]; default 0: [N,C,...]"};
+
+bool channels_last(const Attributes& attributes);
+// A shape with the channels second, wherever the attribute says they lie; and back.
+Shape channels_first(const Attributes& attributes, const Shape& shape);
+Shape as_channels_lie(const Attributes& attributes, const Shape& channels_first);
+// eval() of the same node with the channels of x and of the only result second.
+std::vector<Tensor> eval_channels_first(const EvalArgs& a, std::vector<Tensor> (*eval)(const EvalArgs&));
+
 // One element under the window: its position in the window and in the image plane, both row-major.
 struct Tap {
   int64_t kernel, element;

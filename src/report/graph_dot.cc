@@ -20,6 +20,7 @@ Colours colours_of(const OpDef& op) {
   switch (op.codegen) {
     case Codegen::gemm:
     case Codegen::conv:
+    case Codegen::window:
       return {"#d6e6fb", "#2f6fc0"};
     case Codegen::attention:
       return {"#cfe3e8", "#1f7a8c"};

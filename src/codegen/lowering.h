@@ -1,0 +1,69 @@
+// Lowering by kind of group: one member function each, in lower_<kind>.cc. Each either fills the step's plan, pointers
+// and dims, or says why there is no kernel.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "codegen/lower.h"
+#include "expr/program.h"
+#include "ir/graph.h"
+
+namespace hone {
+
+using Plane = PointerBinding::Plane;
+
+std::vector<int64_t> shape_of(const Graph& graph, ValueId v);
+int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimensions but the last
+
+// Builds one expression per value of a group, numbering the values read from outside as it meets them.
+class ExprBuilderForGroup {
+ public:
+  ExprBuilderForGroup(const Graph& graph, int first_operand) : graph_(graph), first_operand_(first_operand) {}
+
+  void define(ValueId v, Expr e) { exprs_.insert_or_assign(v, std::move(e)); }
+
+  const Expr& get(ValueId v);
+  void apply(NodeId n);  // a pointwise node
+
+  const std::vector<ValueId>& operands() const { return operands_; }
+
+ private:
+  const Graph& graph_;
+  int first_operand_;
+  std::map<ValueId, Expr> exprs_;
+  std::vector<ValueId> operands_;
+};
+
+Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::vector<ValueId>& results);
+
+struct Lowering {
+  const Graph& graph;
+  IsaLevel isa;
+
+  Refusal fill(Step& step) const;
+  void finish(Step& step) const;  // what follows from the group: name, reads, writes, flops, bytes
+
+  Refusal pointwise(Step& step) const;
+  Refusal move(Step& step) const;
+  Refusal row(Step& step) const;
+  Refusal gemm(Step& step) const;
+  Refusal attention(Step& step) const;
+  Refusal gather(Step& step) const;
+
+  // A kernel over the elements of a dense result; each operand with its strides and the offset of its first element.
+  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result,
+                      const std::vector<ValueId>& operands, const std::vector<std::vector<int64_t>>& operand_strides,
+                      const std::vector<int64_t>& offsets) const;
+  // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
+  Refusal weights(GemmPlan& plan, ValueId w, bool transposed) const;
+  // What a product writes: its bias and the group's other nodes as the program, their operands bound behind A and W.
+  Refusal epilogue(Step& step, GemmPlan& plan, ValueId bias, bool batched) const;
+
+  std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
+  static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);
+  bool in_group(const Group& group, NodeId n) const;
+  bool depends_on_anchor(const Group& group, NodeId n) const;
+};
+
+}  // namespace hone
