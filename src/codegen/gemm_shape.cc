@@ -40,13 +40,6 @@ int most_rows(const GemmShape& s, bool avx512) {
   return std::clamp(free / v, 1, 8);
 }
 
-// Strips of nearly equal height: 49 rows are 7 x 7, not 6 x 8 + 1.
-int balanced_rows(int most, int64_t m) {
-  if (m <= 0) return most;
-  const int64_t strips = (m + most - 1) / most;
-  return static_cast<int>((m + strips - 1) / strips);
-}
-
 // An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
 // GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
@@ -92,6 +85,12 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
 }
 
 }  // namespace
+
+int balanced_rows(int most, int64_t m) {
+  if (m <= 0) return most;
+  const int64_t strips = (m + most - 1) / most;
+  return static_cast<int>((m + strips - 1) / strips);
+}
 
 int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
 

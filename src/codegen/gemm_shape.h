@@ -54,6 +54,9 @@ Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);
 // `shrink`: how many times the tile has been made smaller than the rule's choice (see generate.h).
 GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink = 0);
 
+// Strips of nearly equal height, at most `most` rows, for m rows: 49 rows are 7 x 7, not 6 x 8 + 1.
+int balanced_rows(int most, int64_t m);
+
 int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa);  // what GemmPlan::m_remainder refers to
 int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches);
 

@@ -87,6 +87,8 @@ Refusal Lowering::fill(Step& step) const {
       return row(step);
     case Codegen::gemm:
       return gemm(step);
+    case Codegen::conv:
+      return conv(step);
     case Codegen::attention:
       return attention(step);
     case Codegen::gather:

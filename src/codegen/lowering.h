@@ -48,6 +48,7 @@ struct Lowering {
   Refusal move(Step& step) const;
   Refusal row(Step& step) const;
   Refusal gemm(Step& step) const;
+  Refusal conv(Step& step) const;
   Refusal attention(Step& step) const;
   Refusal gather(Step& step) const;
 

@@ -45,6 +45,12 @@ std::string text_of(const GemmPlan& plan) {
   return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
 }
 
+std::string text_of(const ConvPlan& plan) {
+  constexpr const char* kMethods[] = {"direct", "winograd2", "winograd4"};
+  return fmt::format("conv {} groups={} channels={} method={}\n{}", plan.window.to_text(), plan.groups, plan.channels,
+                     kMethods[static_cast<size_t>(plan.method)], text_of(plan.product));
+}
+
 std::string text_of(const AttentionPlan& plan) {
   return fmt::format(
       "attention heads={} kv_heads={} head_dim={} dtype={} result={} mask={} causal={} scale={} max_length={}",
@@ -71,7 +77,7 @@ std::string to_text(const KernelPlan& plan) {
 }
 
 std::string_view kind_name(const KernelPlan& plan) {
-  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "attention", "gather"};
+  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "conv", "attention", "gather"};
   static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
   return kNames[plan.index()];
 }

@@ -118,6 +118,19 @@ struct PlaneWindow {
   std::string to_text() const;
 };
 
+// out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
+// channels.
+//   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results
+//   dims      [0] images * out_height * out_width, [1] images; from [11] on zeros, as for GemmPlan
+//   items     blocks of output rows times panels of outputs; see conv_shape.h
+struct ConvPlan {
+  enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
+  PlaneWindow window;
+  int64_t groups = 1, channels = 1;  // of x, in one group
+  Method method = Method::direct;
+  GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
+};
+
 // out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B,
 // S or T, heads*head_dim].
 //   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out
@@ -146,10 +159,10 @@ struct GatherPlan {
   DType result = DType::f32;
 };
 
-using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, AttentionPlan, GatherPlan>;
+using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, AttentionPlan, GatherPlan>;
 
 std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
-std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "attention" "gather"
+std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "attention" "gather"
 int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 }  // namespace hone

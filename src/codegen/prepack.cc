@@ -2,6 +2,8 @@
 // rows of W become runs of 32-bit lanes, which are then transposed into the panel.
 #include "codegen/prepack.h"
 
+#include "codegen/conv_shape.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -252,6 +254,37 @@ Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int th
   }
   for (const Buffer* plane : {&weights.data(), &weights.scales(), &weights.zero_points(), &weights.global()})
     if (plane->is_mapped()) drop_pages(plane->bytes());
+  return Buffer(memory.owner, memory.bytes);
+}
+
+namespace {
+
+// Rows [first, first + rows) of a plain matrix, each run of `segment` columns followed by zeros up to `room`.
+Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t segment, int64_t room) {
+  const int64_t element = size_bytes(weights.dtype()), columns = weights.dim(1), runs = columns / segment;
+  Buffer buffer(static_cast<size_t>(rows * runs * room * element));
+  std::byte* to = buffer.mutable_bytes().data();
+  const std::byte* from = weights.data().bytes().data() + first * columns * element;
+  for (int64_t i = 0; i < rows * runs; ++i)
+    std::memcpy(to + i * room * element, from + i * segment * element, static_cast<size_t>(segment * element));
+  return Tensor(weights.dtype(), {rows, runs * room}, std::move(buffer));
+}
+
+}  // namespace
+
+Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
+  const GemmPlan product = laid_out_product(plan, isa);
+  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, isa, weights, threads, pool);
+  const Tensor source = weights.is_packed() ? unpack(weights) : weights;
+  const ConvShape shape = conv_shape(plan, isa);
+  const int64_t room = product.k / (plan.product.k / shape.segment);
+  const int64_t bytes = prepacked_bytes(product, isa);
+  const PanelMemory memory = pool.take(static_cast<size_t>(plan.groups * bytes));
+  for (int64_t g = 0; g < plan.groups; ++g) {
+    const Tensor part = spread_runs(source, g * product.n, product.n, shape.segment, room);
+    std::memcpy(memory.bytes.data() + g * bytes, prepack(product, isa, part, threads).bytes().data(),
+                static_cast<size_t>(bytes));
+  }
   return Buffer(memory.owner, memory.bytes);
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/gemm_shape.h"
+#include "codegen/conv_shape.h"
 #include "codegen/prepack.h"
 
 namespace hone {
@@ -8,6 +8,12 @@ std::string prepack_key(const GemmPlan& plan, IsaLevel isa) {
   return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k,
                      plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
                      shape.vectors);
+}
+
+std::string prepack_key(const ConvPlan& plan, IsaLevel isa) {
+  const ConvShape shape = conv_shape(plan, isa);
+  return fmt::format("{} segment {} groups {} {}", prepack_key(laid_out_product(plan, isa), isa), shape.segment,
+                     plan.groups, shape.gemm.panel == PanelType::pairs ? "pairs" : "singles");
 }
 
 }  // namespace hone

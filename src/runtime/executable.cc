@@ -43,16 +43,23 @@ Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) {
 }
 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
-const std::byte* WeightStore::get(const GemmPlan& plan, ValueId constant, const Tensor& weights) {
-  const std::string key = fmt::format("{} {}", constant, prepack_key(plan, isa_));
-  auto found = buffers_.find(key);
-  if (found == buffers_.end()) {
-    const auto start = std::chrono::steady_clock::now();
-    found = buffers_.emplace(key, prepack(plan, isa_, weights, threads_, pool_)).first;
-    bytes_ += static_cast<int64_t>(found->second.size());
-    milliseconds_ += milliseconds_since(start);
-  }
-  return found->second.bytes().data();
+const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
+  const auto lay_out = [&](const auto& p) -> const Buffer& {
+    if constexpr (requires { prepack_key(p, isa_); }) {
+      const std::string key = fmt::format("{} {}", constant, prepack_key(p, isa_));
+      auto found = buffers_.find(key);
+      if (found == buffers_.end()) {
+        const auto start = std::chrono::steady_clock::now();
+        found = buffers_.emplace(key, prepack(p, isa_, weights, threads_, pool_)).first;
+        bytes_ += static_cast<int64_t>(found->second.size());
+        milliseconds_ += milliseconds_since(start);
+      }
+      return found->second;
+    } else {
+      CHECK(false, "a {} kernel reads no prepacked weights", kind_name(plan));
+    }
+  };
+  return std::visit(lay_out, plan).bytes().data();
 }
 
 Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa,
@@ -105,7 +112,7 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
         const Tensor& tensor = *graph_.constant(holder);
         WeightStore& store = holder < shared_values_ ? weights : own_weights_;
         const std::byte* base = binding.plane == PointerBinding::Plane::prepacked
-                                    ? store.get(std::get<GemmPlan>(*step.plan), holder, tensor)
+                                    ? store.get(*step.plan, holder, tensor)
                                 : binding.plane == PointerBinding::Plane::scales ? tensor.scales().bytes().data()
                                                                                  : tensor.data().bytes().data();
         pointer.address = base + binding.byte_offset;

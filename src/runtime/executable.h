@@ -15,7 +15,7 @@ namespace hone {
 class WeightStore {
  public:
   WeightStore(IsaLevel isa, int threads) : isa_(isa), threads_(threads) {}
-  const std::byte* get(const GemmPlan& plan, ValueId constant, const Tensor& weights);
+  const std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
   int64_t bytes() const { return bytes_; }
   double milliseconds() const { return milliseconds_; }
 

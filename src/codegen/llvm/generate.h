@@ -31,24 +31,28 @@ namespace kernels {
 Refusal supports(const PointwisePlan& plan, IsaLevel isa);
 Refusal supports(const RowPlan& plan, IsaLevel isa);
 Refusal supports(const GemmPlan& plan, IsaLevel isa);
+Refusal supports(const ConvPlan& plan, IsaLevel isa);
 Refusal supports(const AttentionPlan& plan, IsaLevel isa);
 Refusal supports(const GatherPlan& plan, IsaLevel isa);
 
 KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa);
 KernelNeeds needs(const RowPlan& plan, IsaLevel isa);
 KernelNeeds needs(const GemmPlan& plan, IsaLevel isa);
+KernelNeeds needs(const ConvPlan& plan, IsaLevel isa);
 KernelNeeds needs(const AttentionPlan& plan, IsaLevel isa);
 KernelNeeds needs(const GatherPlan& plan, IsaLevel isa);
 
 int64_t items(const PointwisePlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const RowPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const GemmPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const ConvPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const AttentionPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const GatherPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int shrink);
 
@@ -56,6 +60,7 @@ inline bool can_shrink(const PointwisePlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const RowPlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const GatherPlan&, IsaLevel, int) { return false; }
 bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink);
+bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink);
 bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink);
 
 }  // namespace kernels

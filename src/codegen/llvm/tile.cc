@@ -36,12 +36,14 @@ class TileBody {
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
       : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(chains(e, spec)) {
     if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
-    for (int r = 0; r < spec.rows; ++r)
+    for (int64_t offset : spec.row_offsets) row_offset_.push_back(e.num(offset));
+    for (int r = 0; spec.row_offsets.empty() && r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
   }
 
   Values sums(Value* a, Value* w, Value* scales, Value* k) {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
+    if (s_.segment) return joined(segments(a, w, k, split(zero)));
     if (s_.scale_in_loop) return scaled(a, w, scales, zero);
     return joined(product(a, w, s_.k ? nullptr : k, s_.k, split(zero)));
   }
@@ -68,6 +70,16 @@ class TileBody {
         }
     chains.resize(static_cast<size_t>(sums_));
     return chains;
+  }
+
+  Values segments(Value* a, Value* w, Value* count, Values sums) {
+    const int64_t w_step = (s_.panel == PanelType::pairs ? (s_.segment + 1) / 2 : s_.segment) * row_bytes();
+    const Emitter::Moving outer[] = {{a, s_.a_step_y}, {w, s_.segments_x * w_step}};
+    return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
+      const Emitter::Moving inner[] = {{p[0], s_.a_step_x}, {p[1], w_step}};
+      return e_.walk(e_.num(s_.segments_x), inner, before,
+                     [&](const Values& q, const Values& now) { return product(q[0], q[1], nullptr, s_.segment, now); });
+    });
   }
 
   // Adds scale * (sum over the group) for one group after the other.
@@ -253,6 +265,7 @@ void allow_spills(llvm::Function* function) { function->addFnAttr("warn-stack-si
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
   CHECK(spec.k || (spec.a == DType::f32 && spec.panel == PanelType::f32));
+  CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of

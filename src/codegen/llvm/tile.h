@@ -16,6 +16,10 @@ struct TileSpec {
   bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
   int64_t k = 0;            // 0: given when called (f32 A and panel only)
   int64_t a_row_bytes = 0;  // 0: given when called
+  std::vector<int64_t> row_offsets = {};  // bytes from a to each row where they are not a_row_bytes apart
+  // K in runs of `segment` elements of A that lie together, for convolutions: `segments_x` of them a_step_x bytes
+  // apart, and that again as often as the call's last argument says, a_step_y bytes apart. 0: one run of k.
+  int64_t segment = 0, segments_x = 1, a_step_x = 0, a_step_y = 0;
   int64_t sums_row_bytes = 0;
   const WeightCodec* codec =
       nullptr;  // set: w holds codes, decoded here (`panel` is then what is multiplied), or scales are read
@@ -28,7 +32,7 @@ struct TileSpec {
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
 
 // Adds a local function
-//   void(a, w, scales, sums, a_row_bytes, k)   pointers, then i64
+//   void(a, w, scales, sums, a_row_bytes, count)   pointers, then i64; count: k, or of the outer runs of segments
 // that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
 // constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).
 //

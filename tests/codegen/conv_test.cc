@@ -1,0 +1,238 @@
+// Convolution kernels against double, on every level that this CPU has.
+#include <gtest/gtest.h>
+
+#include "codegen/conv_shape.h"
+#include "tests/codegen/gemm_run.h"
+
+namespace hone::test {
+namespace {
+
+struct ConvCase {
+  int64_t images = 1, height = 1, width = 1, channels = 1, outputs = 1, groups = 1;  // channels, outputs: of one group
+  int64_t kernel_height = 3, kernel_width = 3, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
+  int64_t top = 1, left = 1, bottom = 1, right = 1;
+};
+
+std::string to_string(const ConvCase& c) {
+  return fmt::format("{}x{}x{}x{} -> {} in {} groups, kernel {}x{} stride {}x{} dilation {}x{} pads {},{},{},{}",
+                     c.images, c.height, c.width, c.channels, c.outputs, c.groups, c.kernel_height, c.kernel_width,
+                     c.stride_y, c.stride_x, c.dilation_y, c.dilation_x, c.top, c.left, c.bottom, c.right);
+}
+
+ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
+  ConvPlan plan;
+  PlaneWindow& p = plan.window;
+  p.height = c.height, p.width = c.width;
+  p.kernel_height = c.kernel_height, p.kernel_width = c.kernel_width;
+  p.stride_y = c.stride_y, p.stride_x = c.stride_x, p.dilation_y = c.dilation_y, p.dilation_x = c.dilation_x;
+  p.pad_top = c.top, p.pad_left = c.left;
+  p.out_height = (c.height + c.top + c.bottom - (c.kernel_height - 1) * c.dilation_y - 1) / c.stride_y + 1;
+  p.out_width = (c.width + c.left + c.right - (c.kernel_width - 1) * c.dilation_x - 1) / c.stride_x + 1;
+  plan.groups = c.groups, plan.channels = c.channels;
+  plan.product = plain_plan(c.outputs, p.taps() * c.channels, a, w);
+  if (c.groups > 1) plan.product.result_row_stride = c.groups * c.outputs;
+  return plan;
+}
+
+// One sum per output, in double.
+std::vector<Products> reference(const ConvPlan& plan, int64_t images, const Tensor& x, const Tensor& w) {
+  const PlaneWindow& p = plan.window;
+  const std::vector<float> in = x.to_floats(), weights = w.to_floats();
+  std::vector<Products> out;
+  for (int64_t at = 0; at < images * p.out_height * p.out_width; ++at) {
+    const int64_t image = at / (p.out_height * p.out_width), oy = at / p.out_width % p.out_height,
+                  ox = at % p.out_width;
+    for (int64_t o = 0; o < plan.groups * plan.product.n; ++o) {
+      Products sum;
+      for (int64_t tap = 0; tap < p.taps(); ++tap) {
+        const int64_t y = oy * p.stride_y - p.pad_top + tap / p.kernel_width * p.dilation_y;
+        const int64_t col = ox * p.stride_x - p.pad_left + tap % p.kernel_width * p.dilation_x;
+        if (y < 0 || y >= p.height || col < 0 || col >= p.width) continue;
+        for (int64_t c = 0; c < plan.channels; ++c) {
+          const int64_t channel = o / plan.product.n * plan.channels + c;
+          const int64_t element = ((image * p.height + y) * p.width + col) * plan.groups * plan.channels + channel;
+          const double product = double{in[static_cast<size_t>(element)]} *
+                                 weights[static_cast<size_t>((o * p.taps() + tap) * plan.channels + c)];
+          sum.sum += product;
+          sum.abs_sum += std::abs(product);
+          if (std::abs(product) > std::abs(sum.largest)) sum.largest = product;
+        }
+      }
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+struct ConvResult {
+  std::vector<float> values;
+  bool intact;
+};
+
+ConvResult run(const ConvPlan& plan, IsaLevel isa, int64_t images, const Tensor& x, const Tensor& w,
+               int64_t chunk = 0) {
+  CompiledPlan kernel(plan, isa);
+  PanelPool pool;
+  const Buffer weights = prepack(plan, isa, w, 1, pool);
+  const int64_t rows = images * plan.window.out_height * plan.window.out_width;
+  Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
+      in(x.data().size(), plan.product.a == DType::bf16 ? 2 : 4);
+  std::memcpy(in.data(), x.data().bytes().data(), x.data().size());
+  KernelArgs args;
+  args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data()};
+  args.dims = {rows, images};
+  kernel.run(args, chunk);
+  const auto values = out.as<float>();
+  return {{values.begin(), values.end()}, out.intact() && in.intact()};
+}
+
+std::vector<int64_t> x_shape(const ConvCase& c) { return {c.images, c.height, c.width, c.groups * c.channels}; }
+std::vector<int64_t> w_shape(const ConvCase& c) {
+  return {c.groups * c.outputs, c.kernel_height * c.kernel_width * c.channels};
+}
+
+const ConvCase kCases[] = {
+    {.height = 1, .width = 1},
+    {.height = 7, .width = 7, .channels = 16, .outputs = 17},
+    {.images = 2, .height = 5, .width = 17, .channels = 3, .outputs = 33},
+    {.height = 23,
+     .width = 29,
+     .channels = 3,
+     .outputs = 16,
+     .kernel_height = 7,
+     .kernel_width = 7,
+     .stride_y = 2,
+     .stride_x = 2,
+     .top = 3,
+     .left = 3,
+     .bottom = 3,
+     .right = 3},
+    {.height = 13,
+     .width = 11,
+     .channels = 5,
+     .outputs = 7,
+     .dilation_y = 2,
+     .dilation_x = 3,
+     .top = 2,
+     .left = 3,
+     .bottom = 2,
+     .right = 3},
+    {.images = 3, .height = 4, .width = 3, .channels = 2, .outputs = 50},
+    {.height = 9, .width = 2, .channels = 64, .outputs = 48, .stride_y = 2},
+    {.height = 8, .width = 19, .channels = 4, .outputs = 6, .groups = 3},
+    {.height = 6, .width = 6, .channels = 1, .outputs = 1, .groups = 5, .stride_x = 2},
+    {.height = 1,
+     .width = 41,
+     .channels = 7,
+     .outputs = 20,
+     .kernel_height = 1,
+     .kernel_width = 5,
+     .top = 0,
+     .left = 4,
+     .bottom = 0,
+     .right = 0},
+    {.height = 14, .width = 14, .channels = 8, .outputs = 40, .top = 0, .left = 0, .bottom = 0, .right = 0},
+    {.height = 15,
+     .width = 15,
+     .channels = 32,
+     .outputs = 31,
+     .kernel_height = 1,
+     .kernel_width = 1,
+     .stride_y = 2,
+     .stride_x = 2,
+     .top = 0,
+     .left = 0,
+     .bottom = 0,
+     .right = 0},
+    {.height = 3,
+     .width = 3,
+     .channels = 2,
+     .outputs = 2,
+     .kernel_height = 2,
+     .kernel_width = 2,
+     .top = 4,
+     .left = 5,
+     .bottom = 3,
+     .right = 6},
+    {.height = 5, .width = 31, .channels = 1024, .outputs = 5},
+    {.height = 37, .width = 40, .channels = 150, .outputs = 3},
+};
+
+TEST(Conv, OddShapesStayWithinTheBoundAndTheirMemory) {
+  Philox rng(1);
+  for (const ConvCase& c : kCases)
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
+      const ConvPlan plan = plan_of(c, dtype, dtype);
+      const std::vector<Products> want = reference(plan, c.images, x, w);
+      for (IsaLevel isa : available_isa_levels()) {
+        const ConvResult got = run(plan, isa, c.images, x, w);
+        ASSERT_EQ(first_fault(got.values, want, plan.product.k), "")
+            << hone::to_string(isa) << " " << hone::to_string(dtype) << " " << to_string(c);
+        ASSERT_TRUE(got.intact) << to_string(c);
+      }
+    }
+}
+
+TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
+  Philox rng(2);
+  for (const ConvCase& c : kCases) {
+    const Tensor x = small_integers(DType::f32, x_shape(c), rng), w = small_integers(DType::f32, w_shape(c), rng);
+    const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+    const std::vector<Products> want = reference(plan, c.images, x, w);
+    for (IsaLevel isa : available_isa_levels())
+      for (int64_t chunk : {0, 1, 3}) {
+        const ConvResult got = run(plan, isa, c.images, x, w, chunk);
+        for (size_t i = 0; i < want.size(); ++i)
+          ASSERT_EQ(got.values[i], want[i].sum) << hone::to_string(isa) << " output " << i << " of " << to_string(c);
+      }
+  }
+}
+
+TEST(Conv, PackedWeightsOfEveryKindOfScale) {
+  Philox rng(3);
+  for (const char* format : {"mxint8", "mxint4", "mxfp4", "int4.g32", "int8.channel", "int12.g16"})
+    for (const ConvCase& c : {kCases[1], kCases[2], kCases[7]}) {
+      const Tensor x = random_tensor(DType::bf16, x_shape(c), rng);
+      const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
+      ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
+      if (c.groups == 1) plan.product.w_format = hone::to_string(*w.format());
+      const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
+      for (IsaLevel isa : available_isa_levels())
+        ASSERT_EQ(first_fault(run(plan, isa, c.images, x, w).values, want, plan.product.k), "")
+            << format << " " << hone::to_string(isa) << " " << to_string(c);
+    }
+}
+
+// A pixel that is not finite is seen by the windows over it alone.
+TEST(Conv, NaNStaysUnderItsWindows) {
+  Philox rng(4);
+  const ConvCase c{.height = 5, .width = 9, .channels = 3, .outputs = 4, .stride_x = 2};
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    std::vector<float> values(5 * 9 * 3, 1.0f);
+    values[(2 * 9 + 4) * 3] = std::nanf("");
+    const Tensor x = Tensor::from_floats(dtype, x_shape(c), values), w = random_tensor(dtype, w_shape(c), rng);
+    const ConvPlan plan = plan_of(c, dtype, dtype);
+    const std::vector<Products> want = reference(plan, 1, x, w);
+    for (IsaLevel isa : available_isa_levels()) {
+      const ConvResult got = run(plan, isa, 1, x, w);
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(std::isnan(got.values[i]), std::isnan(want[i].sum)) << hone::to_string(isa) << " output " << i;
+    }
+  }
+}
+
+TEST(Conv, ADroppedProductIsOutsideTheBound) {
+  Philox rng(5);
+  const ConvCase& c = kCases[1];
+  const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
+  const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+  std::vector<Products> want = reference(plan, 1, x, w);
+  const ConvResult got = run(plan, best_isa_level(), 1, x, w);
+  Products& one = want[rng.below(static_cast<uint32_t>(want.size()))];
+  one.sum -= one.largest;
+  EXPECT_NE(first_fault(got.values, want, plan.product.k), "");
+}
+
+}  // namespace
+}  // namespace hone::test
