@@ -117,6 +117,52 @@ struct Bench {
     });
   }
 
+  // A 3x3, 1x1 or 7x7 convolution on a square plane, half the window as padding. Products with the padding don't count.
+  void conv(int64_t extent, int64_t channels, int64_t outputs, int64_t kernel, int64_t stride, DType type,
+            ConvPlan::Method method) {
+    const std::string name = fmt::format("{0}x{0}x{1} -> {2} {3}x{3}/{4} {5} {6}", extent, channels, outputs, kernel,
+                                         stride, to_string(type),
+                                         method == ConvPlan::Method::direct      ? "conv"
+                                         : method == ConvPlan::Method::winograd2 ? "winograd2"
+                                                                                 : "winograd4");
+    if (skipped(name)) return;
+    ConvPlan plan;
+    plan.method = method;
+    plan.channels = channels;
+    const int64_t pad = kernel / 2, places = (extent + 2 * pad - kernel) / stride + 1;
+    plan.window = {.height = extent,
+                   .width = extent,
+                   .out_height = places,
+                   .out_width = places,
+                   .kernel_height = kernel,
+                   .kernel_width = kernel,
+                   .stride_y = stride,
+                   .stride_x = stride,
+                   .pad_top = pad,
+                   .pad_left = pad};
+    plan.product.n = outputs, plan.product.k = kernel * kernel * channels, plan.product.a = plan.product.w = type;
+    plan.product.results = {type};
+    plan.product.operands = {{DType::f32, GemmPlan::Access::column}};
+    plan.product.program = flatten(max(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32), 0.0f));
+    const Tensor w = random_tensor(type, {outputs, plan.product.k}), bias = random_tensor(DType::f32, {outputs});
+    const Tensor x = random_tensor(type, {extent, extent, channels}), out(type, {places, places, outputs});
+    PanelPool pool;
+    const Buffer packed = prepack(plan, best_isa_level(), w, 1, pool);
+    Compiled code(plan);
+    KernelArgs args;
+    args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
+    args.dims = {places * places, 1};
+    const int64_t items = work_items(plan, best_isa_level(), args);
+    int64_t inside = 0;  // window rows, and as many columns
+    for (int64_t place = 0; place < places; ++place)
+      for (int64_t tap = 0; tap < kernel; ++tap) {
+        const int64_t at = place * stride - pad + tap;
+        inside += at >= 0 && at < extent;
+      }
+    const double flop = 2.0 * static_cast<double>(inside * inside * channels * outputs);
+    against_peak(name, flop, type, code, [&] { code.run(args, items); });
+  }
+
   // One row: weights stream from main memory, from copies that together exceed the caches. The yardstick reads as many
   // bytes.
   void gemv(int64_t n, int64_t k, DType type, const std::string& format) {
@@ -199,6 +245,21 @@ struct Bench {
     fmt::print("{:<34} {:8.2f} GB/s of source\n", name, gbytes);
   }
 
+  // The convolutions of ResNet-18 at 224 x 224, each shape once.
+  void resnet18(DType type) {
+    const auto direct = ConvPlan::Method::direct, piece2 = ConvPlan::Method::winograd2,
+               piece4 = ConvPlan::Method::winograd4;
+    conv(224, 3, 64, 7, 2, type, direct);
+    for (int64_t extent = 56, channels = 64; channels <= 512; extent /= 2, channels *= 2) {
+      conv(extent, channels, channels, 3, 1, type, direct);
+      if (type == DType::f32)
+        for (auto method : {piece2, piece4}) conv(extent, channels, channels, 3, 1, type, method);
+      if (channels == 512) break;
+      conv(extent, channels, 2 * channels, 3, 2, type, direct);
+      conv(extent, channels, 2 * channels, 1, 2, type, direct);
+    }
+  }
+
   void all() {
     for (DType type : {DType::f32, DType::bf16}) {
       gemm("128x3072x768", 128, 3072, 768, type);
@@ -214,6 +275,7 @@ struct Bench {
       attention(128, 12, 32, type);
       attention(128, 12, 64, type);
     }
+    for (DType type : {DType::f32, DType::bf16}) resnet18(type);
     for (DType type : {DType::bf16, DType::f32})
       for (const char* format : {"", "mxint8", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "int4.g32", "int8.channel"})
         gemv(14336, 4096, type, format);

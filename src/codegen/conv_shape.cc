@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/winograd_shape.h"
+
 namespace hone {
 namespace {
 
@@ -44,6 +46,8 @@ int64_t ConvShape::panel_rows_of_window_row() const {
 
 Refusal conv_refusal(const ConvPlan& plan, IsaLevel isa) {
   if (plan.product.weights != GemmPlan::Weights::prepacked) return {"weights that are not constant"};
+  if (plan.method != ConvPlan::Method::direct)
+    if (Refusal r = winograd_refusal(plan); !r.accepted()) return r;
   return gemm_refusal(plan.product, isa);
 }
 

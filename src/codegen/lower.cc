@@ -113,11 +113,11 @@ void Lowering::finish(Step& step) const {
   for (ValueId v : step.writes) step.bytes += bytes_of(graph, step, v);
 }
 
-LoweredGraph lower(const Graph& graph, IsaLevel isa) {
+LoweredGraph lower(const Graph& graph, IsaLevel isa, bool exact) {
   LoweredGraph lowered;
   lowered.alias_of.resize(graph.value_capacity());
   for (size_t v = 0; v < lowered.alias_of.size(); ++v) lowered.alias_of[v] = static_cast<ValueId>(v);
-  Lowering lowering{graph, isa};
+  Lowering lowering{graph, isa, exact};
   auto interpret = [&](NodeId n, const std::string& why) {
     Step step;
     step.group = {.kind = Codegen::none, .anchor = n, .nodes = {n}, .results = graph.node(n).results};

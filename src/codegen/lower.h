@@ -36,6 +36,7 @@ struct LoweredGraph {
   std::vector<ValueId> alias_of;  // per ValueId: the value whose memory it shares (views), itself otherwise
 };
 
-LoweredGraph lower(const Graph& graph, IsaLevel isa);
+// `exact`: no algorithm whose rounding errors are larger than those of the sums that ops are defined by.
+LoweredGraph lower(const Graph& graph, IsaLevel isa, bool exact = false);
 
 }  // namespace hone

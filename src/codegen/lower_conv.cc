@@ -2,6 +2,7 @@
 #include "codegen/conv_shape.h"
 #include "codegen/lowering.h"
 #include "codegen/shapes.h"
+#include "codegen/winograd_shape.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -33,6 +34,7 @@ Refusal Lowering::conv(Step& step) const {
   if (Refusal r = epilogue(step, plan.product, node.operands.size() > 2 ? node.operands[2] : kNone, false);
       !r.accepted())
     return r;
+  if (!exact) plan.method = fastest_method(plan, isa, out[0]);
   step.dims[0] = rows_of(out);
   step.dims[1] = out[0];
   step.plan = plan;

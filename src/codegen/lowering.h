@@ -40,6 +40,7 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
 struct Lowering {
   const Graph& graph;
   IsaLevel isa;
+  bool exact;
 
   Refusal fill(Step& step) const;
   void finish(Step& step) const;  // what follows from the group: name, reads, writes, flops, bytes

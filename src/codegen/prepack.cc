@@ -3,6 +3,7 @@
 #include "codegen/prepack.h"
 
 #include "codegen/conv_shape.h"
+#include "codegen/winograd_shape.h"
 
 #include <algorithm>
 #include <cstring>
@@ -270,9 +271,50 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
   return Tensor(weights.dtype(), {rows, runs * room}, std::move(buffer));
 }
 
+// G g Gᵀ of the weights [outputs, 9 * channels] of one panel: for each product a panel of [channel, output].
+void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel, std::byte* out) {
+  const auto side = static_cast<size_t>(w.side()), columns = static_cast<size_t>(shape.panel_columns());
+  const int64_t first = panel * shape.panel_columns(), count = std::min(shape.panel_columns(), shape.n - first);
+  const float* const source = weights.as<float>().data() + first * 9 * shape.k;
+  std::vector<double> half(side * 3 * columns);  // G g
+  for (int64_t c = 0; c < shape.k; ++c) {
+    std::fill(half.begin(), half.end(), 0.0);
+    for (size_t tap = 0; tap < 9; ++tap)
+      for (int64_t o = 0; o < count; ++o) {
+        const double g = source[(o * 9 + static_cast<int64_t>(tap)) * shape.k + c];
+        for (size_t i = 0; i < side; ++i)
+          half[(i * 3 + tap % 3) * columns + static_cast<size_t>(o)] += w.weights[i][tap / 3] * g;
+      }
+    for (size_t i = 0; i < side; ++i)
+      for (size_t j = 0; j < side; ++j) {
+        const double* row = half.data() + i * 3 * columns;
+        const std::vector<double>& g = w.weights[j];
+        auto* to = reinterpret_cast<float*>(out + static_cast<int64_t>(i * side + j) * shape.panel_bytes() +
+                                            c * shape.row_bytes());
+        for (size_t o = 0; o < columns; ++o)
+          to[o] = static_cast<float>(row[o] * g[0] + row[columns + o] * g[1] + row[2 * columns + o] * g[2]);
+      }
+  }
+}
+
+// Panels [panel, product].
+Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
+  const WinogradShape shape = winograd_shape(plan, isa);
+  const int64_t bytes = shape.w->products() * shape.gemm.panel_bytes();
+  const PanelMemory memory = pool.take(static_cast<size_t>(shape.gemm.panels() * bytes));
+  auto chunk = [&](int64_t begin, int64_t end, int) {
+    for (int64_t p = begin; p < end; ++p)
+      transform_panel(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
+  };
+  parallel_chunks(shape.gemm.panels(), 1, threads, chunk);
+  if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
+  return Buffer(memory.owner, memory.bytes);
+}
+
 }  // namespace
 
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
+  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, isa, weights, threads, pool);
   const GemmPlan product = laid_out_product(plan, isa);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, isa, weights, threads, pool);
   const Tensor source = weights.is_packed() ? unpack(weights) : weights;

@@ -1,5 +1,6 @@
 #include "codegen/conv_shape.h"
 #include "codegen/prepack.h"
+#include "codegen/winograd_shape.h"
 
 namespace hone {
 
@@ -11,6 +12,8 @@ std::string prepack_key(const GemmPlan& plan, IsaLevel isa) {
 }
 
 std::string prepack_key(const ConvPlan& plan, IsaLevel isa) {
+  if (plan.method != ConvPlan::Method::direct)
+    return fmt::format("{} winograd {}", prepack_key(winograd_product(plan), isa), winograd_shape(plan, isa).w->piece);
   const ConvShape shape = conv_shape(plan, isa);
   return fmt::format("{} segment {} groups {} {}", prepack_key(laid_out_product(plan, isa), isa), shape.segment,
                      plan.groups, shape.gemm.panel == PanelType::pairs ? "pairs" : "singles");

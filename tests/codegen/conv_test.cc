@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/conv_shape.h"
+#include "codegen/winograd_shape.h"
 #include "tests/codegen/gemm_run.h"
 
 namespace hone::test {
@@ -232,6 +233,101 @@ TEST(Conv, ADroppedProductIsOutsideTheBound) {
   Products& one = want[rng.below(static_cast<uint32_t>(want.size()))];
   one.sum -= one.largest;
   EXPECT_NE(first_fault(got.values, want, plan.product.k), "");
+}
+
+// |y - fl(y)| for Winograd's algorithm, from the very elements under a piece: the magnitudes that are summed,
+// |A| [sum over channels of (|G| |g| |G|) (|B| |d| |B|)] |A|, times a rounding for each addition on the way.
+double winograd_bound(const Winograd& w, const std::vector<double>& d, const std::vector<double>& g, int64_t channels,
+                      int64_t row, int64_t column) {
+  const auto side = static_cast<size_t>(w.side());
+  std::vector<double> products(side * side, 0);
+  const auto transformed = [&](const Matrix& m, const double* x, size_t from, size_t i, size_t j) {
+    double sum = 0;
+    for (size_t a = 0; a < from; ++a)
+      for (size_t b = 0; b < from; ++b) sum += std::abs(m[i][a] * x[a * from + b] * m[j][b]);
+    return sum;
+  };
+  for (int64_t c = 0; c < channels; ++c)
+    for (size_t i = 0; i < side; ++i)
+      for (size_t j = 0; j < side; ++j)
+        products[i * side + j] += transformed(w.data, d.data() + static_cast<size_t>(c) * side * side, side, i, j) *
+                                  transformed(w.weights, g.data() + c * 9, 3, i, j);
+  const double all =
+      transformed(w.result, products.data(), side, static_cast<size_t>(row), static_cast<size_t>(column));
+  // Each transform adds up to `side` terms in each direction, the product one per channel; weights are rounded once.
+  return all * static_cast<double>(channels + 4 * static_cast<int64_t>(side) + 8) * 2 * kEpsF32;
+}
+
+TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
+  Philox rng(6);
+  for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4})
+    for (const ConvCase& c :
+         {ConvCase{.images = 2, .height = 7, .width = 9, .channels = 17, .outputs = 33},
+          ConvCase{.height = 1, .width = 1, .channels = 2, .outputs = 3},
+          ConvCase{
+              .height = 4, .width = 21, .channels = 16, .outputs = 16, .top = 0, .left = 2, .bottom = 2, .right = 0},
+          ConvCase{.images = 3, .height = 13, .width = 12, .channels = 5, .outputs = 50}}) {
+      ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+      plan.method = method;
+      const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
+      const std::vector<Products> want = reference(plan, c.images, x, w);
+      const Winograd& algorithm = winograd(method == ConvPlan::Method::winograd2 ? 2 : 4);
+      const std::vector<float> in = x.to_floats(), weights = w.to_floats();
+      const PlaneWindow& p = plan.window;
+      for (IsaLevel isa : available_isa_levels()) {
+        const ConvResult got = run(plan, isa, c.images, x, w, 1);
+        ASSERT_TRUE(got.intact);
+        ASSERT_EQ(got.values, run(plan, isa, c.images, x, w).values);
+        for (size_t i = 0; i < want.size(); ++i) {
+          const int64_t o = static_cast<int64_t>(i) % c.outputs, at = static_cast<int64_t>(i) / c.outputs;
+          const int64_t image = at / (p.out_height * p.out_width), y = at / p.out_width % p.out_height,
+                        column = at % p.out_width, m = algorithm.piece, side = algorithm.side();
+          std::vector<double> d, g;
+          for (int64_t channel = 0; channel < c.channels; ++channel) {
+            for (int64_t a = 0; a < side * side; ++a) {
+              const int64_t iy = y / m * m - p.pad_top + a / side, ix = column / m * m - p.pad_left + a % side;
+              const bool inside = iy >= 0 && iy < p.height && ix >= 0 && ix < p.width;
+              d.push_back(inside
+                              ? in[static_cast<size_t>(((image * p.height + iy) * p.width + ix) * c.channels + channel)]
+                              : 0);
+            }
+            for (int64_t tap = 0; tap < 9; ++tap)
+              g.push_back(weights[static_cast<size_t>((o * 9 + tap) * c.channels + channel)]);
+          }
+          const double bound = winograd_bound(algorithm, d, g, c.channels, y % m, column % m);
+          ASSERT_LE(std::abs(got.values[i] - want[i].sum), bound)
+              << hone::to_string(isa) << " output " << i << " of " << to_string(c);
+        }
+      }
+    }
+}
+
+TEST(Winograd, ADroppedProductIsOutsideTheBound) {
+  Philox rng(7);
+  const ConvCase c{.height = 4, .width = 4, .channels = 16, .outputs = 16};
+  ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+  plan.method = ConvPlan::Method::winograd4;
+  const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
+  const std::vector<Products> want = reference(plan, 1, x, w);
+  const ConvResult got = run(plan, best_isa_level(), 1, x, w);
+  double largest_error = 0, smallest_loss = 1e300;
+  for (size_t i = 0; i < want.size(); ++i) {
+    largest_error = std::max(largest_error, std::abs(got.values[i] - want[i].sum));
+    smallest_loss = std::min(smallest_loss, std::abs(want[i].largest));
+  }
+  EXPECT_LT(largest_error * 1000, smallest_loss);
+}
+
+TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
+  const ConvCase wide{.height = 56, .width = 56, .channels = 64, .outputs = 64};
+  const ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
+  for (IsaLevel isa : available_isa_levels()) EXPECT_EQ(fastest_method(plan, isa, 1), ConvPlan::Method::winograd4);
+  ConvCase strided = wide;
+  strided.stride_x = 2;
+  EXPECT_EQ(fastest_method(plan_of(strided, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
+  EXPECT_EQ(fastest_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1), ConvPlan::Method::direct);
+  const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
+  EXPECT_EQ(fastest_method(plan_of(narrow, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "codegen/llvm/generate.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
+#include "codegen/llvm/winograd.h"
+#include "codegen/winograd_shape.h"
 
 namespace hone {
 namespace {
@@ -226,26 +228,47 @@ namespace kernels {
 
 Refusal supports(const ConvPlan& plan, IsaLevel isa) { return conv_refusal(plan, isa); }
 
-// A thread that goes on with another panel of the same block need not copy it again; few blocks are shared all the
-// same.
+namespace {
+
+// Blocks of an image, and panels that are worked on with the same block.
+struct Blocks {
+  int64_t of_images, panels, scratch_bytes;
+};
+Blocks blocks_of(const ConvPlan& plan, IsaLevel isa, int64_t images) {
+  if (plan.method == ConvPlan::Method::direct) {
+    const ConvShape s = conv_shape(plan, isa);
+    return {images * plan.groups * s.blocks, s.gemm.panels(),
+            (s.copied_bytes() + 63) / 64 * 64 + s.gemm.scratch_bytes()};
+  }
+  const WinogradShape s = winograd_shape(plan, isa);
+  return {(images * s.pieces() + s.block_pieces - 1) / s.block_pieces, s.gemm.panels(), s.scratch_bytes()};
+}
+
+}  // namespace
+
+// A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
 KernelNeeds needs(const ConvPlan& plan, IsaLevel isa) {
-  const ConvShape s = conv_shape(plan, isa);
-  const int64_t pieces = std::max<int64_t>(1, 4 / (s.blocks * plan.groups));
-  return {.scratch_bytes = (s.copied_bytes() + 63) / 64 * 64 + s.gemm.scratch_bytes(),
-          .items_per_chunk = std::max<int64_t>(1, s.gemm.panels() / pieces)};
+  const Blocks b = blocks_of(plan, isa, 1);
+  const int64_t pieces = std::max<int64_t>(1, 4 / b.of_images);
+  return {.scratch_bytes = b.scratch_bytes, .items_per_chunk = std::max<int64_t>(1, b.panels / pieces)};
 }
 
 int64_t items(const ConvPlan& plan, IsaLevel isa, const KernelArgs& args) {
-  const ConvShape s = conv_shape(plan, isa);
-  return args.dims[1] * plan.groups * s.blocks * s.gemm.panels();
+  const Blocks b = blocks_of(plan, isa, args.dims[1]);
+  return b.of_images * b.panels;
 }
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
-  ConvKernel(e, plan, symbol, shrink).emit();
+  if (plan.method == ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
+  else emit_winograd(e, plan, symbol, shrink);
 }
 
 bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink) {
-  return conv_shape(plan, isa, shrink).gemm.rows < conv_shape(plan, isa, shrink - 1).gemm.rows;
+  const auto rows = [&](int times) {
+    return plan.method == ConvPlan::Method::direct ? conv_shape(plan, isa, times).gemm.rows
+                                                   : winograd_shape(plan, isa, times).gemm.rows;
+  };
+  return rows(shrink) < rows(shrink - 1);
 }
 
 }  // namespace kernels

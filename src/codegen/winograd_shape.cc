@@ -1,0 +1,95 @@
+#include "codegen/winograd_shape.h"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+// Transformed x and results of a block beside a panel of weights: what a second-level cache of 1 MiB holds.
+constexpr int64_t kBlockBytes = 640 << 10;
+// Fewer pieces would stream the transformed weights, four times the plain ones, for too little arithmetic.
+constexpr int64_t kFewestPieces = 16;
+
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
+
+// Cycles of multiply-adds of `lanes`, one a cycle.
+double direct_cycles(const ConvPlan& plan, int64_t images, int lanes) {
+  const PlaneWindow& w = plan.window;
+  const int64_t columns = round_up(plan.product.n, lanes);
+  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) / lanes;
+}
+
+double winograd_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
+  const WinogradShape s = winograd_shape(plan, isa);
+  const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
+  const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
+  const double multiply =
+      static_cast<double>(s.w->products() * rows * plan.channels * columns) / static_cast<double>(lanes);
+  // A transform takes about six cycles for each element of a piece and vector of channels: loads, stores, arithmetic.
+  const double vectors = static_cast<double>(ceil_div(plan.channels, lanes) + columns / lanes);
+  const double transform = 6.0 * static_cast<double>(s.w->products() * rows) * vectors;
+  // Weights stream from memory once per block, at eight bytes a cycle; what multiplying takes longer hides it.
+  const double weights = static_cast<double>(blocks * s.w->products() * plan.channels * columns * 4) / 8;
+  return std::max(multiply, weights) + transform;
+}
+
+}  // namespace
+
+GemmPlan winograd_product(const ConvPlan& plan) {
+  GemmPlan product = plan.product;
+  product.k = plan.channels;
+  product.m_hint = 0, product.m_remainder = -1;
+  return product;
+}
+
+WinogradShape winograd_shape(const ConvPlan& plan, IsaLevel isa, int shrink) {
+  WinogradShape s;
+  s.w = &winograd(piece_of(plan.method));
+  s.gemm = gemm_shape(winograd_product(plan), isa, 0);
+  const int rows = s.gemm.rows;
+  s.gemm.rows = std::max(1, rows - shrink);
+  const PlaneWindow& w = plan.window;
+  s.pieces_y = ceil_div(w.out_height, s.w->piece), s.pieces_x = ceil_div(w.out_width, s.w->piece);
+  s.data_row = round_up(plan.channels, s.gemm.lanes) * 4;
+  s.sums_row = s.gemm.row_bytes();
+  const int64_t room = std::max(kBlockBytes / (s.w->products() * (s.data_row + s.sums_row)), 2 * kFewestPieces);
+  const int64_t blocks = ceil_div(s.pieces(), room);
+  // Blocks are the same whatever the tile. One plane alone may have fewer pieces than a block of several planes.
+  s.block_pieces = blocks > 1 ? ceil_div(s.pieces(), blocks) : room / s.pieces() * s.pieces();
+  const int64_t stored = s.block_pieces + rows - 1;  // the last tile of a block is whole
+  s.data_plane = stored * s.data_row, s.sums_plane = stored * s.sums_row;
+  s.patch_bytes = s.w->products() * s.data_row;
+  s.result_bytes = s.w->piece * s.w->piece * s.sums_row;
+  return s;
+}
+
+Refusal winograd_refusal(const ConvPlan& plan) {
+  const PlaneWindow& w = plan.window;
+  if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_y != 1 || w.stride_x != 1 || w.dilation_y != 1 ||
+      w.dilation_x != 1)
+    return {"its window is not 3x3 of stride 1"};
+  if (plan.groups > 1) return {"it has groups"};
+  if (plan.product.a != DType::f32 || plan.product.w != DType::f32) return {"transforms of bf16 would round too much"};
+  if (!plan.product.w_format.empty()) return {"transformed weights would not be packed any more"};
+  return {};
+}
+
+ConvPlan::Method fastest_method(const ConvPlan& plan, IsaLevel isa, int64_t images) {
+  ConvPlan candidate = plan;
+  candidate.method = ConvPlan::Method::direct;
+  if (!winograd_refusal(candidate).accepted()) return candidate.method;
+  ConvPlan::Method best = candidate.method;
+  // A tenth in favour of the exact sum.
+  double least = 0.9 * direct_cycles(candidate, images, isa == IsaLevel::avx2 ? 8 : 16);
+  for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
+    candidate.method = method;
+    if (images * winograd_shape(candidate, isa).pieces() < kFewestPieces) continue;
+    if (const double cycles = winograd_cycles(candidate, isa, images); cycles < least) least = cycles, best = method;
+  }
+  return best;
+}
+
+}  // namespace hone
