@@ -4,17 +4,11 @@
 
 #include <limits>
 
-#include "io/onnx/data_type.h"
-#include "io/onnx/import_model.h"
-#include "io/onnx/tensors.h"
-#include "ops/evaluate.h"
 #include "passes/pipelines.h"
+#include "tests/io/one_node.h"
 
 namespace hone {
 namespace {
-
-using Floats = std::vector<float>;
-using Integers = std::vector<int64_t>;
 
 constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
@@ -25,15 +19,7 @@ class Model {
     proto_.add_opset_import()->set_version(18);
   }
   Model& input(const char* name, const char* text) {
-    const TensorType type = parse_type(text);
-    onnx::ValueInfoProto* info = graph().add_input();
-    info->set_name(name);
-    auto* tensor = info->mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(onnx::data_type_of(type.dtype));
-    tensor->mutable_shape();
-    for (const Dim& dim : type.shape)
-      if (dim.is_constant()) tensor->mutable_shape()->add_dim()->set_dim_value(dim.constant());
-      else tensor->mutable_shape()->add_dim()->set_dim_param(dim.to_string());
+    add_input(graph(), name, text);
     return *this;
   }
   Model& vector(const char* name, const Integers& values) {

@@ -4,102 +4,10 @@
 
 #include <cmath>
 
-#include "io/onnx/data_type.h"
-#include "io/onnx/import_model.h"
-#include "io/onnx/tensors.h"
-#include "ops/evaluate.h"
+#include "tests/io/one_node.h"
 
 namespace hone {
 namespace {
-
-using Floats = std::vector<float>;
-using Integers = std::vector<int64_t>;
-
-Tensor f32(Integers shape, const Floats& values) { return Tensor::of<float>(std::move(shape), values); }
-Tensor i64(Integers shape, const Integers& values) { return Tensor::of<int64_t>(std::move(shape), values); }
-
-// A model of one node: input 0 is x, the next ones are i1, i2, ...; outputs are y0, y1, ...
-class OneNode {
- public:
-  OneNode(const char* op, int opset, int outputs = 1) {
-    model_.set_ir_version(8);
-    model_.add_opset_import()->set_version(opset);
-    node_->set_op_type(op);
-    for (int i = 0; i < outputs; ++i) {
-      node_->add_output(fmt::format("y{}", i));
-      model_.mutable_graph()->add_output()->set_name(node_->output(i));
-    }
-  }
-  OneNode& input(const char* text) {
-    const TensorType type = parse_type(text);
-    onnx::ValueInfoProto* info = model_.mutable_graph()->add_input();
-    info->set_name(next_name());
-    auto* tensor = info->mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(onnx::data_type_of(type.dtype));
-    tensor->mutable_shape();
-    for (const Dim& dim : type.shape)
-      if (dim.is_constant()) tensor->mutable_shape()->add_dim()->set_dim_value(dim.constant());
-      else tensor->mutable_shape()->add_dim()->set_dim_param(dim.to_string());
-    return *this;
-  }
-  OneNode& constant(const Tensor& value) {
-    *model_.mutable_graph()->add_initializer() = onnx::to_proto(value, next_name());
-    return *this;
-  }
-  OneNode& absent() {
-    node_->add_input("");
-    return *this;
-  }
-  OneNode& set(const char* name, int64_t value) {
-    attribute(name, onnx::AttributeProto::INT)->set_i(value);
-    return *this;
-  }
-  OneNode& set(const char* name, const char* value) {
-    attribute(name, onnx::AttributeProto::STRING)->set_s(value);
-    return *this;
-  }
-  OneNode& set(const char* name, const Integers& values) {
-    auto* ints = attribute(name, onnx::AttributeProto::INTS);
-    for (int64_t value : values) ints->add_ints(value);
-    return *this;
-  }
-  OneNode& set(const char* name, const Floats& values) {
-    auto* floats = attribute(name, onnx::AttributeProto::FLOATS);
-    for (float value : values) floats->add_floats(value);
-    return *this;
-  }
-  OnnxImport import() const { return import_onnx_bytes(model_.SerializeAsString(), "test.onnx"); }
-  Graph graph() const {
-    OnnxImport result = import();
-    EXPECT_TRUE(result.unsupported.empty()) << unsupported_text("test.onnx", result.unsupported);
-    return result.graph;
-  }
-  std::string type() const {  // of the first output
-    const Graph g = graph();
-    return to_string(g.type(g.outputs()[0].value));
-  }
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const {
-    const Graph g = graph();
-    std::map<std::string, Tensor> named;
-    for (size_t i = 0; i < inputs.size(); ++i) named[g.value(g.inputs()[i]).label] = inputs[i];
-    return evaluate(g, named);
-  }
-
- private:
-  std::string next_name() {
-    node_->add_input(node_->input_size() == 0 ? "x" : fmt::format("i{}", node_->input_size()));
-    return node_->input(node_->input_size() - 1);
-  }
-  onnx::AttributeProto* attribute(const char* name, int type) {
-    onnx::AttributeProto* added = node_->add_attribute();
-    added->set_name(name);
-    added->set_type(type);
-    return added;
-  }
-
-  onnx::ModelProto model_;
-  onnx::NodeProto* node_ = model_.mutable_graph()->add_node();
-};
 
 TEST(OnnxConv, SamePadsWorkForAnySize) {
   OneNode conv("Conv", 11);
