@@ -57,7 +57,7 @@ class Evaluation {
     }
   }
 
-  void step(NodeId id) {
+  void step(NodeId id, const AfterNode& after) {
     const Node& node = graph_.node(id);
     std::vector<const Tensor*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &at(v));
@@ -77,6 +77,7 @@ class Evaluation {
       fail("{}\n  in {}", error.what(), print_node(graph_, id));
     }
     CHECK(results.size() == node.results.size(), "{} gave {} results", node.op->name, results.size());
+    if (after) after(id, results);
     for (size_t i = 0; i < results.size(); ++i) {
       at(node.results[i]) = std::move(results[i]);
       if (!known) bind(node.results[i]);
@@ -123,21 +124,18 @@ Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& in
   return bindings;
 }
 
-std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs, const AfterNode& after) {
   const Bindings bindings = bind_inputs(graph, inputs);
   const Graph concrete = specialise(graph, bindings);
   std::vector<Tensor> values;
   for (ValueId id : concrete.inputs()) values.push_back(inputs.at(concrete.value(id).label));
-  return evaluate_body(concrete, std::move(values), bindings);
+  return evaluate_body(concrete, std::move(values), bindings, after);
 }
 
 std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
-                                  const std::function<void(NodeId)>& after) {
+                                  const AfterNode& after) {
   Evaluation evaluation(graph, std::move(inputs), bindings);
-  for (NodeId id : graph.nodes()) {
-    evaluation.step(id);
-    if (after) after(id);
-  }
+  for (NodeId id : graph.nodes()) evaluation.step(id, after);
   std::vector<Tensor> outputs;
   for (const Output& output : graph.outputs()) outputs.push_back(plain(evaluation.value(output.value)));
   return outputs;
@@ -152,6 +150,25 @@ std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const
   for (size_t i = 0; i < operands.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
   const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes, subgraphs);
   return run(op, {operands, attributes, results, &subgraphs, &bindings});
+}
+
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
+  if (!node.subgraphs.empty() || is_symbolic(node.attributes)) return std::nullopt;
+  std::vector<const Tensor*> constants;
+  std::vector<const TensorType*> types;
+  bool constant = true;
+  for (ValueId v : node.operands) {
+    constants.push_back(graph.constant(v));
+    types.push_back(v == kNone ? nullptr : &graph.type(v));
+    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
+  }
+  try {
+    if (node.op->from_types)
+      if (std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes})) return {{*value}};
+    if (constant) return evaluate_node(*node.op, constants, node.attributes);
+  } catch (const Error&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace hone

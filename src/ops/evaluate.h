@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,19 +13,27 @@
 
 namespace hone {
 
+// Called for every node that has run, with its results.
+using AfterNode = std::function<void(NodeId, std::span<const Tensor> results)>;
+
 // Values of the graph's outputs, in their order, packed ones decoded. `inputs` has a tensor for each input label.
 // Throws Error for a missing or unknown input, another element type or a shape that does not fit the declared one.
-std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs);
+std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs,
+                             const AfterNode& after = {});
 
 // The same for a body, or a graph whose shapes may depend on data: `inputs` in the order of the graph's, `bindings` of
-// the symbols around it. `after`, when given, is called for every node that has run.
+// the symbols around it.
 std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
-                                  const std::function<void(NodeId)>& after = {});
+                                  const AfterNode& after = {});
 
 // Results of one op. An absent operand is nullptr. Throws Error when the operands do not fit the op.
 std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
                                   const Attributes& attributes = {}, const std::vector<Graph>& subgraphs = {},
                                   const Bindings& bindings = {});
+
+// What a node gives whose operands are plain constants, or whose operands' types decide it (OpDef::from_types). None
+// when that is not so, when it owns graphs, and when evaluating it fails: that is reported when, and if, the node runs.
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node);
 
 // Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs);

@@ -9,7 +9,6 @@ namespace {
 constexpr int64_t kFreeBytes = 64 << 10;
 
 struct Operands {
-  std::vector<const Tensor*> tensors;
   ValueId largest_labelled = kNone;
   int64_t bytes = 0;
 };
@@ -20,7 +19,6 @@ std::optional<Operands> constant_operands(const Graph& graph, const Node& node) 
   for (ValueId id : node.operands) {
     const Tensor* tensor = graph.constant(id);
     if (id != kNone && (!tensor || tensor->is_packed())) return std::nullopt;
-    found.tensors.push_back(tensor);
     if (!tensor) continue;
     found.bytes += tensor->bytes();
     const ValueId best = found.largest_labelled;
@@ -43,16 +41,12 @@ bool results_are_small(const Graph& graph, const Node& node, int64_t operand_byt
 
 void fold(Graph& graph, NodeId id, const Operands& operands) {
   const Node node = graph.node(id);
-  std::vector<Tensor> values;
-  try {
-    values = evaluate_node(*node.op, operands.tensors, node.attributes);
-  } catch (const Error&) {
-    return;  // such as an index out of range: it is reported when, and if, the node runs
-  }
+  std::optional<std::vector<Tensor>> values = known_results(graph, node);
+  if (!values) return;
   std::vector<ValueId> constants;
   std::vector<std::string> names;
-  for (size_t i = 0; i < values.size(); ++i) {
-    constants.push_back(graph.add_constant("", std::move(values[i])));
+  for (size_t i = 0; i < values->size(); ++i) {
+    constants.push_back(graph.add_constant("", std::move((*values)[i])));
     graph.replace_all_uses(node.results[i], constants.back());
     names.push_back(graph.value(node.results[i]).name);
   }
@@ -67,7 +61,7 @@ Graph fold_constants(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
-    if (std::string_view(node.op->name) == "fake_quant" || !node.subgraphs.empty()) continue;
+    if (std::string_view(node.op->name) == "fake_quant") continue;
     const std::optional<Operands> operands = constant_operands(graph, node);
     if (operands && results_are_small(graph, node, operands->bytes)) fold(graph, id, *operands);
   }

@@ -45,7 +45,7 @@ struct Specialised {
     }
     const auto start = std::chrono::steady_clock::now();
     auto last = start;
-    const auto note = [&](NodeId n) {
+    const auto note = [&](NodeId n, std::span<const Tensor>) {
       const auto now = std::chrono::steady_clock::now();
       const std::chrono::duration<double, std::milli> elapsed = now - last;
       const Node& node = open->node(n);
@@ -56,7 +56,7 @@ struct Specialised {
                                 .milliseconds = elapsed.count()});
       last = now;
     };
-    results = evaluate_body(*open, std::move(values), bindings, profile ? std::function<void(NodeId)>(note) : nullptr);
+    results = evaluate_body(*open, std::move(values), bindings, profile ? AfterNode(note) : nullptr);
     if (profile) profile->total_milliseconds += milliseconds_since(start);
     return results;
   }

@@ -7,25 +7,9 @@
 namespace hone {
 namespace {
 
-// The results of a node that reads plain constants only, or that needs no more than the types of what it reads. Packed
-// constants stay: kernels decode the few rows they need faster than a whole table is decoded here.
-std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
-  std::vector<const Tensor*> constants;
-  std::vector<const TensorType*> types;
-  bool constant = node.subgraphs.empty() && !is_symbolic(node.attributes);
-  for (ValueId v : node.operands) {
-    constants.push_back(graph.constant(v));
-    types.push_back(v == kNone ? nullptr : &graph.type(v));
-    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
-  }
-  if (constant) return evaluate_node(*node.op, constants, node.attributes);
-  if (!node.op->from_types) return std::nullopt;
-  const std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes});
-  return value ? std::optional(std::vector{*value}) : std::nullopt;
-}
-
 // Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
-// nodes after them, which are inferred again.
+// nodes after them, which are inferred again. Packed constants stay: kernels decode the few rows they need faster than a
+// whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
     graph.reinfer(n);

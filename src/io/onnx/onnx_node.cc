@@ -35,31 +35,16 @@ int type_of(const AttributeProto& attribute) {
 }
 
 // What a node computes from constants alone, when that is little.
-std::optional<std::vector<Tensor>> small_results(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  if (!node.subgraphs.empty() || node.operands.empty()) return std::nullopt;
-  std::vector<const Tensor*> constants;
-  std::vector<const TensorType*> types;
-  bool constant = true;
-  for (ValueId v : node.operands) {
-    constants.push_back(graph.constant(v));
-    types.push_back(v == kNone ? nullptr : &graph.type(v));
-    const bool small =
-        constants.back() && !constants.back()->is_packed() && constants.back()->elements() <= kComputedAtOnce;
-    constant = constant && (v == kNone || small);
-  }
+std::optional<std::vector<Tensor>> small_results(const Graph& graph, const Node& node) {
+  if (node.operands.empty()) return std::nullopt;
+  for (ValueId v : node.operands)
+    if (const Tensor* constant = graph.constant(v))
+      if (!node.op->from_types && constant->elements() > kComputedAtOnce) return std::nullopt;
   for (ValueId v : node.results) {
     const TensorType& type = graph.type(v);
     if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
   }
-  if (node.op->from_types)
-    if (std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes})) return {{*value}};
-  if (!constant) return std::nullopt;
-  try {
-    return evaluate_node(*node.op, constants, node.attributes);
-  } catch (const Error&) {
-    return std::nullopt;  // it is reported when, and if, the node runs
-  }
+  return known_results(graph, node);
 }
 
 }  // namespace
@@ -191,7 +176,7 @@ std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId
   Graph& graph = scope_.graph();
   const NodeId id = graph.add_node(ops::get(op), std::move(operands), std::move(attributes), "", std::move(bodies));
   std::vector<ValueId> results = graph.node(id).results;
-  if (std::optional<std::vector<Tensor>> values = small_results(graph, id)) {
+  if (std::optional<std::vector<Tensor>> values = small_results(graph, graph.node(id))) {
     graph.erase(id);
     for (size_t i = 0; i < results.size(); ++i) results[i] = graph.add_constant("", std::move((*values)[i]));
   } else {
