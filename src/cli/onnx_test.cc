@@ -2,6 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/terminal_progress.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -23,12 +24,11 @@ void setup(CLI::App& app) {
 }
 
 Json json_of(const OnnxTestResult& result) {
-  constexpr const char* kNames[] = {"pass", "wrong", "unsupported", "skipped"};
   Json cases = Json::array();
   for (const OnnxCase& each : result.cases)
     cases.push_back({{"name", each.name},
                      {"path", each.path},
-                     {"result", kNames[static_cast<size_t>(each.result)]},
+                     {"result", to_string(each.result)},
                      {"execution", each.execution},
                      {"operators", each.operators},
                      {"reason", each.reason}});
@@ -40,7 +40,8 @@ Json json_of(const OnnxTestResult& result) {
 }
 
 int run() {
-  const OnnxTestResult result = run_onnx_tests(flags.folders, {.session = flags.run.options()});
+  const OnnxTestResult result =
+      run_onnx_tests(flags.folders, {.session = flags.run.options(), .progress = terminal_progress()});
   if (flags.json) {
     print_text(json_of(result).dump(2) + "\n");
   } else {

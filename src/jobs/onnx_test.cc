@@ -19,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Result = OnnxCase::Result;
 
-constexpr const char* kResultNames[] = {"pass", "wrong", "unsupported", "skipped"};
-
 struct Tolerance {
   double relative, absolute;
 };
@@ -192,6 +190,11 @@ void run_case(const fs::path& folder, const OnnxTestOptions& options, OnnxCase& 
 
 }  // namespace
 
+const char* to_string(Result result) {
+  constexpr const char* kNames[] = {"pass", "wrong", "unsupported", "skipped"};
+  return kNames[static_cast<size_t>(result)];
+}
+
 std::vector<std::string> find_onnx_cases(const std::vector<std::string>& paths) {
   std::set<std::string> found;
   for (const std::string& path : paths) {
@@ -222,7 +225,7 @@ OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxT
   const std::vector<std::string> folders = find_onnx_cases(paths);
   OnnxTestResult total;
   for (const std::string& folder : folders) {
-    if (options.progress) options.progress(total.cases.size(), folders.size());
+    tell(options.progress, fmt::format("case {} of {}: {}", total.cases.size() + 1, folders.size(), folder));
     total.cases.push_back(run_onnx_case(folder, options));
     switch (total.cases.back().result) {
       case Result::pass:
@@ -276,8 +279,7 @@ Record onnx_test_record(const OnnxTestResult& result) {
                           {"reason", "reason"},
                           {"path", "folder"}}};
   for (const OnnxCase& each : result.cases)
-    cases.rows.push_back({each.name, std::string(kResultNames[static_cast<size_t>(each.result)]), each.execution,
-                          each.operators, each.reason, each.path});
+    cases.rows.push_back({each.name, to_string(each.result), each.execution, each.operators, each.reason, each.path});
   Record record{
       .title = "ONNX test cases",
       .findings = {fmt::format("{} of {} cases pass, {} are wrong, {} use what is not supported, {} are "

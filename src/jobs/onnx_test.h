@@ -2,10 +2,10 @@
 // output_*.pb) and counts what came out.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "jobs/progress.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -15,7 +15,7 @@ struct OnnxTestOptions {
   SessionOptions session;
   // As the standard's runner; a case's data.json wins. Never closer than the last place of the expected values.
   double relative = 1e-3, absolute = 1e-7;
-  std::function<void(size_t done, size_t total)> progress = {};  // may be empty
+  Progress progress = {};
 };
 
 // Folders that hold a model.onnx: `paths` themselves or anywhere below them, sorted. Error when there is none.
@@ -28,6 +28,8 @@ struct OnnxCase {
   std::string reason;
   std::string execution;  // "compiled" "interpreted" "partly compiled"; empty when it did not run
 };
+
+const char* to_string(OnnxCase::Result result);
 
 // Never throws on account of a case: what goes wrong is its result.
 OnnxCase run_onnx_case(const std::string& path, const OnnxTestOptions& options);
