@@ -1,25 +1,16 @@
 // Ops that only move or reshape: pairs become one, and those that change nothing go.
 #include <algorithm>
-#include <numeric>
 
 #include "ir/minted.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/permutation.h"
 
 namespace hone {
 namespace {
 
 bool is_view(const OpDef* op) { return op && op->codegen == Codegen::view; }
-
-std::vector<int64_t> permutation(const Graph& graph, NodeId transpose) {
-  const auto rank = static_cast<int64_t>(graph.type(graph.operand(transpose, 0)).rank());
-  std::vector<int64_t> perm(static_cast<size_t>(rank));
-  std::iota(perm.rbegin(), perm.rend(), 0);
-  perm = graph.node(transpose).attributes.get_or<std::vector<int64_t>>("perm", perm);
-  for (int64_t& axis : perm) axis += axis < 0 ? rank : 0;
-  return perm;
-}
 
 void simplify_view(Graph& graph, NodeId id) {
   const ValueId x = graph.operand(id, 0);
@@ -33,12 +24,11 @@ void simplify_view(Graph& graph, NodeId id) {
 }
 
 void simplify_transpose(Graph& graph, NodeId id) {
-  std::vector<int64_t> perm = permutation(graph, id);
+  Permutation perm = permutation_of(graph, id);
   ValueId source = graph.operand(id, 0);
   const NodeId inner = produced_by(graph, source, "transpose");
   if (inner != kNone) {
-    const std::vector<int64_t> first = permutation(graph, inner);
-    for (int64_t& axis : perm) axis = first[static_cast<size_t>(axis)];
+    perm = composed(permutation_of(graph, inner), perm);
     source = graph.operand(inner, 0);
   }
   if (std::is_sorted(perm.begin(), perm.end())) return replace_by_value(graph, id, source);
