@@ -80,6 +80,8 @@ void RunFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--isa", isa,
                  "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
+  app.add_flag("--exact", exact,
+               "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
   app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)")
@@ -100,6 +102,7 @@ SessionOptions RunFlags::options() const {
   options.optimise = optimise;
   if (!isa.empty()) options.isa = parse_isa_level(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);
+  options.exact = exact;
   options.threads = threads;
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;

@@ -113,11 +113,11 @@ void Lowering::finish(Step& step) const {
   for (ValueId v : step.writes) step.bytes += bytes_of(graph, step, v);
 }
 
-LoweredGraph lower(const Graph& graph, IsaLevel isa, bool exact) {
+LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
   LoweredGraph lowered;
   lowered.alias_of.resize(graph.value_capacity());
   for (size_t v = 0; v < lowered.alias_of.size(); ++v) lowered.alias_of[v] = static_cast<ValueId>(v);
-  Lowering lowering{graph, isa, exact};
+  Lowering lowering{graph, options.isa, options.exact};
   auto interpret = [&](NodeId n, const std::string& why) {
     Step step;
     step.group = {.kind = Codegen::none, .anchor = n, .nodes = {n}, .results = graph.node(n).results};
@@ -129,7 +129,7 @@ LoweredGraph lower(const Graph& graph, IsaLevel isa, bool exact) {
     Step step;
     step.group = group;
     Refusal refusal = lowering.fill(step);
-    if (refusal.accepted()) refusal = supports(*step.plan, isa);
+    if (refusal.accepted()) refusal = supports(*step.plan, options.isa);
     if (!refusal.accepted()) return refusal;
     lowering.finish(step);
     lowered.steps.push_back(std::move(step));

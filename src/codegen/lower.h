@@ -36,7 +36,10 @@ struct LoweredGraph {
   std::vector<ValueId> alias_of;  // per ValueId: the value whose memory it shares (views), itself otherwise
 };
 
-// `exact`: no algorithm whose rounding errors are larger than those of the sums that ops are defined by.
-LoweredGraph lower(const Graph& graph, IsaLevel isa, bool exact = false);
+struct LowerOptions {
+  IsaLevel isa = best_isa_level();
+  bool exact = false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
+};
+LoweredGraph lower(const Graph& graph, const LowerOptions& options);
 
 }  // namespace hone

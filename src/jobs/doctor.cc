@@ -162,7 +162,7 @@ class Doctor {
           "give sizes that fit with --batch, --seq or --dim NAME=SIZE");
       return;
     }
-    const LoweredGraph lowered = lower(parts.fixed, isa);
+    const LoweredGraph lowered = lower(parts.fixed, {.isa = isa});
     arena_ = plan_arena(parts.fixed, lowered);
     for (const Step& step : lowered.steps) {
       total_flops_ += step.flops;

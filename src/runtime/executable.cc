@@ -62,11 +62,11 @@ const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, cons
   return std::visit(lay_out, plan).bytes().data();
 }
 
-Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa,
-                       int threads)
+Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
+                       const LowerOptions& options, int threads)
     : graph_(std::move(graph)),
-      lowered_(lower(graph_, isa)),
-      own_weights_(isa, threads),
+      lowered_(lower(graph_, options)),
+      own_weights_(options.isa, threads),
       shared_values_(shared_values),
       threads_(threads) {
   place_values();
@@ -78,7 +78,7 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
   for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i)
     if (lowered_.steps[i].plan) {
       prepare_step(i, kernels[k++], weights);
-      ready_[i].items = work_items(*lowered_.steps[i].plan, isa, ready_[i].args);
+      ready_[i].items = work_items(*lowered_.steps[i].plan, options.isa, ready_[i].args);
     }
 }
 

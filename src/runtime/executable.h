@@ -46,8 +46,8 @@ class Executable {
   // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as
   // constants their layouts are in `weights`, which all specialisations share; constants above belong to these shapes
   // alone.
-  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values, IsaLevel isa,
-             int threads);
+  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
+             const LowerOptions& options, int threads);
 
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const;
 

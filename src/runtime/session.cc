@@ -82,8 +82,8 @@ struct Session::Impl {
     SplitGraph parts = split_graph(graph, bindings);
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
-    return {Executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()), isa,
-                       options.threads),
+    return {Executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
+                       {.isa = isa, .exact = options.exact}, options.threads),
             std::move(handed), std::move(parts.open), bindings};
   }
 

@@ -22,6 +22,7 @@ struct SessionOptions {
   Backend backend = Backend::cpu;  // reference: interprets every op in double accumulation
   int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
   std::optional<IsaLevel> isa;     // none: the best of this CPU
+  bool exact = false;              // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache

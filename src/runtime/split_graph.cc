@@ -8,8 +8,8 @@ namespace hone {
 namespace {
 
 // Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
-// nodes after them, which are inferred again. Packed constants stay: kernels decode the few rows they need faster than a
-// whole table is decoded here.
+// nodes after them, which are inferred again. Packed constants stay: kernels decode the few rows they need faster than
+// a whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
     graph.reinfer(n);

@@ -103,7 +103,7 @@ TEST(Session, AnEmptyBatchGivesEmptyResults) {
 std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTensors& inputs, Compute compute) {
   Graph prepared = prepare_for_codegen(graph, compute);
   const IsaLevel isa = best_isa_level();
-  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), isa);
+  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.isa = isa});
   KernelLibrary library({.isa = isa, .threads = 1, .cache_folder = {}});
   std::set<std::string> kinds;
   for (const Step& step : lowered.steps) {
