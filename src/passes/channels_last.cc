@@ -1,5 +1,7 @@
 // conv and pools the way that code is generated for them: channels last, two spatial dimensions, and the weights of a
 // conv as a matrix whose rows a product can walk. What a transpose costs on either side is for sink_transposes to save.
+#include "passes/channels_last.h"
+
 #include <algorithm>
 #include <map>
 
@@ -13,10 +15,18 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-// Matrices by the constant they were made from: convs that share weights go on doing so.
-using Matrices = std::map<ValueId, ValueId>;
+// A window of one element on each place without padding: a product of every pixel's channels.
+bool is_product(const Attributes& attributes) {
+  const auto all = [&](const char* name, int64_t value) {
+    if (!attributes.has(name)) return true;
+    const Axes& list = attributes.get<Axes>(name);
+    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == value; });
+  };
+  return all("kernel_shape", 1) && all("strides", 1) && all("pads", 0) && attributes.get_or<int64_t>("groups", 1) == 1;
+}
 
-// What lies between [N,C,W] or [N,C,H,W] and [N,H,W,C].
+}  // namespace
+
 ValueId to_channels_last(Graph& graph, ValueId x) {
   if (graph.type(x).rank() == 4) return graph.emit(ops::get("transpose"), {x}, {{"perm", Axes{0, 2, 3, 1}}});
   const ValueId rows = graph.emit(ops::get("transpose"), {x}, {{"perm", Axes{0, 2, 1}}});
@@ -28,6 +38,17 @@ ValueId to_channels_first(Graph& graph, ValueId y, size_t rank) {
   const ValueId rows = graph.emit(ops::get("squeeze"), {y}, {{"axes", Axes{1}}});
   return graph.emit(ops::get("transpose"), {rows}, {{"perm", Axes{0, 2, 1}}});
 }
+
+ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes attributes) {
+  if (is_product(attributes)) return graph.emit(ops::get("linear"), std::move(operands));
+  attributes.set("channels_last", int64_t{1});
+  return graph.emit(ops::get("conv"), std::move(operands), std::move(attributes));
+}
+
+namespace {
+
+// Matrices by the constant they were made from: convs that share weights go on doing so.
+using Matrices = std::map<ValueId, ValueId>;
 
 // The type of a result [N,C,W] or [N,C,H,W] as [N,H,W,C].
 TensorType last_type(TensorType type) {
@@ -77,16 +98,6 @@ ValueId matrix_of(Graph& graph, ValueId weight, Matrices& matrices) {
   return matrices[weight];
 }
 
-// A window of one element on each place without padding: a product of every pixel's channels.
-bool is_product(const Attributes& attributes) {
-  const auto all = [&](const char* name, int64_t value) {
-    if (!attributes.has(name)) return true;
-    const Axes& list = attributes.get<Axes>(name);
-    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == value; });
-  };
-  return all("kernel_shape", 1) && all("strides", 1) && all("pads", 0) && attributes.get_or<int64_t>("groups", 1) == 1;
-}
-
 void move_channels(Graph& graph, NodeId id, Matrices& matrices) {
   const Node node = graph.node(id);
   const TensorType type = graph.type(node.results[0]);
@@ -99,8 +110,8 @@ void move_channels(Graph& graph, NodeId id, Matrices& matrices) {
   std::vector<ValueId> operands = node.operands;
   operands[0] = to_channels_last(graph, operands[0]);
   if (is_conv) operands[1] = matrix_of(graph, operands[1], matrices);
-  const ValueId y = is_conv && is_product(attributes) ? graph.emit(ops::get("linear"), operands)
-                                                      : graph.emit(*node.op, operands, attributes);
+  const ValueId y =
+      is_conv ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
   graph.refine_type(y, last_type(type));
   graph.replace_all_uses(node.results[0], to_channels_first(graph, y, type.rank()));
   graph.set_insertion_point(kNone);
