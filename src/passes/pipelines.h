@@ -12,7 +12,7 @@ namespace hone {
 enum class Compute : uint8_t {
   f32,
   bf16
-};  // type that linear, matmul and attention read activations in; sums are always f32
+};  // type that linear, matmul, attention and conv read activations in; sums are always f32
 std::string_view to_string(Compute compute);
 Compute parse_compute(std::string_view text);
 

@@ -2,14 +2,24 @@
 #include <map>
 
 #include "ops/registry.h"
+#include "ops/window.h"
 #include "passes/pass.h"
 #include "passes/pipelines.h"
 
 namespace hone {
 namespace {
 
-// How many leading operands of the op are read in the compute type.
-size_t computed_operands(std::string_view op) {
+// One product a place: too few to be worth rounding for. Windows of one channel over one channel count among them.
+bool is_depthwise(const Graph& graph, const Node& conv) {
+  const Shape x = channels_first(conv.attributes, graph.type(conv.operands[0]).shape);
+  const int64_t groups = conv.attributes.get_or<int64_t>("groups", 1);
+  return x[1] == Dim(groups) && (groups > 1 || graph.type(conv.operands[1]).shape[0] == Dim(1));
+}
+
+// How many leading operands of the node are read in the compute type.
+size_t computed_operands(const Graph& graph, const Node& node) {
+  const std::string_view op = node.op->name;
+  if (op == "conv") return !graph.type(node.results[0]).ranked || is_depthwise(graph, node) ? 0 : 1;
   return op == "linear" ? 1 : op == "matmul" ? 2 : op == "attention" ? 3 : 0;
 }
 
@@ -19,7 +29,7 @@ Graph set_compute(Graph graph, const PassContext& context) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const std::vector<ValueId> operands = graph.node(id).operands;
-    for (size_t i = 0; i < std::min(computed_operands(graph.node(id).op->name), operands.size()); ++i) {
+    for (size_t i = 0; i < std::min(computed_operands(graph, graph.node(id)), operands.size()); ++i) {
       const ValueId x = operands[i];
       if (x == kNone || graph.constant(x) || graph.type(x).dtype != DType::f32) continue;
       if (!casts.contains(x)) {
@@ -38,8 +48,9 @@ Graph set_compute(Graph graph, const PassContext& context) {
 
 extern constinit const PassDef set_compute_def{.name = "set_compute",
                                                .doc =
-                                                   "Under bf16 compute, linear, matmul and attention read their f32 "
-                                                   "activations through a cast to bf16; results stay f32.",
+                                                   "Under bf16 compute, linear, matmul, attention and conv (unless "
+                                                   "depthwise) read their f32 activations through a cast to bf16; "
+                                                   "results stay f32.",
                                                .run = set_compute};
 
 }  // namespace hone

@@ -136,10 +136,15 @@ class Sinker {
     if (first == operands.end()) return;
     const Permutation perm = permutation_of(graph_, graph_.producer(*first));
     const std::optional<Moved> moved = moved_before(graph_, node, perm);
-    if (!moved || !pays(id, operands, *moved, perm)) return;
+    if (!moved || !has_ranks(node, moved->result.size()) || !pays(id, operands, *moved, perm)) return;
     for (ValueId operand : operands)
       if (!has_source(node, operand, perm)) return;
     move(id, operands.size(), *moved, perm);
+  }
+
+  bool has_ranks(const Node& node, size_t rank) const {
+    return std::all_of(node.results.begin(), node.results.end(),
+                       [&](ValueId v) { return graph_.type(v).ranked && graph_.type(v).rank() == rank; });
   }
 
   NodeId transpose_by(ValueId operand, const Permutation& perm) const {

@@ -124,6 +124,30 @@ TEST(SetCompute, CastsEachActivationOnce) {
   EXPECT_EQ(print(run_pass(before, "set_compute", {Compute::f32})), print(before));
 }
 
+TEST(SetCompute, ConvReadsBf16UnlessItIsDepthwise) {
+  const Graph before = test::parse(R"(
+    %x : f32[B,2,H,W] = input
+    %w : f32[1,2,1,2] = const "dense" {1, 2, 3, 4}
+    %d : f32[2,1,2,1] = const "depthwise" {1, 2, 3, 4}
+    %p : f32[2,2,1,1] = const "pointwise" {1, 2, 3, 4}
+    %o : f32[1,1,1,2] = const "single" {1, 2}
+    %a = conv %x, %d {groups=2}
+    %b = conv %a, %p
+    %y = conv %b, %w
+    %z = conv %y, %o
+    return %z)");
+  const Graph after = prepare_for_codegen(before, Compute::bf16, {.disabled = {}, .verify = true, .after = {}});
+  const auto read = [&](NodeId id) { return after.type(after.operand(id, 0)).dtype; };
+  const std::vector<NodeId> convs = after.nodes("conv");
+  ASSERT_EQ(convs.size(), 3);
+  EXPECT_EQ(read(convs[0]), DType::f32);
+  EXPECT_EQ(read(after.nodes("linear")[0]), DType::bf16);
+  EXPECT_EQ(read(convs[1]), DType::bf16);
+  EXPECT_EQ(read(convs[2]), DType::f32);
+  EXPECT_EQ(after.type(after.outputs()[0].value).dtype, DType::f32);
+  test::expect_same_outputs(before, after, 0x1p-6);  // two roundings to bf16, of 2^-9 each
+}
+
 TEST(Compute, IsSpelledAsElementTypes) {
   for (Compute compute : {Compute::f32, Compute::bf16}) EXPECT_EQ(parse_compute(to_string(compute)), compute);
   EXPECT_NE(test::error_of([] { parse_compute("int8"); }).find("known: f32, bf16"), std::string::npos);
