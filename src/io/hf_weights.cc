@@ -81,18 +81,19 @@ namespace {
 
 }  // namespace
 
-HfWeights::HfWeights(const std::string& folder, std::string model_type)
-    : folder_(folder), model_type_(std::move(model_type)) {
-  const fs::path base(folder);
+HfWeights::HfWeights(const std::string& path, std::string model_type)
+    : path_(path), model_type_(std::move(model_type)) {
+  const fs::path base(path);
   const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
-  if (fs::exists(single)) add_file(single);
+  if (!fs::is_directory(base)) add_file(path);
+  else if (fs::exists(single)) add_file(single);
   else if (fs::exists(index)) open_shards(index);
   else refuse_absent(base);
 }
 
 void HfWeights::open_shards(const std::string& index_path) {
   const Json index = read_json_file(index_path);
-  for (const std::string& name : shard_names(index, index_path)) add_file((fs::path(folder_) / name).string());
+  for (const std::string& name : shard_names(index, index_path)) add_file((fs::path(path_) / name).string());
   for (const auto& [tensor, file] : index["weight_map"].items())
     if (!places_.contains(tensor))
       fail("{}: weight_map lists \"{}\", which {} does not hold", index_path, tensor, file.get<std::string>());
@@ -132,8 +133,8 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);
     if (entry.shape == shape) return file.tensor(spelling);
-    wrong_.push_back(fmt::format("\"{}\" is [{}]; config.json asks for [{}]", spelling, fmt::join(entry.shape, ","),
-                                 fmt::join(shape, ",")));
+    wrong_.push_back(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling,
+                                 fmt::join(entry.shape, ","), fmt::join(shape, ",")));
     return placeholder(shape);
   }
   wrong_.push_back(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));
@@ -151,7 +152,7 @@ Tensor HfWeights::placeholder(const std::vector<int64_t>& shape) {
 
 void HfWeights::check_complete() const {
   if (wrong_.empty()) return;
-  fail("{}: the weights do not fit config.json:\n  {}", folder_, fmt::join(wrong_, "\n  "));
+  fail("{}: the weights do not fit the configuration:\n  {}", path_, fmt::join(wrong_, "\n  "));
 }
 
 std::vector<std::string> HfWeights::unused() const {

@@ -14,9 +14,10 @@ namespace hone {
 
 class HfWeights {
  public:
-  // Opens model.safetensors or the shards of model.safetensors.index.json. Throws Error when there are none, with the
-  // one-line conversion when there is a pickle. model_type: of config.json, "" when not stated.
-  HfWeights(const std::string& folder, std::string model_type);
+  // Opens a file, or of a folder model.safetensors or the shards of model.safetensors.index.json. Throws Error when
+  // there are none, with the one-line conversion when there is a pickle. model_type: of config.json, "" when not
+  // stated.
+  HfWeights(const std::string& path, std::string model_type);
 
   std::vector<std::string> names() const;   // sorted
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
@@ -40,7 +41,7 @@ class HfWeights {
   void add_file(const std::string& path);
   Tensor placeholder(const std::vector<int64_t>& shape);
 
-  std::string folder_, model_type_;
+  std::string path_, model_type_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, Place, std::less<>> places_;
   std::vector<std::string> wrong_;  // one line each

@@ -46,16 +46,14 @@ constexpr int64_t kSequence = 128;  // tokens: most sentences, and what encoders
 
 constexpr int64_t kChannels = 3, kImageSize = 224;  // of inputs [N,C,H,W]: colour, and what classifiers are trained on
 
-// Rows of the model's table of positions; no limit when it does not say.
-int64_t max_positions(const Graph& graph) {
-  const auto found = graph.metadata.find("max_positions");
-  if (found == graph.metadata.end()) return std::numeric_limits<int64_t>::max();
-  int64_t positions = 0;
-  const auto [end, error] =
-      std::from_chars(found->second.data(), found->second.data() + found->second.size(), positions);
-  if (error != std::errc() || positions < 1)
-    fail("max_positions is \"{}\"; a whole number above 0 is needed", found->second);
-  return positions;
+// What the model notes of itself under `key`, a whole number above 0.
+std::optional<int64_t> noted(const Graph& graph, const std::string& key) {
+  const auto found = graph.metadata.find(key);
+  if (found == graph.metadata.end()) return std::nullopt;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+  if (error != std::errc() || number < 1) fail("{} is \"{}\"; a whole number above 0 is needed", key, found->second);
+  return number;
 }
 
 }  // namespace
@@ -68,7 +66,8 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
            symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")), did_you_mean(name, symbols));
     if (size < 1) fail("dimension {} is {}; at least 1 is needed", name, size);
   }
-  const int64_t limit = max_positions(graph);
+  const int64_t limit = noted(graph, "max_positions").value_or(std::numeric_limits<int64_t>::max());
+  const int64_t image_size = noted(graph, "image_size").value_or(kImageSize);
   const int64_t sequence = options.sequence.value_or(std::min(kSequence, limit));
   if (options.batch < 1 || sequence < 1)
     fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
@@ -82,7 +81,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
       for (const std::string& name : names)
         bindings.emplace(name, axis == 0            ? options.batch
                                : image && axis == 1 ? kChannels
-                               : image              ? kImageSize
+                               : image              ? image_size
                                : axis == 1          ? sequence
                                                     : 1);
     }

@@ -5,41 +5,19 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/registry.h"
-#include "base/text.h"
 #include "io/artefact.h"
 #include "io/hf_directory.h"
 #include "io/onnx/import_model.h"
-#include "models/registry.h"
+#include "models/find_model.h"
 
 namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string architecture_of(const HfDirectory& folder) {
-  const Json& config = folder.config();
-  if (config.contains("architectures")) {
-    const auto names = json_get<std::vector<std::string>>(config, "architectures", folder.config_path());
-    if (!names.empty()) return names[0];
-  }
-  fail("{}: key \"architectures\" is missing; it names what to build, e.g. [\"BertModel\"]", folder.config_path());
-}
-
-const ModelDef& builder_for(const std::string& architecture, const std::string& source) {
-  std::vector<std::string> known;
-  for (const ModelDef* def : models::all())
-    for (const std::string& name : split(def->architectures, ' ')) {
-      if (name == architecture) return *def;
-      known.push_back(name);
-    }
-  fail("{}: architecture \"{}\" is not known; known: {}{}", source, architecture, fmt::join(known, ", "),
-       did_you_mean(architecture, known));
-}
-
 LoadedModel load_folder(const std::string& path, const std::vector<std::string>& inputs) {
   HfDirectory folder(path);
-  const ModelDef& def = builder_for(architecture_of(folder), folder.config_path());
+  const ModelDef& def = model_for(folder.config(), folder.config_path());
   LoadedModel model;
   model.graph = def.build({.config = folder.config(),
                            .source = folder.config_path(),
@@ -55,6 +33,7 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   const TokenizerFiles& tokenizer = folder.tokenizer();
   if (tokenizer.tokenizer_json) model.files["tokenizer.json"] = *tokenizer.tokenizer_json;
   else if (tokenizer.vocab_txt) model.files["vocab.txt"] = *tokenizer.vocab_txt;
+  else return model;
   model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
   if (tokenizer.max_length > 0) model.graph.metadata["tokenizer.max_length"] = std::to_string(tokenizer.max_length);
   return model;

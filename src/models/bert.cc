@@ -114,8 +114,7 @@ class BertBuilder {
     const ValueId mask = inputs_.has("attention_mask") ? input("attention_mask") : ones();
     ValueId x = embeddings();
     const ValueId added = builder_.additive_mask(mask);
-    for (int64_t layer = 0; layer < config_.layers; ++layer)
-      x = encoder_block(builder_, x, added, block(layer), request_.source);
+    for (int64_t layer = 0; layer < config_.layers; ++layer) x = encoder_block(builder_, x, added, block(layer));
     switch (config_.kind) {
       case Kind::encoder:
         encoder_outputs(x);

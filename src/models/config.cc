@@ -1,5 +1,6 @@
 #include "models/config.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -10,12 +11,23 @@ bool ModelConfig::has(const std::string& key) const {
   return json_.is_object() && json_.contains(key) && !json_.at(key).is_null();
 }
 
+namespace {
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+bool is_size(const Json& value) { return value.is_number_integer() && value >= 1 && value <= kMost; }
+}  // namespace
+
 int64_t ModelConfig::size(const std::string& key) const {
   const Json value = json_get<Json>(json_, key, source_);
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (!value.is_number_integer() || value < 1 || value > most)
-    fail("{}: key \"{}\" is {}; accepted: an integer from 1 to {}", source_, key, value.dump(), most);
+  if (!is_size(value))
+    fail("{}: key \"{}\" is {}; accepted: an integer from 1 to {}", source_, key, value.dump(), kMost);
   return value.get<int64_t>();
+}
+
+std::vector<int64_t> ModelConfig::sizes(const std::string& key) const {
+  const Json list = json_get<Json>(json_, key, source_);
+  if (!list.is_array() || list.empty() || !std::all_of(list.begin(), list.end(), is_size))
+    fail("{}: key \"{}\" is {}; accepted: a list of integers from 1 to {}", source_, key, list.dump(), kMost);
+  return list.get<std::vector<int64_t>>();
 }
 
 int64_t ModelConfig::size_or(const std::string& key, int64_t fallback) const { return has(key) ? size(key) : fallback; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/registry.h"
 
@@ -16,6 +17,7 @@ class ModelConfig {
   bool has(const std::string& key) const;      // present and not null
   int64_t size(const std::string& key) const;  // an integer from 1 to 2^31 - 1
   int64_t size_or(const std::string& key, int64_t fallback) const;
+  std::vector<int64_t> sizes(const std::string& key) const;  // a list of at least one such integer
   double number_or(const std::string& key, double fallback) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
   bool flag(const std::string& key) const;  // false when absent

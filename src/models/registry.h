@@ -27,10 +27,17 @@ struct ModelRequest {
       {};  // for optional parts, which are left out where it is empty
 };
 
+// A well-known member of a family, which `hone build` knows by name.
+struct ModelPreset {
+  const char* name;
+  const char* config;  // JSON: every key that the family reads, but for "architectures"
+};
+
 struct ModelDef {
   const char* name;
   const char* doc;
-  const char* architectures;  // space-separated names of config.json that it builds
+  const char* architectures;  // space-separated names of config.json that it builds; the first is that of the presets
+  std::span<const ModelPreset> presets = {};
   Graph (*build)(const ModelRequest&);
 };
 

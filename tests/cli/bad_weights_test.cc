@@ -98,8 +98,8 @@ TEST_F(BadWeights, MissingAndMisshapenTensorsAreListedAtOnce) {
   bert.write(model);
   expect_refusal(quantize(model), {model, "\"encoder.layer.0.intermediate.dense.bias\" [64] is missing",
                                    "encoder.layer.0.intermediate.dense.baias",
-                                   "\"encoder.layer.1.output.dense.weight\" is [32,63]; config.json asks for [32,64]",
-                                   "\"embeddings.LayerNorm.bias\" is [31]; config.json asks for [32]"});
+                                   "\"encoder.layer.1.output.dense.weight\" is [32,63]; the configuration asks for [32,64]",
+                                   "\"embeddings.LayerNorm.bias\" is [31]; the configuration asks for [32]"});
 }
 
 TEST_F(BadWeights, IntegersWhereTheModelNeedsFloats) {

@@ -118,7 +118,7 @@ TEST(HfDirectory, AllWrongTensorsAreListedAtOnce) {
   EXPECT_EQ(directory.weights().tensor("a.weight", {3}).shape(), (std::vector<int64_t>{3}));
   directory.weights().tensor("b.wieght", {1, 2});
   EXPECT_THAT(error_of([&] { directory.weights().check_complete(); }),
-              AllOf(HasSubstr(folder.path()), HasSubstr("\"a.weight\" is [2]; config.json asks for [3]"),
+              AllOf(HasSubstr(folder.path()), HasSubstr("\"a.weight\" is [2]; the configuration asks for [3]"),
                     HasSubstr("\"b.wieght\" [1,2] is missing"), HasSubstr("b.weight")));
 }
 

@@ -1,0 +1,115 @@
+#include "jobs/build_model.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "io/artefact.h"
+#include "io/hf_weights.h"
+#include "jobs/default_inputs.h"
+#include "jobs/quantize_model.h"
+#include "measure/environment.h"
+#include "models/find_model.h"
+#include "models/random_weights.h"
+
+namespace hone {
+namespace {
+
+Json config_of(const BuildOptions& options) {
+  Json config = options.model.ends_with(".json") ? read_json_file(options.model) : preset_config(options.model);
+  if (!config.is_object()) fail("{}: holds {}; expected an object", options.model, config.type_name());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config.items()) keys.push_back(key);
+  for (const auto& [key, text] : options.set) {
+    if (!config.contains(key))
+      fail("{}: has no key \"{}\"; it has {}{}", options.model, key, fmt::join(keys, ", "), did_you_mean(key, keys));
+    const Json value = Json::parse(text, nullptr, false);
+    config[key] = value.is_discarded() ? Json(text) : value;
+  }
+  return config;
+}
+
+// PyTorch counts the batches that running statistics come from; nothing reads the counts.
+bool is_counter(const std::string& tensor) { return tensor.ends_with("num_batches_tracked"); }
+
+void check_all_used(const HfWeights& weights, const BuildOptions& options) {
+  std::vector<std::string> unused = weights.unused();
+  std::erase_if(unused, is_counter);
+  if (!unused.empty())
+    fail("{}: holds {} that {} does not have: {}", options.weights, unused.size() == 1 ? "a tensor" : "tensors",
+         options.model, fmt::join(unused, ", "));
+}
+
+void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request, const BuildOptions& options) {
+  refuse_pickle(options.weights);
+  if (options.weights.ends_with(".safetensors") && is_artefact(options.weights))
+    fail("{}: is a whole model that hone wrote already; --weights takes a file of tensors", options.weights);
+  HfWeights weights(options.weights, "");
+  request.weights = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    return weights.tensor(name, shape);
+  };
+  request.has_weight = [&](const std::string& name) { return weights.has(name); };
+  model.graph = def.build(request);
+  weights.check_complete();
+  check_all_used(weights, options);
+  model.weight_files = weights.paths();
+  for (const std::string& file : model.weight_files)
+    model.file_bytes += static_cast<int64_t>(std::filesystem::file_size(file));
+}
+
+// One image of 224x224, or a few smaller ones: enough to know the statistics of the deepest layers.
+Bindings sizes_for_statistics(const Graph& graph) {
+  const Bindings one = bind_symbols(graph, {});
+  int64_t values = 0;
+  for (ValueId input : graph.inputs()) values += element_count(evaluate(graph.type(input).shape, one));
+  return bind_symbols(graph, {.batch = std::clamp<int64_t>(3 * 224 * 224 / values, 1, 8)});
+}
+
+}  // namespace
+
+LoadedModel build_model(const BuildOptions& options) {
+  const Json config = config_of(options);
+  const ModelDef& def = model_for(config, options.model);
+  const ModelRequest request{
+      .config = config, .source = options.model, .inputs = {}, .pooling = {}, .weights = random_weights(options.seed)};
+  LoadedModel model;
+  model.path = model.name = options.model;
+  model.files["config.json"] = config.dump();
+  if (!options.weights.empty()) {
+    build_on_file(model, def, request, options);
+    return model;
+  }
+  model.graph = def.build(request);
+  if (!model.graph.nodes("batch_norm").empty())
+    settle_batch_norms(model.graph, sizes_for_statistics(model.graph), options.seed);
+  model.graph.metadata["random_weights"] = fmt::format("seed {}", options.seed);
+  return model;
+}
+
+Record build_to_file(const BuildOptions& options, const std::string& output, const std::string& command) {
+  const LoadedModel model = build_model(options);
+  refuse_source_as_output(output, model);
+  const int64_t bytes = save_model(output, model.graph, model);
+  const bool random = options.weights.empty();
+  const NumberStyle count{NumberFormat::integer, 0};
+  Record record{
+      .title = fmt::format("{} built", model.name),
+      .command = command,
+      .findings = {fmt::format("{}: {}, {}", output, model.name,
+                               random ? fmt::format("random weights, seed {}", options.seed) : options.weights)},
+      .sections = {{"Model",
+                    {KeyValues{.key = "model",
+                               .title = "Model",
+                               .items = {{"parameters", "parameters and statistics",
+                                          number(static_cast<double>(sizes(model.graph).parameters)), "", count},
+                                         {"config", "configuration", model.files.at("config.json")}}}}}},
+      .machine = describe(environment()),
+      .manifest = {}};
+  if (!random) record.manifest.push_back({"input", options.weights, model.sha256(), model.file_bytes});
+  record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
+  return record;
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// A plain convolutional classifier: per width a 3x3 convolution, batch-norm, ReLU and a pool that halves the image;
+// then the mean over the image and one linear layer. The names are those of a torch.nn.Sequential called features.
+#include "models/config.h"
+#include "models/vision.h"
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+Graph build_convnet(const ModelRequest& request) {
+  const ModelConfig config(request);
+  Graph graph;
+  graph.name = "convnet";
+  graph.metadata["family"] = "convnet";
+  VisionBuilder layers(graph, request);
+  int64_t channels = config.size_or("num_channels", 3);
+  ValueId x = layers.images(channels, config.size_or("image_size", 32));
+  int index = 0;
+  for (const int64_t width : config.sizes("widths")) {
+    x = layers.convolution(x, fmt::format("features.{}", index), {.inputs = channels, .outputs = width, .kernel = 3});
+    x = layers.batch_norm(x, fmt::format("features.{}", index + 1), width);
+    x = layers.halving_max_pool(graph.emit(ops::get("relu"), {x}));
+    channels = width;
+    index += 4;
+  }
+  const ValueId mean = layers.spatial_mean(x, 0);
+  graph.add_output(layers.linear(mean, "classifier", channels, config.size_or("num_classes", 10), "logits"), "logits");
+  return graph;
+}
+
+constexpr ModelPreset kPresets[] = {
+    {"convnet", R"({"widths": [32, 64, 128], "num_channels": 3, "image_size": 32, "num_classes": 10})"}};
+
+}  // namespace
+
+extern constinit const ModelDef convnet_def{.name = "convnet",
+                                            .doc = "A plain convolutional classifier of chosen widths.",
+                                            .architectures = "ConvNet",
+                                            .presets = kPresets,
+                                            .build = build_convnet};
+
+}  // namespace hone
