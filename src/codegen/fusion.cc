@@ -32,7 +32,7 @@ class Fuser {
       if (kind == Codegen::gemm || kind == Codegen::conv || kind == Codegen::window || kind == Codegen::attention ||
           (kind == Codegen::row && keeps_rows(n)))
         absorb_users(group_of(n));
-      if (kind == Codegen::row) absorb_producers(group_of(n));
+      if (kind == Codegen::row && works_on_rows(n)) absorb_producers(group_of(n));
     }
     for (NodeId n : graph_.nodes())
       if (group_of(n) < 0) {
@@ -59,6 +59,11 @@ class Fuser {
 
   bool keeps_rows(NodeId n) const {
     return graph_.type(graph_.result(n)).shape == graph_.type(graph_.operand(n, 0)).shape;
+  }
+
+  bool works_on_rows(NodeId n) const {
+    const auto run = reduced_run(graph_.node(n), constant_shape(graph_.type(graph_.operand(n, 0)).shape));
+    return run && run->inner == 1;
   }
 
   std::vector<ValueId> escaping(const std::vector<NodeId>& nodes) {

@@ -93,6 +93,9 @@ Refusal Lowering::fill(Step& step) const {
       return attention(step);
     case Codegen::gather:
       return gather(step);
+    case Codegen::conv:
+    case Codegen::window:
+      return window(step);
     default:
       return {fmt::format("no code generation for {}", graph.node(step.group.nodes[0]).op->name)};
   }

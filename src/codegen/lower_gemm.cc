@@ -64,9 +64,8 @@ Refusal Lowering::gemm(Step& step) const {
 
   bind(step, a);
   bind(step, w, plan.weights == GemmPlan::Weights::prepacked ? Plane::prepacked : Plane::data);
-  if (Refusal r = epilogue(step, plan, node.operands.size() > 2 ? node.operands[2] : kNone, step.dims[1] > 1);
-      !r.accepted())
-    return r;
+  const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
+  if (Refusal r = epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, step.dims[1] > 1); !r.accepted()) return r;
   step.plan = plan;
   return {};
 }
@@ -88,10 +87,9 @@ Refusal Lowering::weights(GemmPlan& plan, ValueId w, bool transposed) const {
   return {};
 }
 
-Refusal Lowering::epilogue(Step& step, GemmPlan& plan, ValueId bias, bool batched) const {
+Refusal Lowering::epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const {
   const ValueId result = graph.result(step.group.anchor);
-  ExprBuilderForGroup builder(graph, 1);
-  Expr sum = Expr::arg(0, Scalar::f32);
+  ExprBuilderForGroup builder(graph, first_operand);
   if (bias != kNone) sum = sum + builder.get(bias);
   builder.define(result, sum);
   for (NodeId n : step.group.nodes)
@@ -101,7 +99,7 @@ Refusal Lowering::epilogue(Step& step, GemmPlan& plan, ValueId bias, bool batche
   for (ValueId v : builder.operands()) {
     const auto access = gemm_access(shape_of(graph, v), shape_of(graph, result));
     if (!access) return {fmt::format("operand %{} does not lie along the result", graph.value(v).name)};
-    if (batched && *access == GemmPlan::Access::row) return {"a per-row operand of a batched product"};
+    if (batched && *access == Epilogue::Access::row) return {"a per-row operand of a batched product"};
     plan.operands.push_back({graph.type(v).dtype, *access});
     bind(step, v);
   }

@@ -5,27 +5,15 @@
 #include "ir/pointwise.h"
 
 namespace hone {
-namespace {
-
-bool reduces_last_axis(const Node& node, size_t rank) {
-  const auto last = static_cast<int64_t>(rank) - 1;
-  if (node.attributes.has("axes")) {
-    const auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
-    return axes.size() == 1 && (axes[0] == -1 || axes[0] == last);
-  }
-  if (std::string_view(node.op->name).starts_with("reduce_")) return rank == 1;
-  const int64_t axis = node.attributes.get_or<int64_t>("axis", -1);
-  return axis == -1 || axis == last;
-}
-
-}  // namespace
-
 Refusal Lowering::row(Step& step) const {
   const Node& node = graph.node(step.group.anchor);
-  const std::vector<int64_t> like = shape_of(graph, node.operands[0]);
+  const std::vector<int64_t> shape = shape_of(graph, node.operands[0]);
   if (!node.op->row) return {"the op has no row rule"};
-  if (like.empty()) return {"a scalar has no rows"};
-  if (!reduces_last_axis(node, like.size())) return {"it reduces another axis than the last"};
+  if (shape.empty()) return {"a scalar has no rows"};
+  const auto run = reduced_run(node, shape);
+  if (!run) return {"it reduces axes that do not lie together"};
+  if (run->inner > 1) return reduction(step);
+  const std::vector<int64_t> like = shape.back() == run->length ? shape : std::vector{run->outer, run->length};
   for (ValueId v : node.operands)
     if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
       return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
@@ -74,7 +62,8 @@ Refusal Lowering::row(Step& step) const {
   step.dims[1] = like.back();
   for (size_t i = 0; i < operands.size(); ++i) {
     const ValueId v = operands[i];
-    const auto access = row_access(shape_of(graph, v), like);
+    const std::vector<int64_t> own = shape_of(graph, v);
+    const auto access = row_access(own == shape ? like : own, like);
     if (!access || graph.type(v).is_packed())
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, access->row_scalar});

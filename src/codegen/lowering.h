@@ -52,6 +52,8 @@ struct Lowering {
   Refusal conv(Step& step) const;
   Refusal attention(Step& step) const;
   Refusal gather(Step& step) const;
+  Refusal window(Step& step) const;     // a pool or a depthwise convolution
+  Refusal reduction(Step& step) const;  // over axes with others behind them: a window as large as its plane
 
   // A kernel over the elements of a dense result; each operand with its strides and the offset of its first element.
   Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result,
@@ -59,8 +61,9 @@ struct Lowering {
                       const std::vector<int64_t>& offsets) const;
   // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
   Refusal weights(GemmPlan& plan, ValueId w, bool transposed) const;
-  // What a product writes: its bias and the group's other nodes as the program, their operands bound behind A and W.
-  Refusal epilogue(Step& step, GemmPlan& plan, ValueId bias, bool batched) const;
+  // What follows `sum`, which reads the first `first_operand` arguments: the bias and the group's other nodes as the
+  // program, their operands and the results bound. `batched`: results of several matrices, no operands per row.
+  Refusal epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;
 
   std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
   static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);

@@ -1,6 +1,7 @@
 #include "codegen/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codegen/llvm/generate.h"
 
@@ -21,6 +22,14 @@ std::string text_of(const PointwisePlan& plan) {
   return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
 }
 
+std::string text_of(const Epilogue& epilogue) {
+  constexpr const char* kAccess[] = {"full", "column", "row", "scalar"};
+  std::string text = "\noperands";
+  for (const Epilogue::Operand& o : epilogue.operands)
+    text += fmt::format(" {}:{}", to_string(o.dtype), kAccess[static_cast<size_t>(o.access)]);
+  return text + fmt::format("\nresults{}\nprogram\n{}", types_of(epilogue.results), epilogue.program.to_text());
+}
+
 std::string text_of(const RowPlan& plan) {
   std::string text = fmt::format("row max_length={}\noperands", plan.max_length);
   for (const RowPlan::Operand& o : plan.operands)
@@ -35,14 +44,19 @@ std::string text_of(const RowPlan& plan) {
 
 std::string text_of(const GemmPlan& plan) {
   constexpr const char* kWeights[] = {"prepacked", "activation_nk", "activation_kn"};
-  constexpr const char* kAccess[] = {"full", "column", "row", "scalar"};
-  std::string text = fmt::format("gemm n={} k={} a={} weights={} w={} m_hint={} m_remainder={}\noperands", plan.n,
-                                 plan.k, to_string(plan.a), kWeights[static_cast<size_t>(plan.weights)],
-                                 plan.w_format.empty() ? to_string(plan.w) : std::string_view(plan.w_format),
-                                 plan.m_hint, plan.m_remainder);
-  for (const GemmPlan::Operand& o : plan.operands)
-    text += fmt::format(" {}:{}", to_string(o.dtype), kAccess[static_cast<size_t>(o.access)]);
-  return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
+  return fmt::format("gemm n={} k={} a={} weights={} w={} m_hint={} m_remainder={} row strides {} {}", plan.n, plan.k,
+                     to_string(plan.a), kWeights[static_cast<size_t>(plan.weights)],
+                     plan.w_format.empty() ? to_string(plan.w) : std::string_view(plan.w_format), plan.m_hint,
+                     plan.m_remainder, plan.a_row_stride, plan.result_row_stride) +
+         text_of(static_cast<const Epilogue&>(plan));
+}
+
+std::string text_of(const WindowPlan& plan) {
+  constexpr const char* kReductions[] = {"sum", "max", "min", "products"};
+  return fmt::format("window {} {} channels={} x={} taps {} x {}", kReductions[static_cast<size_t>(plan.reduction)],
+                     plan.plane.to_text(), plan.channels, to_string(plan.x), fmt::join(plan.taps_down, " "),
+                     fmt::join(plan.taps_across, " ")) +
+         text_of(static_cast<const Epilogue&>(plan));
 }
 
 std::string text_of(const ConvPlan& plan) {
@@ -77,7 +91,7 @@ std::string to_text(const KernelPlan& plan) {
 }
 
 std::string_view kind_name(const KernelPlan& plan) {
-  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "conv", "attention", "gather"};
+  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "conv", "window", "attention", "gather"};
   static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
   return kNames[plan.index()];
 }

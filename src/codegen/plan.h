@@ -70,6 +70,20 @@ struct RowPlan {
   int64_t max_length = 0;  // bound of dims[1] when scratch for kept elements is needed
 };
 
+// What a kernel does with the numbers it has summed up before it stores them, as a matrix [m, n] of results. `full`
+// operands lie like the results.
+struct Epilogue {
+  enum class Access : uint8_t { full, column, row, scalar };  // [m,n], [n], [m], []
+  struct Operand {
+    DType dtype;
+    Access access;
+    bool operator==(const Operand&) const = default;
+  };
+  std::vector<Operand> operands;
+  std::vector<DType> results;
+  Program program;  // first what the kernel has made, as its plan says, then the operands
+};
+
 // C[M,N] = epilogue(A[M,K] · W), batched. W is a constant laid out by prepack() (prepack.h), or an activation packed on
 // the fly.
 //   pointers  [0] A, [1] W, then epilogue operands, then results
@@ -82,18 +96,12 @@ struct RowPlan {
 //   items     batches * ceil(M / rows_per_block) * panel_items; see gemm_items()
 //   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], row stride `n` unless
 //   result_row_stride.
-struct GemmPlan {
+struct GemmPlan : Epilogue {
   enum class Weights : uint8_t {
     prepacked,
     activation_nk,
     activation_kn
-  };                                                          // rows of W are outputs (n,k) or inputs (k,n)
-  enum class Access : uint8_t { full, column, row, scalar };  // [m,n], [n], [m], []
-  struct Operand {
-    DType dtype;
-    Access access;
-    bool operator==(const Operand&) const = default;
-  };
+  };  // rows of W are outputs (n,k) or inputs (k,n)
   int64_t n = 0, k = 0;
   DType a = DType::f32;  // f32 or bf16; products are exact in bf16 pairs, sums are f32
   Weights weights = Weights::prepacked;
@@ -103,9 +111,6 @@ struct GemmPlan {
   int64_t m_remainder = -1;       // M % gemm_tile_rows() (gemm_shape.h) when known: fewer tails to generate; -1: any
   int64_t a_row_stride = 0;       // elements, when constant: faster addresses; 0: dims[5]
   int64_t result_row_stride = 0;  // elements; 0: n
-  std::vector<Operand> operands;
-  std::vector<DType> results;
-  Program program;
 };
 
 // A window that moves over planes of x [images, height, width, channels]; a 1-D window has heights of 1. Elements
@@ -129,6 +134,22 @@ struct ConvPlan {
   int64_t groups = 1, channels = 1;  // of x, in one group
   Method method = Method::direct;
   GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
+};
+
+// One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
+// lies outside the plane is left out. Results are [images * places, channels].
+//   pointers  [0] x, [1] w (f32 [taps, channels], see prepack()) or null, then epilogue operands, then results
+//   dims      [0] images
+//   items     images * out_height * blocks of channels
+//   program   arg 0 = the reduction, in the compute scalar of x; arg 1 = the taps that count, f32; arg 2+i = operand i
+struct WindowPlan : Epilogue {
+  enum class Reduction : uint8_t { sum, max, min, products };  // products: the sum of x * w
+  PlaneWindow plane;
+  int64_t channels = 1;
+  DType x = DType::f32;
+  Reduction reduction = Reduction::sum;
+  // Where arg 1 is read: taps that count in a window of each row of places, and of each column; it is their product.
+  std::vector<int64_t> taps_down, taps_across;
 };
 
 // out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B,
@@ -159,10 +180,10 @@ struct GatherPlan {
   DType result = DType::f32;
 };
 
-using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, AttentionPlan, GatherPlan>;
+using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, WindowPlan, AttentionPlan, GatherPlan>;
 
 std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
-std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "attention" "gather"
+std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "window" "attention" "gather"
 int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 }  // namespace hone

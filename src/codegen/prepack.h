@@ -1,5 +1,5 @@
-// Lays a constant weight [N,K] out once for the GEMM kernel that will read it. The layout depends on the plan and the
-// level only.
+// Lays a constant weight [N,K] out once for the kernel that will read it. The layout depends on the plan and the level
+// only.
 #pragma once
 
 #include "base/cpu.h"
@@ -21,5 +21,10 @@ Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int th
 // are laid out decoded.
 std::string prepack_key(const ConvPlan& plan, IsaLevel isa);
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
+
+// Weights [C, taps] of any format become f32 [taps, window_weight_pitch(C)].
+std::string prepack_key(const WindowPlan& plan, IsaLevel isa);
+Buffer prepack(const WindowPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
+int64_t window_weight_pitch(int64_t channels);
 
 }  // namespace hone

@@ -26,8 +26,8 @@ bool is_compilable(const Graph& graph, const Node& node) {
          std::all_of(node.results.begin(), node.results.end(), fits);
 }
 
-std::optional<GemmPlan::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result) {
-  using Access = GemmPlan::Access;
+std::optional<Epilogue::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result) {
+  using Access = Epilogue::Access;
   const std::vector<int64_t> own = without_leading_ones(operand), all = without_leading_ones(result);
   const int64_t n = result.empty() ? 1 : result.back();
   if (product(operand.begin(), operand.end()) == 1) return Access::scalar;
@@ -74,6 +74,28 @@ std::optional<RowAccess> row_access(const std::vector<int64_t>& operand, const s
   const int64_t own_rows = product(leading.begin(), leading.end());
   if (own_rows == 1) return RowAccess{.row_scalar = row_scalar};
   return RowAccess{.row_scalar = row_scalar, .row_stride = last, .period = own_rows == rows ? 0 : own_rows};
+}
+
+std::optional<AxisRun> reduced_run(const Node& node, const std::vector<int64_t>& shape) {
+  std::vector<bool> reduced(shape.size(), false);
+  const auto mark = [&](int64_t axis) {
+    reduced[static_cast<size_t>(axis < 0 ? axis + std::ssize(shape) : axis)] = true;
+  };
+  const bool is_reduce = std::string_view(node.op->name).starts_with("reduce_");
+  if (!is_reduce) mark(node.attributes.get_or<int64_t>("axis", -1));
+  else if (!node.attributes.has("axes")) reduced.assign(shape.size(), true);
+  else
+    for (int64_t axis : node.attributes.get<std::vector<int64_t>>("axes")) mark(axis);
+  AxisRun run;
+  bool met = false, left = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    if (reduced[i] && left) return std::nullopt;
+    left |= met && !reduced[i];
+    met |= reduced[i];
+    (reduced[i] ? run.length : left ? run.inner : run.outer) *= shape[i];
+  }
+  return run;
 }
 
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape) {

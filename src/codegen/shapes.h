@@ -15,7 +15,7 @@ namespace hone {
 bool is_compilable(const Graph& graph, const Node& node);
 
 // An operand of an epilogue over [M, N] = (all leading dimensions, last dimension) of `result`; none: not expressible.
-std::optional<GemmPlan::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result);
+std::optional<Epilogue::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result);
 
 // The window of a channels-last conv or pool on planes of x [N,H,W,C].
 PlaneWindow plane_window(const Attributes& attributes, const std::vector<int64_t>& x,
@@ -28,6 +28,12 @@ struct RowAccess {
   int64_t period = 0;      // > 0: operand row = row % period
 };
 std::optional<RowAccess> row_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result);
+
+// What a row op works along, as the middle of [outer, length, inner]; none: axes that do not lie together.
+struct AxisRun {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+std::optional<AxisRun> reduced_run(const Node& node, const std::vector<int64_t>& shape);
 
 // Extents of a dense result and each operand's strides, neighbouring dimensions merged where every operand allows it.
 struct CollapsedLoops {

@@ -1,11 +1,10 @@
 // Gather kernels: rows of plain and of packed tables, bit for bit as the reference unpacks them.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/float_bits.h"
 #include "base/text.h"
 #include "formats/packed.h"
+#include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/kernel_runner.h"
 #include "tests/support/scalar_values.h"
 
@@ -15,28 +14,6 @@ namespace {
 using namespace test;
 
 constexpr int64_t kRows = 11;
-
-// A copy of bytes that ends at a page which can't be read.
-class AtTheEdge {
- public:
-  explicit AtTheEdge(std::span<const std::byte> bytes) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t whole = (bytes.size() + page - 1) / page * page;
-    size_ = whole + page;
-    start_ = static_cast<std::byte*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(start_ + whole, page, PROT_NONE);
-    data_ = start_ + whole - bytes.size();
-    if (!bytes.empty()) std::memcpy(data_, bytes.data(), bytes.size());
-  }
-  ~AtTheEdge() { munmap(start_, size_); }
-  AtTheEdge(const AtTheEdge&) = delete;
-  AtTheEdge& operator=(const AtTheEdge&) = delete;
-  std::byte* data() { return data_; }
-
- private:
-  std::byte *start_, *data_;
-  size_t size_;
-};
 
 std::vector<float> table_values(int64_t columns) {
   Philox rng(8);

@@ -34,6 +34,7 @@ Refusal supports(const GemmPlan& plan, IsaLevel isa);
 Refusal supports(const ConvPlan& plan, IsaLevel isa);
 Refusal supports(const AttentionPlan& plan, IsaLevel isa);
 Refusal supports(const GatherPlan& plan, IsaLevel isa);
+Refusal supports(const WindowPlan& plan, IsaLevel isa);
 
 KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa);
 KernelNeeds needs(const RowPlan& plan, IsaLevel isa);
@@ -41,6 +42,7 @@ KernelNeeds needs(const GemmPlan& plan, IsaLevel isa);
 KernelNeeds needs(const ConvPlan& plan, IsaLevel isa);
 KernelNeeds needs(const AttentionPlan& plan, IsaLevel isa);
 KernelNeeds needs(const GatherPlan& plan, IsaLevel isa);
+KernelNeeds needs(const WindowPlan& plan, IsaLevel isa);
 
 int64_t items(const PointwisePlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const RowPlan& plan, IsaLevel isa, const KernelArgs& args);
@@ -48,6 +50,7 @@ int64_t items(const GemmPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const ConvPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const AttentionPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const GatherPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const WindowPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int shrink);
@@ -55,6 +58,7 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink);
 
 inline bool can_shrink(const PointwisePlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const RowPlan&, IsaLevel, int) { return false; }
@@ -62,6 +66,7 @@ inline bool can_shrink(const GatherPlan&, IsaLevel, int) { return false; }
 bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink);
 bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink);
 bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink);
+bool can_shrink(const WindowPlan& plan, IsaLevel isa, int shrink);
 
 }  // namespace kernels
 }  // namespace hone

@@ -14,7 +14,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
-#include "ir/op_def.h"
+#include "codegen/llvm/reduction.h"
 
 namespace hone {
 namespace {
@@ -144,39 +144,9 @@ class RowEmitter {
 
   Scalar element_type(size_t j) const { return plan_.reductions[j].element.result_type(0); }
 
-  Value* identity(size_t j) {
-    const Scalar type = element_type(j);
-    llvm::Type* vec = e_.vec(e_.scalar_type(type));
-    const Reduction::Kind kind = kind_of(plan_.reductions[j]);
-    if (kind == Reduction::Kind::sum) return llvm::Constant::getNullValue(vec);
-    const bool largest = kind == Reduction::Kind::min;
-    if (is_float(type)) return llvm::ConstantFP::getInfinity(vec, !largest);
-    const unsigned bits = static_cast<unsigned>(width_bits(type));
-    const llvm::APInt value =
-        is_signed(type) ? (largest ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
-                        : (largest ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getMinValue(bits));
-    return llvm::ConstantInt::get(vec, value);
-  }
-
-  // Like + max min of expr: a NaN anywhere in the row makes the result NaN.
+  Value* identity(size_t j) { return reduction_identity(e_, kind_of(plan_.reductions[j]), element_type(j)); }
   Value* combine(size_t j, Value* x, Value* y) {
-    namespace Intrinsic = llvm::Intrinsic;
-    const Scalar type = element_type(j);
-    switch (kind_of(plan_.reductions[j])) {
-      case Reduction::Kind::sum:
-        return is_float(type) ? e_.b.CreateFAdd(x, y) : e_.b.CreateAdd(x, y);
-      case Reduction::Kind::max:
-        return e_.b.CreateBinaryIntrinsic(is_float(type)    ? Intrinsic::maximum
-                                          : is_signed(type) ? Intrinsic::smax
-                                                            : Intrinsic::umax,
-                                          x, y);
-      case Reduction::Kind::min:
-        return e_.b.CreateBinaryIntrinsic(is_float(type)    ? Intrinsic::minimum
-                                          : is_signed(type) ? Intrinsic::smin
-                                                            : Intrinsic::umin,
-                                          x, y);
-    }
-    CHECK(false);
+    return emit_reduction(e_, kind_of(plan_.reductions[j]), element_type(j), x, y);
   }
 
   Value* kept_at(size_t j, Value* i) {

@@ -1,0 +1,56 @@
+#include "codegen/plane_window.h"
+
+#include <algorithm>
+
+#include "ops/window.h"
+
+namespace hone {
+
+std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
+  const Node& node = graph.node(n);
+  std::vector<int64_t> x = constant_shape(graph.type(node.operands[0]).shape),
+                       out = constant_shape(graph.type(node.results[0]).shape);
+  if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
+  Shape kernel;
+  if (node.attributes.has("kernel_shape")) {
+    kernel = to_shape(node.attributes.get<std::vector<int64_t>>("kernel_shape"));
+  } else {  // w [O,C/groups,...]
+    const Shape& w = graph.type(node.operands[1]).shape;
+    kernel.assign(w.begin() + 2, w.end());
+  }
+  const Window window = read_window(node.attributes, kernel);
+  const size_t dims = window.dims();
+  const std::vector<int64_t> extents(x.begin() + 1, x.end() - 1), places(out.begin() + 1, out.end() - 1);
+  const std::array<int64_t, 3> start = WindowOnPlane(window, extents, places).start(0);
+  struct Axis {
+    int64_t extent = 1, places = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  };
+  std::array<Axis, 2> axes;
+  for (size_t i = 0; i < dims; ++i) {
+    Axis& axis = axes[2 - dims + i];
+    axis = {extents[i],           places[i],           window.kernel[i].constant(),
+            window.strides[i],    window.dilations[i], -start[3 - dims + i],
+            window.pads[i + dims]};
+    const int64_t reached = (axis.places - 1) * axis.stride - axis.before + window.reach(i).constant() - axis.extent;
+    if (window.same != Window::Same::no) axis.after = std::max<int64_t>(0, reached);
+  }
+  const auto& [h, w] = axes;
+  return PlacedWindow{.images = x[0],
+                      .channels = x.back(),
+                      .plane = {.height = h.extent,
+                                .width = w.extent,
+                                .out_height = h.places,
+                                .out_width = w.places,
+                                .kernel_height = h.kernel,
+                                .kernel_width = w.kernel,
+                                .stride_y = h.stride,
+                                .stride_x = w.stride,
+                                .dilation_y = h.dilation,
+                                .dilation_x = w.dilation,
+                                .pad_top = h.before,
+                                .pad_left = w.before},
+                      .pad_bottom = h.after,
+                      .pad_right = w.after};
+}
+
+}  // namespace hone

@@ -1,0 +1,25 @@
+#include "base/error.h"
+#include "codegen/prepack.h"
+
+namespace hone {
+
+// Whole vectors of any level can be loaded.
+int64_t window_weight_pitch(int64_t channels) { return (channels + 15) / 16 * 16; }
+
+std::string prepack_key(const WindowPlan& plan, IsaLevel) {
+  return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);
+}
+
+Buffer prepack(const WindowPlan& plan, IsaLevel, const Tensor& weights, int, PanelPool& pool) {
+  const std::vector<float> source = weights.to_floats();
+  const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);
+  CHECK(weights.elements() == plan.channels * taps, "weights of {}, plan of {} channels and {} taps",
+        to_string(weights.type()), plan.channels, taps);
+  const PanelMemory memory = pool.take(static_cast<size_t>(taps * pitch * 4));
+  auto* to = reinterpret_cast<float*>(memory.bytes.data());
+  for (int64_t c = 0; c < plan.channels; ++c)
+    for (int64_t tap = 0; tap < taps; ++tap) to[tap * pitch + c] = source[static_cast<size_t>(c * taps + tap)];
+  return Buffer(memory.owner, memory.bytes);
+}
+
+}  // namespace hone

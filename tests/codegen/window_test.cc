@@ -1,0 +1,339 @@
+// Window kernels against the same windows in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "codegen/prepack.h"
+#include "tests/codegen/at_the_edge.h"
+#include "tests/codegen/gemm_run.h"
+
+namespace hone {
+namespace {
+
+using namespace test;
+using Reduction = WindowPlan::Reduction;
+
+struct Places {
+  int64_t images;
+  PlaneWindow plane;
+};
+
+int64_t places(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t pads) {
+  return (extent + pads - dilation * (taps - 1) - 1) / stride + 1;
+}
+
+// A square window with `pad` on all sides; one more below and right where the stride leaves a rest.
+Places square(int64_t images, int64_t height, int64_t width, int64_t taps, int64_t stride, int64_t pad,
+              int64_t dilation = 1) {
+  return {images,
+          {.height = height,
+           .width = width,
+           .out_height = places(height, taps, stride, dilation, 2 * pad),
+           .out_width = places(width, taps, stride, dilation, 2 * pad),
+           .kernel_height = taps,
+           .kernel_width = taps,
+           .stride_y = stride,
+           .stride_x = stride,
+           .dilation_y = dilation,
+           .dilation_x = dilation,
+           .pad_top = pad,
+           .pad_left = pad}};
+}
+
+// Strides and dilations that differ, pads on two sides only, a window higher than the plane.
+const Places kUneven{2,
+                     {.height = 5,
+                      .width = 19,
+                      .out_height = 4,
+                      .out_width = 9,
+                      .kernel_height = 7,
+                      .kernel_width = 4,
+                      .stride_y = 2,
+                      .stride_x = 2,
+                      .dilation_y = 1,
+                      .dilation_x = 3,
+                      .pad_top = 3,
+                      .pad_left = 5}};
+// A window of more taps than are unrolled, which reaches past both borders.
+const Places kWide{1,
+                   {.height = 3,
+                    .width = 23,
+                    .out_height = 2,
+                    .out_width = 12,
+                    .kernel_height = 2,
+                    .kernel_width = 11,
+                    .stride_y = 1,
+                    .stride_x = 2,
+                    .dilation_y = 1,
+                    .dilation_x = 2,
+                    .pad_top = 0,
+                    .pad_left = 9}};
+const Places kLine{3, {.width = 131, .kernel_width = 131}};
+
+const Places kAll[] = {square(1, 1, 1, 1, 1, 0),
+                       square(2, 7, 7, 3, 1, 1),
+                       square(1, 17, 17, 5, 1, 2),
+                       square(1, 17, 13, 3, 2, 1),
+                       square(1, 11, 29, 5, 2, 2),
+                       square(1, 14, 14, 2, 2, 0),
+                       square(2, 9, 10, 3, 1, 2, 2),
+                       square(1, 5, 5, 7, 1, 3),
+                       kUneven,
+                       kWide,
+                       kLine};
+constexpr int64_t kChannels[] = {1, 3, 8, 13, 16, 24, 40, 67, 131};
+
+WindowPlan window_plan(const Places& at, int64_t channels, DType x, Reduction reduction) {
+  WindowPlan plan;
+  plan.plane = at.plane, plan.channels = channels, plan.x = x, plan.reduction = reduction;
+  plan.program = flatten(Expr::arg(0, compute_scalar(x)));
+  plan.results = {compute_scalar(x) == Scalar::f32 ? DType::f32 : x};
+  return plan;
+}
+
+// f(element of x, tap) for every tap inside the plane, per result in order.
+template <class F>
+void each_tap(const Places& at, int64_t channels, F f) {
+  const PlaneWindow& p = at.plane;
+  int64_t result = 0;
+  for (int64_t image = 0; image < at.images; ++image)
+    for (int64_t oy = 0; oy < p.out_height; ++oy)
+      for (int64_t ox = 0; ox < p.out_width; ++ox)
+        for (int64_t c = 0; c < channels; ++c, ++result)
+          for (int64_t tap = 0; tap < p.taps(); ++tap) {
+            const int64_t y = oy * p.stride_y - p.pad_top + tap / p.kernel_width * p.dilation_y;
+            const int64_t x = ox * p.stride_x - p.pad_left + tap % p.kernel_width * p.dilation_x;
+            if (y < 0 || y >= p.height || x < 0 || x >= p.width) continue;
+            f(static_cast<size_t>(result), static_cast<size_t>(((image * p.height + y) * p.width + x) * channels + c),
+              tap, c);
+          }
+}
+
+int64_t results_of(const Places& at, int64_t channels) {
+  return at.images * at.plane.out_height * at.plane.out_width * channels;
+}
+Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng, bool integers) {
+  const std::vector<int64_t> shape{at.images, at.plane.height, at.plane.width, channels};
+  return integers ? small_integers(dtype, shape, rng) : random_tensor(dtype, shape, rng);
+}
+
+// The first result of a kernel, from an x beside which nothing can be read.
+template <class T>
+std::vector<T> run(const WindowPlan& plan, IsaLevel isa, const Places& at, const Tensor& x, const Tensor* w = nullptr,
+                   int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
+  CompiledPlan kernel(plan, isa);
+  PanelPool pool;
+  const Buffer weights = w ? prepack(plan, isa, *w, 1, pool) : Buffer();
+  AtTheEdge in(x.data().bytes(), side);
+  Guarded out(static_cast<size_t>(results_of(at, plan.channels)) * sizeof(T));
+  KernelArgs args;
+  args.pointers = {in.data(), w ? const_cast<std::byte*>(weights.bytes().data()) : nullptr, out.data()};
+  args.dims[0] = at.images;
+  kernel.run(args, chunk);
+  EXPECT_TRUE(out.intact());
+  return {out.as<T>().begin(), out.as<T>().end()};
+}
+
+std::vector<Products> reference(const Places& at, int64_t channels, const Tensor& x, const Tensor* w) {
+  const std::vector<float> values = x.to_floats(), weights = w ? w->to_floats() : std::vector<float>();
+  std::vector<Products> sums(static_cast<size_t>(results_of(at, channels)));
+  each_tap(at, channels, [&](size_t result, size_t element, int64_t tap, int64_t c) {
+    const double factor = w ? weights[static_cast<size_t>(c * at.plane.taps() + tap)] : 1;
+    const double product = values[element] * factor;
+    Products& p = sums[result];
+    p.sum += product, p.abs_sum += std::abs(product);
+    if (std::abs(product) > std::abs(p.largest)) p.largest = product;
+  });
+  return sums;
+}
+
+TEST(Window, DepthwiseProductsStayWithinTheBoundAndTheirMemory) {
+  Philox rng(1);
+  for (IsaLevel isa : available_isa_levels())
+    for (const Places& at : kAll)
+      for (int64_t channels : kChannels) {
+        const DType dtype = channels % 2 ? DType::f32 : DType::bf16;
+        const Tensor x = plane_tensor(at, channels, dtype, rng, false),
+                     w = random_tensor(DType::f32, {channels, at.plane.taps()}, rng);
+        const std::vector<Products> want = reference(at, channels, x, &w);
+        for (auto side : {AtTheEdge::Side::end, AtTheEdge::Side::start})
+          ASSERT_EQ(
+              first_fault(run<float>(window_plan(at, channels, dtype, Reduction::products), isa, at, x, &w, 0, side),
+                          want, at.plane.taps()),
+              "")
+              << at.plane.to_text() << " channels " << channels << " " << to_string(isa);
+      }
+}
+
+TEST(Window, SmallIntegersAreExact) {
+  Philox rng(2);
+  for (IsaLevel isa : available_isa_levels())
+    for (const Places& at : kAll)
+      for (int64_t channels : {5, 16, 72}) {
+        const Tensor x = plane_tensor(at, channels, DType::bf16, rng, true),
+                     w = small_integers(DType::bf16, {channels, at.plane.taps()}, rng);
+        const std::vector<Products> want = reference(at, channels, x, &w);
+        const auto got = run<float>(window_plan(at, channels, DType::bf16, Reduction::products), isa, at, x, &w, 1);
+        for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i].sum) << at.plane.to_text() << " " << i;
+      }
+}
+
+TEST(Window, ADroppedTapIsOutsideTheBound) {
+  Philox rng(3);
+  const Places at = square(1, 9, 9, 3, 1, 1);
+  const Tensor x = plane_tensor(at, 16, DType::f32, rng, false), w = random_tensor(DType::f32, {16, 9}, rng);
+  std::vector<Products> want = reference(at, 16, x, &w);
+  for (Products& p : want) p.sum -= p.largest;
+  const auto got = run<float>(window_plan(at, 16, DType::f32, Reduction::products), best_isa_level(), at, x, &w);
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_GT(std::abs(got[i] - want[i].sum), products_bound(want[i], 9)) << i;
+}
+
+TEST(Window, SumsOfLongLinesAndAnySplitOfTheItemsGivesTheSameBits) {
+  Philox rng(4);
+  const Places at{2, {.width = 3001, .kernel_width = 3001}};
+  for (IsaLevel isa : available_isa_levels())
+    for (int64_t channels : {1, 7, 16, 100, 480}) {
+      const Tensor x = plane_tensor(at, channels, DType::f32, rng, false);
+      const WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
+      const auto whole = run<float>(plan, isa, at, x);
+      EXPECT_EQ(first_fault(whole, reference(at, channels, x, nullptr), 3001), "") << channels;
+      for (int64_t chunk : {1, 3}) EXPECT_EQ(run<float>(plan, isa, at, x, nullptr, chunk), whole);
+    }
+}
+
+template <class T>
+void expect_largest(DType dtype, Reduction reduction) {
+  Philox rng(5);
+  const auto better = [&](T a, T b) { return reduction == Reduction::max ? a > b : a < b; };
+  for (IsaLevel isa : available_isa_levels())
+    for (const Places& at : kAll)
+      for (int64_t channels : {3, 16, 29}) {
+        const Tensor x = plane_tensor(at, channels, DType::f32, rng, true).converted(dtype);
+        std::vector<T> want(static_cast<size_t>(results_of(at, channels)));
+        std::vector<bool> met(want.size());
+        each_tap(at, channels, [&](size_t result, size_t element, int64_t, int64_t) {
+          const T value = x.as<T>()[element];
+          if (!met[result] || better(value, want[result])) want[result] = value;
+          met[result] = true;
+        });
+        const auto got = run<T>(window_plan(at, channels, dtype, reduction), isa, at, x);
+        for (size_t i = 0; i < want.size(); ++i)
+          ASSERT_TRUE(!met[i] || got[i] == want[i]) << at.plane.to_text() << " " << i << " " << to_string(dtype);
+      }
+}
+
+TEST(Window, ExtremesOfEveryElementType) {
+  expect_largest<float>(DType::f32, Reduction::max);
+  expect_largest<double>(DType::f64, Reduction::min);
+  expect_largest<int64_t>(DType::i64, Reduction::max);
+  expect_largest<int32_t>(DType::i32, Reduction::min);
+}
+
+TEST(Window, BytesAreComparedWithTheirSign) {
+  const Places at = square(1, 4, 4, 2, 2, 0);
+  std::vector<int8_t> values(4 * 4 * 3, -128);
+  values[5 * 3 + 1] = -3;  // row 1, column 1, channel 1
+  for (IsaLevel isa : available_isa_levels()) {
+    WindowPlan plan = window_plan(at, 3, DType::i8, Reduction::max);
+    const auto got = run<int8_t>(plan, isa, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i == 1 ? -3 : -128) << i;
+    for (int8_t& v : values) v = static_cast<int8_t>(~v);
+    plan.x = plan.results[0] = DType::u8;
+    plan.program = flatten(Expr::arg(0, compute_scalar(DType::u8)));
+    plan.reduction = Reduction::min;
+    const auto least = run<int8_t>(plan, isa, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
+    for (size_t i = 0; i < least.size(); ++i) EXPECT_EQ(least[i], i == 1 ? 2 : 127) << i;
+    for (int8_t& v : values) v = static_cast<int8_t>(~v);
+  }
+}
+
+TEST(Window, NanWinsAndInfinityIsAValue) {
+  const Places at = square(1, 5, 5, 3, 1, 1);
+  std::vector<float> values(25 * 20, -INFINITY);
+  values[(0 * 5 + 0) * 20 + 2] = NAN;
+  for (IsaLevel isa : available_isa_levels())
+    for (Reduction reduction : {Reduction::max, Reduction::min, Reduction::sum}) {
+      const auto got =
+          run<float>(window_plan(at, 20, DType::f32, reduction), isa, at, Tensor::of<float>({1, 5, 5, 20}, values));
+      for (int64_t y = 0; y < 5; ++y)
+        for (int64_t x = 0; x < 5; ++x)
+          for (int64_t c = 0; c < 20; ++c) {
+            const float v = got[static_cast<size_t>((y * 5 + x) * 20 + c)];
+            EXPECT_TRUE(c == 2 && y < 2 && x < 2 ? std::isnan(v) : v == -INFINITY) << y << " " << x << " " << c;
+          }
+    }
+}
+
+// mean = r / taps; results: mean + full * row, and scalar * column + index.
+TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
+  Philox rng(6);
+  for (IsaLevel isa : available_isa_levels())
+    for (int64_t channels : {5, 16, 40}) {
+      const Places at = square(2, 6, 11, 3, 1, 1);
+      WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
+      for (int64_t i = 0; i < 6; ++i) plan.taps_down.push_back(i == 0 || i == 5 ? 2 : 3);
+      for (int64_t i = 0; i < 11; ++i) plan.taps_across.push_back(i == 0 || i == 10 ? 2 : 3);
+      using Access = Epilogue::Access;
+      plan.operands = {{DType::f32, Access::full},
+                       {DType::f32, Access::row},
+                       {DType::bf16, Access::column},
+                       {DType::f32, Access::scalar}};
+      std::vector<Expr> a;
+      for (int i = 0; i < 6; ++i) a.push_back(Expr::arg(i, Scalar::f32));
+      const Expr roots[] = {a[0] / a[1] + a[2] * a[3], a[5] * a[4] + cast(Scalar::f32, Expr::index())};
+      plan.program = flatten(roots);
+      plan.results = {DType::f32, DType::bf16};
+      const int64_t rows = 2 * 6 * 11;
+      const Tensor x = plane_tensor(at, channels, DType::f32, rng, true);
+      Tensor full = small_integers(DType::f32, {rows, channels}, rng), row = small_integers(DType::f32, {rows}, rng),
+             column = small_integers(DType::bf16, {channels}, rng), scalar = Tensor::scalar(2.0f);
+      std::vector<double> sums(static_cast<size_t>(rows * channels)), taps(sums.size());
+      each_tap(at, channels, [&](size_t result, size_t element, int64_t, int64_t) {
+        sums[result] += x.as<float>()[element], taps[result] += 1;
+      });
+      CompiledPlan kernel(plan, isa);
+      Guarded first(sums.size() * 4), second(sums.size() * 2, 2);
+      KernelArgs args;
+      args.pointers = {const_cast<std::byte*>(x.data().bytes().data()),
+                       nullptr,
+                       full.mutable_data(),
+                       row.mutable_data(),
+                       column.mutable_data(),
+                       scalar.mutable_data(),
+                       first.data(),
+                       second.data()};
+      args.dims[0] = 2;
+      kernel.run(args);
+      EXPECT_TRUE(first.intact() && second.intact());
+      const std::vector<float> columns = column.to_floats();
+      for (size_t i = 0; i < sums.size(); ++i) {
+        const size_t r = i / static_cast<size_t>(channels), c = i % static_cast<size_t>(channels);
+        const double mean = sums[i] / taps[i], product = full.as<float>()[i] * row.as<float>()[r];
+        ASSERT_NEAR(first.as<float>()[i], mean + product, 2 * kEpsF32 * (std::abs(mean) + std::abs(mean + product)));
+        const auto index = static_cast<float>(i);
+        ASSERT_EQ(second.as<uint16_t>()[i],
+                  Tensor::from_floats(DType::bf16, {1}, std::array{2 * columns[c] + index}).as<uint16_t>()[0]);
+      }
+    }
+}
+
+TEST(Window, PackedWeightsAreDecodedWhenLaidOut) {
+  Philox rng(7);
+  const Places at = square(1, 6, 6, 4, 1, 1);
+  const Tensor plain = small_integers(DType::f32, {32, 16}, rng), packed = pack(parse_format("mxint8"), plain);
+  const Tensor x = plane_tensor(at, 32, DType::f32, rng, true);
+  const WindowPlan plan = window_plan(at, 32, DType::f32, Reduction::products);
+  EXPECT_EQ(run<float>(plan, best_isa_level(), at, x, &packed), run<float>(plan, best_isa_level(), at, x, &plain));
+}
+
+TEST(Window, RefusesWhatHasNoProductsOrNoPlaces) {
+  const Places at = square(1, 4, 4, 2, 2, 0);
+  EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), IsaLevel::avx2).accepted());
+  EXPECT_EQ(supports(window_plan(at, 4, DType::f64, Reduction::products), IsaLevel::avx2).why, "products of f64");
+  WindowPlan empty = window_plan(at, 4, DType::f32, Reduction::max);
+  empty.plane.out_width = 0;
+  EXPECT_FALSE(supports(empty, IsaLevel::avx2).accepted());
+}
+
+}  // namespace
+}  // namespace hone
