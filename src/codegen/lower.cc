@@ -93,7 +93,6 @@ Refusal Lowering::fill(Step& step) const {
       return attention(step);
     case Codegen::gather:
       return gather(step);
-    case Codegen::conv:
     case Codegen::window:
       return window(step);
     default:

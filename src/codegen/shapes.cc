@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/window.h"
-
 namespace hone {
 namespace {
 
@@ -37,26 +35,6 @@ std::optional<Epilogue::Access> gemm_access(const std::vector<int64_t>& operand,
       std::equal(operand.begin(), operand.end() - 1, result.begin()))
     return Access::row;
   return std::nullopt;
-}
-
-PlaneWindow plane_window(const Attributes& attributes, const std::vector<int64_t>& x,
-                         const std::vector<int64_t>& result) {
-  const auto kernel = attributes.get<std::vector<int64_t>>("kernel_shape");
-  const Window window = read_window(attributes, to_shape(kernel));
-  const int64_t extents[] = {x[1], x[2]}, places[] = {result[1], result[2]};
-  const std::array<int64_t, 3> start = WindowOnPlane(window, extents, places).start(0);
-  return {.height = x[1],
-          .width = x[2],
-          .out_height = result[1],
-          .out_width = result[2],
-          .kernel_height = kernel[0],
-          .kernel_width = kernel[1],
-          .stride_y = window.strides[0],
-          .stride_x = window.strides[1],
-          .dilation_y = window.dilations[0],
-          .dilation_x = window.dilations[1],
-          .pad_top = -start[1],
-          .pad_left = -start[2]};
 }
 
 std::optional<RowAccess> row_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result) {

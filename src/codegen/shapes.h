@@ -17,10 +17,6 @@ bool is_compilable(const Graph& graph, const Node& node);
 // An operand of an epilogue over [M, N] = (all leading dimensions, last dimension) of `result`; none: not expressible.
 std::optional<Epilogue::Access> gemm_access(const std::vector<int64_t>& operand, const std::vector<int64_t>& result);
 
-// The window of a channels-last conv or pool on planes of x [N,H,W,C].
-PlaneWindow plane_window(const Attributes& attributes, const std::vector<int64_t>& x,
-                         const std::vector<int64_t>& result);
-
 // An operand of a row kernel over rows of `result`'s last dimension.
 struct RowAccess {
   bool row_scalar = false;
