@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/float_bits.h"
 #include "base/mapped_file.h"
 #include "base/threads.h"
 #include "codegen/byte_table.h"
@@ -272,16 +273,21 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
 }
 
 // G g Gᵀ of the weights [outputs, 9 * channels] of one panel: for each product a panel of [channel, output].
+template <class T>
 void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel, std::byte* out) {
+  constexpr bool pairs = sizeof(T) == 2;  // two channels in a lane
   const auto side = static_cast<size_t>(w.side()), columns = static_cast<size_t>(shape.panel_columns());
   const int64_t first = panel * shape.panel_columns(), count = std::min(shape.panel_columns(), shape.n - first);
-  const float* const source = weights.as<float>().data() + first * 9 * shape.k;
+  const T* const source = weights.as<T>().data() + first * 9 * shape.k;
   std::vector<double> half(side * 3 * columns);  // G g
   for (int64_t c = 0; c < shape.k; ++c) {
     std::fill(half.begin(), half.end(), 0.0);
     for (size_t tap = 0; tap < 9; ++tap)
       for (int64_t o = 0; o < count; ++o) {
-        const double g = source[(o * 9 + static_cast<int64_t>(tap)) * shape.k + c];
+        const T stored = source[(o * 9 + static_cast<int64_t>(tap)) * shape.k + c];
+        double g;
+        if constexpr (pairs) g = bf16_to_f32(stored);
+        else g = stored;
         for (size_t i = 0; i < side; ++i)
           half[(i * 3 + tap % 3) * columns + static_cast<size_t>(o)] += w.weights[i][tap / 3] * g;
       }
@@ -289,10 +295,13 @@ void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& we
       for (size_t j = 0; j < side; ++j) {
         const double* row = half.data() + i * 3 * columns;
         const std::vector<double>& g = w.weights[j];
-        auto* to = reinterpret_cast<float*>(out + static_cast<int64_t>(i * side + j) * shape.panel_bytes() +
-                                            c * shape.row_bytes());
-        for (size_t o = 0; o < columns; ++o)
-          to[o] = static_cast<float>(row[o] * g[0] + row[columns + o] * g[1] + row[2 * columns + o] * g[2]);
+        std::byte* const rows = out + static_cast<int64_t>(i * side + j) * shape.panel_bytes();
+        auto* to = reinterpret_cast<T*>(rows + (pairs ? c / 2 : c) * shape.row_bytes());
+        for (size_t o = 0; o < columns; ++o) {
+          const auto sum = static_cast<float>(row[o] * g[0] + row[columns + o] * g[1] + row[2 * columns + o] * g[2]);
+          if constexpr (pairs) to[2 * o + static_cast<size_t>(c % 2)] = f32_to_bf16(sum);
+          else to[o] = sum;
+        }
       }
   }
 }
@@ -304,7 +313,9 @@ Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weight
   const PanelMemory memory = pool.take(static_cast<size_t>(shape.gemm.panels() * bytes));
   auto chunk = [&](int64_t begin, int64_t end, int) {
     for (int64_t p = begin; p < end; ++p)
-      transform_panel(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
+      (weights.dtype() == DType::bf16
+           ? transform_panel<uint16_t>
+           : transform_panel<float>)(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
   };
   parallel_chunks(shape.gemm.panels(), 1, threads, chunk);
   if (weights.data().is_mapped()) drop_pages(weights.data().bytes());

@@ -15,11 +15,15 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
 
-// Cycles of multiply-adds of `lanes`, one a cycle.
-double direct_cycles(const ConvPlan& plan, int64_t images, int lanes) {
+// Products in a cycle: one vector, of pairs where the CPU's bf16 dot product is used.
+double products_per_cycle(const GemmShape& shape) { return shape.lanes * (shape.dot ? 2.0 : 1.0); }
+
+double direct_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
   const PlaneWindow& w = plan.window;
-  const int64_t columns = round_up(plan.product.n, lanes);
-  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) / lanes;
+  const GemmShape shape = gemm_shape(plan.product, isa);
+  const int64_t columns = round_up(plan.product.n, shape.lanes);
+  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
+         products_per_cycle(shape);
 }
 
 double winograd_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
@@ -27,12 +31,12 @@ double winograd_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
   const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
   const double multiply =
-      static_cast<double>(s.w->products() * rows * plan.channels * columns) / static_cast<double>(lanes);
+      static_cast<double>(s.w->products() * rows * plan.channels * columns) / products_per_cycle(s.gemm);
   // A transform takes about six cycles for each element of a piece and vector of channels: loads, stores, arithmetic.
   const double vectors = static_cast<double>(ceil_div(plan.channels, lanes) + columns / lanes);
   const double transform = 6.0 * static_cast<double>(s.w->products() * rows) * vectors;
   // Weights stream from memory once per block, at eight bytes a cycle; what multiplying takes longer hides it.
-  const double weights = static_cast<double>(blocks * s.w->products() * plan.channels * columns * 4) / 8;
+  const double weights = static_cast<double>(blocks * s.w->products() * s.gemm.panels() * s.gemm.panel_bytes()) / 8;
   return std::max(multiply, weights) + transform;
 }
 
@@ -53,7 +57,7 @@ WinogradShape winograd_shape(const ConvPlan& plan, IsaLevel isa, int shrink) {
   s.gemm.rows = std::max(1, rows - shrink);
   const PlaneWindow& w = plan.window;
   s.pieces_y = ceil_div(w.out_height, s.w->piece), s.pieces_x = ceil_div(w.out_width, s.w->piece);
-  s.data_row = round_up(plan.channels, s.gemm.lanes) * 4;
+  s.data_row = round_up(plan.channels, s.gemm.lanes) * size_bytes(plan.product.a);
   s.sums_row = s.gemm.row_bytes();
   const int64_t room = std::max(kBlockBytes / (s.w->products() * (s.data_row + s.sums_row)), 2 * kFewestPieces);
   const int64_t blocks = ceil_div(s.pieces(), room);
@@ -72,7 +76,9 @@ Refusal winograd_refusal(const ConvPlan& plan) {
       w.dilation_x != 1)
     return {"its window is not 3x3 of stride 1"};
   if (plan.groups > 1) return {"it has groups"};
-  if (plan.product.a != DType::f32 || plan.product.w != DType::f32) return {"transforms of bf16 would round too much"};
+  if (plan.product.a != plan.product.w) return {"x and weights of different element types"};
+  if (plan.product.a == DType::bf16 && plan.method == ConvPlan::Method::winograd4)
+    return {"pieces of 4x4 in bf16 would be off by four times as much as the plain sum"};
   if (!plan.product.w_format.empty()) return {"transformed weights would not be packed any more"};
   return {};
 }
@@ -83,9 +89,10 @@ ConvPlan::Method fastest_method(const ConvPlan& plan, IsaLevel isa, int64_t imag
   if (!winograd_refusal(candidate).accepted()) return candidate.method;
   ConvPlan::Method best = candidate.method;
   // A tenth in favour of the exact sum.
-  double least = 0.9 * direct_cycles(candidate, images, isa == IsaLevel::avx2 ? 8 : 16);
+  double least = 0.9 * direct_cycles(candidate, isa, images);
   for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
     candidate.method = method;
+    if (!winograd_refusal(candidate).accepted()) continue;
     if (images * winograd_shape(candidate, isa).pieces() < kFewestPieces) continue;
     if (const double cycles = winograd_cycles(candidate, isa, images); cycles < least) least = cycles, best = method;
   }

@@ -3,6 +3,7 @@
 
 #include "ops/registry.h"
 #include "ops/window.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/pipelines.h"
 
@@ -16,30 +17,36 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
   return x[1] == Dim(groups) && (groups > 1 || graph.type(conv.operands[1]).shape[0] == Dim(1));
 }
 
-// How many leading operands of the node are read in the compute type.
+// How many leading operands of the node are products' operands.
 size_t computed_operands(const Graph& graph, const Node& node) {
   const std::string_view op = node.op->name;
-  if (op == "conv") return !graph.type(node.results[0]).ranked || is_depthwise(graph, node) ? 0 : 1;
-  return op == "linear" ? 1 : op == "matmul" ? 2 : op == "attention" ? 3 : 0;
+  if (op == "conv") return !graph.type(node.results[0]).ranked || is_depthwise(graph, node) ? 0 : 2;
+  return op == "linear" || op == "matmul" ? 2 : op == "attention" ? 3 : 0;
+}
+
+ValueId rounded(Graph& graph, ValueId x, NodeId before) {
+  if (const Tensor* constant = graph.constant(x))
+    return graph.add_constant(derived_label(graph, x, ".bf16"), constant->converted(DType::bf16));
+  graph.set_insertion_point(before);
+  const ValueId cast = graph.emit(ops::get("cast"), {x}, {{"dtype", DType::bf16}});
+  graph.set_insertion_point(kNone);
+  return cast;
 }
 
 Graph set_compute(Graph graph, const PassContext& context) {
   if (context.get<Compute>() == Compute::f32) return graph;
-  std::map<ValueId, ValueId> casts;
+  std::map<ValueId, ValueId> in_bf16;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const std::vector<ValueId> operands = graph.node(id).operands;
     for (size_t i = 0; i < std::min(computed_operands(graph, graph.node(id)), operands.size()); ++i) {
       const ValueId x = operands[i];
-      if (x == kNone || graph.constant(x) || graph.type(x).dtype != DType::f32) continue;
-      if (!casts.contains(x)) {
-        graph.set_insertion_point(id);
-        casts[x] = graph.emit(ops::get("cast"), {x}, {{"dtype", DType::bf16}});
-      }
-      graph.set_operand(id, static_cast<int>(i), casts[x]);
+      if (x == kNone || graph.type(x).is_packed() || graph.type(x).dtype != DType::f32) continue;
+      if (!in_bf16.contains(x)) in_bf16[x] = rounded(graph, x, id);
+      graph.set_operand(id, static_cast<int>(i), in_bf16[x]);
     }
   }
-  graph.set_insertion_point(kNone);
+  graph.erase_unused_constants();
   graph.reinfer();
   return graph;
 }
@@ -49,8 +56,8 @@ Graph set_compute(Graph graph, const PassContext& context) {
 extern constinit const PassDef set_compute_def{.name = "set_compute",
                                                .doc =
                                                    "Under bf16 compute, linear, matmul, attention and conv (unless "
-                                                   "depthwise) read their f32 activations through a cast to bf16; "
-                                                   "results stay f32.",
+                                                   "depthwise) read f32 activations through a cast to bf16 and plain "
+                                                   "weights rounded to it; results stay f32.",
                                                .run = set_compute};
 
 }  // namespace hone

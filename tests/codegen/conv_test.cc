@@ -238,7 +238,7 @@ TEST(Conv, ADroppedProductIsOutsideTheBound) {
 // |y - fl(y)| for Winograd's algorithm, from the very elements under a piece: the magnitudes that are summed,
 // |A| [sum over channels of (|G| |g| |G|) (|B| |d| |B|)] |A|, times a rounding for each addition on the way.
 double winograd_bound(const Winograd& w, const std::vector<double>& d, const std::vector<double>& g, int64_t channels,
-                      int64_t row, int64_t column) {
+                      int64_t row, int64_t column, DType dtype) {
   const auto side = static_cast<size_t>(w.side());
   std::vector<double> products(side * side, 0);
   const auto transformed = [&](const Matrix& m, const double* x, size_t from, size_t i, size_t j) {
@@ -254,22 +254,25 @@ double winograd_bound(const Winograd& w, const std::vector<double>& d, const std
                                   transformed(w.weights, g.data() + c * 9, 3, i, j);
   const double all =
       transformed(w.result, products.data(), side, static_cast<size_t>(row), static_cast<size_t>(column));
-  // Each transform adds up to `side` terms in each direction, the product one per channel; weights are rounded once.
-  return all * static_cast<double>(channels + 4 * static_cast<int64_t>(side) + 8) * 2 * kEpsF32;
+  // Each transform adds up to `side` terms in each direction, the product one per channel; weights are rounded once,
+  // and both operands of bf16 products.
+  return all * (static_cast<double>(channels + 4 * static_cast<int64_t>(side) + 8) * 2 * kEpsF32 +
+                (dtype == DType::bf16 ? 2 * kEpsBf16 + kEpsBf16 * kEpsBf16 : 0));
 }
 
 TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
   Philox rng(6);
-  for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4})
+  constexpr auto kPiece2 = ConvPlan::Method::winograd2, kPiece4 = ConvPlan::Method::winograd4;
+  for (auto [dtype, method] : {std::pair{DType::f32, kPiece2}, {DType::f32, kPiece4}, {DType::bf16, kPiece2}})
     for (const ConvCase& c :
          {ConvCase{.images = 2, .height = 7, .width = 9, .channels = 17, .outputs = 33},
           ConvCase{.height = 1, .width = 1, .channels = 2, .outputs = 3},
           ConvCase{
               .height = 4, .width = 21, .channels = 16, .outputs = 16, .top = 0, .left = 2, .bottom = 2, .right = 0},
           ConvCase{.images = 3, .height = 13, .width = 12, .channels = 5, .outputs = 50}}) {
-      ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+      ConvPlan plan = plan_of(c, dtype, dtype);
       plan.method = method;
-      const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
+      const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
       const std::vector<Products> want = reference(plan, c.images, x, w);
       const Winograd& algorithm = winograd(method == ConvPlan::Method::winograd2 ? 2 : 4);
       const std::vector<float> in = x.to_floats(), weights = w.to_floats();
@@ -294,7 +297,7 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
             for (int64_t tap = 0; tap < 9; ++tap)
               g.push_back(weights[static_cast<size_t>((o * 9 + tap) * c.channels + channel)]);
           }
-          const double bound = winograd_bound(algorithm, d, g, c.channels, y % m, column % m);
+          const double bound = winograd_bound(algorithm, d, g, c.channels, y % m, column % m, dtype);
           ASSERT_LE(std::abs(got.values[i] - want[i].sum), bound)
               << hone::to_string(isa) << " output " << i << " of " << to_string(c);
         }
@@ -325,7 +328,7 @@ TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
   ConvCase strided = wide;
   strided.stride_x = 2;
   EXPECT_EQ(fastest_method(plan_of(strided, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
-  EXPECT_EQ(fastest_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1), ConvPlan::Method::direct);
+  EXPECT_NE(fastest_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1), ConvPlan::Method::winograd4);
   const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
   EXPECT_EQ(fastest_method(plan_of(narrow, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
 }

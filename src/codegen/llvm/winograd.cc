@@ -155,7 +155,8 @@ class WinogradKernel {
   }
 
  private:
-  int64_t pixel() const { return plan_.channels * 4; }
+  int64_t element() const { return size_bytes(plan_.product.a); }
+  int64_t pixel() const { return plan_.channels * element(); }
 
   // void(patch, row_bytes, out): x under one piece, rows row_bytes apart, to the piece's row in each product's plane.
   Function* emit_transform() {
@@ -166,17 +167,18 @@ class WinogradKernel {
     Value* stack = e_.stack(e_.v_f32, s_.w->products());
     Values rows;
     for (int64_t r = 0; r < s_.w->side(); ++r) rows.push_back(e_.at(patch, e_.times(row_bytes, r)));
-    const int64_t whole = plan_.channels / e_.lanes, rest = plan_.channels % e_.lanes, vector = int64_t{e_.lanes} * 4;
+    const int64_t whole = plan_.channels / e_.lanes, rest = plan_.channels % e_.lanes,
+                  vector = int64_t{e_.lanes} * element();
     const auto channels = [&](Value* offset, Value* mask) {
       transform_square(
           e_, s_.w->data, stack,
           [&](int64_t r, Value* c) {
             Value* p = e_.at(e_.at(rows[static_cast<size_t>(r)], offset), e_.times(c, pixel()));
-            return e_.load_elements(DType::f32, p, mask);
+            return e_.load_elements(plan_.product.a, p, mask);
           },
           [&](Value* r, int64_t c, Value* y) {
             Value* plane = e_.at(e_.at(out, offset), e_.times(r, s_.w->side() * s_.data_plane));
-            e_.store(y, e_.at(plane, c * s_.data_plane), 4);
+            e_.store_elements(y, plan_.product.a, e_.at(plane, c * s_.data_plane));
           });
     };
     e_.loop(e_.num(0), e_.num(whole * vector), vector, {}, [&](Value* offset, const Values&) {
