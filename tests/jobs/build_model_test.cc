@@ -2,6 +2,7 @@
 #include "jobs/build_model.h"
 
 #include "base/atomic_file.h"
+#include "ops/evaluate.h"
 #include "runtime/session.h"
 #include "tests/jobs/jobs_fixture.h"
 

@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/hash.h"
+#include "base/philox.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "ops/evaluate.h"
+#include "tests/io/temporary_folder.h"
 #include "tests/models/weights_by_name.h"
-#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
