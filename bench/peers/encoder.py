@@ -10,13 +10,10 @@ import argparse
 import json
 import os
 import pathlib
-import random
-import statistics
-import subprocess
-import time
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
+from interleaved import Hone, interval, ratio, rounds, timed
 
 parser = argparse.ArgumentParser()
 parser.add_argument("model")
@@ -95,54 +92,17 @@ if "ov" in args.peers:
     request = compiled.create_infer_request()
     systems["openvino"] = lambda: request.infer([ids, mask])[compiled.output(0)]
 
-inputs = pathlib.Path("build/peers")
-inputs.mkdir(parents=True, exist_ok=True)
-np.save(inputs / "ids.npy", ids)
-np.save(inputs / "mask.npy", mask)
 
 
-class Hone:
-    def __init__(self, name, extra):
-        self.outputs = inputs / name
-        command = [args.hone, "bench", extra[0], "--on-demand", "--threads", str(args.threads),
-                   "--input", f"input_ids={inputs / 'ids.npy'}", f"attention_mask={inputs / 'mask.npy'}",
-                   "--output-dir", str(self.outputs)] + extra[1:]
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __call__(self):
-        self.child.stdin.write("run\n")
-        self.child.stdin.flush()
-        return float(self.child.stdout.readline()) * 1e-9
-
-    def output(self):
-        return np.load(self.outputs / "embedding.npy")
+def hone(name, extra):
+    return Hone(args.hone, extra[0], {"input_ids": ids, "attention_mask": mask}, pathlib.Path("build/peers") / name, args.threads, extra[1:])
 
 
-hones = {"hone f32": Hone("out0", [args.model, "--compute", "f32"])}
+hones = {"hone f32": hone("out0", [args.model, "--compute", "f32"])}
 for i, extra in enumerate(args.also):  # "MODEL --flags"
-    hones["hone " + extra] = Hone(f"out{i + 1}", extra.split())
+    hones["hone " + extra] = hone(f"out{i + 1}", extra.split())
 
-times = {name: [] for name in [*systems, *hones]}
-for name, run in [*systems.items(), *hones.items()]:
-    for _ in range(5):
-        run()
-order = list(times)
-for _ in range(args.rounds):
-    random.shuffle(order)
-    for name in order:
-        if name in hones:
-            times[name].append(hones[name]())
-        else:
-            start = time.perf_counter()
-            systems[name]()
-            times[name].append(time.perf_counter() - start)
-
-
-def interval(values):
-    """Median with the distribution-free 95 % interval of order statistics."""
-    v, n = sorted(values), len(values)
-    half = 0.98 * n ** 0.5
-    return statistics.median(v), v[max(0, int(n / 2 - half))], v[min(n - 1, int(n / 2 + half))]
+times = rounds({name: timed(run) for name, run in systems.items()} | hones, args.rounds, warmup=5)
 
 
 def cosine(a, b):
@@ -152,14 +112,13 @@ def cosine(a, b):
 rows = []
 for name in times:
     median, low, high = interval(times[name])
-    output = hones[name].output() if name in hones else systems[name]()
+    output = hones[name].output("embedding") if name in hones else systems[name]()
     rows.append({"system": name, "median_ms": median * 1e3, "ci95_ms": [low * 1e3, high * 1e3], "cosine": cosine(output, reference)})
 print(f"batch {args.batch}, sequence {args.seq}, {args.threads} thread(s), {args.rounds} interleaved rounds")
 print(f"{'system':34} {'median ms':>10} {'95 % interval':>18} {'hone f32 / it':>26} {'min cosine to torch':>20}")
 for row in rows:
-    ratio, low, high = interval([h / p for h, p in zip(times["hone f32"], times[row["system"]])])
-    row["hone_over_it"] = [ratio, low, high]
+    row["hone_over_it"] = ratio(times, "hone f32", row["system"])
     print(f"{row['system']:34} {row['median_ms']:10.2f} {row['ci95_ms'][0]:8.2f} - {row['ci95_ms'][1]:7.2f} "
-          f"{ratio:10.3f} ({low:.3f}-{high:.3f}) {row['cosine']:20.8f}")
+          "{:10.3f} ({:.3f}-{:.3f})".format(*row["hone_over_it"]), f"{row['cosine']:19.8f}")
 if args.json:
     pathlib.Path(args.json).write_text(json.dumps({"args": vars(args), "rows": rows}, indent=1))
