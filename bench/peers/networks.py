@@ -6,6 +6,7 @@ usage: networks.py HONE [--rounds 30] [--threads 1,2] [--only TEXT]... [--dry]
 import argparse
 import dataclasses
 import datetime
+import functools
 import gc
 import json
 import os
@@ -14,6 +15,7 @@ import platform
 import re
 import subprocess
 import sys
+import typing
 
 import numpy as np
 import onnx
@@ -61,17 +63,21 @@ def run(*command):
     return done.stdout
 
 
-class Files:
-    """The two files of a model: what hone opens, and the ONNX file of the peers (written by hone, batch-norms as they are)."""
+class Files(typing.NamedTuple):
+    hone: str  # what hone opens
+    onnx: str  # what ONNX Runtime and OpenVINO open
+    torch: str | None  # weights for vision.load
 
-    def __init__(self, hone, model):
-        if model.endswith(".onnx"):
-            self.hone, self.onnx, self.torch = model, model, None
-            return
-        self.hone, self.onnx = str(WORK / f"{model}.safetensors"), str(WORK / f"{model}.onnx")
-        run(hone, "build", model, "-o", self.hone)
-        run(hone, "export", self.hone, "-o", self.onnx)
-        self.torch = self.hone
+
+@functools.cache
+def files_of(hone, model):
+    """Known networks as hone builds and exports them: batch-norms as they are, as a user of the peers would have them."""
+    if model.endswith(".onnx"):
+        return Files(model, model, None)
+    built, exported = str(WORK / f"{model}.safetensors"), str(WORK / f"{model}.onnx")
+    run(hone, "build", model, "-o", built)
+    run(hone, "export", built, "-o", exported)
+    return Files(built, exported, built)
 
 
 def ort_session(file, threads, shape):
@@ -165,7 +171,7 @@ def pair(hone):
 
 
 def inference(table, args, network, threads):
-    files = Files(args.hone, network.model)
+    files = files_of(args.hone, network.model)
     torch.set_num_threads(threads)
     contest = Contest(args.hone, network, files, threads)
     before = pair(args.hone) if threads > 1 else None
@@ -197,7 +203,7 @@ print(time.perf_counter() - start)"""
 
 
 def first_answer(table, args):
-    files, images = Files(args.hone, "resnet18"), WORK / "image.npy"
+    files, images = files_of(args.hone, "resnet18"), WORK / "image.npy"
     np.save(images, np.random.default_rng(1).standard_normal((1, 3, 224, 224), np.float32))
     systems = {
         "hone": timed(lambda: run(args.hone, "run", files.hone, "--input", f"pixel_values={images}", "--output-dir", WORK / "outputs")),
@@ -207,8 +213,9 @@ def first_answer(table, args):
     against_best(table, "process start to first ResNet-18 answer, cache warm", 1, rounds(systems, max(7, args.rounds // 3)), 0.40, 0.25)
 
 
-def probe(hone, file, *flags):
-    return json.loads(run(hone, "probe", file, *flags).splitlines()[-1])
+def compile_seconds(hone, file, *flags):
+    probe = json.loads(run(hone, "probe", file, *flags).splitlines()[-1])
+    return (probe["prepare_ms"] + probe["compile_ms"]) * 1e-3
 
 
 def torch_compile_seconds(file):
@@ -221,9 +228,9 @@ def torch_compile_seconds(file):
 
 
 def compilation(table, args):
-    files = Files(args.hone, "resnet18")
-    compile_seconds = lambda *flags: (lambda p: (p["prepare_ms"] + p["compile_ms"]) * 1e-3)(probe(args.hone, files.hone, *flags))
-    systems = {"hone": lambda: compile_seconds("--no-cache"), "hone, from cache": compile_seconds,
+    files = files_of(args.hone, "resnet18")
+    systems = {"hone": lambda: compile_seconds(args.hone, files.hone, "--no-cache"),
+               "hone, from cache": lambda: compile_seconds(args.hone, files.hone),
                "OpenVINO": lambda: float(run(sys.executable, "-c", OPENVINO_COMPILE, files.onnx))}
     times = rounds(systems, 7, warmup=1)
     cold, warm, peer = (interval(times[name])[0] for name in ("hone", "hone, from cache", "OpenVINO"))
@@ -260,7 +267,7 @@ def beside_a_busy_process(table, args):
     """A few inferences alone, then as many beside a process that keeps one CPU busy, again and again."""
     network = NETWORKS[0]
     torch.set_num_threads(2)
-    contest = Contest(args.hone, network, Files(args.hone, network.model), 2)
+    contest = Contest(args.hone, network, files_of(args.hone, network.model), 2)
     alone, beside = ({name: [] for name in contest.systems} for _ in range(2))
     for _ in range(max(3, args.rounds // 5)):
         for name, values in rounds(contest.systems, 3, warmup=1, pause=PAUSE).items():
