@@ -244,8 +244,8 @@ class Doctor {
       if (result.larger > 0)
         add(Severity::note,
             fmt::format(
-                "{} keeps {} tensor{} as they are: its blocks do not fit their last axis, and padding would make "
-                "them larger",
+                "{} keeps {} tensor{} as they are: windows with fewer weights per output than its blocks have, which "
+                "padding would make larger",
                 format, result.larger, result.larger == 1 ? "" : "s"),
             "choose a format with one scale per channel, such as int8.channel");
       if (result.saturated > 0)

@@ -10,6 +10,7 @@
 #include "io/toml.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
+#include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
@@ -37,7 +38,7 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   Graph packed = run_pass(graph, "quantize", {options});
   packed = run_pass(std::move(packed), "fold_fake_quant", {});
   for (const QuantizeChoice& choice : choices) {
-    const Tensor& before = *graph.constant(choice.value);
+    Tensor before = *graph.constant(choice.value);
     const ValueId found = packed.find_constant(choice.name);
     CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
     const Tensor& after = *packed.constant(found);
@@ -46,6 +47,7 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
                            .bytes_before = before.bytes(),
                            .bytes_after = after.bytes(),
                            .sqnr_db = std::nullopt};
+    if (before.shape() != after.shape()) before = weight_matrix(before).value();
     if (choice.before != choice.after) tensor.sqnr_db = compare(before.to_floats(), after.to_floats()).sqnr_db;
     result.tensors.push_back(std::move(tensor));
   }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
@@ -47,7 +47,7 @@ ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes
 
 namespace {
 
-// Matrices by the constant they were made from: convs that share weights go on doing so.
+// Matrices by the constant they were made from, kNone where there is none: convs that share weights go on doing so.
 using Matrices = std::map<ValueId, ValueId>;
 
 // The type of a result [N,C,W] or [N,C,H,W] as [N,H,W,C].
@@ -73,45 +73,41 @@ Axes window_of(const Graph& graph, const Node& conv) {
   return {shape.begin() + 2, shape.end()};
 }
 
-// [O,I,...] as [O, window * I], channels fastest.
-Tensor as_matrix(const Tensor& weight) {
-  const std::vector<int64_t>& shape = weight.shape();
-  const std::vector<int64_t> matrix{shape[0], weight.elements() / std::max<int64_t>(shape[0], 1)};
-  const bool in_order = shape[1] == 1 || shape[1] == matrix[1];
-  if (in_order) return weight.reshaped(matrix);
-  Axes perm(shape.size());
-  for (size_t i = 1; i + 1 < perm.size(); ++i) perm[i] = static_cast<int64_t>(i) + 1;
-  perm.back() = 1;
-  const Tensor* operand = &weight;
-  return evaluate_node(ops::get("transpose"), {&operand, 1}, {{"perm", perm}})[0].reshaped(matrix);
+bool is_depthwise(const Axes& window, const Tensor& matrix) {
+  int64_t taps = 1;
+  for (int64_t extent : window) taps *= extent;
+  return matrix.dim(1) == taps;
 }
 
-// Constant weights, which are a matrix or can become one.
-bool has_fitting_weights(const Graph& graph, const Node& conv) {
-  const Tensor* weight = graph.constant(conv.operands[1]);
-  return weight && (weight->shape().size() == 2 || !weight->is_packed());
+// The constant matrix for the conv, kNone where its weights are computed or packed across the rows. Depthwise windows
+// are decoded: a handful of weights each, which kernels read for every pixel.
+ValueId matrix_of(Graph& graph, const Node& conv, Matrices& matrices) {
+  const ValueId weights = conv.operands[1];
+  const Tensor* tensor = graph.constant(weights);
+  if (!tensor) return kNone;
+  const auto [found, is_new] = matrices.try_emplace(weights, weights);
+  if (!is_new) return found->second;
+  std::optional<Tensor> matrix = tensor->shape().size() == 2 ? *tensor : weight_matrix(*tensor);
+  if (!matrix) return found->second = kNone;
+  const bool decodes = matrix->is_packed() && is_depthwise(window_of(graph, conv), *matrix);
+  if (decodes) matrix = unpack(*matrix);
+  if (decodes || tensor->shape().size() != 2) found->second = graph.add_constant("", *std::move(matrix));
+  return found->second;
 }
 
-ValueId matrix_of(Graph& graph, ValueId weight, Matrices& matrices) {
-  if (graph.type(weight).rank() == 2) return weight;
-  if (!matrices.contains(weight)) matrices[weight] = graph.add_constant("", as_matrix(*graph.constant(weight)));
-  return matrices[weight];
-}
-
-void move_channels(Graph& graph, NodeId id, Matrices& matrices) {
+void move_channels(Graph& graph, NodeId id, ValueId matrix) {
   const Node node = graph.node(id);
   const TensorType type = graph.type(node.results[0]);
-  const bool is_conv = std::string_view(node.op->name) == "conv";
   Attributes attributes = node.attributes;
-  if (is_conv) attributes.set("kernel_shape", window_of(graph, node));
+  if (matrix != kNone) attributes.set("kernel_shape", window_of(graph, node));
   if (type.rank() == 3) add_height(attributes);
   attributes.set("channels_last", int64_t{1});
   graph.set_insertion_point(id);
   std::vector<ValueId> operands = node.operands;
   operands[0] = to_channels_last(graph, operands[0]);
-  if (is_conv) operands[1] = matrix_of(graph, operands[1], matrices);
+  if (matrix != kNone) operands[1] = matrix;
   const ValueId y =
-      is_conv ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
+      matrix != kNone ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
   graph.refine_type(y, last_type(type));
   graph.replace_all_uses(node.results[0], to_channels_first(graph, y, type.rank()));
   graph.set_insertion_point(kNone);
@@ -120,22 +116,24 @@ void move_channels(Graph& graph, NodeId id, Matrices& matrices) {
   graph.rename(y, name);
 }
 
-bool can_move_channels(const Graph& graph, const Node& node) {
-  const std::string_view name = node.op->name;
-  const bool is_conv = name == "conv";
-  if ((!is_conv && name != "max_pool" && name != "avg_pool") ||
-      node.attributes.get_or<int64_t>("channels_last", 0) != 0)
-    return false;
-  const size_t rank = graph.type(node.operands[0]).rank();
-  return (rank == 3 || rank == 4) && (!is_conv || has_fitting_weights(graph, node));
+bool has_line_or_plane(const Graph& graph, const Node& node) {
+  const size_t rank = graph.type(node.results[0]).rank();
+  return (rank == 3 || rank == 4) && node.attributes.get_or<int64_t>("channels_last", 0) == 0;
 }
 
 Graph channels_last(Graph graph, const PassContext&) {
   Matrices matrices;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
-  for (NodeId id : nodes)
-    if (can_move_channels(graph, graph.node(id))) move_channels(graph, id, matrices);
-  for (const auto& [weight, matrix] : matrices) graph.set_label(matrix, derived_label(graph, weight, ".matrix"));
+  for (NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    const std::string_view name = node.op->name;
+    const bool is_conv = name == "conv";
+    if ((!is_conv && name != "max_pool" && name != "avg_pool") || !has_line_or_plane(graph, node)) continue;
+    const ValueId matrix = is_conv ? matrix_of(graph, Node(node), matrices) : kNone;
+    if (!is_conv || matrix != kNone) move_channels(graph, id, matrix);
+  }
+  for (const auto& [weights, matrix] : matrices)
+    if (matrix != kNone && matrix != weights) graph.set_label(matrix, derived_label(graph, weights, ".matrix"));
   graph.erase_unused_constants();
   return graph;
 }

@@ -1,13 +1,15 @@
 #include <cmath>
 
 #include "ops/registry.h"
+#include "ops/window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace hone {
 namespace {
 
-// Constants of a batch_norm and of the product before it, or nothing when one of them is not a plain constant.
+// Constants of a batch_norm and of the product before it, or nothing when one of them is not a plain constant. Rows of
+// the weights, be they matrices or windows, are output channels.
 struct Folding {
   NodeId product;
   Tensor weight;
@@ -23,6 +25,7 @@ bool is_plain_constant(const Graph& graph, ValueId id) {
 NodeId product_before(const Graph& graph, NodeId norm) {
   const ValueId x = graph.operand(norm, 0);
   NodeId product = produced_by(graph, x, "conv");
+  if (product != kNone && channels_last(graph.node(product).attributes)) return kNone;
   if (product == kNone && graph.type(x).rank() == 2) product = produced_by(graph, x, "linear");
   return product != kNone && graph.use_count(x) == 1 ? product : kNone;
 }

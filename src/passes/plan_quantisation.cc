@@ -4,6 +4,7 @@
 #include "formats/packed.h"
 #include "passes/quantize.h"
 #include "passes/quantize_rule.h"
+#include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
@@ -72,29 +73,43 @@ void decide(QuantizeChoice& choice, const std::optional<Format>& format, const s
   choice.decided_by = by;
 }
 
-// Blocks along the last axis of a convolution's weights, a window's three columns, are mostly padding. The default
-// format is there to make a model smaller; a rule means what it says.
-void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes, bool by_default) {
-  if (!by_default || choice.shape.size() <= 2 || plane_bytes(*choice.format, choice.shape).total() < plain_bytes)
-    return;
+// Weights that convs alone read are packed as their matrix. Packed ones stay as they lie.
+bool becomes_matrix(const Graph& graph, ValueId id) {
+  if (graph.type(id).rank() <= 2 || graph.type(id).is_packed()) return false;
+  const std::vector<Graph::Use> uses = graph.uses(id);
+  const auto weighs_conv = [&](const Graph::Use& use) {
+    return use.operand == 1 && std::string_view(graph.node(use.node).op->name) == "conv";
+  };
+  return !uses.empty() && static_cast<int>(uses.size()) == graph.use_count(id) &&
+         std::all_of(uses.begin(), uses.end(), weighs_conv);
+}
+
+// A row of a convolution's matrix may be shorter than a block, the nine weights of a depthwise window, and then is
+// mostly padding. The default format is there to make a model smaller; a rule means what it says.
+void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes) {
+  if (plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
   choice.decided_by = "kept: larger as " + choice.after;
   choice.after = choice.before;
   choice.format.reset();
 }
 
 // Unknown axes and tiles of the format on this shape are found before anything is changed.
-void finish(QuantizeChoice& choice, int64_t plain_bytes, bool by_default) {
+void finish(QuantizeChoice& choice, const Graph& graph, bool by_default) {
   if (choice.decided_by.empty()) choice.decided_by = "kept by default";
   choice.after = choice.format ? to_string(*choice.format) : choice.before;
   if (choice.after == choice.before) choice.format.reset();
   if (!choice.format || is_plain_float(*choice.format)) return;
+  const std::vector<int64_t> shape = choice.shape;
+  const bool is_window = becomes_matrix(graph, choice.value);
+  if (is_window) choice.shape = weight_matrix_shape(shape);
   try {
     packed_layout(*choice.format, choice.shape);
-    keep_if_larger(choice, plain_bytes, by_default);
   } catch (const Error& error) {
     fail("tensor {} of shape {} can't be {} ({}): {}", choice.name, to_string(to_shape(choice.shape)), choice.after,
          choice.decided_by, error.what());
   }
+  if (by_default && is_window) keep_if_larger(choice, graph.constant(choice.value)->bytes());
+  if (!choice.format) choice.shape = shape;
 }
 
 }  // namespace
@@ -133,8 +148,7 @@ std::vector<QuantizeChoice> plan_quantisation(const Graph& graph, const Quantize
     }
     if (!matched) rule.fail_unmatched(candidates);
   }
-  for (QuantizeChoice& choice : choices)
-    finish(choice, graph.constant(choice.value)->bytes(), choice.decided_by == "to " + options.to);
+  for (QuantizeChoice& choice : choices) finish(choice, graph, choice.decided_by == "to " + options.to);
   return choices;
 }
 

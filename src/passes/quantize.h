@@ -31,8 +31,8 @@ std::span<const OptionField<QuantizeOptions>> quantize_fields();
 
 struct QuantizeChoice {
   ValueId value = kNone;
-  std::string name;  // label of the constant
-  std::vector<int64_t> shape;
+  std::string name;                     // label of the constant
+  std::vector<int64_t> shape;           // as it is packed: weights of convs are matrices [O, window * channels]
   std::string before, after;            // formats or element types; equal when the constant is kept
   std::optional<Format> format;         // none: kept
   std::string decided_by;               // "--to mxint8", the text of a rule, "skip …", "kept by default"

@@ -14,6 +14,7 @@
 #include "passes/match.h"
 #include "passes/packed_transpose.h"
 #include "passes/pass.h"
+#include "passes/permutation.h"
 
 namespace hone {
 namespace {
@@ -280,9 +281,31 @@ void transpose(Graph& graph, NodeId id) {
   graph.set_label(value, derived_label(graph, source, ".transposed"));
 }
 
+// conv by a packed matrix [O, window * I] that is spread out as [O,window,I] and then [O,I,window] reads the matrix.
+void gather_weights(Graph& graph, NodeId conv) {
+  const NodeId moved = produced_by(graph, graph.operand(conv, 1), "transpose");
+  const NodeId spread = moved == kNone ? kNone : produced_by(graph, graph.operand(moved, 0), "reshape");
+  if (spread == kNone || graph.node(conv).attributes.has("kernel_shape")) return;
+  const ValueId matrix = graph.operand(spread, 0);
+  const TensorType& type = graph.type(graph.result(spread));
+  if (!graph.constant(matrix) || graph.type(matrix).rank() != 2 || !type.is_static() || type.rank() < 3 ||
+      type.shape[0] != graph.type(matrix).shape[0])
+    return;
+  Permutation channels_second(type.rank());
+  std::iota(channels_second.begin(), channels_second.end(), 0);
+  std::rotate(channels_second.begin() + 1, channels_second.end() - 1, channels_second.end());
+  if (permutation_of(graph, moved) != channels_second) return;
+  const std::vector<int64_t> window = constant_shape({type.shape.begin() + 1, type.shape.end() - 1});
+  graph.set_operand(conv, 1, matrix);
+  graph.set_attribute(conv, "kernel_shape", window);
+  for (NodeId unused : {moved, spread})
+    if (graph.use_count(graph.result(unused)) == 0) graph.erase(unused);
+}
+
 Graph recognise_packed(Graph graph, const PassContext&) {
   for (NodeId id : graph.nodes("dequantize_linear")) recognise(graph, id);
   for (NodeId id : graph.nodes("transpose")) transpose(graph, id);
+  for (NodeId id : graph.nodes("conv")) gather_weights(graph, id);
   graph.erase_unused_constants();
   graph.reinfer();
   return graph;
@@ -294,7 +317,8 @@ extern constinit const PassDef recognise_packed_def{
     .name = "recognise_packed",
     .doc =
         "dequantize_linear of a constant becomes a constant packed in a format (int4.g32, uint8.channel.asym, mxint8, "
-        "…) that decodes to the same bits; a transpose of a packed matrix becomes one too.",
+        "…) that decodes to the same bits; a transpose of a packed matrix becomes one too, and so do weights of a conv "
+        "that are spread out from one.",
     .run = recognise_packed};
 
 }  // namespace hone

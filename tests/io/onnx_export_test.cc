@@ -11,6 +11,7 @@
 #include "io/onnx/export_model.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/onnx.pb.h"
+#include "passes/pipelines.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/graph_bound.h"
@@ -321,6 +322,32 @@ TEST(OnnxExport, PackedConstantsDecodeToTheSameBits) {
       });
       EXPECT_EQ(error, "") << text;
     }
+}
+
+TEST(OnnxExport, APackedMatrixOfAConvIsReadBackAsOne) {
+  Philox rng(1);
+  Graph graph;
+  const ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {1, 32, 5, 5}});
+  const ValueId w = graph.add_constant("w", pack(parse_format("mxint8"), random_floats(rng, {3, 32 * 6})));
+  graph.add_output(graph.emit(ops::get("conv"), {x, w}, {{"kernel_shape", std::vector<int64_t>{3, 2}}}), "y");
+  const Graph again = canonicalise(reimported(graph).graph);
+  ASSERT_EQ(again.nodes().size(), 1u);
+  const NodeId conv = again.nodes()[0];
+  EXPECT_TRUE(again.constant(again.operand(conv, 1))->same_bits(*graph.constant(w)));
+  EXPECT_EQ(again.node(conv).attributes.get<std::vector<int64_t>>("kernel_shape"), (std::vector<int64_t>{3, 2}));
+}
+
+TEST(OnnxExport, AMatrixOfAConvIsStoredAsTheWindowsItStandsFor) {
+  const Graph graph = test::parse(R"(
+    %x : f32[1,2,1,2] = input "x"
+    %w : f32[1,4] = const "w" {1, 2, 3, 4}
+    %y = conv %x, %w {kernel_shape=[1, 2]}
+    return %y as "y")");
+  const auto file = exported(graph);
+  EXPECT_EQ(operators(file.model.graph()), (std::vector<std::string>{"Conv"}));
+  const OnnxImport again = reimported(graph);
+  EXPECT_TRUE(
+      again.graph.constant(again.graph.find_constant("w"))->same_bits(Tensor::of<float>({1, 2, 1, 2}, {1, 3, 2, 4})));
 }
 
 TEST(OnnxExport, CodesAreStoredInTheSmallestTypeThatHoldsThem) {

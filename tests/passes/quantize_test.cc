@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/philox.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
 #include "tests/passes/parse_ops.h"
@@ -131,6 +132,68 @@ TEST(Quantize, PackedModelsCanBePackedAgain) {
   g = run_pass(run_pass(std::move(g), "quantize", {QuantizeOptions{"mxint4", {}, {}, ""}}), "fold_fake_quant");
   verify(g);
   EXPECT_EQ(to_string(g.type(g.find_constant("layer.1.dense.weight"))), "mxint4[3,2]");
+}
+
+// A dense window of 4 * 9 weights a row, a depthwise one of 9, and weights that more than a conv reads.
+Graph convolutions() {
+  Graph g;
+  Philox rng(3);
+  const auto weights = [&](const char* label, std::vector<int64_t> shape) {
+    std::vector<float> values(static_cast<size_t>(element_count(shape)));
+    for (float& v : values) v = rng.normal();
+    return g.add_constant(label, Tensor::of<float>(std::move(shape), values));
+  };
+  const Attributes same{{"auto_pad", "same_upper"}};
+  ValueId x = g.add_input("x", parse_type("f32[1,4,5,6]"));
+  x = g.emit(ops::get("conv"), {x, weights("dense", {4, 4, 3, 3})}, same);
+  Attributes depthwise = same;
+  depthwise.set("groups", int64_t{4});
+  x = g.emit(ops::get("conv"), {x, weights("depthwise", {4, 1, 3, 3})}, depthwise);
+  const ValueId shared = weights("shared", {4, 4, 1, 1});
+  g.add_output(g.emit(ops::get("conv"), {x, shared}), "y");
+  g.add_output(g.emit(ops::get("relu"), {shared}), "z");
+  return g;
+}
+
+Graph packed_convolutions(const QuantizeOptions& options) {
+  return run_pass(run_pass(convolutions(), "quantize", {options}), "fold_fake_quant", {},
+                  {.disabled = {}, .verify = true, .after = {}});
+}
+
+TEST(Quantize, WeightsOfConvsArePackedAsTheirMatrix) {
+  const Graph g = packed_convolutions({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""});
+  EXPECT_EQ(to_string(g.type(g.find_constant("dense"))), "mxint8[4,36]");
+  EXPECT_EQ(to_string(g.type(g.find_constant("depthwise"))), "mxint8[4,9]");
+  EXPECT_EQ(to_string(g.type(g.find_constant("shared"))), "mxint8[4,4,1,1]");
+  for (NodeId conv : g.nodes("conv"))
+    if (g.type(g.operand(conv, 1)).rank() == 2) {
+      EXPECT_EQ(g.node(conv).attributes.get<std::vector<int64_t>>("kernel_shape"), (std::vector<int64_t>{3, 3}));
+    }
+  test::expect_same_outputs(convolutions(), g, 0x1p-5);  // of weights within 2^-7 of their block's largest
+  const Graph prepared = prepare_for_codegen(g, Compute::f32, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_TRUE(prepared.type(prepared.find_constant("dense")).is_packed());
+  EXPECT_FALSE(prepared.type(prepared.find_constant("depthwise")).is_packed());
+  test::expect_same_outputs(g, prepared, 0x1p-18);
+}
+
+TEST(Quantize, WeightsOfConvsKeepTheirShapeInPlainTypes) {
+  const Graph g = packed_convolutions({.to = "fp16", .rule = {}, .skip = {}, .activations = ""});
+  EXPECT_EQ(to_string(g.type(g.find_constant("dense"))), "f16[4,4,3,3]");
+}
+
+TEST(PlanQuantisation, TheDefaultKeepsWindowsThatItsBlocksWouldMakeLarger) {
+  const auto after = [](const QuantizeOptions& options) {
+    std::map<std::string, QuantizeChoice> choices;
+    for (QuantizeChoice& choice : plan_quantisation(convolutions(), options)) choices[choice.name] = choice;
+    return choices;
+  };
+  auto by_default = after({.to = "int8.g128", .rule = {}, .skip = {}, .activations = ""});
+  EXPECT_EQ(by_default["dense"].after, "int8.g128");  // 132 bytes a row instead of 144
+  EXPECT_EQ(by_default["depthwise"].after, "fp32");
+  EXPECT_EQ(by_default["depthwise"].decided_by, "kept: larger as int8.g128");
+  EXPECT_EQ(by_default["depthwise"].shape, (std::vector<int64_t>{4, 1, 3, 3}));
+  EXPECT_EQ(after({.to = "", .rule = {"depthwise=int8.g128"}, .skip = {}, .activations = ""})["depthwise"].after,
+            "int8.g128");
 }
 
 TEST(Quantize, ActivationsAreRoundedOncePerValue) {

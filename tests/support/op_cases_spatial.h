@@ -17,6 +17,14 @@ inline OpCases conv_cases(Philox& rng) {
       {{random_floats(rng, {1, 32, 5, 5}, DType::bf16), random_packed(rng, {3, 32, 3, 3}, "int8.channel")}, {}},
       {{random_floats(rng, {2, 3, 11}), random_floats(rng, {5, 3, 3})}, {{"pads", Integers{1, 2}}}},
       {{random_floats(rng, {1, 2, 4, 5, 6}, DType::f64), random_floats(rng, {3, 2, 2, 3, 2})}, {}},
+      {{image, random_floats(rng, {6, 12}), random_floats(rng, {6})},
+       {{"kernel_shape", Integers{3, 2}}, {"groups", int64_t{2}}, {"pads", Integers{0, 1, 2, 0}}}},
+      {{random_floats(rng, {2, 7, 9, 4}), random_floats(rng, {6, 36})},
+       {{"channels_last", int64_t{1}}, {"kernel_shape", Integers{3, 3}}, {"strides", Integers{2, 1}}}},
+      {{random_floats(rng, {2, 7, 9, 4}), random_packed(rng, {3, 24}, "mxint8"), random_floats(rng, {3})},
+       {{"channels_last", int64_t{1}}, {"kernel_shape", Integers{3, 2}}, {"auto_pad", "same_upper"}}},
+      {{random_floats(rng, {2, 7, 9, 4}), random_floats(rng, {4, 1, 3, 3})},
+       {{"channels_last", int64_t{1}}, {"groups", int64_t{4}}}},
   };
 }
 
@@ -57,6 +65,10 @@ inline OpCases pool_cases(std::string_view name, Philox& rng) {
         {{image}, {{"kernel_shape", Integers{3, 2}}, {"strides", Integers{2, 3}}, {"auto_pad", "same_upper"}}});
   }
   cases.push_back({{random_floats(rng, {2, 3, 8})}, {{"kernel_shape", Integers{3}}}});
+  if (name == "max_pool" || name == "avg_pool")
+    cases.push_back(
+        {{random_floats(rng, {2, 7, 9, 3})},
+         {{"channels_last", int64_t{1}}, {"kernel_shape", Integers{3, 2}}, {"pads", Integers{1, 0, 1, 1}}}});
   cases.push_back({{random_floats(rng, {1, 2, 4, 5, 3}, DType::f16)}, {{"kernel_shape", Integers{2, 3, 2}}}});
   const auto padded = [&](const char* attribute, int64_t value) {
     return OpCase{{random_floats(rng, {2, 3, 7, 9})},

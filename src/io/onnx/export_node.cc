@@ -50,8 +50,9 @@ Names ExportNode::all_in() const {
   return names;
 }
 
-std::string ExportNode::transposed(size_t operand, DType dtype) const {
-  return cast(scope_.transposed(node_.operands.at(operand)), type(operand).dtype, dtype);
+std::string ExportNode::rearranged(size_t operand, DType dtype, const Shape& shape,
+                                   const std::vector<int64_t>& perm) const {
+  return cast(scope_.rearranged(node_.operands.at(operand), node_, shape, perm), type(operand).dtype, dtype);
 }
 
 std::string ExportNode::sizes_argument(const char* attribute, size_t operand) const {

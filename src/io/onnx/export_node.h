@@ -59,8 +59,8 @@ class ExportNode {
   std::string in(size_t operand) const;  // decoded where it is a packed constant; "" when absent
   std::string in_as(size_t operand, DType dtype) const;
   Names all_in() const;
-  // The constant [N,K] as [K,N].
-  std::string transposed(size_t operand, DType dtype) const;
+  // A weight in another shape and then order of axes.
+  std::string rearranged(size_t operand, DType dtype, const Shape& shape, const std::vector<int64_t>& perm) const;
   // Sizes that are an attribute or an operand: i64[n].
   std::string sizes_argument(const char* attribute, size_t operand) const;
   std::string size_argument(const char* attribute, size_t operand) const;  // of rank 0

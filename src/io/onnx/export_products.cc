@@ -12,7 +12,7 @@ using Integers = std::vector<int64_t>;
 
 Names linear(const ExportNode& n) {
   const DType dtype = n.result_type().dtype;
-  const std::string product = n.emit("MatMul", {n.in_as(0, dtype), n.transposed(1, dtype)});
+  const std::string product = n.emit("MatMul", {n.in_as(0, dtype), n.rearranged(1, dtype, n.type(1).shape, {1, 0})});
   return {n.has(2) ? n.emit("Add", {product, n.in_as(2, dtype)}) : product};
 }
 

@@ -240,6 +240,15 @@ std::string ExportScope::constant_name(ValueId id) {
   }
 }
 
+namespace {
+
+// Of a conv whose weights are a matrix; others have none.
+std::vector<int64_t> window_of(const Node& node) {
+  return node.attributes.get_or<std::vector<int64_t>>("kernel_shape", {});
+}
+
+}  // namespace
+
 std::string ExportScope::name_of(ValueId value) {
   if (value == kNone) return "";
   const auto found = names_.find(value);
@@ -248,19 +257,27 @@ std::string ExportScope::name_of(ValueId value) {
   return names_[value] = constant_name(value);
 }
 
-// A weight whose only readers take it transposed is stored so, under its own name.
-std::string ExportScope::transposed(ValueId id) {
-  if (const auto found = transposed_.find(id); found != transposed_.end()) return found->second;
-  const Tensor* tensor = graph_.constant(id);
-  const auto uses = graph_.uses(id);
-  const bool only_weight = std::all_of(uses.begin(), uses.end(), [&](const Graph::Use& use) {
-    return use.operand == 1 && std::string_view(graph_.node(use.node).op->name) == "linear";
+// A weight that all readers take in the same order is stored so, under its own name.
+std::string ExportScope::rearranged(ValueId weight, const Node& reader, const Shape& shape,
+                                    const std::vector<int64_t>& perm) {
+  std::string& name = rearranged_[{weight, to_string(shape), perm}];
+  if (!name.empty()) return name;
+  const Tensor* tensor = graph_.constant(weight);
+  const auto uses = graph_.uses(weight);
+  const bool alike = std::all_of(uses.begin(), uses.end(), [&](const Graph::Use& use) {
+    const Node& other = graph_.node(use.node);
+    return use.operand == 1 && other.op == reader.op && window_of(other) == window_of(reader);
   });
-  if (!tensor || tensor->is_packed() || !only_weight || static_cast<int>(uses.size()) != graph_.use_count(id))
-    return transposed_[id] = emit("Transpose", {name_of(id)}, {{"perm", std::vector<int64_t>{1, 0}}});
-  const Value& value = graph_.value(id);
-  return transposed_[id] = add_initializer(evaluate_node(ops::get("transpose"), {&tensor, 1})[0],
-                                           value.label.empty() ? value.name : value.label);
+  if (tensor && !tensor->is_packed() && alike && static_cast<int>(uses.size()) == graph_.use_count(weight)) {
+    const Tensor reshaped = tensor->reshaped(constant_shape(shape));
+    const Tensor* operand = &reshaped;
+    const Value& value = graph_.value(weight);
+    return name = add_initializer(evaluate_node(ops::get("transpose"), {&operand, 1}, {{"perm", perm}})[0],
+                                  value.label.empty() ? value.name : value.label);
+  }
+  std::string value = name_of(weight);
+  if (shape != graph_.type(weight).shape) value = emit("Reshape", {value, sizes(shape)});
+  return name = emit("Transpose", {value}, {{"perm", perm}});
 }
 
 // --- sizes -----------------------------------------------------------------------------------------------------------

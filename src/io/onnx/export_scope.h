@@ -43,7 +43,8 @@ class ExportScope {
   void write(bool keep_labels);                            // nodes and outputs
 
   std::string name_of(ValueId value);  // an initialiser is made of a constant when it is first asked for
-  std::string transposed(ValueId matrix);
+  // The reader's weight in another shape and then order of axes.
+  std::string rearranged(ValueId weight, const Node& reader, const Shape& shape, const std::vector<int64_t>& perm);
   std::string emit(const char* op_type, const Names& inputs, const Attributes& attributes = {});
   NodeProto& add_node(const char* op_type, const Names& inputs, const Names& outputs, const Attributes& attributes);
   std::string add_initializer(const Tensor& value, const std::string& wanted);
@@ -70,7 +71,8 @@ class ExportScope {
   ExportScope* around_;
   std::string current_;  // the first result of the node being written: intermediate values are named after it
   Names output_names_;
-  std::map<ValueId, std::string> names_, transposed_;
+  std::map<ValueId, std::string> names_;
+  std::map<std::tuple<ValueId, std::string, std::vector<int64_t>>, std::string> rearranged_;
   std::map<std::string, std::string> constants_, sizes_;        // by contents
   std::map<std::string, std::pair<ValueId, int64_t>> symbols_;  // a value that has it as a dimension
 };

@@ -1,5 +1,6 @@
 // Convolution and pooling.
 #include <algorithm>
+#include <numeric>
 
 #include "io/onnx/export_direct.h"
 
@@ -20,15 +21,48 @@ bool is_dilated(const ExportNode& n) {
   return std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d != 1; });
 }
 
-std::string product(const ExportNode& n, const char* op_type, Attributes attributes) {
+bool has_channels_last(const ExportNode& n) { return n.integer("channels_last", 0) != 0; }
+
+// Axes of [N,...,C] as [N,C,...], and back.
+Integers channels_moved(size_t rank, bool to_second) {
+  Integers perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  if (to_second) std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+  else std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  return perm;
+}
+
+std::string channels_first(const ExportNode& n, DType dtype) {
+  const std::string x = n.in_as(0, dtype);
+  return has_channels_last(n) ? n.transpose(x, channels_moved(n.rank(0), true)) : x;
+}
+
+std::string channels_back(const ExportNode& n, const std::string& y) {
+  return has_channels_last(n) ? n.transpose(y, channels_moved(n.rank(0), false)) : y;
+}
+
+std::string product(const ExportNode& n, const char* op_type, Names inputs, Attributes attributes) {
   attributes.set("group", n.integer("groups", 1));
   const DType dtype = n.result_type().dtype;
-  Names inputs;
-  for (size_t i = 0; i < n.node().operands.size(); ++i) inputs.push_back(n.in_as(i, dtype));
+  for (size_t i = inputs.size(); i < n.node().operands.size(); ++i) inputs.push_back(n.in_as(i, dtype));
   return n.emit(op_type, inputs, attributes);
 }
 
-Names conv(const ExportNode& n) { return {product(n, "Conv", window_of(n))}; }
+// A matrix [O, window * C/groups] as [O,C/groups,...].
+std::string conv_weights(const ExportNode& n, DType dtype) {
+  const Shape& w = n.type(1).shape;
+  if (w.size() != 2) return n.in_as(1, dtype);
+  Shape spread = to_shape(n.attributes().get<Integers>("kernel_shape"));
+  const Dim channels = floordiv(w[1], element_count(spread));
+  spread.insert(spread.begin(), w[0]);
+  spread.push_back(channels);
+  return n.rearranged(1, dtype, spread, channels_moved(spread.size(), true));
+}
+
+Names conv(const ExportNode& n) {
+  const DType dtype = n.result_type().dtype;
+  return {channels_back(n, product(n, "Conv", {channels_first(n, dtype), conv_weights(n, dtype)}, window_of(n)))};
+}
 
 Names conv_transpose(const ExportNode& n) {
   Attributes attributes = window_of(n);
@@ -39,14 +73,14 @@ Names conv_transpose(const ExportNode& n) {
     if (!is_constant(shape)) not_in_onnx("output_shape is {}; ConvTranspose takes constants only", to_string(shape));
     attributes.set("output_shape", constant_shape(shape));
   }
-  return {product(n, "ConvTranspose", attributes)};
+  return {product(n, "ConvTranspose", {}, attributes)};
 }
 
 Names deform_conv(const ExportNode& n) {
   n.needs(19, "DeformConv");
   Attributes attributes = window_of(n);
   attributes.set("offset_group", n.integer("offset_groups", 1));
-  return {product(n, "DeformConv", attributes)};
+  return {product(n, "DeformConv", {}, attributes)};
 }
 
 // Narrow floats are widened first.
@@ -54,7 +88,8 @@ DType pool_dtype(const ExportNode& n) { return n.type(0).dtype == DType::f64 ? D
 
 std::string pooled(const ExportNode& n, const char* op_type, const Attributes& attributes) {
   const DType dtype = pool_dtype(n);
-  return n.cast(n.emit(op_type, {n.in_as(0, dtype)}, attributes), dtype, n.result_type().dtype);
+  return n.cast(channels_back(n, n.emit(op_type, {channels_first(n, dtype)}, attributes)), dtype,
+                n.result_type().dtype);
 }
 
 Attributes pool_of(const ExportNode& n) {
