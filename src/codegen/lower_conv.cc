@@ -14,7 +14,6 @@ Refusal Lowering::conv(Step& step) const {
   const ValueId x = node.operands[0], w = node.operands[1];
   const int64_t groups = node.attributes.get_or<int64_t>("groups", 1),
                 outputs = shape_of(graph, node.results[0]).back();
-  if (graph.type(w).rank() != 2) return {"weights that are not a matrix"};
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
   if (groups > 1 && groups == placed->channels && groups == outputs) return window(step);
   ConvPlan plan;
@@ -23,8 +22,10 @@ Refusal Lowering::conv(Step& step) const {
   plan.channels = placed->channels / groups;
   plan.product.n = outputs / groups, plan.product.k = plan.window.taps() * plan.channels;
   plan.product.a = graph.type(x).dtype;
-  if (Refusal r = weights(plan.product, w, true); !r.accepted()) return r;
-  if (plan.product.weights != GemmPlan::Weights::prepacked) return {"weights that are not constant"};
+  const Tensor* constant = graph.constant(w);
+  if (!constant) return {"weights that are not constant"};
+  if (constant->is_packed()) plan.product.w_format = to_string(*constant->format());
+  else plan.product.w = constant->dtype();
   if (groups > 1) {
     if (!plan.product.w_format.empty()) plan.product.w = DType::f32;
     plan.product.w_format.clear();

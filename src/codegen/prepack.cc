@@ -4,18 +4,19 @@
 
 #include "codegen/conv_shape.h"
 #include "codegen/winograd_shape.h"
+#include "codegen/winograd_weights.h"
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "base/float_bits.h"
 #include "base/mapped_file.h"
 #include "base/threads.h"
 #include "codegen/byte_table.h"
 #include "codegen/code_reader.h"
 #include "codegen/gemm_shape.h"
 #include "codegen/lane_layout.h"
+#include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
@@ -272,40 +273,6 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
   return Tensor(weights.dtype(), {rows, runs * room}, std::move(buffer));
 }
 
-// G g Gᵀ of the weights [outputs, 9 * channels] of one panel: for each product a panel of [channel, output].
-template <class T>
-void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel, std::byte* out) {
-  constexpr bool pairs = sizeof(T) == 2;  // two channels in a lane
-  const auto side = static_cast<size_t>(w.side()), columns = static_cast<size_t>(shape.panel_columns());
-  const int64_t first = panel * shape.panel_columns(), count = std::min(shape.panel_columns(), shape.n - first);
-  const T* const source = weights.as<T>().data() + first * 9 * shape.k;
-  std::vector<double> half(side * 3 * columns);  // G g
-  for (int64_t c = 0; c < shape.k; ++c) {
-    std::fill(half.begin(), half.end(), 0.0);
-    for (size_t tap = 0; tap < 9; ++tap)
-      for (int64_t o = 0; o < count; ++o) {
-        const T stored = source[(o * 9 + static_cast<int64_t>(tap)) * shape.k + c];
-        double g;
-        if constexpr (pairs) g = bf16_to_f32(stored);
-        else g = stored;
-        for (size_t i = 0; i < side; ++i)
-          half[(i * 3 + tap % 3) * columns + static_cast<size_t>(o)] += w.weights[i][tap / 3] * g;
-      }
-    for (size_t i = 0; i < side; ++i)
-      for (size_t j = 0; j < side; ++j) {
-        const double* row = half.data() + i * 3 * columns;
-        const std::vector<double>& g = w.weights[j];
-        std::byte* const rows = out + static_cast<int64_t>(i * side + j) * shape.panel_bytes();
-        auto* to = reinterpret_cast<T*>(rows + (pairs ? c / 2 : c) * shape.row_bytes());
-        for (size_t o = 0; o < columns; ++o) {
-          const auto sum = static_cast<float>(row[o] * g[0] + row[columns + o] * g[1] + row[2 * columns + o] * g[2]);
-          if constexpr (pairs) to[2 * o + static_cast<size_t>(c % 2)] = f32_to_bf16(sum);
-          else to[o] = sum;
-        }
-      }
-  }
-}
-
 // Panels [panel, product].
 Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
   const WinogradShape shape = winograd_shape(plan, isa);
@@ -313,9 +280,7 @@ Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weight
   const PanelMemory memory = pool.take(static_cast<size_t>(shape.gemm.panels() * bytes));
   auto chunk = [&](int64_t begin, int64_t end, int) {
     for (int64_t p = begin; p < end; ++p)
-      (weights.dtype() == DType::bf16
-           ? transform_panel<uint16_t>
-           : transform_panel<float>)(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
+      transform_weights(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
   };
   parallel_chunks(shape.gemm.panels(), 1, threads, chunk);
   if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
@@ -326,6 +291,11 @@ Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weight
 
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, isa, weights, threads, pool);
+  if (weights.shape().size() != 2) {
+    const Tensor matrix = *weight_matrix(weights);
+    if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
+    return prepack(plan, isa, matrix, threads, pool);
+  }
   const GemmPlan product = laid_out_product(plan, isa);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, isa, weights, threads, pool);
   const Tensor source = weights.is_packed() ? unpack(weights) : weights;

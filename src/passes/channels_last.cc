@@ -1,5 +1,6 @@
-// conv and pools the way that code is generated for them: channels last, two spatial dimensions, and the weights of a
-// conv as a matrix whose rows a product can walk. What a transpose costs on either side is for sink_transposes to save.
+// conv and pools the way that code is generated for them: channels last, two spatial dimensions. Weights that are a
+// matrix as they lie become one; others stay [O,I,...] and are put in order when they are laid out, so that no copy of
+// them exists. What a transpose costs on either side is for sink_transposes to save.
 #include "passes/channels_last.h"
 
 #include <algorithm>
@@ -47,8 +48,9 @@ ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes
 
 namespace {
 
-// Matrices by the constant they were made from, kNone where there is none: convs that share weights go on doing so.
-using Matrices = std::map<ValueId, ValueId>;
+// What convs read, by the constant it was made from; kNone where there is none. Convs that share weights go on doing
+// so.
+using Weights = std::map<ValueId, ValueId>;
 
 // The type of a result [N,C,W] or [N,C,H,W] as [N,H,W,C].
 TensorType last_type(TensorType type) {
@@ -79,35 +81,41 @@ bool is_depthwise(const Axes& window, const Tensor& matrix) {
   return matrix.dim(1) == taps;
 }
 
-// The constant matrix for the conv, kNone where its weights are computed or packed across the rows. Depthwise windows
-// are decoded: a handful of weights each, which kernels read for every pixel.
-ValueId matrix_of(Graph& graph, const Node& conv, Matrices& matrices) {
+// The weights that the conv is to read, kNone where they are computed or packed across the rows. Packed depthwise
+// windows are decoded: a handful of weights each, which kernels read for every pixel.
+ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   const ValueId weights = conv.operands[1];
   const Tensor* tensor = graph.constant(weights);
   if (!tensor) return kNone;
-  const auto [found, is_new] = matrices.try_emplace(weights, weights);
+  const auto [found, is_new] = made.try_emplace(weights, weights);
   if (!is_new) return found->second;
-  std::optional<Tensor> matrix = tensor->shape().size() == 2 ? *tensor : weight_matrix(*tensor);
+  const std::vector<int64_t> shape = tensor->shape();
+  if (!tensor->is_packed() && shape.size() > 2 && shape[1] > 1 && weight_matrix_shape(shape)[1] > shape[1]) {
+    if (shape.size() == 3) found->second = graph.add_constant("", tensor->reshaped({shape[0], shape[1], 1, shape[2]}));
+    return found->second;
+  }
+  std::optional<Tensor> matrix = shape.size() == 2 ? *tensor : weight_matrix(*tensor);
   if (!matrix) return found->second = kNone;
   const bool decodes = matrix->is_packed() && is_depthwise(window_of(graph, conv), *matrix);
   if (decodes) matrix = unpack(*matrix);
-  if (decodes || tensor->shape().size() != 2) found->second = graph.add_constant("", *std::move(matrix));
+  if (decodes || shape.size() != 2) found->second = graph.add_constant("", *std::move(matrix));
   return found->second;
 }
 
-void move_channels(Graph& graph, NodeId id, ValueId matrix) {
+void move_channels(Graph& graph, NodeId id, ValueId weights) {
   const Node node = graph.node(id);
   const TensorType type = graph.type(node.results[0]);
+  const bool is_matrix = weights != kNone && graph.type(weights).rank() == 2;
   Attributes attributes = node.attributes;
-  if (matrix != kNone) attributes.set("kernel_shape", window_of(graph, node));
+  if (is_matrix) attributes.set("kernel_shape", window_of(graph, node));
   if (type.rank() == 3) add_height(attributes);
   attributes.set("channels_last", int64_t{1});
   graph.set_insertion_point(id);
   std::vector<ValueId> operands = node.operands;
   operands[0] = to_channels_last(graph, operands[0]);
-  if (matrix != kNone) operands[1] = matrix;
+  if (weights != kNone) operands[1] = weights;
   const ValueId y =
-      matrix != kNone ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
+      is_matrix ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
   graph.refine_type(y, last_type(type));
   graph.replace_all_uses(node.results[0], to_channels_first(graph, y, type.rank()));
   graph.set_insertion_point(kNone);
@@ -122,29 +130,29 @@ bool has_line_or_plane(const Graph& graph, const Node& node) {
 }
 
 Graph channels_last(Graph graph, const PassContext&) {
-  Matrices matrices;
+  Weights made;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
     const std::string_view name = node.op->name;
     const bool is_conv = name == "conv";
     if ((!is_conv && name != "max_pool" && name != "avg_pool") || !has_line_or_plane(graph, node)) continue;
-    const ValueId matrix = is_conv ? matrix_of(graph, Node(node), matrices) : kNone;
-    if (!is_conv || matrix != kNone) move_channels(graph, id, matrix);
+    const ValueId weights = is_conv ? weights_of(graph, Node(node), made) : kNone;
+    if (!is_conv || weights != kNone) move_channels(graph, id, weights);
   }
-  for (const auto& [weights, matrix] : matrices)
-    if (matrix != kNone && matrix != weights) graph.set_label(matrix, derived_label(graph, weights, ".matrix"));
+  for (const auto& [weights, read] : made)
+    if (read != kNone && read != weights) graph.set_label(read, derived_label(graph, weights, ".matrix"));
   graph.erase_unused_constants();
   return graph;
 }
 
 }  // namespace
 
-extern constinit const PassDef channels_last_def{
-    .name = "channels_last",
-    .doc =
-        "conv, max_pool and avg_pool over one or two dimensions read and write [N,H,W,C], between transposes; constant "
-        "weights of a conv become a matrix, and a conv of single pixels becomes linear.",
-    .run = channels_last};
+extern constinit const PassDef channels_last_def{.name = "channels_last",
+                                                 .doc =
+                                                     "conv, max_pool and avg_pool over one or two dimensions read and "
+                                                     "write [N,H,W,C], between transposes; a conv of "
+                                                     "single pixels becomes linear.",
+                                                 .run = channels_last};
 
 }  // namespace hone

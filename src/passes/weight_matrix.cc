@@ -3,18 +3,32 @@
 #include <algorithm>
 
 #include "formats/bits.h"
-#include "ops/evaluate.h"
-#include "ops/registry.h"
 
 namespace hone {
 namespace {
 
+template <class Element>
+void move_channels(const std::byte* from, std::byte* to, int64_t outputs, int64_t channels, int64_t taps) {
+  const auto* src = reinterpret_cast<const Element*>(from);
+  auto* dst = reinterpret_cast<Element*>(to);
+  for (int64_t o = 0; o < outputs; ++o, src += channels * taps)
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t c = 0; c < channels; ++c) *dst++ = src[c * taps + t];
+}
+
+// A plain [O,I,...] as a matrix.
 Tensor with_channels_last(const Tensor& weights) {
-  std::vector<int64_t> perm(weights.shape().size(), 0);
-  for (size_t i = 1; i + 1 < perm.size(); ++i) perm[i] = static_cast<int64_t>(i) + 1;
-  perm.back() = 1;
-  const Tensor* operand = &weights;
-  return evaluate_node(ops::get("transpose"), {&operand, 1}, {{"perm", perm}})[0];
+  const std::vector<int64_t> shape = weight_matrix_shape(weights.shape());
+  const int64_t channels = weights.dim(1), element = size_bytes(weights.dtype());
+  Buffer buffer(weights.data().size());
+  CHECK(element == 1 || element == 2 || element == 4 || element == 8);
+  const auto move = element == 1   ? move_channels<uint8_t>
+                    : element == 2 ? move_channels<uint16_t>
+                    : element == 4 ? move_channels<uint32_t>
+                                   : move_channels<uint64_t>;
+  move(weights.data().bytes().data(), buffer.mutable_bytes().data(), shape[0], channels,
+       shape[1] / std::max<int64_t>(channels, 1));
+  return Tensor(weights.dtype(), shape, std::move(buffer));
 }
 
 // One scale for all, or one for each row: only codes change places, within their line.
@@ -50,7 +64,7 @@ std::optional<Tensor> weight_matrix(const Tensor& weights) {
   const std::vector<int64_t> shape = weight_matrix_shape(from);
   if (weights.is_packed()) return packed_matrix(weights, shape);
   const bool in_order = from[1] == 1 || from[1] == shape[1];
-  return (in_order ? weights : with_channels_last(weights)).reshaped(shape);
+  return in_order ? weights.reshaped(shape) : with_channels_last(weights);
 }
 
 }  // namespace hone

@@ -305,6 +305,27 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
     }
 }
 
+// Weights [O,I,h,w] are put in the order of the matrix when they are laid out.
+TEST(Conv, WeightsMayLieAsWindows) {
+  Philox rng(8);
+  const ConvCase c{.height = 9, .width = 10, .channels = 19, .outputs = 21};
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (ConvPlan::Method method : {ConvPlan::Method::direct, ConvPlan::Method::winograd2}) {
+      ConvPlan plan = plan_of(c, dtype, dtype);
+      plan.method = method;
+      const Tensor x = random_tensor(dtype, x_shape(c), rng);
+      const Tensor windows = random_tensor(dtype, {c.outputs, c.channels, 3, 3}, rng);
+      const std::vector<float> from = windows.to_floats();
+      std::vector<float> matrix;
+      for (int64_t o = 0; o < c.outputs; ++o)
+        for (int64_t tap = 0; tap < 9; ++tap)
+          for (int64_t i = 0; i < c.channels; ++i)
+            matrix.push_back(from[static_cast<size_t>((o * c.channels + i) * 9 + tap)]);
+      EXPECT_EQ(run(plan, best_isa_level(), 1, x, windows).values,
+                run(plan, best_isa_level(), 1, x, Tensor::from_floats(dtype, w_shape(c), matrix)).values);
+    }
+}
+
 TEST(Winograd, ADroppedProductIsOutsideTheBound) {
   Philox rng(7);
   const ConvCase c{.height = 4, .width = 4, .channels = 16, .outputs = 16};
