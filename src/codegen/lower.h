@@ -28,6 +28,9 @@ struct Step {
   std::vector<PointerBinding> pointers;
   std::array<int64_t, 48> dims{};
   std::vector<ValueId> reads, writes;  // values in memory
+  // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
+  // element i before it writes element i of a result, and never again.
+  std::vector<ValueId> overwritable;
   double flops = 0, bytes = 0;         // predicted: arithmetic, and bytes of operands and results moved once
 };
 

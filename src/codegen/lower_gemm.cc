@@ -101,6 +101,7 @@ Refusal Lowering::epilogue(Step& step, Epilogue& plan, Expr sum, int first_opera
     if (!access) return {fmt::format("operand %{} does not lie along the result", graph.value(v).name)};
     if (batched && *access == Epilogue::Access::row) return {"a per-row operand of a batched product"};
     plan.operands.push_back({graph.type(v).dtype, *access});
+    if (*access == GemmPlan::Access::full) step.overwritable.push_back(v);
     bind(step, v);
   }
   for (ValueId v : step.group.results) bind(step, v);

@@ -74,6 +74,7 @@ Refusal Lowering::elementwise(Step& step, PointwisePlan& plan, const std::vector
                                                             : inner == 1 ? Inner::contiguous
                                                                          : Inner::strided});
     for (int64_t stride : loops.strides[o]) step.dims[d++] = stride;
+    if (offsets[o] == 0 && loops.strides[o] == dense_strides(loops.extents)) step.overwritable.push_back(operands[o]);
     const int64_t bytes = offsets[o] == 0 ? 0 : offsets[o] * size_bytes(graph.type(operands[o]).dtype);
     bind(step, operands[o], Plane::data, bytes);
   }

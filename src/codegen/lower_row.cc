@@ -1,6 +1,8 @@
 // Reductions along the last axis with what is computed before and after them.
 #include "codegen/lowering.h"
 
+#include <algorithm>
+
 #include "codegen/shapes.h"
 #include "ir/pointwise.h"
 
@@ -57,6 +59,9 @@ Refusal Lowering::row(Step& step) const {
   plan.results = dtypes(step.group.results);
   for (ValueId v : step.group.results)
     plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
+  // Scalar results are written last, and may read elements of the row.
+  const bool only_vectors =
+      std::find(plan.scalar_results.begin(), plan.scalar_results.end(), true) == plan.scalar_results.end();
   plan.max_length = like.back();
   step.dims[0] = rows_of(like);
   step.dims[1] = like.back();
@@ -67,6 +72,8 @@ Refusal Lowering::row(Step& step) const {
     if (!access || graph.type(v).is_packed())
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
+    if (only_vectors && access->row_stride == like.back() && access->period == 0 && !access->row_scalar)
+      step.overwritable.push_back(v);
     step.dims[2 + i] = access->row_stride;
     step.dims[2 + operands.size() + i] = access->period;
     bind(step, v);

@@ -13,7 +13,7 @@
 #include "jobs/load_model.h"
 #include "measure/environment.h"
 #include "passes/quantize.h"
-#include "runtime/executable.h"
+#include "runtime/arena.h"
 #include "runtime/split_graph.h"
 
 namespace hone {

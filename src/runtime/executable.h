@@ -7,6 +7,7 @@
 #include "codegen/compiler.h"
 #include "codegen/lower.h"
 #include "codegen/panel_memory.h"
+#include "runtime/arena.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -29,17 +30,18 @@ class WeightStore {
 };
 
 // Memory that runs of one session share: the arena and one scratch area per thread. Grows, never shrinks.
-struct Workspace {
-  Buffer arena;
-  std::vector<Buffer> scratch;
-};
+class Workspace {
+ public:
+  void reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  std::byte* arena() const { return arena_; }
+  std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
 
-// Where the results of the steps lie in the one block of memory they share.
-struct Arena {
-  int64_t bytes = 0, lower_bound = 0;  // lower_bound: the largest set of values that live at once
-  std::map<ValueId, int64_t> offsets;  // by the value that holds the memory
+ private:
+  Buffer arena_buffer_;
+  std::vector<Buffer> scratch_buffers_;
+  std::byte* arena_ = nullptr;
+  std::vector<std::byte*> scratch_;
 };
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);
 
 class Executable {
  public:
@@ -49,10 +51,9 @@ class Executable {
   Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
              const LowerOptions& options, int threads);
 
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const;
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile);
 
-  int64_t arena_bytes() const { return arena_bytes_; }
-  int64_t arena_lower_bound() const { return arena_lower_bound_; }
+  const Arena& arena() const { return plan_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
   int64_t own_weight_bytes() const { return own_weights_.bytes(); }
   const LoweredGraph& lowered() const { return lowered_; }
@@ -62,23 +63,34 @@ class Executable {
     enum class Kind : uint8_t { none, arena, input, constant } kind = Kind::none;
     int64_t offset = 0;  // arena: bytes; input: position
   };
-  struct Pointer {
-    Place::Kind kind = Place::Kind::none;
-    int64_t offset = 0, index = 0;
-    const void* address = nullptr;  // constant
+  struct ArenaPointer {
+    int position = 0;  // in KernelArgs::pointers
+    int64_t offset = 0;
   };
   struct Ready {
     Kernel kernel;
-    KernelArgs args;
-    std::vector<Pointer> pointers;
+    KernelArgs args;  // complete but for inputs, once bound to an arena
     int64_t items = 0;
+    bool checks_indices = false;
+    std::vector<ArenaPointer> in_arena;
+  };
+  struct InputPointer {
+    size_t input, step;
+    int position;
+    int64_t offset;
   };
   void place_values();
   void prepare_step(size_t i, const Kernel& kernel, WeightStore& weights);
-  void check_indices(const Step& step, const Ready& ready, const KernelArgs& args) const;
-  void interpret(const Step& step, const std::vector<const std::byte*>& inputs, std::byte* arena) const;
-  const std::byte* address(ValueId v, const std::vector<const std::byte*>& inputs, const std::byte* arena) const;
-  Tensor view(ValueId v, const std::vector<const std::byte*>& inputs, const std::byte* arena) const;
+  void prepare_pointer(size_t i, int position, WeightStore& weights);
+  const std::byte* constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights);
+  void bind(const NamedTensors& inputs, Workspace& workspace);
+  void run_step(size_t i, const Workspace& workspace) const;
+  void check_indices(const Step& step, const Ready& ready) const;
+  void interpret(const Step& step) const;
+  std::byte* address(ValueId v) const;
+  Tensor view(ValueId v) const;
+  std::vector<Tensor> outputs() const;
+  void note_step(const Step& step, double milliseconds, RunProfile& profile) const;
 
   Graph graph_;
   LoweredGraph lowered_;
@@ -86,8 +98,13 @@ class Executable {
   ValueId shared_values_;
   std::vector<Place> places_;  // per ValueId, of the value that holds the memory
   std::vector<Ready> ready_;
+  std::vector<InputPointer> input_pointers_;
   int threads_;
-  int64_t arena_bytes_ = 0, arena_lower_bound_ = 0, scratch_bytes_ = 0;
+  // What the args are bound to.
+  std::byte* arena_ = nullptr;
+  std::vector<const std::byte*> inputs_;
+  Arena plan_;
+  int64_t scratch_bytes_ = 0;
 };
 
 }  // namespace hone

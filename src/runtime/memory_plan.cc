@@ -1,6 +1,7 @@
 #include "runtime/memory_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace hone {
@@ -26,15 +27,10 @@ int64_t largest_live_set(const std::vector<LiveRange>& ranges) {
   return most;
 }
 
-}  // namespace
-
-MemoryPlan plan_memory(const std::vector<LiveRange>& ranges) {
+// Each range in turn at the lowest offset where nothing that is live at the same time lies.
+MemoryPlan place(const std::vector<LiveRange>& ranges, const std::vector<size_t>& order) {
   MemoryPlan plan;
   plan.offsets.assign(ranges.size(), 0);
-  plan.lower_bound = ranges.empty() ? 0 : largest_live_set(ranges);
-  std::vector<size_t> order(ranges.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ranges[a].bytes > ranges[b].bytes; });
   std::vector<size_t> placed;
   for (size_t r : order) {
     std::vector<std::pair<int64_t, int64_t>> taken;
@@ -52,6 +48,27 @@ MemoryPlan plan_memory(const std::vector<LiveRange>& ranges) {
     placed.push_back(r);
   }
   return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const std::vector<LiveRange>& ranges) {
+  const int64_t lower_bound = ranges.empty() ? 0 : largest_live_set(ranges);
+  const auto steps = [](const LiveRange& r) { return int64_t{r.last_step} - r.first_step + 1; };
+  const std::function<int64_t(const LiveRange&)> firsts[] = {[](const LiveRange& r) { return r.bytes; },
+                                                             [&](const LiveRange& r) { return r.bytes * steps(r); },
+                                                             [](const LiveRange& r) { return -r.first_step; }, steps};
+  std::vector<size_t> order(ranges.size());
+  MemoryPlan best;
+  for (const auto& rank : firsts) {
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t r) { return rank(ranges[r]); });
+    MemoryPlan plan = place(ranges, order);
+    if (best.offsets.empty() || plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+    if (best.arena_bytes == lower_bound) break;
+  }
+  best.lower_bound = lower_bound;
+  return best;
 }
 
 }  // namespace hone

@@ -18,7 +18,8 @@ struct MemoryPlan {
   int64_t lower_bound = 0;  // largest sum of ranges that are live at one step
 };
 
-// Greedy by size: the largest range first, each at the lowest offset where nothing that is live at the same time lies.
+// Greedy, each range at the lowest offset where nothing that is live at the same time lies: the largest first, the
+// largest product of bytes and steps first, in the order of steps, or the longest-lived first, whichever needs least.
 MemoryPlan plan_memory(const std::vector<LiveRange>& ranges);
 
 }  // namespace hone

@@ -28,7 +28,7 @@ struct Specialised {
   std::optional<Graph> open;
   Bindings bindings;
 
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) const {
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) {
     std::vector<Tensor> results = executable.run(inputs, workspace, profile);
     return open ? run_open(inputs, std::move(results), profile) : results;
   }
@@ -106,8 +106,8 @@ struct Session::Impl {
     statistics.kernels_compiled = library->statistics().compiled;
     statistics.kernels_cached = library->statistics().cached;
     statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
-    statistics.arena_bytes = made.arena_bytes();
-    statistics.arena_lower_bound = made.arena_lower_bound();
+    statistics.arena_bytes = made.arena().bytes;
+    statistics.arena_lower_bound = made.arena().lower_bound;
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
     statistics.direct_weight_bytes = direct_bytes(made);
     return executables.front().second;

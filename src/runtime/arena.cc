@@ -1,0 +1,92 @@
+#include "runtime/arena.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/memory_plan.h"
+
+namespace hone {
+namespace {
+
+class ArenaPlanner {
+ public:
+  ArenaPlanner(const Graph& graph, const LoweredGraph& lowered)
+      : graph_(graph), lowered_(lowered), last_read_(graph.value_capacity(), -1) {
+    for (size_t s = 0; s < lowered.steps.size(); ++s)
+      for (ValueId v : lowered.steps[s].reads) last_read(v) = static_cast<int>(s);
+    for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
+  }
+
+  Arena plan() {
+    Arena arena;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      for (ValueId v : lowered_.steps[s].writes) {
+        if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
+        else start_range(v, static_cast<int>(s));
+      }
+    std::vector<LiveRange> live;
+    for (const Range& range : ranges_) live.push_back(range.live);
+    const MemoryPlan plan = plan_memory(live);
+    arena.bytes = plan.arena_bytes, arena.lower_bound = plan.lower_bound;
+    for (const auto& [value, range] : range_of_) arena.offsets[value] = plan.offsets[range];
+    return arena;
+  }
+
+ private:
+  struct Range {
+    LiveRange live;
+    ValueId value;  // the one that lies there now
+  };
+
+  ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
+  int& last_read(ValueId v) { return last_read_[static_cast<size_t>(holder(v))]; }
+
+  void start_range(ValueId v, int step) {
+    range_of_[holder(v)] = ranges_.size();
+    ranges_.push_back({{bytes_in_memory(graph_.type(v)), step, std::max(step, last_read(v))}, holder(v)});
+  }
+
+  bool place_over_operand(ValueId v, int s) {
+    const Step& step = lowered_.steps[static_cast<size_t>(s)];
+    for (ValueId operand : step.overwritable) {
+      const auto found = range_of_.find(holder(operand));
+      if (found == range_of_.end() || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand))
+        continue;
+      Range& range = ranges_[found->second];
+      if (range.value != holder(operand)) continue;  // another result has it
+      range.live.last_step = std::max(s, last_read(v));
+      range.value = holder(v);
+      range_of_[holder(v)] = found->second;
+      return true;
+    }
+    return false;
+  }
+
+  bool same_size(ValueId a, ValueId b) const {
+    const TensorType &x = graph_.type(a), &y = graph_.type(b), &whole = graph_.type(holder(b));
+    return size_bytes(x.dtype) == size_bytes(y.dtype) && bytes_in_memory(x) == bytes_in_memory(y) &&
+           bytes_in_memory(y) == bytes_in_memory(whole);
+  }
+
+  bool read_once(const Step& step, ValueId v) const {
+    return std::ranges::count_if(step.pointers, [&](const PointerBinding& p) {
+             return p.value != kNone && holder(p.value) == holder(v);
+           }) == 1;
+  }
+
+  const Graph& graph_;
+  const LoweredGraph& lowered_;
+  std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
+  std::vector<Range> ranges_;
+  std::map<ValueId, size_t> range_of_;
+};
+
+}  // namespace
+
+int64_t bytes_in_memory(const TensorType& type) {
+  return element_count(constant_shape(type.shape)) * size_bytes(type.dtype);
+}
+
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) { return ArenaPlanner(graph, lowered).plan(); }
+
+}  // namespace hone

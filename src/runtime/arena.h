@@ -1,0 +1,23 @@
+// Where the results of the steps lie in the one block of memory they share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "codegen/lower.h"
+
+namespace hone {
+
+int64_t bytes_in_memory(const TensorType& type);  // of a plain tensor of constant shape
+
+struct Arena {
+  int64_t bytes = 0, lower_bound = 0;  // lower_bound: the largest set of values that live at once
+  int in_place = 0;                    // results that took over the memory of an operand
+  std::map<ValueId, int64_t> offsets;  // by the value that holds the memory
+};
+
+// Every value from the step that writes it to the last one that reads it, outputs to the end. A result is written over
+// an operand that the step reads for the last time where its kernel allows that.
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);
+
+}  // namespace hone

@@ -1,0 +1,111 @@
+// Where results lie: over a dying operand where the kernel reads each element before it writes it, else apart.
+#include "runtime/arena.h"
+
+#include "runtime/session.h"
+#include "runtime/split_graph.h"
+#include "tests/runtime/encoder.h"
+#include "tests/support/graph_bound.h"
+
+namespace hone::test {
+namespace {
+
+constexpr int64_t kBytes = 32 * 64 * 4;  // of the graphs' f32[32,64]
+
+Arena arena_of(const Graph& graph) {
+  const Graph fixed = split_graph(graph, {}).fixed;
+  return plan_arena(fixed, lower(fixed, {}));
+}
+
+// In one piece and in several, on both the first and the second run.
+void expect_right(const Graph& graph) {
+  NamedTensors inputs;
+  Philox rng(1);
+  for (ValueId v : graph.inputs()) inputs.emplace(graph.value(v).label, random_floats(rng, {32, 64}));
+  const std::vector<Bounded> want = bounded_outputs(graph, inputs);
+  for (int threads : {1, 2}) {
+    Session session(graph, {.threads = threads});
+    for (int run = 0; run < 2; ++run) {
+      const std::vector<Tensor> got = session.run(inputs);
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(fault_of(got[i], want[i]), "") << "output " << i;
+    }
+  }
+}
+
+TEST(Arena, ReductionsOfRowsAreWrittenOverTheirRows) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %a = softmax %x
+    %b = softmax %a
+    %c = softmax %b
+    return %c as "c"
+  })");
+  const Arena arena = arena_of(graph);
+  EXPECT_EQ(arena.in_place, 2);
+  EXPECT_EQ(arena.bytes, kBytes);
+  EXPECT_EQ(arena.lower_bound, kBytes);
+  expect_right(graph);
+}
+
+TEST(Arena, AProductIsWrittenOverWhatIsAddedToIt) {
+  const Graph graph = parse_seeded(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %w : f32[64,64] = const "w"
+    %a = softmax %x
+    %p = linear %x, %w
+    %r = add %p, %a
+    return %r as "r"
+  })");
+  EXPECT_EQ(arena_of(graph).in_place, 1);
+  expect_right(graph);
+}
+
+TEST(Arena, AProductIsNotWrittenOverItsLeftOperand) {
+  const Graph graph = parse_seeded(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %w : f32[64,64] = const "w"
+    %a = softmax %x
+    %p = linear %a, %w
+    %r = add %p, %a
+    return %r as "r"
+  })");
+  const Arena arena = arena_of(graph);
+  EXPECT_EQ(arena.in_place, 0);
+  EXPECT_EQ(arena.bytes, 2 * kBytes);
+  expect_right(graph);
+}
+
+TEST(Arena, WhatIsReadLaterOrReturnedStays) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %a = softmax %x
+    %b = softmax %a
+    %c = softmax %b
+    return %a as "a", %c as "c"
+  })");
+  EXPECT_EQ(arena_of(graph).in_place, 1);
+  expect_right(graph);
+}
+
+TEST(Arena, TransposesMoveElementsAndNeedMemoryOfTheirOwn) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %a = softmax %x
+    %t = transpose %a {perm=[1,0]}
+    return %t as "t"
+  })");
+  EXPECT_EQ(arena_of(graph).in_place, 0);
+  expect_right(graph);
+}
+
+TEST(Arena, InputsAreNeverWrittenOver) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %a = softmax %x
+    return %a as "a"
+  })");
+  EXPECT_EQ(arena_of(graph).in_place, 0);
+  expect_right(graph);
+}
+
+}  // namespace
+}  // namespace hone::test
