@@ -83,6 +83,7 @@ class NodeBound {
     const std::string_view name = op_.name;
     if (name == "linear" || name == "matmul") return products(operand(0).dim(-1));
     if (name == "conv") return products(operand(1).elements() / operand(1).dim(0));
+    if (name == "conv_transpose") return products(operand(1).elements() / operand(1).dim(1));
     if (name == "attention") return attention();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
