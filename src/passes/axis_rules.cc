@@ -36,7 +36,7 @@ std::optional<Moved> along_axis(const Graph&, const Node& node, const Permutatio
   return moved;
 }
 
-// Rows are read fastest along the last axis.
+// Kernels normalise along the last axis.
 std::optional<Moved> along_row(const Graph&, const Node& node, const Permutation& perm) {
   Moved moved{node.op, node.attributes, perm};
   const size_t last = perm.size() - 1, axis = checked_axis(node.attributes.get_or<int64_t>("axis", -1), perm.size());
@@ -58,9 +58,9 @@ std::optional<Moved> on_axes(const Graph&, const Node& node, const Permutation& 
   return moved;
 }
 
-bool are_last(const Axes& axes, size_t rank) {
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](int64_t axis) { return static_cast<size_t>(axis) >= rank - axes.size(); });
+bool follow_each_other(Axes axes) {
+  std::sort(axes.begin(), axes.end());
+  return axes.empty() || axes.back() - axes.front() + 1 == std::ssize(axes);
 }
 
 // What is left of the order of axes when some of s are gone.
@@ -72,19 +72,33 @@ Permutation without(const Permutation& perm, const Axes& gone) {
   return result;
 }
 
-// Kernels reduce the last axes, or those between the first and the last: the pixels of [N,...,C].
+// Kernels reduce axes that follow each other, with or without others behind them.
 std::optional<Moved> reduced(const Graph&, const Node& node, const Permutation& perm) {
   if (node.operands.size() > 1) return std::nullopt;
   Axes all(perm.size());
   std::iota(all.begin(), all.end(), 0);
   const Axes axes = node.attributes.get_or<Axes>("axes", all), after = moved_axes(axes, perm);
-  const auto inside = [&](int64_t axis) { return axis > 0 && static_cast<size_t>(axis) + 1 < perm.size(); };
-  const bool pixels = after.size() + 2 == perm.size() && std::all_of(after.begin(), after.end(), inside);
-  if (are_last(moved_axes(axes, all), perm.size()) && !are_last(after, perm.size()) && !pixels) return std::nullopt;
+  if (follow_each_other(moved_axes(axes, all)) && !follow_each_other(after)) return std::nullopt;
   Moved moved{node.op, node.attributes, perm};
   moved.attributes.set("axes", after);
   if (node.attributes.get_or<int64_t>("keepdims", 1) == 0) moved.result = without(perm, after);
   return moved;
+}
+
+// argmax and argmin give positions along one axis.
+std::optional<Moved> chosen(const Graph&, const Node& node, const Permutation& perm) {
+  Moved moved{node.op, node.attributes, perm};
+  const size_t axis = checked_axis(node.attributes.get_or<int64_t>("axis", -1), perm.size());
+  moved.attributes.set("axis", perm[axis]);
+  if (node.attributes.get_or<int64_t>("keepdims", 0) == 0) moved.result = without(perm, {perm[axis]});
+  return moved;
+}
+
+// Formats that do not group elements by where they lie.
+std::optional<Moved> rounded(const Graph&, const Node& node, const Permutation& perm) {
+  const Geometry::Kind kind = node.attributes.get<Format>("format").geometry.kind;
+  if (kind != Geometry::Kind::none && kind != Geometry::Kind::tensor) return std::nullopt;
+  return Moved{node.op, node.attributes, perm};
 }
 
 std::optional<Moved> expanded(const Graph& graph, const Node& node, const Permutation& perm) {
@@ -156,7 +170,8 @@ constexpr std::pair<std::string_view, Rule> kRules[] = {
     {"concat", along_axis},  {"split", along_axis},      {"softmax", along_row},   {"log_softmax", along_row},
     {"slice", on_axes},      {"strided_slice", on_axes}, {"pad", on_axes},         {"resize", on_axes},
     {"reduce_sum", reduced}, {"reduce_mean", reduced},   {"reduce_prod", reduced}, {"reduce_max", reduced},
-    {"reduce_min", reduced}, {"expand", expanded}};
+    {"reduce_min", reduced}, {"fake_quant", rounded},    {"argmax", chosen},       {"argmin", chosen},
+    {"expand", expanded}};
 
 Rule rule_of(const OpDef& op) {
   if (op.pointwise) return pointwise;

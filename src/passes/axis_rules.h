@@ -19,7 +19,7 @@ bool has_axis_rule(const OpDef& op);
 // Operands that may be transposed, the first ones; the others speak of axes by their position in lists.
 size_t transposed_operands(const Node& node);
 
-// None where the op has no rule, or where the axis that it works on would cease to be the last one.
+// None where the op has no rule, or where there would no longer be a kernel for the axes that it works on.
 std::optional<Moved> moved_before(const Graph& graph, const Node& node, const Permutation& perm);
 
 }  // namespace hone

@@ -172,6 +172,46 @@ ValueId cut(Graph& graph, const Plan& plan, ValueId y) {
       {{"axes", List{1, 2}}, {"starts", Shape{0, 0}}, {"ends", Shape{plan.rows.size, plan.columns.size}}});
 }
 
+// A constant that is one number, or one for each channel of results of `rank` dimensions.
+bool is_per_channel(const Graph& graph, ValueId id, size_t rank, int64_t channels) {
+  const Tensor* tensor = graph.constant(id);
+  if (!tensor || tensor->is_packed()) return false;
+  const size_t size = tensor->shape().size();
+  const bool has_channels = size + 1 >= rank && size <= rank && tensor->shape()[size + 1 - rank] == channels;
+  return tensor->elements() == 1 || (tensor->elements() == channels && has_channels);
+}
+
+// The only user of a value, if it is pointwise and treats all pixels of a channel alike; else kNone.
+NodeId user_alike(const Graph& graph, ValueId v, int64_t channels) {
+  const std::vector<Graph::Use> uses = graph.uses(v);
+  if (uses.size() != 1 || graph.use_count(v) != 1) return kNone;
+  const Node& user = graph.node(uses[0].node);
+  if (!user.op->pointwise || graph.type(user.results[0]).shape != graph.type(v).shape) return kNone;
+  for (ValueId operand : user.operands)
+    if (operand != v && !is_per_channel(graph, operand, graph.type(v).rank(), channels)) return kNone;
+  return uses[0].node;
+}
+
+// The user of `v` on all phases side by side.
+ValueId on_phases(Graph& graph, const Plan& plan, NodeId user, ValueId v, ValueId phases) {
+  const Node node = graph.node(user);
+  const auto count = static_cast<size_t>(plan.rows.stride * plan.columns.stride);
+  std::vector<ValueId> operands;
+  for (ValueId operand : node.operands) {
+    if (operand == v) {
+      operands.push_back(phases);
+      continue;
+    }
+    const Tensor constant = *graph.constant(operand);
+    const bool is_number = constant.elements() == 1;
+    const ValueId one = graph.add_constant("", constant.reshaped(is_number ? List{} : List{plan.outputs}));
+    operands.push_back(
+        is_number ? one : graph.emit(ops::get("concat"), std::vector<ValueId>(count, one), {{"axis", int64_t{0}}}));
+  }
+  return graph.emit(*node.op, operands, node.attributes);
+}
+
+// What the convolutions give goes through the pointwise users first: they work in the epilogue of these.
 void expand(Graph& graph, NodeId id, const Plan& plan) {
   const Node node = graph.node(id);
   const ValueId weight = node.operands[1], bias = node.operands.size() > 2 ? node.operands[2] : kNone;
@@ -179,14 +219,22 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
   const ValueId x = to_channels_last(graph, node.operands[0]);
   std::vector<ValueId> phases;
   for (const Part& part : parts_of(plan)) phases.push_back(convolution(graph, plan, part, x, weight, bias));
-  const ValueId all = phases.size() == 1 ? phases[0] : graph.emit(ops::get("concat"), phases, {{"axis", int64_t{3}}});
-  const ValueId y = cut(graph, plan, interleaved(graph, plan, all));
-  const TensorType type = graph.type(node.results[0]);
-  const ValueId result = to_channels_first(graph, y, type.rank());
+  ValueId all = phases.size() == 1 ? phases[0] : graph.emit(ops::get("concat"), phases, {{"axis", int64_t{3}}});
+  std::vector<NodeId> replaced{id};
+  while (true) {
+    const ValueId y = graph.result(replaced.back());
+    const NodeId user = user_alike(graph, y, plan.outputs);
+    if (user == kNone) break;
+    all = on_phases(graph, plan, user, y, all);
+    replaced.push_back(user);
+  }
+  const ValueId last = graph.result(replaced.back());
+  const TensorType type = graph.type(last);
+  const ValueId result = to_channels_first(graph, cut(graph, plan, interleaved(graph, plan, all)), type.rank());
   graph.refine_type(result, type);
-  graph.replace_all_uses(node.results[0], result);
+  graph.replace_all_uses(last, result);
   graph.set_insertion_point(kNone);
-  graph.erase(id);
+  for (auto old = replaced.rbegin(); old != replaced.rend(); ++old) graph.erase(*old);
   for (ValueId phase : phases) {
     const ValueId made = graph.operand(graph.producer(phase), 1);
     graph.set_label(made, derived_label(graph, weight, ".phase"));

@@ -17,10 +17,10 @@ constexpr std::array kCanonical = {
     "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",  "recognise_layer_norm",
     "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes", "fold_constants",
     "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"fold_fake_quant", "expand_batch_norm", "expand_conv_transpose", "channels_last",
-                                    "fold_constants",  "simplify_shapes",   "sink_transposes",       "fold_constants",
-                                    "simplify_shapes", "set_compute",       "expand_mean_pool",      "merge_common",
-                                    "remove_dead"};
+constexpr std::array kForCodegen = {"fold_fake_quant", "expand_batch_norm", "fold_constants",  "expand_conv_transpose",
+                                    "channels_last",   "fold_constants",    "simplify_shapes", "sink_transposes",
+                                    "fold_constants",  "simplify_shapes",   "set_compute",     "expand_mean_pool",
+                                    "merge_common",    "remove_dead"};
 
 Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
                  const PipelineOptions& options) {

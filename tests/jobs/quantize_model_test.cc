@@ -49,6 +49,22 @@ TEST_F(QuantizeModel, EachRowIsWhatTheFileHolds) {
   EXPECT_EQ(packed, 2 + 2 * 6 - 2);
 }
 
+TEST_F(QuantizeModel, WeightsOfConvsAreShownAndComparedAsTheirMatrix) {
+  const std::string source = put_graph("conv.safetensors", R"(
+    %x : f32[1,2,4,4] = input
+    %w : f32[1,2,2,1] = const "w" {1, 64, -0.5, 3}
+    %y = conv %x, %w
+    return %y)");
+  const Record record = write(source, to("int8.channel"));
+  const Table& table = table_of(record, "tensors");
+  EXPECT_EQ(text_of(cell(table, "shape", 0)), "[1,4]");
+  const Graph after = load_model(file).graph;
+  const std::vector<float> columns{1, -0.5f, 64, 3};  // channels of a tap lie together
+  EXPECT_EQ(value_of(cell(table, "sqnr_db", 0)),
+            compare(columns, after.constant(after.find_constant("w"))->to_floats()).sqnr_db);
+  EXPECT_GT(value_of(cell(table, "sqnr_db", 0)), 40);
+}
+
 TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {
   const Record record = write(model, to("mxint4"));
   const Table& table = table_of(record, "tensors");
