@@ -43,6 +43,7 @@ class Fuser {
     for (Group& group : groups_) {
       std::sort(group.nodes.begin(), group.nodes.end(), [&](NodeId a, NodeId b) { return position(a) < position(b); });
       group.results = escaping(group.nodes);
+      note_left_out(group);
     }
     return ordered();
   }
@@ -54,7 +55,7 @@ class Fuser {
 
   void start(NodeId n, Codegen kind) {
     group_of(n) = static_cast<int>(groups_.size());
-    groups_.push_back({.kind = kind, .anchor = n, .nodes = {n}, .results = {}});
+    groups_.push_back({.kind = kind, .anchor = n, .nodes = {n}, .results = {}, .left_out = {}});
   }
 
   bool keeps_rows(NodeId n) const {
@@ -111,11 +112,31 @@ class Fuser {
     return false;
   }
 
-  bool acceptable(const Group& group, NodeId candidate) {
+  Refusal acceptable(const Group& group, NodeId candidate) {
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
-    return escaping(nodes).size() <= kMaxResults && external_operands(nodes).size() <= kMaxOperands &&
-           !would_cycle(nodes);
+    if (escaping(nodes).size() > kMaxResults) return {fmt::format("more than {} results", kMaxResults)};
+    if (external_operands(nodes).size() > kMaxOperands) return {fmt::format("more than {} operands", kMaxOperands)};
+    if (would_cycle(nodes)) return {"it needs a value that is computed from this kernel's elsewhere"};
+    return {};
+  }
+
+  void note_left_out(Group& group) {
+    if (group.kind == Codegen::none || group.kind == Codegen::view) return;
+    const TensorType& like = graph_.type(graph_.node(group.nodes.front()).results[0]);
+    for (ValueId v : group.results)
+      for (const Graph::Use& use : uses(v)) {
+        const Node& node = graph_.node(use.node);
+        if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
+        if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
+        const bool absorbs = group.kind != Codegen::gather && group.kind != Codegen::move &&
+                             (group.kind != Codegen::row || keeps_rows(group.anchor));
+        const Refusal refusal = !absorbs ? Refusal{"kernels of this kind have no epilogue"}
+                                : !passes_unrounded(graph_.type(v).dtype)
+                                    ? Refusal{fmt::format("{} is rounded between", to_string(graph_.type(v).dtype))}
+                                    : fits_as_user(group, use.node, like);
+        group.left_out.push_back({use.node, refusal.accepted() ? "another kernel took it first" : refusal.why});
+      }
   }
 
   // Grows the group forward through pointwise nodes that work on the same elements.
@@ -128,7 +149,7 @@ class Fuser {
         for (ValueId v : std::vector<ValueId>(graph_.node(group.nodes[i]).results)) {
           if (!passes_unrounded(graph_.type(v).dtype)) continue;
           for (const Graph::Use& use : uses(v)) {
-            if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of)) continue;
+            if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).accepted()) continue;
             group.nodes.push_back(use.node);
             group_of(use.node) = g;
             grown = true;
@@ -140,16 +161,18 @@ class Fuser {
   }
 
   // An attention kernel has no element program; its one possible follower is the rounding of its result.
-  bool fits_as_user(const Group& group, NodeId user, const TensorType& like) {
+  Refusal fits_as_user(const Group& group, NodeId user, const TensorType& like) {
     const Node& node = graph_.node(user);
-    if (!node.op->pointwise || !is_compilable(graph_, node)) return false;
+    if (!node.op->pointwise) return {"it is not element by element"};
+    if (!is_compilable(graph_, node)) return {"an operand's element type has no vector load or store"};
     if (group.kind == Codegen::attention &&
         (std::string_view(node.op->name) != "cast" || graph_.use_count(node.operands[0]) != 1 ||
          graph_.type(node.results[0]).dtype != DType::bf16))
-      return false;
-    if (graph_.type(node.results[0]).shape != like.shape) return false;
+      return {"attention kernels only round their result"};
+    if (graph_.type(node.results[0]).shape != like.shape) return {"its result has another shape"};
     for (ValueId v : node.operands)
-      if (v != kNone && group_of_value(v) != &group && !operand_fits(group, v, like)) return false;
+      if (v != kNone && group_of_value(v) != &group && !operand_fits(group, v, like))
+        return {fmt::format("%{} {} does not lie along the result", graph_.value(v).name, to_string(graph_.type(v)))};
     return acceptable(group, user);
   }
 
@@ -187,7 +210,7 @@ class Fuser {
         const auto& users = uses(v);
         if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
           continue;
-        bool fits = acceptable(group, p);
+        bool fits = acceptable(group, p).accepted();
         for (ValueId operand : graph_.node(p).operands)
           fits = fits && operand != kNone && operand_fits(group, operand, like);
         if (!fits) continue;

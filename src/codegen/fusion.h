@@ -10,11 +10,18 @@
 
 namespace hone {
 
+// A pointwise node that reads the group's values but runs in a kernel of its own.
+struct LeftOut {
+  NodeId node = kNone;
+  std::string why;
+};
+
 struct Group {
   Codegen kind = Codegen::none;  // none: interpreted (exactly one node)
   NodeId anchor = kNone;         // kNone for pure pointwise groups
   std::vector<NodeId> nodes;     // in graph order, anchor included
   std::vector<ValueId> results;  // values that someone outside the group reads
+  std::vector<LeftOut> left_out;
 };
 
 // Every live node of `graph` (constant shapes) in exactly one group; groups in an order in which producers precede

@@ -146,12 +146,15 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
     }
     const Refusal refusal = compile(group);
     if (refusal.accepted()) continue;
+    const size_t first = lowered.steps.size();
     for (NodeId n : group.nodes) {
       const Codegen kind = n == group.anchor ? group.kind : Codegen::pointwise;
       const NodeId anchor = n == group.anchor ? n : kNone;
       const Refusal alone = group.nodes.size() == 1 ? refusal : compile({kind, anchor, {n}, graph.node(n).results});
       if (!alone.accepted()) interpret(n, alone.why);
     }
+    for (size_t s = first; group.nodes.size() > 1 && s < lowered.steps.size(); ++s)
+      lowered.steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), refusal.why));
   }
   return lowered;
 }

@@ -25,6 +25,7 @@ struct Step {
   Group group;
   std::optional<KernelPlan> plan;  // none: interpreted (group.nodes has one node)
   std::string why_interpreted;
+  std::vector<std::string> refused;  // other ways to compute this, each with the reason against it
   std::vector<PointerBinding> pointers;
   std::array<int64_t, 48> dims{};
   std::vector<ValueId> reads, writes;  // values in memory

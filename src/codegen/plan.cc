@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/llvm/generate.h"
+#include "codegen/winograd_shape.h"
 
 namespace hone {
 namespace {
@@ -60,9 +61,8 @@ std::string text_of(const WindowPlan& plan) {
 }
 
 std::string text_of(const ConvPlan& plan) {
-  constexpr const char* kMethods[] = {"direct", "winograd2", "winograd4"};
   return fmt::format("conv {} groups={} channels={} method={}\n{}", plan.window.to_text(), plan.groups, plan.channels,
-                     kMethods[static_cast<size_t>(plan.method)], text_of(plan.product));
+                     to_string(plan.method), text_of(plan.product));
 }
 
 std::string text_of(const AttentionPlan& plan) {

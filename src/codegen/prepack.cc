@@ -289,6 +289,12 @@ Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weight
 
 }  // namespace
 
+int64_t prepacked_bytes(const ConvPlan& plan, IsaLevel isa) {
+  if (plan.method == ConvPlan::Method::direct) return plan.groups * prepacked_bytes(laid_out_product(plan, isa), isa);
+  const WinogradShape shape = winograd_shape(plan, isa);
+  return shape.gemm.panels() * shape.w->products() * shape.gemm.panel_bytes();
+}
+
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, isa, weights, threads, pool);
   if (weights.shape().size() != 2) {

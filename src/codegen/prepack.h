@@ -20,10 +20,12 @@ Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int th
 // The same for a convolution's weights [groups * n, k], or plain [groups * n, channels, height, width], one group's
 // panels behind the other's. Those of several groups are laid out decoded.
 std::string prepack_key(const ConvPlan& plan, IsaLevel isa);
+int64_t prepacked_bytes(const ConvPlan& plan, IsaLevel isa);
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
 
 // Weights [C, taps] of any format become f32 [taps, window_weight_pitch(C)].
 std::string prepack_key(const WindowPlan& plan, IsaLevel isa);
+int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel isa);
 Buffer prepack(const WindowPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
 int64_t window_weight_pitch(int64_t channels);
 

@@ -10,6 +10,8 @@ std::string prepack_key(const WindowPlan& plan, IsaLevel) {
   return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);
 }
 
+int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel) { return plan.plane.taps() * plan.channels * 4; }
+
 Buffer prepack(const WindowPlan& plan, IsaLevel, const Tensor& weights, int, PanelPool& pool) {
   const std::vector<float> source = weights.to_floats();
   const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);

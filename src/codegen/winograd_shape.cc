@@ -83,20 +83,37 @@ Refusal winograd_refusal(const ConvPlan& plan) {
   return {};
 }
 
-ConvPlan::Method fastest_method(const ConvPlan& plan, IsaLevel isa, int64_t images) {
+std::string_view to_string(ConvPlan::Method method) {
+  constexpr std::string_view kNames[] = {"direct", "winograd2", "winograd4"};
+  return kNames[static_cast<size_t>(method)];
+}
+
+MethodChoice choose_method(const ConvPlan& plan, IsaLevel isa, int64_t images, bool exact) {
   ConvPlan candidate = plan;
-  candidate.method = ConvPlan::Method::direct;
-  if (!winograd_refusal(candidate).accepted()) return candidate.method;
-  ConvPlan::Method best = candidate.method;
+  MethodChoice choice;
   // A tenth in favour of the exact sum.
-  double least = 0.9 * direct_cycles(candidate, isa, images);
+  const double direct = 0.9 * direct_cycles(candidate, isa, images);
+  double least = direct;
+  std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
   for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
     candidate.method = method;
-    if (!winograd_refusal(candidate).accepted()) continue;
-    if (images * winograd_shape(candidate, isa).pieces() < kFewestPieces) continue;
-    if (const double cycles = winograd_cycles(candidate, isa, images); cycles < least) least = cycles, best = method;
+    Refusal refusal = winograd_refusal(candidate);
+    if (refusal.accepted() && exact) refusal = {"its rounding errors are larger, and exact sums are asked for"};
+    if (const int64_t pieces = images * winograd_shape(candidate, isa).pieces();
+        refusal.accepted() && pieces < kFewestPieces)
+      refusal = {fmt::format("{} pieces; at least {} pay for its larger weights", pieces, kFewestPieces)};
+    if (!refusal.accepted()) {
+      choice.refused.push_back(fmt::format("{}: {}", to_string(method), refusal.why));
+      continue;
+    }
+    possible.emplace_back(method, winograd_cycles(candidate, isa, images));
+    if (possible.back().second < least) least = possible.back().second, choice.method = method;
   }
-  return best;
+  for (const auto& [method, cycles] : possible)
+    if (method != choice.method)
+      choice.refused.push_back(
+          fmt::format("{}: {:.2f} times as many cycles by the rule", to_string(method), cycles / least));
+  return choice;
 }
 
 }  // namespace hone

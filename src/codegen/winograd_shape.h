@@ -6,6 +6,10 @@
 // through the epilogue. Weights lie [panel, product].
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "codegen/gemm_shape.h"
 #include "codegen/plan.h"
 #include "codegen/winograd.h"
@@ -27,7 +31,12 @@ struct WinogradShape {
 WinogradShape winograd_shape(const ConvPlan& plan, IsaLevel isa, int shrink = 0);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
 Refusal winograd_refusal(const ConvPlan& plan);
-// The method that is expected to be fastest for that many images: a fixed rule.
-ConvPlan::Method fastest_method(const ConvPlan& plan, IsaLevel isa, int64_t images);
+struct MethodChoice {
+  ConvPlan::Method method = ConvPlan::Method::direct;
+  std::vector<std::string> refused;  // the others, each with the reason against it
+};
+// The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written.
+MethodChoice choose_method(const ConvPlan& plan, IsaLevel isa, int64_t images, bool exact = false);
+std::string_view to_string(ConvPlan::Method method);
 
 }  // namespace hone

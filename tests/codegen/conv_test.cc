@@ -345,13 +345,19 @@ TEST(Winograd, ADroppedProductIsOutsideTheBound) {
 TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
   const ConvCase wide{.height = 56, .width = 56, .channels = 64, .outputs = 64};
   const ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
-  for (IsaLevel isa : available_isa_levels()) EXPECT_EQ(fastest_method(plan, isa, 1), ConvPlan::Method::winograd4);
+  for (IsaLevel isa : available_isa_levels())
+    EXPECT_EQ(choose_method(plan, isa, 1).method, ConvPlan::Method::winograd4);
+  EXPECT_EQ(choose_method(plan, best_isa_level(), 1, true).method, ConvPlan::Method::direct) << "exact";
+  EXPECT_EQ(choose_method(plan, best_isa_level(), 1, true).refused.size(), 2u);
   ConvCase strided = wide;
   strided.stride_x = 2;
-  EXPECT_EQ(fastest_method(plan_of(strided, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
-  EXPECT_NE(fastest_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1), ConvPlan::Method::winograd4);
+  EXPECT_EQ(choose_method(plan_of(strided, DType::f32, DType::f32), best_isa_level(), 1).method,
+            ConvPlan::Method::direct);
+  EXPECT_NE(choose_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1).method,
+            ConvPlan::Method::winograd4);
   const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
-  EXPECT_EQ(fastest_method(plan_of(narrow, DType::f32, DType::f32), best_isa_level(), 1), ConvPlan::Method::direct);
+  EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), best_isa_level(), 1).method,
+            ConvPlan::Method::direct);
 }
 
 }  // namespace

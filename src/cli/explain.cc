@@ -1,0 +1,50 @@
+#include "jobs/explain.h"
+
+#include "cli/flags.h"
+#include "cli/registry.h"
+
+namespace hone {
+namespace {
+
+struct {
+  ModelFlags model;
+  ShapeFlags shapes;
+  std::string isa, compute;
+  std::vector<std::string> no_pass;
+  bool exact = false;
+  OutputFlags output;
+} flags;
+
+void setup(CLI::App& app) {
+  flags.model.add_to(app);
+  flags.shapes.add_to(app);
+  app.add_option("--isa", flags.isa, "Instruction set to plan for (default: the best of this CPU)");
+  app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
+  app.add_flag("--exact", flags.exact, "Without algorithms whose rounding errors are larger");
+  app.add_option("--no-pass", flags.no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
+  flags.output.add_to(app);
+}
+
+int run() {
+  ExplainOptions options{.shapes = flags.shapes.get(), .exact = flags.exact};
+  if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
+  if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
+  options.pipeline.disabled = flags.no_pass;
+  Record record = explain(flags.model.load(), options);
+  record.command = this_command();
+  flags.output.print(record);
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef explain_verb_def{
+    .name = "explain",
+    .summary = "Show what would run and why: fusion groups, kernels, refused alternatives, layout changes, memory",
+    .examples =
+        "  hone explain resnet18.safetensors\n"
+        "  hone explain model.onnx --dim H=640 --dim W=640 --compute bf16 --json",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone

@@ -1,0 +1,161 @@
+#include "jobs/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/describe.h"
+#include "codegen/prepack.h"
+#include "runtime/arena.h"
+#include "runtime/split_graph.h"
+
+namespace hone {
+namespace {
+
+constexpr NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3},
+    kFigure{NumberFormat::significant, 3};
+
+std::string ops_of(const Graph& graph, const Group& group) {
+  std::string text;
+  for (NodeId n : group.nodes) text += fmt::format("{}{}", text.empty() ? "" : "+", graph.node(n).op->name);
+  return text;
+}
+
+// Whether the step's elements only change places.
+bool only_moves(const Graph& graph, const Step& step) {
+  return std::all_of(step.group.nodes.begin(), step.group.nodes.end(),
+                     [&](NodeId n) { return graph.node(n).op->codegen == Codegen::move; });
+}
+
+class Explanation {
+ public:
+  Explanation(const LoadedModel& model, const ExplainOptions& options)
+      : isa_(options.isa ? *options.isa : best_isa_level()) {
+    const auto stored = model.graph.metadata.find("compute");
+    const Compute compute = options.compute                        ? *options.compute
+                            : stored == model.graph.metadata.end() ? Compute::f32
+                                                                   : parse_compute(stored->second);
+    Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
+    prepared.compact();
+    parts_ = split_graph(prepared, bind_symbols(prepared, options.shapes));
+    lowered_ = lower(parts_.fixed, {.isa = isa_, .exact = options.exact});
+    nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
+  }
+
+  Record record() {
+    std::vector<Block> groups{steps()};
+    groups.push_back(kernels_);
+    if (refused_.rows.empty()) groups.push_back(Text{"No other way to compute a step was refused."});
+    else groups.push_back(refused_);
+    if (!left_out_.rows.empty()) groups.push_back(left_out_);
+    std::vector<Block> moves;
+    if (moves_.rows.empty()) moves.push_back(Text{"No step only moves elements."});
+    else moves.push_back(moves_);
+    return Record{
+        .title = "Explanation",
+        .findings = findings(),
+        .sections = {
+            {"Groups and kernels", std::move(groups)}, {"Layout changes", std::move(moves)}, {"Memory", {memory()}}}};
+  }
+
+ private:
+  const Graph& graph() const { return parts_.fixed; }
+
+  Table steps() {
+    Table table{.key = "steps",
+                .title = "One line per step, in the order of execution",
+                .columns = {{"step", "step"},
+                            {"ops", "ops"},
+                            {"kernel", "kernel"},
+                            {"mflop", "MFLOP", "", kFigure},
+                            {"bytes", "moves", "", kBytes},
+                            {"code", "code"},
+                            {"why", "why interpreted"}},
+                .note = "MFLOP and bytes are predicted: each operand and result once."};
+    for (const Step& step : lowered_.steps) {
+      const std::string ops = ops_of(graph(), step.group);
+      table.rows.push_back({step.name, ops, std::string(step.plan ? kind_name(*step.plan) : "interpreted"),
+                            number(step.flops * 1e-6), number(step.bytes),
+                            step.plan ? Cell(code_of(*step.plan)) : Cell(),
+                            step.plan ? Cell() : Cell(step.why_interpreted)});
+      interpreted_ += !step.plan;
+      for (const std::string& refused : step.refused) refused_.rows.push_back({step.name, refused});
+      for (const LeftOut& left : step.group.left_out)
+        left_out_.rows.push_back(
+            {step.name, graph().node(left.node).op->name, graph().value(graph().result(left.node)).name, left.why});
+      if (!only_moves(graph(), step)) continue;
+      const TensorType& type = graph().type(step.writes[0]);
+      moves_.rows.push_back({step.name, ops, to_string(type), number(step.bytes)});
+    }
+    return table;
+  }
+
+  // The number of the plan's machine code, which all its steps share.
+  std::string code_of(const KernelPlan& plan) {
+    const auto [found, is_new] = codes_.emplace(to_text(plan), codes_.size());
+    const std::string code = fmt::format("#{}", found->second + 1);
+    if (is_new) kernels_.rows.push_back({code, std::string(kind_name(plan)), number(0), describe(plan, isa_)});
+    std::get<Number>(kernels_.rows[found->second][2]).value += 1;
+    return code;
+  }
+
+  KeyValues memory() const {
+    const Arena arena = plan_arena(graph(), lowered_);
+    std::map<std::string, int64_t> laid_out;
+    for (const Step& step : lowered_.steps)
+      for (const PointerBinding& pointer : step.pointers) {
+        if (pointer.plane != PointerBinding::Plane::prepacked) continue;
+        const auto size = [&](const auto& plan) {
+          if constexpr (requires { prepack_key(plan, isa_); })
+            laid_out[fmt::format("{} {}", pointer.value, prepack_key(plan, isa_))] = prepacked_bytes(plan, isa_);
+        };
+        std::visit(size, *step.plan);
+      }
+    int64_t weights = 0;
+    for (const auto& [key, bytes] : laid_out) weights += bytes;
+    return {.key = "memory",
+            .items = {{"arena_bytes", "planned arena", number(static_cast<double>(arena.bytes)), "", kBytes},
+                      {"arena_lower_bound", "largest set of values alive at once",
+                       number(static_cast<double>(arena.lower_bound)), "", kBytes},
+                      {"in_place", "results written over an operand", number(arena.in_place), "", kCount},
+                      {"prepacked_bytes", "weights as laid out", number(static_cast<double>(weights)), "", kBytes}}};
+  }
+
+  std::vector<std::string> findings() const {
+    const auto count = [](size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    std::vector<std::string> found{
+        fmt::format("{} run as {} with {}, for {}", count(static_cast<size_t>(nodes_before_), "node"),
+                    count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(isa_))};
+    if (interpreted_ > 0)
+      found.push_back(fmt::format("{} interpreted: right, but far slower", count(interpreted_, "step")));
+    if (parts_.open)
+      found.push_back(fmt::format("{} more are evaluated one by one, because their shapes depend on data",
+                                  count(parts_.open->nodes().size(), "node")));
+    return found;
+  }
+
+  IsaLevel isa_;
+  SplitGraph parts_;
+  LoweredGraph lowered_;
+  int64_t nodes_before_ = 0;
+  size_t interpreted_ = 0;
+  std::map<std::string, size_t> codes_;
+  Table kernels_{.key = "kernels",
+                 .title = "Machine code, and the steps that share it",
+                 .columns = {{"code", "code"}, {"kernel", "kernel"}, {"steps", "steps", "", kCount}, {"how", "how"}}};
+  Table refused_{.key = "refused",
+                 .title = "Other ways that were refused",
+                 .columns = {{"step", "step"}, {"why", "way, and the reason against it"}}};
+  Table left_out_{.key = "left_out",
+                  .title = "Element by element, but in a kernel of its own",
+                  .columns = {{"step", "step"}, {"op", "user"}, {"value", "its result"}, {"why", "why not fused"}}};
+  Table moves_{.key = "moves",
+               .title = "Steps that only move elements",
+               .columns = {{"step", "step"}, {"ops", "ops"}, {"type", "result"}, {"bytes", "moves", "", kBytes}}};
+};
+
+}  // namespace
+
+Record explain(const LoadedModel& model, const ExplainOptions& options) { return Explanation(model, options).record(); }
+
+}  // namespace hone
