@@ -262,7 +262,8 @@ class Sinker {
     TensorType type = graph_.type(old);
     type.shape = permuted(type.shape, inverse(perm));
     graph_.refine_type(source, type);
-    const ValueId result = graph_.emit(ops::get("transpose"), {source}, {{"perm", perm}});
+    const bool in_order = std::is_sorted(perm.begin(), perm.end());
+    const ValueId result = in_order ? source : graph_.emit(ops::get("transpose"), {source}, {{"perm", perm}});
     const Future kept = future(old);
     future(result) = kept;
     graph_.replace_all_uses(old, result);
