@@ -112,7 +112,9 @@ class TileBody {
   // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
   Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
     if (s_.codes) return steps(a, w, nullptr, k, s_.codec->chunk_k(), s_.rows == 1 && e_.avx512 ? 2 : 1, sums);
-    return steps(a, w, single() ? count : nullptr, k, single() ? 1 : 2, splits_, sums);
+    // Runs of a convolution are short: two steps a turn halve what its loops cost.
+    return steps(a, w, single() ? count : nullptr, k, single() ? 1 : 2, s_.segment ? std::max(splits_, 2) : splits_,
+                 sums);
   }
 
   // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
