@@ -1,5 +1,7 @@
 #include "runtime/session.h"
 
+#include <malloc.h>
+
 #include <chrono>
 #include <list>
 
@@ -105,6 +107,7 @@ struct Session::Impl {
                                           (weights->milliseconds() - packed_before);
     statistics.kernels_compiled = library->statistics().compiled;
     statistics.kernels_cached = library->statistics().cached;
+    if (weights->milliseconds() > packed_before) malloc_trim(0);  // what laying weights out took on the way
     statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
     statistics.arena_bytes = made.arena().bytes;
     statistics.arena_lower_bound = made.arena().lower_bound;
