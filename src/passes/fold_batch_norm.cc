@@ -52,19 +52,33 @@ std::optional<Folding> read(const Graph& graph, NodeId norm) {
   return folding;
 }
 
+// Each row times its factor, in double and rounded once.
+Tensor scaled_rows(const Tensor& weight, const std::vector<double>& factors) {
+  const size_t row = static_cast<size_t>(weight.elements()) / factors.size();
+  if (weight.dtype() != DType::f32) {
+    std::vector<double> values = weight.to_doubles();
+    for (size_t i = 0; i < values.size(); ++i) values[i] *= factors[i / row];
+    return Tensor::from_doubles(weight.dtype(), weight.shape(), values);
+  }
+  Tensor result(DType::f32, weight.shape());
+  const float* from = weight.as<float>().data();
+  float* to = result.mutable_as<float>().data();
+  for (double factor : factors)
+    for (size_t i = 0; i < row; ++i) *to++ = static_cast<float>(*from++ * factor);
+  return result;
+}
+
 void fold(Graph& graph, NodeId norm, const Folding& f) {
   const double epsilon = graph.node(norm).attributes.get_or<double>("epsilon", 1e-5);
-  std::vector<double> weight = f.weight.to_doubles(), bias(f.scale.size());
-  const size_t row = weight.size() / f.scale.size();
+  std::vector<double> factors, bias;
   for (size_t c = 0; c < f.scale.size(); ++c) {
-    const double factor = f.scale[c] / std::sqrt(f.variance[c] + epsilon);
-    for (size_t i = 0; i < row; ++i) weight[c * row + i] *= factor;
-    bias[c] = (f.bias[c] - f.mean[c]) * factor + f.shift[c];
+    factors.push_back(f.scale[c] / std::sqrt(f.variance[c] + epsilon));
+    bias.push_back((f.bias[c] - f.mean[c]) * factors[c] + f.shift[c]);
   }
   const std::vector<ValueId> old = graph.node(f.product).operands;
   const DType dtype = f.weight.dtype();
   const std::vector<int64_t> channels{static_cast<int64_t>(bias.size())};
-  const ValueId new_weight = graph.add_constant("", Tensor::from_doubles(dtype, f.weight.shape(), weight));
+  const ValueId new_weight = graph.add_constant("", scaled_rows(f.weight, factors));
   const ValueId new_bias = graph.add_constant("", Tensor::from_doubles(dtype, channels, bias));
   const OpDef& op = *graph.node(f.product).op;
   const Attributes attributes = graph.node(f.product).attributes;
