@@ -1,6 +1,7 @@
 #include "codegen/lower.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "codegen/compiler.h"
 #include "codegen/lowering.h"
@@ -77,12 +78,13 @@ bool Lowering::depends_on_anchor(const Group& group, NodeId n) const {
   return false;
 }
 
-Refusal Lowering::fill(Step& step) const {
+Refusal Lowering::fill(std::vector<Step>& steps) const {
+  Step& step = steps[0];
   switch (step.group.kind) {
     case Codegen::pointwise:
       return pointwise(step);
     case Codegen::move:
-      return move(step);
+      return move(steps);
     case Codegen::row:
       return row(step);
     case Codegen::gemm:
@@ -103,14 +105,19 @@ Refusal Lowering::fill(Step& step) const {
 void Lowering::finish(Step& step) const {
   step.name =
       graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0]).name;
+  const auto has = [](const auto& list, auto item) { return std::ranges::find(list, item) != list.end(); };
+  const auto bound = [&](ValueId v) {
+    return !step.plan || has(std::views::transform(step.pointers, &PointerBinding::value), v);
+  };
   for (NodeId n : step.group.nodes) {
     step.flops += node_flops(graph, n);
     for (ValueId v : graph.node(n).operands)
-      if (v != kNone && !in_group(step.group, graph.producer(v)) &&
-          std::find(step.reads.begin(), step.reads.end(), v) == step.reads.end())
+      if (v != kNone && !in_group(step.group, graph.producer(v)) && bound(v) && !has(step.reads, v))
         step.reads.push_back(v);
   }
   step.writes = step.plan ? step.group.results : graph.node(step.group.nodes[0]).results;
+  std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
+  if (step.bytes > 0) return;
   for (ValueId v : step.reads) step.bytes += bytes_of(graph, step, v);
   for (ValueId v : step.writes) step.bytes += bytes_of(graph, step, v);
 }
@@ -128,13 +135,16 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
     lowered.steps.push_back(std::move(step));
   };
   auto compile = [&](const Group& group) {
-    Step step;
-    step.group = group;
-    Refusal refusal = lowering.fill(step);
-    if (refusal.accepted()) refusal = supports(*step.plan, options.isa);
+    std::vector<Step> steps(1);
+    steps[0].group = group;
+    Refusal refusal = lowering.fill(steps);
+    for (const Step& step : steps)
+      if (refusal.accepted()) refusal = supports(*step.plan, options.isa);
     if (!refusal.accepted()) return refusal;
-    lowering.finish(step);
-    lowered.steps.push_back(std::move(step));
+    for (Step& step : steps) {
+      lowering.finish(step);
+      lowered.steps.push_back(std::move(step));
+    }
     return refusal;
   };
   for (const Group& group : fuse(graph)) {

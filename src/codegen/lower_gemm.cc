@@ -15,27 +15,32 @@ void hint_rows(GemmPlan& plan, IsaLevel isa, int64_t m) {
   plan.m_remainder = plan.m_hint > 0 || remainder == 0 ? remainder : -1;
 }
 
-// One batch: all leading dimensions are rows. More: both operands have the same leading dimensions, or W has none.
+// One batch: all leading dimensions are rows. More: the leading dimensions, broadcast, must be two loops at most.
 Refusal batches(Step& step, const GemmPlan& plan, const std::vector<int64_t>& a, const std::vector<int64_t>& w,
                 const std::vector<int64_t>& out) {
   auto& d = step.dims;
-  if (w.size() == 2) {
-    d[0] = rows_of(a);
-    d[1] = 1;
-  } else {
-    const std::vector<int64_t> a_lead(a.begin(), a.end() - 2), w_lead(w.begin(), w.end() - 2),
-        o_lead(out.begin(), out.end() - 2);
-    if (a_lead != w_lead || a_lead != o_lead) return {"broadcast batches"};
-    d[0] = a[a.size() - 2];
-    d[1] = 1;
-    for (int64_t n : a_lead) d[1] *= n;
-  }
-  d[2] = d[0] * plan.k;
-  d[3] = w.size() == 2 ? 0 : plan.n * plan.k;
-  d[4] = d[0] * plan.n;
+  d[0] = w.size() == 2 ? rows_of(a) : a[a.size() - 2];
+  d[1] = 1;
   d[5] = plan.k;
   d[6] = plan.weights == GemmPlan::Weights::activation_kn ? plan.n : plan.k;
   d[7] = 1;
+  if (w.size() == 2) return {};
+  const std::vector<int64_t> lead(out.begin(), out.end() - 2);
+  const auto strides = [&](const std::vector<int64_t>& shape, int64_t matrix) {
+    std::vector<int64_t> result = broadcast_strides({shape.begin(), shape.end() - 2}, lead);
+    for (int64_t& stride : result) stride *= matrix;
+    return result;
+  };
+  const CollapsedLoops loops =
+      collapse(lead, {strides(a, d[0] * plan.k), strides(w, plan.n * plan.k), strides(out, d[0] * plan.n)});
+  if (loops.extents.size() > 2) return {"batches that are broadcast along several dimensions"};
+  const size_t last = loops.extents.size() - 1;
+  for (int64_t extent : loops.extents) d[1] *= extent;
+  if (last == 1) d[7] = loops.extents[1];
+  for (size_t i = 0; i < 3; ++i) {
+    d[2 + i] = loops.strides[i][0];
+    if (last == 1) d[8 + i] = loops.strides[i][1];
+  }
   return {};
 }
 

@@ -1,4 +1,6 @@
-// Pointwise groups, and moves, which are the identity program over other strides.
+// Pointwise groups, and the kernels over elements that moves are, too.
+#include <algorithm>
+
 #include "codegen/lowering.h"
 
 #include "codegen/compiler.h"
@@ -14,71 +16,44 @@ Refusal Lowering::pointwise(Step& step) const {
   for (NodeId n : step.group.nodes) builder.apply(n);
   PointwisePlan plan;
   plan.program = program_of(builder, graph, step.group.results);
-  std::vector<std::vector<int64_t>> strides;
   const std::vector<int64_t> result = shape_of(graph, step.group.results[0]);
-  for (ValueId v : builder.operands()) strides.push_back(broadcast_strides(shape_of(graph, v), result));
-  return elementwise(step, plan, result, builder.operands(), strides, std::vector<int64_t>(strides.size(), 0));
+  std::vector<Strided> operands;
+  for (ValueId v : builder.operands()) operands.push_back({{v}, broadcast_strides(shape_of(graph, v), result)});
+  return elementwise(step, plan, result, operands, {step.group.results, dense_strides(result)});
 }
 
-// transpose, expand and slice copy elements: the identity program over permuted, zero or scaled strides.
-Refusal Lowering::move(Step& step) const {
-  const Node& node = graph.node(step.group.anchor);
-  const std::string_view op = node.op->name;
-  const ValueId src = node.operands[0];
-  if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
-  const std::vector<int64_t> in = shape_of(graph, src), out = shape_of(graph, node.results[0]);
-  const std::vector<int64_t> own = dense_strides(in);
-  std::vector<int64_t> strides(out.size());
-  int64_t offset = 0;
-  if (op == "transpose") {
-    const auto perm = node.attributes.get_or<std::vector<int64_t>>("perm", {});
-    for (size_t i = 0; i < out.size(); ++i)
-      strides[i] =
-          own[perm.empty() ? out.size() - 1 - i
-                           : static_cast<size_t>(perm[i] < 0 ? perm[i] + static_cast<int64_t>(in.size()) : perm[i])];
-  } else if (op == "expand") {
-    strides = broadcast_strides(in, out);
-  } else if (op == "slice") {
-    strides = own;
-    const std::vector<int64_t> starts = constant_shape(node.attributes.get<Shape>("starts"));
-    const auto axes = node.attributes.get_or<std::vector<int64_t>>("axes", {}),
-               steps = node.attributes.get_or<std::vector<int64_t>>("steps", {});
-    for (size_t i = 0; i < starts.size(); ++i) {
-      const int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
-      const auto a = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(in.size()) : axis);
-      offset += (starts[i] < 0 ? starts[i] + in[a] : starts[i]) * own[a];
-      if (!steps.empty()) strides[a] *= steps[i];
-    }
-  } else {
-    return {fmt::format("no kernel moves the elements of {}", op)};
+Refusal Lowering::elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& extents,
+                              const std::vector<Strided>& operands, const Strided& results) const {
+  std::vector<std::vector<int64_t>> all;
+  for (const Strided& operand : operands) all.push_back(operand.strides);
+  all.push_back(results.strides);
+  CollapsedLoops loops = collapse(extents, all);
+  if (loops.strides.back().back() != 1 && loops.extents.back() != 1) {  // rows of one element each
+    loops.extents.push_back(1);
+    for (std::vector<int64_t>& strides : loops.strides) strides.push_back(&strides == &loops.strides.back() ? 1 : 0);
   }
-  PointwisePlan plan;
-  plan.program = flatten(Expr::arg(0, compute_scalar(graph.type(src).dtype)));
-  return elementwise(step, plan, out, {src}, {strides}, {offset});
-}
-
-Refusal Lowering::elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result,
-                              const std::vector<ValueId>& operands,
-                              const std::vector<std::vector<int64_t>>& operand_strides,
-                              const std::vector<int64_t>& offsets) const {
-  const CollapsedLoops loops = collapse(result, operand_strides);
   plan.rank = static_cast<int>(loops.extents.size());
   if (plan.rank > 6) return {"more than six dimensions that don't merge"};
-  plan.results = dtypes(step.group.results);
-  size_t d = 0;
-  for (int64_t extent : loops.extents) step.dims[d++] = extent;
+  plan.dense = loops.strides.back() == dense_strides(loops.extents);
+  plan.results = dtypes(results.values);
+  auto at = std::ranges::copy(loops.extents, step.dims.begin()).out;
+  const auto bind_from = [&](ValueId v, int64_t offset) {
+    bind(step, v, Plane::data, offset == 0 ? 0 : offset * size_bytes(graph.type(v).dtype));
+  };
   for (size_t o = 0; o < operands.size(); ++o) {
     using Inner = PointwisePlan::Inner;
+    const ValueId v = operands[o].values[0];
     const int64_t inner = loops.strides[o].back();
-    plan.operands.push_back({graph.type(operands[o]).dtype, inner == 0   ? Inner::broadcast
-                                                            : inner == 1 ? Inner::contiguous
-                                                                         : Inner::strided});
-    for (int64_t stride : loops.strides[o]) step.dims[d++] = stride;
-    if (offsets[o] == 0 && loops.strides[o] == dense_strides(loops.extents)) step.overwritable.push_back(operands[o]);
-    const int64_t bytes = offsets[o] == 0 ? 0 : offsets[o] * size_bytes(graph.type(operands[o]).dtype);
-    bind(step, operands[o], Plane::data, bytes);
+    plan.operands.push_back({graph.type(v).dtype, inner == 0   ? Inner::broadcast
+                                                  : inner == 1 ? Inner::contiguous
+                                                               : Inner::strided});
+    at = std::ranges::copy(loops.strides[o], at).out;
+    const bool same_place = operands[o].offset == 0 && results.offset == 0 && plan.dense;
+    if (same_place && loops.strides[o] == loops.strides.back()) step.overwritable.push_back(v);
+    bind_from(v, operands[o].offset);
   }
-  for (ValueId v : step.group.results) bind(step, v);
+  if (!plan.dense) std::ranges::copy(loops.strides.back(), at);
+  for (ValueId v : results.values) bind_from(v, results.offset);
   step.plan = plan;
   return {};
 }

@@ -42,11 +42,13 @@ struct Lowering {
   IsaLevel isa;
   bool exact;
 
-  Refusal fill(Step& step) const;
-  void finish(Step& step) const;  // what follows from the group: name, reads, writes, flops, bytes
+  Refusal fill(std::vector<Step>& steps) const;  // from the first, which knows its group; moves may add more
+  void finish(Step& step) const;                 // what follows from the group: name, reads, writes, flops, bytes
 
   Refusal pointwise(Step& step) const;
-  Refusal move(Step& step) const;
+  Refusal move(std::vector<Step>& steps) const;
+  Refusal transpose(Step& step) const;
+  bool squares(Step& step, const std::vector<int64_t>& out, const std::vector<int64_t>& strides) const;
   Refusal row(Step& step) const;
   Refusal gemm(Step& step) const;
   Refusal conv(Step& step) const;
@@ -55,10 +57,14 @@ struct Lowering {
   Refusal window(Step& step) const;     // a pool or a depthwise convolution
   Refusal reduction(Step& step) const;  // over axes with others behind them: a window as large as its plane
 
-  // A kernel over the elements of a dense result; each operand with its strides and the offset of its first element.
-  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& result,
-                      const std::vector<ValueId>& operands, const std::vector<std::vector<int64_t>>& operand_strides,
-                      const std::vector<int64_t>& offsets) const;
+  // A kernel over `extents` elements of values that lie along them with strides, from an offset on.
+  struct Strided {
+    std::vector<ValueId> values;  // several results lie alike; an operand is one
+    std::vector<int64_t> strides;
+    int64_t offset = 0;
+  };
+  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& extents,
+                      const std::vector<Strided>& operands, const Strided& results) const;
   // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
   Refusal weights(GemmPlan& plan, ValueId w, bool transposed) const;
   // What follows `sum`, which reads the first `first_operand` arguments: the bias and the group's other nodes as the

@@ -17,7 +17,7 @@ std::string types_of(const std::vector<DType>& types) {
 
 std::string text_of(const PointwisePlan& plan) {
   constexpr const char* kInner[] = {"contiguous", "broadcast", "strided"};
-  std::string text = fmt::format("pointwise rank={}\noperands", plan.rank);
+  std::string text = fmt::format("pointwise rank={}{}\noperands", plan.rank, plan.dense ? "" : " parts");
   for (const PointwisePlan::Operand& o : plan.operands)
     text += fmt::format(" {}:{}", to_string(o.dtype), kInner[static_cast<size_t>(o.inner)]);
   return text + fmt::format("\nresults{}\nprogram\n{}", types_of(plan.results), plan.program.to_text());
@@ -78,6 +78,10 @@ std::string text_of(const GatherPlan& plan) {
                      to_string(plan.ids), to_string(plan.result));
 }
 
+std::string text_of(const TransposePlan& plan) {
+  return fmt::format("transpose bytes={} rows={} columns={}", plan.element_bytes, plan.rows, plan.columns);
+}
+
 }  // namespace
 
 std::string PlaneWindow::to_text() const {
@@ -91,7 +95,8 @@ std::string to_text(const KernelPlan& plan) {
 }
 
 std::string_view kind_name(const KernelPlan& plan) {
-  constexpr std::string_view kNames[] = {"pointwise", "row", "gemm", "conv", "window", "attention", "gather"};
+  constexpr std::string_view kNames[] = {"pointwise", "row",       "gemm",   "conv",
+                                         "window",    "attention", "gather", "transpose"};
   static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
   return kNames[plan.index()];
 }

@@ -25,10 +25,11 @@ struct KernelArgs {
 };
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
-// results[j][o, i] = program(operands...)[j] over a dense result of `rank` extents (outer to inner), each operand with
-// its own strides.
-//   pointers  operands, then results (dense, row-major, all of the same extents)
-//   dims      extents[0..rank), then rank strides (in elements; 0 = broadcast) for each operand
+// results[j][o, i] = program(operands...)[j] over `rank` extents (outer to inner), each operand with its own strides.
+//   pointers  operands, then results
+//   dims      extents[0..rank), then rank strides (in elements; 0 = broadcast) for each operand, then, where the
+//   results
+//             are not dense, those of all results, the last of which is 1
 //   items     rank 1: elements; otherwise the product of all extents but the last
 // `inner` states what the last stride of an operand is, so that loads can be vectors.
 struct PointwisePlan {
@@ -39,6 +40,7 @@ struct PointwisePlan {
     bool operator==(const Operand&) const = default;
   };
   int rank = 1;  // 1..6
+  bool dense = true;
   std::vector<Operand> operands;
   std::vector<DType> results;
   Program program;
@@ -170,8 +172,9 @@ struct AttentionPlan {
 // out[i, :] = table[ids[i], :], decoded. The caller has checked that ids are in range (negative ones count from the
 // end).
 //   pointers  [0] table or codes plane, [1] scales plane or null, [2] ids, [3] out
-//   dims      [0] ids, [1] rows of the table
-//   items     ids
+// Several tables of equal size lie one behind the other, and so do their results.
+//   dims      [0] results: tables * ids, [1] rows of a table, [2] ids
+//   items     results
 struct GatherPlan {
   int64_t columns = 0;
   DType table = DType::f32;
@@ -180,10 +183,22 @@ struct GatherPlan {
   DType result = DType::f32;
 };
 
-using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, WindowPlan, AttentionPlan, GatherPlan>;
+// out[p, j, i] = x[p, i, j]: planes with rows and columns exchanged.
+//   pointers  [0] x, [1] out
+//   dims      [0] planes, [1] rows, [2] columns of a plane of x, then in elements the distance of planes of [3] x,
+//             [4] out, of rows of [5] x, [6] out
+//   items     planes * blocks of rows * blocks of columns
+struct TransposePlan {
+  int element_bytes = 4;          // 1, 2 or 4
+  int64_t rows = 0, columns = 0;  // where fewer than fill a square; 0: as in dims
+};
 
-std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
-std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "window" "attention" "gather"
+using KernelPlan =
+    std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, WindowPlan, AttentionPlan, GatherPlan, TransposePlan>;
+
+std::string to_text(const KernelPlan& plan);  // canonical: equal plans have equal text
+std::string_view kind_name(
+    const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "window" "attention" "gather" ...
 int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 }  // namespace hone

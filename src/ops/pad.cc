@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "ops/elements.h"
+#include "ops/read_positions.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -75,20 +76,33 @@ std::vector<int64_t> read_positions(int64_t length, int64_t before, int64_t afte
   return positions;
 }
 
-std::vector<Tensor> eval_pad(const EvalArgs& a) {
-  const Tensor x = plain(a[0]), value = a.has(1) ? a[1] : Tensor(x.dtype(), {});
-  const std::vector<int64_t> sizes = sizes_of(a.results[0]), pads = integers_argument(a, 2, "pads"),
-                             strides = strides_of(x.shape());
-  const std::vector<size_t> axes = padded_axes(a, sizes.size()).value();
-  std::vector<int64_t> offsets = {0};  // in x, of the result's elements over the axes so far; -1 for the value
-  for (size_t d = 0; d < sizes.size(); ++d) {
+}  // namespace
+
+std::vector<std::vector<int64_t>> padded_positions(const EvalArgs& a, const std::vector<int64_t>& shape) {
+  const std::vector<int64_t> pads = integers_argument(a, 2, "pads");
+  const std::vector<size_t> axes = padded_axes(a, shape.size()).value();
+  const std::string mode = mode_of(a.attributes);
+  std::vector<std::vector<int64_t>> positions;
+  for (size_t d = 0; d < shape.size(); ++d) {
     const auto padded = static_cast<size_t>(std::find(axes.begin(), axes.end(), d) - axes.begin());
     const bool pads_axis = padded < axes.size();
-    const std::vector<int64_t> reads = read_positions(
-        x.shape()[d], pads_axis ? pads[padded] : 0, pads_axis ? pads[padded + axes.size()] : 0, mode_of(a.attributes));
+    positions.push_back(
+        read_positions(shape[d], pads_axis ? pads[padded] : 0, pads_axis ? pads[padded + axes.size()] : 0, mode));
+  }
+  return positions;
+}
+
+namespace {
+
+std::vector<Tensor> eval_pad(const EvalArgs& a) {
+  const Tensor x = plain(a[0]), value = a.has(1) ? a[1] : Tensor(x.dtype(), {});
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]), strides = strides_of(x.shape());
+  const std::vector<std::vector<int64_t>> positions = padded_positions(a, x.shape());
+  std::vector<int64_t> offsets = {0};  // in x, of the result's elements over the axes so far; -1 for the value
+  for (size_t d = 0; d < sizes.size(); ++d) {
     std::vector<int64_t> longer;
     for (int64_t offset : offsets)
-      for (int64_t read : reads) longer.push_back(offset < 0 || read < 0 ? -1 : offset + read * strides[d]);
+      for (int64_t read : positions[d]) longer.push_back(offset < 0 || read < 0 ? -1 : offset + read * strides[d]);
     offsets = std::move(longer);
   }
   ElementWriter out(x.dtype(), sizes);
@@ -106,6 +120,7 @@ extern constinit const OpDef pad_def{
     .max_operands = 4,
     .attributes = kAttributes,
     .infer = infer_pad,
-    .eval = eval_pad};
+    .eval = eval_pad,
+    .codegen = Codegen::move};
 
 }  // namespace hone

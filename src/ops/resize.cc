@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/interpolation.h"
+#include "ops/read_positions.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -123,14 +124,14 @@ struct Axis {
   double scale, resized, start, end;  // start, end: of the region, as parts of length - 1
 };
 
-std::vector<Axis> axes_of(const EvalArgs& a) {
-  const std::vector<size_t> axes = resized_axes(a.attributes, a[0].shape().size());
+std::vector<Axis> axes_of(const EvalArgs& a, const std::vector<int64_t>& shape) {
+  const std::vector<size_t> axes = resized_axes(a.attributes, shape.size());
   const std::vector<double> roi = a.has(kRoi) ? a[kRoi].to_doubles() : std::vector<double>();
   if (!roi.empty() && roi.size() != 2 * axes.size())
     fail("roi has {} values for {} axes; accepted: a start for each, then an end for each", roi.size(), axes.size());
   const std::vector<int64_t> places = sizes_of(a.results[0]);
   std::vector<int64_t> lengths;
-  for (size_t axis : axes) lengths.push_back(a[0].shape()[axis]);
+  for (size_t axis : axes) lengths.push_back(shape[axis]);
   std::vector<double> scales;
   const std::string policy = a.attributes.get_or<std::string>("keep_aspect_ratio_policy", "stretch");
   if (a.has(kScales)) scales = a[kScales].to_doubles();
@@ -176,12 +177,6 @@ double nearest(const std::string& mode, double x, double scale) {
   if (mode == "ceil" || mode == "ceil_if_smaller") return std::ceil(x);
   fail("nearest_mode is \"{}\"; accepted: round_prefer_floor, round_prefer_ceil, floor, ceil, ceil_if_smaller", mode);
 }
-
-struct Weighted {
-  int64_t position;
-  double weight;
-};
-using Sample = std::vector<Weighted>;  // of one place; none: the place is extrapolated
 
 // Elements around coordinate x, before those outside are dealt with. A filter of radius r at scale 1 widens as the axis
 // shrinks when it guards against aliases.
@@ -229,6 +224,16 @@ std::vector<Sample> samples(const Axis& axis, const Attributes& attributes) {
   return result;
 }
 
+}  // namespace
+
+std::vector<ResizedAxis> resize_samples(const EvalArgs& a, const std::vector<int64_t>& shape) {
+  std::vector<ResizedAxis> result;
+  for (const Axis& axis : axes_of(a, shape)) result.push_back({axis.axis, samples(axis, a.attributes)});
+  return result;
+}
+
+namespace {
+
 // x with one axis sampled anew. Integers come with weights of 1 alone.
 template <class T>
 std::vector<T> sampled(const std::vector<T>& x, const AxisView& view, const std::vector<Sample>& samples, T outside) {
@@ -251,9 +256,9 @@ template <class T>
 std::vector<T> resized(const EvalArgs& a, std::vector<T> x) {
   const auto outside = static_cast<T>(a.attributes.get_or<double>("extrapolation_value", 0));
   std::vector<int64_t> sizes = a[0].shape();
-  for (const Axis& axis : axes_of(a)) {
-    x = sampled(x, around_axis(sizes, axis.axis), samples(axis, a.attributes), outside);
-    sizes[axis.axis] = axis.places;
+  for (const ResizedAxis& each : resize_samples(a, sizes)) {
+    x = sampled(x, around_axis(sizes, each.axis), each.places, outside);
+    sizes[each.axis] = std::ssize(each.places);
   }
   return x;
 }
@@ -280,6 +285,7 @@ extern constinit const OpDef resize_def{
     .max_operands = 4,
     .attributes = kAttributes,
     .infer = infer_resize,
-    .eval = eval_resize};
+    .eval = eval_resize,
+    .codegen = Codegen::move};
 
 }  // namespace hone

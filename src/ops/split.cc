@@ -55,6 +55,7 @@ extern constinit const OpDef split_def{.name = "split",
                                        .attributes = kAttributes,
                                        .results = -1,
                                        .infer = infer_split,
-                                       .eval = eval_split};
+                                       .eval = eval_split,
+                                       .codegen = Codegen::move};
 
 }  // namespace hone

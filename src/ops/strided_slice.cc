@@ -65,6 +65,7 @@ extern constinit const OpDef strided_slice_def{
     .max_operands = 5,
     .attributes = kAttributes,
     .infer = infer_strided_slice,
-    .eval = eval_strided_slice};
+    .eval = eval_strided_slice,
+    .codegen = Codegen::move};
 
 }  // namespace hone

@@ -40,6 +40,7 @@ extern constinit const OpDef tile_def{.name = "tile",
                                       .max_operands = 2,
                                       .attributes = kAttributes,
                                       .infer = infer_tile,
-                                      .eval = eval_tile};
+                                      .eval = eval_tile,
+                                      .codegen = Codegen::move};
 
 }  // namespace hone

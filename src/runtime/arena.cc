@@ -21,6 +21,7 @@ class ArenaPlanner {
     Arena arena;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       for (ValueId v : lowered_.steps[s].writes) {
+        if (range_of_.contains(holder(v))) continue;  // the parts of a value are written one after the other
         if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
         else start_range(v, static_cast<int>(s));
       }

@@ -149,7 +149,7 @@ void Executable::interpret(const Step& step) const {
 void Executable::check_indices(const Step& step, const Ready& ready) const {
   const auto& plan = std::get<GatherPlan>(*step.plan);
   const int64_t rows = ready.args.dims[1];
-  for (int64_t i = 0; i < ready.items; ++i) {
+  for (int64_t i = 0; i < ready.args.dims[2]; ++i) {
     const int64_t id = plan.ids == DType::i64 ? static_cast<const int64_t*>(ready.args.pointers[2])[i]
                                               : static_cast<const int32_t*>(ready.args.pointers[2])[i];
     if (id < -rows || id >= rows) {

@@ -39,7 +39,7 @@ void check_packed(const std::string& name, int64_t columns, IsaLevel isa) {
   AtTheEdge codes(planes.codes), scales(planes.scales);
   KernelArgs args;
   args.pointers = {codes.data(), scales.data(), const_cast<int64_t*>(ids.data()), out.data()};
-  args.dims = {static_cast<int64_t>(ids.size()), kRows};
+  args.dims = {std::ssize(ids), kRows, std::ssize(ids)};
   CompiledPlan(plan, isa).run(args, 3);
   for (size_t i = 0; i < ids.size(); ++i)
     for (int64_t c = 0; c < columns; ++c) {
@@ -88,7 +88,7 @@ TEST(Gather, PlainRowsAreCopiedAndConverted) {
     Guarded out(3 * kColumns * 4);
     KernelArgs args;
     args.pointers = {table.data(), nullptr, const_cast<int32_t*>(ids.data()), out.data()};
-    args.dims = {3, kRows};
+    args.dims = {3, kRows, 3};
     CompiledPlan({GatherPlan{.columns = kColumns, .table = DType::bf16, .table_format = "", .ids = DType::i32}}, isa)
         .run(args);
     for (int64_t c = 0; c < kColumns; ++c) {
@@ -96,6 +96,22 @@ TEST(Gather, PlainRowsAreCopiedAndConverted) {
       EXPECT_EQ(out.as<float>()[static_cast<size_t>(kColumns + c)],
                 bf16_to_f32(table[static_cast<size_t>(10 * kColumns + c)]));
     }
+    EXPECT_TRUE(out.intact());
+  }
+}
+
+TEST(Gather, TablesOneBehindTheOther) {
+  std::vector<int32_t> tables(2 * 3 * 5), ids{2, -3};
+  for (size_t i = 0; i < tables.size(); ++i) tables[i] = static_cast<int32_t>(i);
+  const GatherPlan plan{.columns = 5, .table = DType::i32, .ids = DType::i32, .result = DType::i32};
+  for (IsaLevel isa : available_isa_levels()) {
+    Guarded out(2 * 2 * 5 * 4);
+    KernelArgs args;
+    args.pointers = {tables.data(), nullptr, ids.data(), out.data()};
+    args.dims = {4, 3, 2};
+    CompiledPlan(plan, isa).run(args, 3);
+    const int first[] = {10, 0, 25, 15};  // of each row
+    for (size_t i = 0; i < 20; ++i) EXPECT_EQ(out.as<int32_t>()[i], first[i / 5] + static_cast<int>(i % 5)) << i;
     EXPECT_TRUE(out.intact());
   }
 }

@@ -80,12 +80,14 @@ class GatherEmitter {
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
     Value *table = e_.kernel_pointer(frame_, 0), *scales = e_.kernel_pointer(frame_, 1);
-    Value *ids = e_.kernel_pointer(frame_, 2), *out = e_.kernel_pointer(frame_, 3), *rows = e_.kernel_dim(frame_, 1);
+    Value *ids = e_.kernel_pointer(frame_, 2), *out = e_.kernel_pointer(frame_, 3), *rows = e_.kernel_dim(frame_, 1),
+          *per_table = e_.kernel_dim(frame_, 2);
     const bool packed = !plan_.table_format.empty();
     llvm::Function* decode = packed ? row_decoder(symbol) : nullptr;
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* i, const Values&) {
-      Value* row = load_id(e_.at(ids, e_.times(i, size_bytes(plan_.ids))));
+      Value* row = load_id(e_.at(ids, e_.times(e_.b.CreateURem(i, per_table), size_bytes(plan_.ids))));
       row = e_.b.CreateSelect(e_.b.CreateICmpSLT(row, e_.num(0)), e_.b.CreateAdd(row, rows), row);
+      row = e_.b.CreateAdd(row, e_.b.CreateMul(e_.b.CreateUDiv(i, per_table), rows));
       Value* destination = e_.at(out, e_.times(i, plan_.columns * size_bytes(plan_.result)));
       if (packed) {
         Value* codes = e_.at(table, e_.times(row, layout_.row_bytes));

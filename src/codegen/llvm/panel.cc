@@ -1,6 +1,7 @@
 #include "codegen/llvm/panel.h"
 
 #include "codegen/llvm/decode.h"
+#include "codegen/llvm/square.h"
 #include "codegen/llvm/tile.h"
 
 namespace hone {
@@ -152,24 +153,10 @@ class Packer {
     e_.store(e_.as(x, e_.v_i32), e_.at(e_.at(out_, e_.times(row, row_bytes())), v * vector_bytes()), e_.lanes * 4);
   }
 
-  // Butterflies: at each step, blocks off the diagonal of 2*step x 2*step squares change places.
   void square(Value* in, Value* out) {
     Values rows;
     for (int r = 0; r < e_.lanes; ++r) rows.push_back(e_.load(e_.v_i32, e_.at(in, e_.times(row_bytes_, r))));
-    for (int step = e_.lanes / 2; step > 0; step /= 2) {
-      std::vector<int> low, high;
-      for (int i = 0; i < e_.lanes; ++i) {
-        low.push_back(i & step ? e_.lanes + i - step : i);
-        high.push_back(i & step ? e_.lanes + i : i + step);
-      }
-      for (int r = 0; r < e_.lanes; ++r) {
-        if (r & step) continue;
-        Value *&x = rows[static_cast<size_t>(r)], *&y = rows[static_cast<size_t>(r + step)];
-        Value* upper = e_.b.CreateShuffleVector(x, y, low);
-        y = e_.b.CreateShuffleVector(x, y, high);
-        x = upper;
-      }
-    }
+    rows = transpose_square(e_, std::move(rows));
     for (int r = 0; r < e_.lanes; ++r) {
       Value* row = rows[static_cast<size_t>(r)];
       if (s_.w == DType::bf16 && !pairs()) {

@@ -1,4 +1,4 @@
-// Pointwise kernels: operands read with their own strides, one program, dense results.
+// Pointwise kernels: operands read with their own strides, one program, results that are dense or parts of larger ones.
 //
 // Along the last axis full vectors come first, then one masked vector. The outer axes are an odometer on the stack: the
 // offset of every operand moves by a stride with each row, and only a carry costs more.
@@ -27,7 +27,7 @@ class PointwiseEmitter {
       outputs_.push_back(e_.kernel_pointer(frame_, operands + static_cast<int>(j)));
     if (outer_ == 0) {
       Values starts;
-      for (int i = 0; i < operands; ++i) starts.push_back(e_.b.CreateMul(frame_.begin, byte_stride(i, 0)));
+      for (int i = 0; i < operands; ++i) starts.push_back(e_.b.CreateMul(frame_.begin, stride(i, 0)));
       run_line(starts, frame_.begin, e_.b.CreateSub(frame_.end, frame_.begin));
     } else {
       rows();
@@ -40,35 +40,39 @@ class PointwiseEmitter {
     return static_cast<size_t>(size_bytes(plan_.operands[static_cast<size_t>(operand)].dtype));
   }
   Value* extent(int axis) { return e_.kernel_dim(frame_, axis); }
-  Value* byte_stride(int operand, int axis) {
-    return e_.times(e_.kernel_dim(frame_, plan_.rank + operand * plan_.rank + axis),
-                    static_cast<int64_t>(bytes_of(operand)));
+  // What moves with a step along `axis`: bytes of an operand, or elements of the results behind all operands.
+  Value* stride(int moving, int axis) {
+    const bool operand = moving < static_cast<int>(bases_.size());
+    return e_.times(e_.kernel_dim(frame_, plan_.rank + moving * plan_.rank + axis),
+                    operand ? static_cast<int64_t>(bytes_of(moving)) : 1);
   }
+  size_t moving() const { return bases_.size() + (plan_.dense ? 0 : 1); }
 
-  // Slots on the stack: position on each outer axis, byte offset of each operand.
+  // Slots on the stack: position on each outer axis, offset of each operand and of results that are not dense.
   Value* slot(Value* array, size_t i) { return e_.at(array, static_cast<int64_t>(8 * i)); }
 
   void rows() {
     positions_ = e_.stack(e_.i64, outer_);
-    offsets_ = e_.stack(e_.i64, std::max<int64_t>(1, static_cast<int64_t>(bases_.size())));
+    offsets_ = e_.stack(e_.i64, std::max<int64_t>(1, static_cast<int64_t>(moving())));
     Value* rest = frame_.begin;
     for (int axis = outer_ - 1; axis >= 0; --axis) {
       Value* size = extent(axis);
       e_.store(e_.b.CreateURem(rest, size), slot(positions_, static_cast<size_t>(axis)), 8);
       rest = e_.b.CreateUDiv(rest, size);
     }
-    for (size_t i = 0; i < bases_.size(); ++i) {
+    for (size_t i = 0; i < moving(); ++i) {
       Value* offset = e_.num(0);
       for (int axis = 0; axis < outer_; ++axis)
         offset = e_.b.CreateAdd(offset, e_.b.CreateMul(e_.load(e_.i64, slot(positions_, static_cast<size_t>(axis)), 8),
-                                                       byte_stride(static_cast<int>(i), axis)));
+                                                       stride(static_cast<int>(i), axis)));
       e_.store(offset, slot(offsets_, i), 8);
     }
     Value* length = extent(outer_);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* row, const Values&) {
       Values starts;
       for (size_t i = 0; i < bases_.size(); ++i) starts.push_back(e_.load(e_.i64, slot(offsets_, i), 8));
-      run_line(starts, e_.b.CreateMul(row, length), length);
+      run_line(starts, plan_.dense ? e_.b.CreateMul(row, length) : e_.load(e_.i64, slot(offsets_, bases_.size()), 8),
+               length);
       advance(outer_ - 1);
       return Values{};
     });
@@ -78,19 +82,19 @@ class PointwiseEmitter {
   void advance(int axis) {
     Value* position = e_.b.CreateAdd(e_.load(e_.i64, slot(positions_, static_cast<size_t>(axis)), 8), e_.num(1));
     e_.store(position, slot(positions_, static_cast<size_t>(axis)), 8);
-    for (size_t i = 0; i < bases_.size(); ++i) move(i, byte_stride(static_cast<int>(i), axis));
+    for (size_t i = 0; i < moving(); ++i) move(i, stride(static_cast<int>(i), axis));
     if (axis == 0) return;
     Value* size = extent(axis);
     e_.when(e_.b.CreateICmpEQ(position, size), [&] {
       e_.store(e_.num(0), slot(positions_, static_cast<size_t>(axis)), 8);
-      for (size_t i = 0; i < bases_.size(); ++i)
-        move(i, e_.b.CreateNeg(e_.b.CreateMul(size, byte_stride(static_cast<int>(i), axis))));
+      for (size_t i = 0; i < moving(); ++i)
+        move(i, e_.b.CreateNeg(e_.b.CreateMul(size, stride(static_cast<int>(i), axis))));
       advance(axis - 1);
     });
   }
-  void move(size_t operand, Value* bytes) {
-    Value* at = slot(offsets_, operand);
-    e_.store(e_.b.CreateAdd(e_.load(e_.i64, at, 8), bytes), at, 8);
+  void move(size_t what, Value* step) {
+    Value* at = slot(offsets_, what);
+    e_.store(e_.b.CreateAdd(e_.load(e_.i64, at, 8), step), at, 8);
   }
 
   // `length` elements: operand i from byte offset starts[i] on, results from element `first` on.
@@ -101,7 +105,7 @@ class PointwiseEmitter {
       Line line{e_.at(bases_[i], starts[i]), nullptr, nullptr};
       if (operand.inner == PointwisePlan::Inner::broadcast && reads(i))
         line.broadcast = e_.load_broadcast(operand.dtype, line.start);
-      if (operand.inner == PointwisePlan::Inner::strided) line.stride = byte_stride(static_cast<int>(i), outer_);
+      if (operand.inner == PointwisePlan::Inner::strided) line.stride = stride(static_cast<int>(i), outer_);
       line_.push_back(line);
     }
     Values held(plan_.operands.size());
@@ -159,7 +163,8 @@ Refusal supports(const PointwisePlan& plan, IsaLevel) {
   const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
   if (plan.rank < 1 || plan.rank > 6)
     return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
-  if (operands + results > KernelArgs{}.pointers.size() || rank * (operands + 1) > KernelArgs{}.dims.size())
+  if (operands + results > KernelArgs{}.pointers.size() ||
+      rank * (operands + (plan.dense ? 1 : 2)) > KernelArgs{}.dims.size())
     return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
                         rank)};
   for (const PointwisePlan::Operand& operand : plan.operands)
@@ -167,6 +172,7 @@ Refusal supports(const PointwisePlan& plan, IsaLevel) {
   for (DType dtype : plan.results)
     if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
   CHECK(plan.program.results.size() == results);
+  if (!plan.dense && (plan.rank == 1 || uses_index(plan.program))) return {"the element's index in a part of a result"};
   return {};
 }
 
