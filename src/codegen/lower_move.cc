@@ -241,7 +241,8 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
   if (op == "transpose") return transpose(steps[0]);
   const ValueId x = node.operands[0], result = node.results[0];
   std::vector<int64_t> in = shape_of(graph, x), out = shape_of(graph, result);
-  if (element_count(in) == 0 || element_count(out) == 0) return {"no elements"};
+  for (ValueId v : group.results)
+    if (element_count(shape_of(graph, v)) == 0) return {"no elements"};
   std::vector<Move> moves;
   const auto add = [&](std::vector<Stretches> axes) {
     moves.push_back({x, result, std::move(axes), std::vector<int64_t>(out.size(), 0)});
