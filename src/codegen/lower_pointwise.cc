@@ -34,7 +34,7 @@ Refusal Lowering::elementwise(Step& step, PointwisePlan& plan, const std::vector
   }
   plan.rank = static_cast<int>(loops.extents.size());
   if (plan.rank > 6) return {"more than six dimensions that don't merge"};
-  plan.dense = loops.strides.back() == dense_strides(loops.extents);
+  plan.dense = element_count(extents) == 1 || loops.strides.back() == dense_strides(loops.extents);
   plan.results = dtypes(results.values);
   auto at = std::ranges::copy(loops.extents, step.dims.begin()).out;
   const auto bind_from = [&](ValueId v, int64_t offset) {

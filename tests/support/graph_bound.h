@@ -89,6 +89,7 @@ class NodeBound {
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
     if (name == "mean_pool" || name == "avg_pool") return sums();
+    if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (all_exact()) return {};
     if (op_.codegen == Codegen::move || op_.codegen == Codegen::view || op_.codegen == Codegen::gather ||
         name == "concat" || name == "max_pool" || name == "reduce_max" || name == "reduce_min")
@@ -135,6 +136,26 @@ class NodeBound {
       out.push_back(bound(args, off));
     }
     return out;
+  }
+
+  // As x * factor + shift: a sum, a root, a quotient and a product are rounded on the way to each, and the results
+  // once.
+  Errors batch_norm() {
+    for (size_t i = 1; i < 5; ++i)
+      if (!operands_[i]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    const Errors x = operand(0).to_doubles(), scale = operand(1).to_doubles(), bias = operand(2).to_doubles(),
+                 mean = operand(3).to_doubles(), variance = operand(4).to_doubles();
+    const double epsilon = attributes_.get_or<double>("epsilon", 1e-5);
+    const AxisView view = around_axis(value_->shape(), 1);
+    Errors error;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t c = i / static_cast<size_t>(view.inner) % static_cast<size_t>(view.length);
+      const double factor = std::abs(scale[c]) / std::sqrt(variance[c] + epsilon);
+      const double off = operands_[0]->exact() ? 0 : operands_[0]->error[i];
+      error.push_back(factor * off + kEpsF32 * (6 * factor * (std::abs(x[i]) + off) + 8 * factor * std::abs(mean[c]) +
+                                                2 * std::abs(bias[c])));
+    }
+    return error;
   }
 
   // --- sums of products ----------------------------------------------------------------------------------------------
