@@ -11,7 +11,7 @@
 #include "base/threads.h"
 #include "codegen/llvm/generate.h"
 #include "codegen/llvm/jit.h"
-#include "codegen/object_cache.h"
+#include "codegen/object_bundle.h"
 
 namespace hone {
 namespace {
@@ -60,7 +60,7 @@ std::optional<std::string> default_cache_folder() {
   }
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed || access(folder.c_str(), W_OK) != 0) return std::nullopt;
+  if (failed || access(folder.c_str(), R_OK | X_OK) != 0) return std::nullopt;
   return folder;
 }
 
@@ -71,11 +71,17 @@ struct KernelLibrary::Impl {
     std::string text, symbol;
     ObjectKey key;
     Compiled code;
-    bool cached = false;
+    enum class Source : uint8_t { compiled, cached, carried } source = Source::compiled;
+    std::string problem;  // why it is not kept on disk
   };
 
   explicit Impl(const CompilerOptions& o) : options(o) {
     if (o.cache_folder) cache.emplace(*o.cache_folder);
+    for (const std::string& bundle : o.carried) {
+      UnpackedBundle unpacked = unpack_bundle(bundle, o.isa);
+      carried.merge(unpacked.objects);
+      if (statistics.carried_note.empty()) statistics.carried_note = std::move(unpacked.note);
+    }
   }
 
   std::vector<Wanted> missing(std::span<const KernelPlan> plans, std::span<const std::string> texts) const {
@@ -87,21 +93,23 @@ struct KernelLibrary::Impl {
         fail("no machine code for this {} kernel at {}: {}. Try: run it with the reference backend",
              kind_name(plans[i]), to_string(options.isa), refusal.why);
       const ObjectKey key = object_key(texts[i], options.isa);
-      wanted.push_back({&plans[i], texts[i], symbol_of(plans[i], key), key, {}, false});
+      wanted.push_back({.plan = &plans[i], .text = texts[i], .symbol = symbol_of(plans[i], key), .key = key});
     }
     return wanted;
   }
 
-  void read_cache(std::span<Wanted> wanted) const {
-    if (!cache) return;
+  void find_objects(std::span<Wanted> wanted) const {
     for (Wanted& w : wanted)
-      if (auto object = cache->read(w.key)) w.code.object = std::move(*object), w.cached = true;
+      if (const auto found = carried.find(w.key.hex()); found != carried.end())
+        w.code.object = found->second, w.source = Wanted::Source::carried;
+      else if (auto object = cache ? cache->read(w.key) : std::nullopt)
+        w.code.object = std::move(*object), w.source = Wanted::Source::cached;
   }
 
   void compile_missing(std::span<Wanted> wanted) {
     std::vector<Wanted*> todo;
     for (Wanted& w : wanted)
-      if (!w.cached) todo.push_back(&w);
+      if (w.source == Wanted::Source::compiled) todo.push_back(&w);
     const int threads = std::max(1, options.threads);
     if (compilers.size() < static_cast<size_t>(threads)) compilers.resize(static_cast<size_t>(threads));
     auto chunk = [&](int64_t begin, int64_t end, int thread) {
@@ -110,7 +118,7 @@ struct KernelLibrary::Impl {
       for (int64_t i = begin; i < end; ++i) {
         Wanted& w = *todo[static_cast<size_t>(i)];
         w.code = compile_plan(*compiler, *w.plan, options.isa, w.symbol);
-        if (cache) cache->write(w.key, w.code.object);
+        if (cache) w.problem = cache->write(w.key, w.code.object);
       }
     };
     parallel_chunks(static_cast<int64_t>(todo.size()), 1, threads, chunk);
@@ -124,13 +132,24 @@ struct KernelLibrary::Impl {
       const KernelNeeds needs = needs_of(*w.plan, options.isa);
       kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
                          needs.items_per_chunk};
-      (w.cached ? statistics.cached : statistics.compiled) += 1;
-      statistics.spilled += w.code.spilled;
+      count(w);
+      if (options.keep_objects) kept.push_back({w.key, w.code.object});
     }
+  }
+
+  void count(const Wanted& w) {
+    int* const counts[] = {&statistics.compiled, &statistics.cached, &statistics.carried};
+    ++*counts[static_cast<size_t>(w.source)];
+    statistics.spilled += w.code.spilled;
+    if (!w.problem.empty() && statistics.cache_problem.empty())
+      statistics.cache_problem =
+          fmt::format("{}: machine code is not kept there: {}", *options.cache_folder, w.problem);
   }
 
   CompilerOptions options;
   std::optional<ObjectCache> cache;
+  ObjectMap carried;
+  std::vector<SealedObject> kept;
   std::vector<std::unique_ptr<ObjectCompiler>> compilers;  // one a thread
   std::unique_ptr<Linker> linker;
   std::unordered_map<std::string, Kernel> kernels;  // by the plan's text
@@ -147,7 +166,7 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   std::vector<std::string> texts;
   for (const KernelPlan& plan : plans) texts.push_back(to_text(plan));
   std::vector<Impl::Wanted> wanted = impl_->missing(plans, texts);
-  impl_->read_cache(wanted);
+  impl_->find_objects(wanted);
   impl_->compile_missing(wanted);
   impl_->link(wanted);
   std::vector<Kernel> kernels;
@@ -155,6 +174,11 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   impl_->statistics.milliseconds +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return kernels;
+}
+
+std::string KernelLibrary::bundle() const {
+  CHECK(impl_->options.keep_objects);
+  return bundle_objects(impl_->options.isa, impl_->kept);
 }
 
 const CompileStatistics& KernelLibrary::statistics() const { return impl_->statistics; }

@@ -16,9 +16,12 @@ struct CompilerOptions {
   IsaLevel isa = best_isa_level();
   int threads = 1;  // compile threads
   std::optional<std::string>
-      cache_folder;  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
+      cache_folder;                  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
+  std::vector<std::string> carried;  // bundles of objects (object_bundle.h), looked into before the disk
+  bool keep_objects = false;         // for bundle()
 };
-std::optional<std::string> default_cache_folder();  // none when HONE_CACHE is empty or no home folder can be written
+// None when HONE_CACHE is empty, or there is no such folder and none can be made. It may be one that can only be read.
+std::optional<std::string> default_cache_folder();
 
 struct Kernel {
   KernelFn run = nullptr;
@@ -28,7 +31,10 @@ struct Kernel {
 
 struct CompileStatistics {
   double milliseconds = 0;                    // of wall time
-  int compiled = 0, cached = 0, spilled = 0;  // kernels; spilled: tiles that were replaced by smaller ones
+  int compiled = 0, cached = 0, carried = 0;  // kernels: made now, from disk, from a bundle
+  int spilled = 0;                            // tiles that were replaced by smaller ones
+  std::string cache_problem;                  // why kernels are not kept on disk; empty where they are
+  std::string carried_note;                   // why bundles are not used, or not wholly
 };
 
 // Owns the machine code; kernels stay valid as long as the object they came from lives.
@@ -40,6 +46,7 @@ class KernelLibrary {
   // when a plan is refused.
   std::vector<Kernel> compile(std::span<const KernelPlan> plans);
   const CompileStatistics& statistics() const;
+  std::string bundle() const;  // all kernels that are in use
 
  private:
   struct Impl;

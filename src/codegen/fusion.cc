@@ -24,6 +24,16 @@ class Fuser {
     for (NodeId n : graph.nodes()) position_[static_cast<size_t>(n)] = next++;
   }
 
+  std::vector<Group> alone() {
+    for (NodeId n : graph_.nodes()) {
+      const bool pointwise = graph_.node(n).op->pointwise != nullptr;
+      start(n, pointwise ? Codegen::pointwise : graph_.node(n).op->codegen);
+      if (pointwise) groups_.back().anchor = kNone;
+      groups_.back().results = escaping({n});
+    }
+    return ordered();
+  }
+
   std::vector<Group> run() {
     for (NodeId n : graph_.nodes()) {
       const Codegen kind = graph_.node(n).op->codegen;
@@ -247,7 +257,9 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Group> fuse(const Graph& graph) { return Fuser(graph).run(); }
+std::vector<Group> fuse(const Graph& graph, bool together) {
+  return together ? Fuser(graph).run() : Fuser(graph).alone();
+}
 
 std::string to_string(const Graph& graph, const Group& group) {
   static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm",   "attention", "row",

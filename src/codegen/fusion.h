@@ -25,8 +25,8 @@ struct Group {
 };
 
 // Every live node of `graph` (constant shapes) in exactly one group; groups in an order in which producers precede
-// consumers.
-std::vector<Group> fuse(const Graph& graph);
+// consumers. Without `together` each node is a group of its own.
+std::vector<Group> fuse(const Graph& graph, bool together = true);
 
 // The group in one line: "gemm linear+gelu: %h -> %g".
 std::string to_string(const Graph& graph, const Group& group);

@@ -147,7 +147,7 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
     }
     return refusal;
   };
-  for (const Group& group : fuse(graph)) {
+  for (const Group& group : fuse(graph, options.fuse)) {
     if (group.results.empty()) continue;  // dead code
     if (group.kind == Codegen::view) {
       const Node& node = graph.node(group.anchor);

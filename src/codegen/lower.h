@@ -42,6 +42,7 @@ struct LoweredGraph {
 
 struct LowerOptions {
   IsaLevel isa = best_isa_level();
+  bool fuse = true;    // false: a kernel for each node
   bool exact = false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };
 LoweredGraph lower(const Graph& graph, const LowerOptions& options);

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/hash.h"
 #include "codegen/generator_version.h"
@@ -33,46 +35,67 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 
 std::string ObjectKey::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 
+std::string object_target(IsaLevel isa) {
+  return fmt::format("{} {} llvm {} generators {}", to_string(isa), llvm_features(isa), llvm_version(),
+                     generator_version());
+}
+
 ObjectKey object_key(std::string_view plan_text, IsaLevel isa) {
-  const std::string text = fmt::format("{}\n{}\nllvm {}\ngenerators {}\n{}", to_string(isa), llvm_features(isa),
-                                       llvm_version(), generator_version(), plan_text);
+  const std::string text = fmt::format("{}\n{}", object_target(isa), plan_text);
   return {hash_text(text, 0x686f6e65), hash_text(text, 0x6b65726e)};  // two independent seeds
+}
+
+std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object) {
+  Header header{{}, kFileVersion, 0, key, object.size(), hash_bytes(object)};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  return bytes.append(reinterpret_cast<const char*>(object.data()), object.size());
+}
+
+std::optional<SealedObject> unseal_object(std::string_view& bytes) {
+  Header header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto rest = std::as_bytes(std::span(bytes.substr(sizeof header)));
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kFileVersion || header.size == 0 ||
+      header.size > rest.size() || header.checksum != hash_bytes(rest.first(header.size)))
+    return std::nullopt;
+  bytes.remove_prefix(sizeof header + header.size);
+  return SealedObject{header.key, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(header.size)}};
 }
 
 std::string ObjectCache::path_of(const ObjectKey& key) const { return folder_ + "/" + key.hex() + ".o"; }
 
 std::optional<std::vector<std::byte>> ObjectCache::read(const ObjectKey& key) const {
-  std::ifstream file(path_of(key), std::ios::binary | std::ios::ate);
+  std::ifstream file(path_of(key), std::ios::binary);
   if (!file) return std::nullopt;
-  const auto size = static_cast<int64_t>(file.tellg()) - static_cast<int64_t>(sizeof(Header));
-  if (size <= 0) return std::nullopt;
-  file.seekg(0);
-  Header header;
-  std::vector<std::byte> object(static_cast<size_t>(size));
-  file.read(reinterpret_cast<char*>(&header), sizeof header);
-  file.read(reinterpret_cast<char*>(object.data()), size);
-  if (!file || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kFileVersion ||
-      header.key != key || header.size != object.size() || header.checksum != hash_bytes(object))
-    return std::nullopt;
-  return object;
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  std::string_view rest = content;
+  std::optional<SealedObject> found = unseal_object(rest);
+  if (!found || found->key != key || !rest.empty()) return std::nullopt;
+  return std::move(found->object);
 }
 
-void ObjectCache::write(const ObjectKey& key, std::span<const std::byte> object) const {
+std::string ObjectCache::write(const ObjectKey& key, std::span<const std::byte> object) const {
   std::error_code failed;
   fs::create_directories(folder_, failed);
-  const std::string path = path_of(key);
+  const std::string path = path_of(key), content = sealed_object(key, object);
   // The name is unique to the process and the object written; the file need not survive a power cut, so nothing is
   // synced.
   const std::string temporary = fmt::format("{}.{}.{:x}", path, getpid(), reinterpret_cast<uintptr_t>(object.data()));
-  Header header{{}, kFileVersion, 0, key, object.size(), hash_bytes(object)};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  errno = 0;
   std::ofstream file(temporary, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&header), sizeof header);
-  file.write(reinterpret_cast<const char*>(object.data()), static_cast<std::streamsize>(object.size()));
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();
+  const std::string why = file ? "" : errno ? std::strerror(errno) : "writing failed";
   if (file) fs::rename(temporary, path, failed);
-  if (!file || failed) fs::remove(temporary, failed);
+  if (!file || failed) {
+    std::error_code gone;
+    fs::remove(temporary, gone);
+    return why.empty() ? failed.message() : why;
+  }
   if (key.low % 64 == 0) shrink(kMaxBytes);  // about every 64th new kernel looks at the whole folder
+  return "";
 }
 
 void ObjectCache::shrink(uint64_t bytes) const {

@@ -2,7 +2,7 @@
 //
 // One file a kernel, named by its key. A reader takes only what it can prove to be whole and its own (magic, version,
 // key and checksum); anything else counts as absent and is written anew. Files appear by rename, so that writers never
-// meet. A folder that can't be written, or a full disk, means no cache; it is never an error.
+// meet. A folder that can't be written, or a full disk, means that nothing is kept; it is never an error.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,20 @@ struct ObjectKey {
   bool operator==(const ObjectKey&) const = default;
 };
 
-// The key of a plan's text on this level, with the CPU's features, LLVM's version and that of the generators.
+// What else than its plan decides a kernel's code: the level, the CPU's features, the versions of LLVM and the
+// generators.
+std::string object_target(IsaLevel isa);
+// The key of a plan's text on this level.
 ObjectKey object_key(std::string_view plan_text, IsaLevel isa);
+
+// An object with its key, size and checksum before it, as it lies on disk.
+std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object);
+struct SealedObject {
+  ObjectKey key;
+  std::vector<std::byte> object;
+};
+// The first one in `bytes`, which then begin behind it; none where they are damaged.
+std::optional<SealedObject> unseal_object(std::string_view& bytes);
 
 class ObjectCache {
  public:
@@ -33,7 +45,8 @@ class ObjectCache {
   explicit ObjectCache(std::string folder) : folder_(std::move(folder)) {}
 
   std::optional<std::vector<std::byte>> read(const ObjectKey& key) const;
-  void write(const ObjectKey& key, std::span<const std::byte> object) const;
+  // Why it could not be written; empty where it was.
+  std::string write(const ObjectKey& key, std::span<const std::byte> object) const;
   std::string path_of(const ObjectKey& key) const;
 
   // Removes the oldest files until at most `bytes` are left. write() calls it now and then with kMaxBytes.

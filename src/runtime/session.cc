@@ -85,7 +85,7 @@ struct Session::Impl {
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
     return {Executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                       {.isa = isa, .exact = options.exact}, options.threads),
+                       {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads),
             std::move(handed), std::move(parts.open), bindings};
   }
 
@@ -105,8 +105,7 @@ struct Session::Impl {
     statistics.specialise_milliseconds += milliseconds_since(start) -
                                           (library->statistics().milliseconds - compiled_before) -
                                           (weights->milliseconds() - packed_before);
-    statistics.kernels_compiled = library->statistics().compiled;
-    statistics.kernels_cached = library->statistics().cached;
+    note_kernels(library->statistics());
     if (weights->milliseconds() > packed_before) malloc_trim(0);  // what laying weights out took on the way
     statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
     statistics.arena_bytes = made.arena().bytes;
@@ -114,6 +113,12 @@ struct Session::Impl {
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
     statistics.direct_weight_bytes = direct_bytes(made);
     return executables.front().second;
+  }
+
+  void note_kernels(const CompileStatistics& s) {
+    statistics.kernels_compiled = s.compiled, statistics.kernels_cached = s.cached;
+    statistics.kernels_carried = s.carried, statistics.kernels_spilled = s.spilled;
+    statistics.cache_problem = s.cache_problem, statistics.objects_note = s.carried_note;
   }
 
   int64_t direct_bytes(const Executable& made) const {
@@ -136,6 +141,8 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->compute = compute_of(graph, impl_->options);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
+  if (o.isa && *o.isa > best_isa_level())
+    fail("isa is {}, which this CPU lacks; the best it has is {}", to_string(*o.isa), to_string(best_isa_level()));
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32)
@@ -144,8 +151,11 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->graph.compact();
   if (impl_->compiles()) {
     impl_->isa = o.isa ? *o.isa : best_isa_level();
-    impl_->library = std::make_unique<KernelLibrary>(
-        CompilerOptions{.isa = impl_->isa, .threads = o.threads, .cache_folder = o.cache_folder});
+    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.isa = impl_->isa,
+                                                                     .threads = o.threads,
+                                                                     .cache_folder = o.cache_folder,
+                                                                     .carried = o.carried,
+                                                                     .keep_objects = o.keep_objects});
     impl_->weights = std::make_unique<WeightStore>(impl_->isa, o.threads);
   }
   impl_->statistics.prepare_milliseconds = milliseconds_since(start);
@@ -164,6 +174,17 @@ void Session::prepare(const Bindings& bindings) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   if (impl_->compiles()) impl_->executable(bindings);
+}
+
+const Executable& Session::executable(const Bindings& bindings) {
+  CHECK(impl_->compiles());
+  prepare(bindings);
+  return impl_->executable(bindings).executable;
+}
+
+std::string Session::objects() const {
+  CHECK(impl_->compiles());
+  return impl_->library->bundle();
 }
 
 const Graph& Session::graph() const { return impl_->graph; }

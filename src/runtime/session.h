@@ -16,16 +16,21 @@
 
 namespace hone {
 
+class Executable;
+
 enum class Backend : uint8_t { reference, cpu };
 
 struct SessionOptions {
-  Backend backend = Backend::cpu;  // reference: interprets every op in double accumulation
-  int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<IsaLevel> isa;     // none: the best of this CPU
-  bool exact = false;              // see LowerOptions
+  Backend backend = Backend::cpu;   // reference: interprets every op in double accumulation
+  int optimise = 2;                 // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+  std::optional<IsaLevel> isa;      // none: the best of this CPU
+  bool fuse = true, exact = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
+  bool model_code = true;                   // machine code in the model's file (hone compile) is used: it is a program
+  std::vector<std::string> carried;         // that code, see CompilerOptions
+  bool keep_objects = false;                // for Session::objects()
   PipelineOptions pipeline;
   size_t max_specialisations = 32;  // least recently used ones are dropped
 };
@@ -35,7 +40,8 @@ struct SessionStatistics {
   double specialise_milliseconds = 0;  // fusion, planning
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
-  int kernels_compiled = 0, kernels_cached = 0;
+  int kernels_compiled = 0, kernels_cached = 0, kernels_carried = 0, kernels_spilled = 0;  // see CompileStatistics
+  std::string cache_problem, objects_note;
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
   int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
@@ -57,6 +63,11 @@ class Session {
   // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened.
   // Throws Error for a symbol without a value.
   void prepare(const Bindings& bindings);
+
+  // The specialisation for these shapes, made if need be; valid until another is. Only for what compiles.
+  const Executable& executable(const Bindings& bindings);
+  // The machine code of all specialisations, for SessionOptions::carried of another process.
+  std::string objects() const;
 
   const Graph& graph() const;  // as prepared: after the passes
   std::vector<std::string> output_names() const;

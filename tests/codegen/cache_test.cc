@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "codegen/object_cache.h"
+#include "tests/cli/small_disk.h"
 #include "tests/codegen/kernel_runner.h"
 
 namespace hone {
@@ -135,6 +136,35 @@ TEST_F(Cache, AFolderThatCannotBeWrittenIsNoError) {
   const Outcome outcome = multiply(2, folder_ / "file" / "below");
   EXPECT_EQ(outcome.result, 6);
   EXPECT_EQ(outcome.statistics.compiled, 1);
+  const std::string& problem = outcome.statistics.cache_problem;
+  EXPECT_NE(problem.find((folder_ / "file" / "below").string()), std::string::npos) << problem;
+  EXPECT_NE(problem.find("Not a directory"), std::string::npos) << problem;
+  EXPECT_EQ(multiply(2, folder_ / "new" / "below").statistics.cache_problem, "") << "a missing folder is made";
+}
+
+TEST_F(Cache, AFullDiskIsNoErrorAndLeavesNothingHalfWritten) {
+  const OnSmallDisk result = on_small_disk(folder_.string(), 4096, [&] {
+    write_file((folder_ / "filler").string(), std::string(4096, 'x'));
+    const Outcome outcome = multiply(2, folder_);
+    EXPECT_EQ(outcome.result, 6);
+    EXPECT_NE(outcome.statistics.cache_problem.find("No space left"), std::string::npos);
+    EXPECT_EQ(files().size(), 1u);
+  });
+  if (result == OnSmallDisk::not_allowed) GTEST_SKIP() << "this system lets us mount no tmpfs";
+  EXPECT_EQ(result, OnSmallDisk::passed);
+}
+
+TEST_F(Cache, AFolderThatCanOnlyBeReadIsRead) {
+  const OnSmallDisk result = on_small_disk(folder_.string(), 1 << 20, [&] {
+    multiply(2, folder_);
+    ASSERT_EQ(::mount(nullptr, folder_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+    EXPECT_EQ(multiply(2, folder_).statistics.cached, 1);
+    const Outcome other = multiply(5, folder_);
+    EXPECT_EQ(other.result, 15);
+    EXPECT_NE(other.statistics.cache_problem.find("Read-only"), std::string::npos) << other.statistics.cache_problem;
+  });
+  if (result == OnSmallDisk::not_allowed) GTEST_SKIP() << "this system lets us mount no tmpfs";
+  EXPECT_EQ(result, OnSmallDisk::passed);
 }
 
 TEST_F(Cache, ShrinkingRemovesTheOldestFirst) {

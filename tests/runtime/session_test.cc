@@ -161,6 +161,41 @@ TEST(Session, ShapesInUseAreKeptAndTheLeastRecentlyUsedGoes) {
   EXPECT_TRUE(plans(5));
 }
 
+TEST(Session, AnotherBatchRunsTheKernelsOfTheFirst) {
+  Session session(encoder(), {});
+  session.run(encoder_inputs(2, 24));
+  const int compiled = session.statistics().kernels_compiled;
+  EXPECT_GT(compiled, 0);
+  for (int64_t batch : {3, 4, 7}) session.run(encoder_inputs(batch, 24));
+  EXPECT_EQ(session.statistics().kernels_compiled, compiled);
+}
+
+TEST(Session, MoreThreadsThanCoresGiveTheSameBits) {
+  const NamedTensors inputs = encoder_inputs(3, 40);
+  expect_same_bits(run_once(encoder(), inputs, {.threads = 100}), run_once(encoder(), inputs), "100 threads");
+}
+
+TEST(Session, WithoutFusionEachNodeHasAStepAndTheResultIsWithinItsBounds) {
+  const NamedTensors inputs = encoder_inputs(2, 7);
+  Session fused(encoder(), {}), alone(encoder(), {.fuse = false});
+  RunProfile fused_run, alone_run;
+  fused.run(inputs, &fused_run);
+  expect_within_bounds(alone.run(inputs, &alone_run), bounded_outputs(encoder(), inputs), "alone");
+  EXPECT_GT(alone_run.steps.size(), fused_run.steps.size());
+  for (const StepProfile& step : alone_run.steps) EXPECT_EQ(step.ops.find('+'), std::string::npos) << step.ops;
+}
+
+TEST(Session, MachineCodeOfAnotherSessionIsUsed) {
+  const NamedTensors inputs = encoder_inputs(2, 7);
+  Session first(encoder(), {.keep_objects = true});
+  const std::vector<Tensor> want = first.run(inputs);
+  Session second(encoder(), {.carried = {first.objects()}});
+  expect_same_bits(second.run(inputs), want, "carried");
+  EXPECT_EQ(second.statistics().kernels_compiled, 0);
+  EXPECT_EQ(second.statistics().kernels_carried, first.statistics().kernels_compiled);
+  EXPECT_EQ(second.statistics().objects_note, "");
+}
+
 TEST(Session, RefusesNoSlotsAndNoThreads) {
   SessionOptions options;
   options.max_specialisations = 0;
