@@ -9,6 +9,7 @@
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "io/numpy.h"
+#include "jobs/open_session.h"
 #include "jobs/probe.h"
 
 namespace hone {
@@ -49,7 +50,7 @@ void setup(CLI::App& app) {
 
 int answer_on_demand() {
   if (flags.models.size() != 1) fail("--on-demand times one model; {} were given", flags.models.size());
-  Session session(load_model(flags.models[0], flags.model.inputs).graph, flags.run.options());
+  Session session = open_session(load_model(flags.models[0], flags.model.inputs), flags.run.options());
   NamedTensors inputs = flags.given.get();
   if (inputs.empty())
     inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);

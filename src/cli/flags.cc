@@ -80,6 +80,7 @@ void RunFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--isa", isa,
                  "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
+  app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
   app.add_flag("--exact", exact,
                "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
@@ -88,7 +89,8 @@ void RunFlags::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--verify", verify, "Verify the graph after every pass");
   app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
-  app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
+  app.add_flag("--no-cache", no_cache,
+               "Neither read nor write machine code on disk, nor run what a model's file carries");
 }
 
 void RunFlags::add_compute_to(CLI::App& app) {
@@ -103,6 +105,8 @@ SessionOptions RunFlags::options() const {
   if (!isa.empty()) options.isa = parse_isa_level(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.exact = exact;
+  options.fuse = !no_fusion;
+  options.model_code = !no_cache;
   options.threads = threads;
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;

@@ -45,12 +45,13 @@ struct TextFlags {
   std::vector<std::string> get() const;  // empty when neither is given
 };
 
-// --backend -O --isa --exact --threads --no-pass --verify --print-after --cache, and --compute where the verb adds it
+// --backend -O --isa --exact --no-fusion --threads --no-pass --verify --print-after --cache, and --compute where the
+// verb adds it
 struct RunFlags {
   std::string backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
-  bool verify = false, no_cache = false, exact = false;
+  bool verify = false, no_cache = false, exact = false, no_fusion = false;
   void add_to(CLI::App& app);
   void add_compute_to(CLI::App& app);
   SessionOptions options() const;

@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "io/numpy.h"
+#include "jobs/open_session.h"
 #include "jobs/profile.h"
 #include "jobs/text_inputs.h"
 #include "measure/peaks.h"
@@ -88,7 +89,7 @@ int run() {
   const LoadedModel model = flags.model.load();
   const NamedTensors inputs = inputs_for(model);
   const SessionOptions options = flags.run.options();
-  Session session(model.graph, options);
+  Session session = open_session(model, options);
   const std::vector<Tensor> outputs = session.run(inputs);
   const std::vector<std::string> names = session.output_names();
   if (!flags.output_dir.empty()) {

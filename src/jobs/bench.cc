@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "jobs/load_model.h"
+#include "jobs/open_session.h"
 #include "jobs/probe.h"
 #include "measure/break_even.h"
 #include "measure/environment.h"
@@ -56,7 +57,7 @@ Contender open(const BenchOptions& options, const std::string& path) {
   Contender c;
   c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
   c.weight_bytes = sizes(model.graph).weight_bytes;
-  c.session = std::make_unique<Session>(std::move(model.graph), options.session);
+  c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
   const Graph& graph = c.session->graph();
   c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
   c.inputs = options.given.empty() ? default_inputs(graph, c.bindings, options.seed) : options.given;

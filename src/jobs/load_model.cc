@@ -64,7 +64,8 @@ LoadedModel load_file(const std::string& path, const std::vector<std::string>& i
   Artefact artefact = load_artefact(path);
   LoadedModel model;
   model.graph = std::move(artefact.graph);
-  model.files = std::move(artefact.files);
+  for (auto& [name, content] : artefact.files)
+    (name.starts_with(kObjectFiles) ? model.objects : model.files).emplace(name, std::move(content));
   model.weight_files = {path};
   return model;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -12,12 +13,15 @@ namespace hone {
 struct LoadedModel {
   std::string path, name;  // name: last part of the path, for tables
   Graph graph;
-  std::map<std::string, std::string> files;  // what rides along: tokenizer.json or vocab.txt, config.json
-  std::vector<std::string> unused;           // tensors of the source that no part of the graph reads
-  int64_t file_bytes = 0;                    // of the weights' files
-  std::string sha256() const;                // of the weights' files
+  std::map<std::string, std::string> files;    // what rides along: tokenizer.json or vocab.txt, config.json
+  std::map<std::string, std::string> objects;  // machine code that rides along (hone compile), by its file's name
+  std::vector<std::string> unused;             // tensors of the source that no part of the graph reads
+  int64_t file_bytes = 0;                      // of the weights' files
+  std::string sha256() const;                  // of the weights' files
   std::vector<std::string> weight_files;
 };
+
+constexpr std::string_view kObjectFiles = "objects.";  // begins the names of such files; the level follows
 
 // `inputs` chooses what the graph takes (--inputs); empty: the architecture's default. An artefact takes what it was
 // written with. Throws Error that says what was found and what would be accepted.

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "jobs/load_model.h"
+#include "jobs/open_session.h"
 #include "jobs/sentences.h"
 #include "measure/memory.h"
 
@@ -36,6 +37,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
   if (o.session.pipeline.verify) args.push_back("--verify");
   if (o.session.exact) args.push_back("--exact");
+  if (!o.session.fuse) args.push_back("--no-fusion");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
   if (o.session.isa) add("--isa", std::string(to_string(*o.session.isa)));
@@ -109,7 +111,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   std::optional<SentenceEncoder> encoder;
   std::optional<Session> session;
   if (options.text) encoder.emplace(std::move(model), options.session);
-  if (!encoder) session.emplace(std::move(model.graph), options.session);  // NOLINT(bugprone-use-after-move)
+  if (!encoder) session.emplace(open_session(std::move(model), options.session));  // NOLINT(bugprone-use-after-move)
   Session& used = encoder ? encoder->session() : *session;
   NamedTensors inputs;
   if (session) inputs = default_inputs(session->graph(), bind_symbols(session->graph(), options.shapes), 1);

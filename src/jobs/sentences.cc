@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "jobs/open_session.h"
 
 namespace hone {
 namespace {
@@ -34,7 +35,9 @@ void check_signature(const Graph& graph, bool& takes_types) {
 }  // namespace
 
 SentenceEncoder::SentenceEncoder(LoadedModel model, const SessionOptions& options)
-    : tokenizer_(tokenizer_of(model)), max_tokens_(hone::max_tokens(model)), session_(std::move(model.graph), options) {
+    : tokenizer_(tokenizer_of(model)),
+      max_tokens_(hone::max_tokens(model)),
+      session_(open_session(std::move(model), options)) {
   check_signature(session_.graph(), takes_types_);
 }
 

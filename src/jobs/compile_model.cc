@@ -1,0 +1,60 @@
+#include "jobs/compile_model.h"
+
+#include <filesystem>
+
+#include "base/hash.h"
+#include "io/artefact.h"
+#include "jobs/open_session.h"
+#include "jobs/quantize_model.h"
+#include "measure/environment.h"
+
+namespace hone {
+namespace {
+
+KeyValues figures(const SessionStatistics& s, IsaLevel isa, size_t object_bytes, int64_t file_bytes) {
+  const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
+  const int kernels = s.kernels_compiled + s.kernels_cached + s.kernels_carried;
+  return {.key = "compiled",
+          .title = "Compiled",
+          .items = {{"isa", "instruction set", std::string(to_string(isa))},
+                    {"kernels", "kernels", number(kernels), "", count},
+                    {"kernels_compiled", "of them compiled now", number(s.kernels_compiled), "", count},
+                    {"compile_ms", "compile", number(s.compile_milliseconds), "ms", {}},
+                    {"object_bytes", "machine code", number(static_cast<double>(object_bytes)), "", bytes},
+                    {"file_bytes", "file", number(static_cast<double>(file_bytes)), "", bytes}}};
+}
+
+}  // namespace
+
+Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
+                     const std::string& command) {
+  if (!output.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", output);
+  if (options.backend == Backend::reference || options.optimise < 2)
+    fail("there is nothing to compile with --backend reference or below -O2; leave them out");
+  if (std::filesystem::is_directory(model.path)) refuse_source_as_output(output, model);
+  if (options.compute) model.graph.metadata["compute"] = to_string(*options.compute);
+  options.keep_objects = true;
+  Session session = open_session(model, options);
+  session.prepare(bind_symbols(session.graph(), shapes));
+  const std::string objects = session.objects();
+  std::map<std::string, std::string> files = model.files;
+  files.insert(model.objects.begin(), model.objects.end());
+  files[fmt::format("{}{}", kObjectFiles, to_string(session.isa()))] = objects;
+  const ManifestEntry source{"input", model.path, model.sha256(), model.file_bytes};
+  save_artefact(output, model.graph, files);
+  const auto file_bytes = static_cast<int64_t>(std::filesystem::file_size(output));
+  const SessionStatistics& s = session.statistics();
+  Record record{
+      .title = fmt::format("{} compiled", model.name),
+      .command = command,
+      .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
+                               s.kernels_compiled + s.kernels_cached + s.kernels_carried, to_string(session.isa()))},
+      .sections = {{"Compiled", {figures(s, session.isa(), objects.size(), file_bytes)}}},
+      .machine = describe(environment()),
+      .manifest = {source, {"output", output, sha256_of_file(output), file_bytes}}};
+  if (!s.objects_note.empty()) record.findings.push_back(s.objects_note);
+  if (!s.cache_problem.empty()) record.findings.push_back(s.cache_problem);
+  return record;
+}
+
+}  // namespace hone
