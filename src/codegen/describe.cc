@@ -82,6 +82,10 @@ std::string describe_plan(const GatherPlan& plan, IsaLevel) {
                      plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
 }
 
+std::string describe_plan(const ResizePlan& plan, IsaLevel) {
+  return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
+}
+
 std::string describe_plan(const TransposePlan& plan, IsaLevel) {
   return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
 }

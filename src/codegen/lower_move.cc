@@ -97,7 +97,7 @@ void add_parts(const Move& move, std::span<const int64_t> from_strides, std::spa
   }
 }
 
-// The arguments of a node whose value does not matter yet; none: one that does is not constant.
+// What an op's rules need to know of a node whose operands from `first` on are constant; none: one is not.
 struct KnownArguments {
   std::vector<const Tensor*> operands;
   std::vector<TensorType> results;
@@ -172,10 +172,12 @@ std::vector<Stretches> padded(const EvalArgs& args, const std::vector<int64_t>& 
   return result;
 }
 
-// Places that are elements of x; none: several elements make a place, or the border does.
-std::optional<std::vector<Stretches>> resized(const EvalArgs& args, const std::vector<int64_t>& shape) {
+// Places that are elements of x, in at most so many parts; none: several elements make a place, or the border does.
+std::optional<std::vector<Stretches>> nearest(const std::vector<ResizedAxis>& resized,
+                                              const std::vector<int64_t>& shape, size_t most) {
   std::vector<Stretches> result = whole(shape);
-  for (const ResizedAxis& each : resize_samples(args, shape)) {
+  size_t parts = 1;
+  for (const ResizedAxis& each : resized) {
     std::vector<int64_t> reads;
     for (const Sample& sample : each.places) {
       for (const Weighted& element : sample)
@@ -183,8 +185,40 @@ std::optional<std::vector<Stretches>> resized(const EvalArgs& args, const std::v
     }
     if (reads.size() != each.places.size()) return std::nullopt;
     result[each.axis] = stretches(reads);
+    parts *= result[each.axis].size();
   }
-  return result;
+  return parts <= most ? std::optional(result) : std::nullopt;
+}
+
+// The same number of taps at each place, those that are missing with a weight of 0. None: the border's value, or
+// weights below 0, whose sums lose more than f32 arithmetic promises.
+std::optional<ResizePlan::Axis> sampled(const std::vector<Sample>& places) {
+  ResizePlan::Axis axis;
+  std::vector<Sample> used;
+  for (Sample sample : places) {
+    std::erase_if(sample, [](const Weighted& each) { return each.weight == 0; });
+    if (sample.empty() || std::ranges::any_of(sample, [](const Weighted& each) { return each.weight < 0; }))
+      return std::nullopt;
+    axis.taps = std::max(axis.taps, static_cast<int64_t>(std::ssize(sample)));
+    used.push_back(std::move(sample));
+  }
+  for (Sample& sample : used) {
+    sample.resize(static_cast<size_t>(axis.taps), {sample[0].position, 0});
+    for (const Weighted& each : sample) {
+      axis.positions.push_back(each.position);
+      axis.weights.push_back(static_cast<float>(each.weight));
+    }
+  }
+  return axis;
+}
+
+bool is_identity(const ResizedAxis& resized) {
+  for (size_t i = 0; i < resized.places.size(); ++i) {
+    double here = 0;
+    for (const Weighted& each : resized.places[i]) here += each.position == static_cast<int64_t>(i) ? each.weight : 0;
+    if (here != 1) return false;
+  }
+  return true;
 }
 
 // Axis i of the result is the axis of x, of length 1 or not, over and over.
@@ -254,8 +288,11 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
   else if (op == "slice" || op == "strided_slice") add(sliced(op, known->args(), in));
   else if (op == "pad") add(padded(known->args(), in));
   else if (op == "resize") {
-    auto axes = resized(known->args(), in);
-    if (!axes) return {"places between elements"};
+    const std::vector<ResizedAxis> resized = resize_samples(known->args(), in);
+    // A kernel of its own takes about as long as a few parts.
+    const bool is_f32 = compute_scalar(graph.type(x).dtype) == Scalar::f32;
+    auto axes = nearest(resized, in, is_f32 ? 3 : kMostParts);
+    if (!axes) return resize(steps[0], resized);
     add(std::move(*axes));
   } else if (op == "expand" || op == "tile") {
     in.insert(in.begin(), out.size() - in.size(), 1);
@@ -264,6 +301,32 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
     return {fmt::format("no kernel moves the elements of {}", op)};
   }
   return copy_parts(*this, moves, steps);
+}
+
+Refusal Lowering::resize(Step& step, std::vector<ResizedAxis> resized) const {
+  const Node& node = graph.node(step.group.anchor);
+  const std::vector<int64_t> in = shape_of(graph, node.operands[0]);
+  std::erase_if(resized,
+                [&](const ResizedAxis& each) { return std::ssize(each.places) == in[each.axis] && is_identity(each); });
+  std::ranges::sort(resized, {}, &ResizedAxis::axis);
+  if (resized.empty() || resized.size() > 2 || resized.back().axis - resized.front().axis + 1 != resized.size())
+    return {"resized axes that are not one or two neighbours"};
+  ResizePlan plan;
+  const auto first = static_cast<ptrdiff_t>(resized.front().axis), last = static_cast<ptrdiff_t>(resized.back().axis);
+  plan.x = graph.type(node.operands[0]).dtype;
+  plan.result = graph.type(node.results[0]).dtype;
+  plan.channels = element_count(std::vector(in.begin() + last + 1, in.end()));
+  plan.width = in[static_cast<size_t>(last)];
+  if (last != first) plan.height = in[static_cast<size_t>(first)];
+  const auto columns = sampled(resized.back().places);
+  const auto rows = last != first ? sampled(resized.front().places) : ResizePlan::Axis{1, {0}, {1}};
+  if (!rows || !columns) return {"weights below 0, or places outside x"};
+  plan.rows = *rows, plan.columns = *columns;
+  step.dims[0] = element_count(std::vector(in.begin(), in.begin() + first));
+  bind(step, node.operands[0]);
+  bind(step, node.results[0]);
+  step.plan = plan;
+  return {};
 }
 
 // Planes whose rows and columns change places, where that is all that a transpose does.

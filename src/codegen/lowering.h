@@ -8,6 +8,7 @@
 #include "codegen/lower.h"
 #include "expr/program.h"
 #include "ir/graph.h"
+#include "ops/read_positions.h"
 
 namespace hone {
 
@@ -48,6 +49,7 @@ struct Lowering {
   Refusal pointwise(Step& step) const;
   Refusal move(std::vector<Step>& steps) const;
   Refusal transpose(Step& step) const;
+  Refusal resize(Step& step, std::vector<ResizedAxis> resized) const;
   bool squares(Step& step, const std::vector<int64_t>& out, const std::vector<int64_t>& strides) const;
   Refusal row(Step& step) const;
   Refusal gemm(Step& step) const;

@@ -82,6 +82,14 @@ std::string text_of(const TransposePlan& plan) {
   return fmt::format("transpose bytes={} rows={} columns={}", plan.element_bytes, plan.rows, plan.columns);
 }
 
+std::string text_of(const ResizePlan& plan) {
+  const auto axis = [](const ResizePlan::Axis& a) {
+    return fmt::format("{}: {} by {}", a.taps, fmt::join(a.positions, " "), fmt::join(a.weights, " "));
+  };
+  return fmt::format("resize {} {}x{}x{} -> {}\n{}\n{}", to_string(plan.x), plan.height, plan.width, plan.channels,
+                     to_string(plan.result), axis(plan.rows), axis(plan.columns));
+}
+
 }  // namespace
 
 std::string PlaneWindow::to_text() const {
@@ -95,8 +103,8 @@ std::string to_text(const KernelPlan& plan) {
 }
 
 std::string_view kind_name(const KernelPlan& plan) {
-  constexpr std::string_view kNames[] = {"pointwise", "row",       "gemm",   "conv",
-                                         "window",    "attention", "gather", "transpose"};
+  constexpr std::string_view kNames[] = {"pointwise", "row",    "gemm",      "conv",  "window",
+                                         "attention", "gather", "transpose", "resize"};
   static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
   return kNames[plan.index()];
 }

@@ -193,12 +193,29 @@ struct TransposePlan {
   int64_t rows = 0, columns = 0;  // where fewer than fill a square; 0: as in dims
 };
 
-using KernelPlan =
-    std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, WindowPlan, AttentionPlan, GatherPlan, TransposePlan>;
+// out[i, y, x, :] = the weighted sum of the elements of x [images, height, width, channels] that row y and column x
+// read, in f32.
+//   pointers  [0] x, [1] out
+//   dims      [0] images
+//   items     images * places of rows
+struct ResizePlan {
+  // Place p reads positions [p * taps, (p + 1) * taps), with the weights beside them.
+  struct Axis {
+    int64_t taps = 1;
+    std::vector<int64_t> positions;
+    std::vector<float> weights;
+    int64_t places() const { return std::ssize(positions) / taps; }
+  };
+  DType x = DType::f32, result = DType::f32;
+  int64_t height = 1, width = 1, channels = 1;
+  Axis rows, columns;
+};
 
-std::string to_text(const KernelPlan& plan);  // canonical: equal plans have equal text
-std::string_view kind_name(
-    const KernelPlan& plan);  // "pointwise" "row" "gemm" "conv" "window" "attention" "gather" ...
+using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, WindowPlan, AttentionPlan, GatherPlan,
+                                TransposePlan, ResizePlan>;
+
+std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
+std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" ...
 int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
 
 }  // namespace hone

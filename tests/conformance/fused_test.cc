@@ -376,6 +376,20 @@ TEST(Fused, NearestPlacesAlongChannelsLastImages) {
     expect_moved("f32[2,7,9,24]", "resize", fmt::format("%x {{axes=[1,2], {}}}", arguments));
 }
 
+TEST(Fused, PlacesBetweenElements) {
+  for (const char* x : {"f32[2,7,9,24]", "bf16[1,4,5,3]", "f32[3,6,5,1]"})
+    for (const char* arguments :
+         {"sizes=[14,18], mode=\"linear\"", "sizes=[5,23], mode=\"linear\", coordinates=\"align_corners\"",
+          "sizes=[3,4], mode=\"linear\", antialias=1", "sizes=[17,11]"})
+      expect_text_conforms(fmt::format(R"(graph g {{
+      %x : {} = input "x"
+      %y = resize %x {{axes=[1,2], {}}}
+      return %y as "y"
+    }})",
+                                       x, arguments),
+                           {}, {}, "resize resize");
+}
+
 // Every format that gather and linear read, in the shapes of an embedding followed by its norm and a projection.
 class FusedFormat : public testing::TestWithParam<std::string> {};
 

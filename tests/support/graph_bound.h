@@ -90,6 +90,7 @@ class NodeBound {
     if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
     if (name == "mean_pool" || name == "avg_pool") return sums();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
+    if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
     if (all_exact()) return {};
     if (op_.codegen == Codegen::move || op_.codegen == Codegen::view || op_.codegen == Codegen::gather ||
         name == "concat" || name == "max_pool" || name == "reduce_max" || name == "reduce_min")
@@ -155,6 +156,19 @@ class NodeBound {
       error.push_back(factor * off + kEpsF32 * (6 * factor * (std::abs(x[i]) + off) + 8 * factor * std::abs(mean[c]) +
                                                 2 * std::abs(bias[c])));
     }
+    return error;
+  }
+
+  // A place reads at most twice as many elements along each of two axes as it stands for. Their weights, rounded twice,
+  // sum up to 1; those of the cubic may be below 0, but that is not compiled.
+  Errors resized() {
+    const auto keep = [](const Bounded& x) { return x.value; };
+    Errors error(static_cast<size_t>(value_->elements()), 0.0);
+    if (!operands_[0]->exact()) error = evaluate_on(keep, 0, errors)[0].to_doubles();
+    const Errors size = evaluate_on(keep, 0, magnitudes)[0].to_doubles();
+    const double stands_for = std::ceil(static_cast<double>(operand(0).elements()) / static_cast<double>(size.size()));
+    for (size_t i = 0; i < error.size(); ++i)
+      error[i] = std::abs(error[i]) + (4 * stands_for + 8) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
     return error;
   }
 
