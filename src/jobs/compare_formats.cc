@@ -14,8 +14,7 @@
 #include "measure/environment.h"
 #include "measure/quality.h"
 #include "measure/ratio.h"
-#include "report/dot_svg.h"
-#include "report/graph_dot.h"
+#include "report/graph_drawing.h"
 
 namespace hone {
 namespace {
@@ -244,14 +243,9 @@ Record compare_formats(const CompareFormatsOptions& options) {
                      {"classes", "classes", number(static_cast<double>(options.task.index.names.size())), "", count},
                      {"sha256", "SHA-256 of the texts and labels", options.task.sha256}}}}});
   record.sections.push_back({"Precision", sqnr_bars(contenders)});
-  if (dot_installed()) {
-    const Graph& graph = contenders.back().quantized.graph;
-    record.sections.push_back({"Graph",
-                               {Drawing{.key = "graph",
-                                        .title = fmt::format("The model with {} weights", contenders.back().run.format),
-                                        .svg = dot_svg(to_dot(graph)),
-                                        .description = describe(graph)}}});
-  }
+  const Contender& last = contenders.back();
+  record.sections.push_back(
+      {"Graph", {graph_drawing(last.quantized.graph, fmt::format("The model with {} weights", last.run.format))}});
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   for (const Contender& c : contenders)
     record.manifest.push_back({"output", c.file, sha256_of_file(c.file), c.file_bytes});

@@ -8,8 +8,7 @@
 #include "jobs/quantize_model.h"
 #include "jobs/sample_texts.h"
 #include "jobs/text_inputs.h"
-#include "report/dot_svg.h"
-#include "report/graph_dot.h"
+#include "report/graph_drawing.h"
 
 namespace hone {
 namespace {
@@ -106,12 +105,7 @@ Record squeeze(const SqueezeOptions& options) {
   if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty())
     tensors.insert(tensors.begin(), std::move(bars));
   record.sections.push_back({"Tensors", std::move(tensors)});
-  if (dot_installed())
-    record.sections.push_back({"Graph",
-                               {Drawing{.key = "graph",
-                                        .title = "The written model",
-                                        .svg = dot_svg(to_dot(quantized.graph)),
-                                        .description = describe(quantized.graph)}}});
+  record.sections.push_back({"Graph", {graph_drawing(quantized.graph, "The written model")}});
   record.manifest[1].role = "output";
   return record;
 }

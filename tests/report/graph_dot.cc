@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/registry.h"
 #include "report/dot_svg.h"
+#include "report/graph_drawing.h"
 #include "report/graph_layers.h"
 #include "tests/report/xml_check.h"
 
@@ -109,17 +110,36 @@ TEST(DotSvg, SaysWhatDotSaid) {
   }
 }
 
+// While it lives, no program can be found.
+class WithoutPrograms {
+ public:
+  WithoutPrograms() { setenv("PATH", "/nonexistent", 1); }
+  ~WithoutPrograms() { setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  const std::string path_ = std::getenv("PATH");
+};
+
 TEST(DotSvg, WithoutDotSaysHowToInstallIt) {
-  const std::string path = std::getenv("PATH");
-  setenv("PATH", "/nonexistent", 1);
-  std::string message;
+  const WithoutPrograms nothing;
   try {
     dot_svg("digraph {}");
+    FAIL() << "accepted";
   } catch (const Error& e) {
-    message = e.what();
+    EXPECT_TRUE(has(e.what(), "apt-get install graphviz")) << e.what();
   }
-  setenv("PATH", path.c_str(), 1);
-  EXPECT_TRUE(has(message, "apt-get install graphviz")) << message;
+}
+
+TEST(GraphDrawing, IsAPictureOrWordsAndTheReason) {
+  const Graph graph = residual_network(2);
+  if (dot_installed()) {
+    const Block drawn = graph_drawing(graph, "The net");
+    EXPECT_TRUE(std::get<Drawing>(drawn).svg.starts_with("<svg"));
+  }
+  const WithoutPrograms nothing;
+  const Block described = graph_drawing(graph, "The net");
+  EXPECT_TRUE(has(std::get<Text>(described).text, describe(graph)));
+  EXPECT_TRUE(has(std::get<Text>(described).text, "apt-get install graphviz"));
 }
 
 }  // namespace
