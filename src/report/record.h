@@ -44,6 +44,7 @@ struct Column {
   std::string unit = {};  // "ms": shown beside the title
   NumberStyle style = {};
   std::string interval_key = {};  // JSON member for the interval; "" for key + "_ci95"
+  bool prose = false;             // sentences: broken into lines, never cut
 };
 
 struct Table {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "report/number_text.h"
 
 namespace hone {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr size_t kGap = 2;             // blanks between columns
 constexpr size_t kNarrowestText = 16;  // of a text column that is cut to fit
+constexpr size_t kNarrowestProse = 40;
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -42,6 +44,25 @@ std::string padded(const std::string& s, size_t width, bool right) {
   return right ? blanks + s : s + blanks;
 }
 
+// Breaks paragraphs at blanks.
+std::string wrapped(const std::string& paragraphs, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (size_t at = 0; at < paragraphs.size();) {
+    if (paragraphs[at] == '\n') {
+      out += '\n', column = 0, ++at;
+      continue;
+    }
+    const size_t end = std::min(paragraphs.find_first_of(" \n", at), paragraphs.size());
+    const std::string word = paragraphs.substr(at, end - at);
+    if (column > 0 && column + 1 + display_width(word) > width) out += '\n', column = 0;
+    if (column > 0) out += ' ', ++column;
+    out += word, column += display_width(word);
+    at = end + (end < paragraphs.size() && paragraphs[end] == ' ');
+  }
+  return out + "\n";
+}
+
 class TableText {
  public:
   TableText(const Table& table, const TextOptions& options) : table_(table), options_(options) {
@@ -58,7 +79,7 @@ class TableText {
     size_t total = kGap * (widths_.size() - 1);
     for (size_t w : widths_) total += w;
     out += line(header_) + std::string(total, '-') + "\n";
-    for (const auto& row : cells_) out += line(row);
+    for (const auto& row : cells_) out += lines_of(row);
     return out;
   }
 
@@ -70,6 +91,7 @@ class TableText {
   void add_down(const std::vector<std::string>& titles) {
     header_ = titles;
     right_.resize(titles.size());
+    for (size_t c = 0; c < titles.size(); ++c) prose_.push_back(table_.columns[c].prose);
     for (size_t r = 0; r < table_.rows.size(); ++r) {
       cells_.emplace_back();
       for (size_t c = 0; c < titles.size(); ++c) {
@@ -84,6 +106,7 @@ class TableText {
     for (size_t r = 0; r < table_.rows.size(); ++r) header_.push_back(shown(r, 0));
     right_.assign(header_.size(), true);
     right_[0] = false;
+    prose_.assign(header_.size(), false);
     for (size_t c = 1; c < titles.size(); ++c) {
       cells_.push_back({titles[c]});
       for (size_t r = 0; r < table_.rows.size(); ++r) cells_.back().push_back(shown(r, c));
@@ -104,12 +127,33 @@ class TableText {
     while (total > options_.width) {
       size_t widest = widths_.size();
       for (size_t c = 1; c < widths_.size(); ++c)
-        if (!right_[c] && widths_[c] > std::max(kNarrowestText, display_width(header_[c])) &&
+        if (!right_[c] &&
+            widths_[c] > std::max(prose_[c] ? kNarrowestProse : kNarrowestText, display_width(header_[c])) &&
             (widest == widths_.size() || widths_[c] > widths_[widest]))
           widest = c;
       if (widest == widths_.size()) return;
       --widths_[widest], --total;
     }
+  }
+
+  // One line, and those that prose goes on in.
+  std::string lines_of(std::vector<std::string> cells) const {
+    std::string out;
+    for (bool more = true; more;) {
+      more = false;
+      std::vector<std::string> rest(cells.size());
+      for (size_t c = 0; c < cells.size(); ++c) {
+        if (!prose_[c]) continue;
+        const std::string broken = wrapped(cells[c], widths_[c]);
+        const size_t end = broken.find('\n');
+        rest[c] = trim(std::string_view(broken).substr(end));
+        cells[c] = broken.substr(0, end);
+        more = more || !rest[c].empty();
+      }
+      out += line(cells);
+      cells = std::move(rest);
+    }
+    return out;
   }
 
   std::string line(const std::vector<std::string>& cells) const {
@@ -126,27 +170,8 @@ class TableText {
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> cells_;
   std::vector<size_t> widths_;
-  std::vector<bool> right_;
+  std::vector<bool> right_, prose_;
 };
-
-// Breaks paragraphs at blanks.
-std::string wrapped(const std::string& paragraphs, size_t width) {
-  std::string out;
-  size_t column = 0;
-  for (size_t at = 0; at < paragraphs.size();) {
-    if (paragraphs[at] == '\n') {
-      out += '\n', column = 0, ++at;
-      continue;
-    }
-    const size_t end = std::min(paragraphs.find_first_of(" \n", at), paragraphs.size());
-    const std::string word = paragraphs.substr(at, end - at);
-    if (column > 0 && column + 1 + display_width(word) > width) out += '\n', column = 0;
-    if (column > 0) out += ' ', ++column;
-    out += word, column += display_width(word);
-    at = end + (end < paragraphs.size() && paragraphs[end] == ' ');
-  }
-  return out + "\n";
-}
 
 class RecordText {
  public:

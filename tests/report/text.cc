@@ -25,6 +25,32 @@ TEST(TextReport, CutsLongTextInTheMiddleSoThatLinesFit) {
   EXPECT_NE(text(table).find("25.5 (25.4-25.6)"), std::string::npos);
 }
 
+TEST(TextReport, BreaksProseBesideItsRow) {
+  const Table table{.key = "t",
+                    .columns = {{.key = "step", .title = "step"},
+                                {.key = "why", .title = "why", .prose = true},
+                                {.key = "ms", .title = "time"}},
+                    .rows = {{"first", "aaaa bbbb cccc dddd eeee ffff gggg hhhh iiii jjjj", number(1)},
+                             {"second", "short", number(2)}}};
+  EXPECT_EQ(text(table, {.width = 60}),
+            "step    why                                             time\n"
+            "------------------------------------------------------------\n"
+            "first   aaaa bbbb cccc dddd eeee ffff gggg hhhh iiii    1.00\n"
+            "        jjjj\n"
+            "second  short                                           2.00\n");
+}
+
+TEST(TextReport, ProseOfAnyLengthEnds) {
+  std::string words;
+  for (int i = 0; i < 200; ++i) words += i % 50 == 0 ? std::string(150, 'x') + " " : "word ";
+  const Table table{.columns = {{.title = "step"}, {.title = "why", .prose = true}},
+                    .rows = {{"a", words}, {"b", ""}, {"c", Cell()}}};
+  const std::string shown = text(table);
+  size_t count = 0;
+  for (size_t at = 0; (at = shown.find("word", at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 196u);
+}
+
 TEST(TextReport, NeverCutsTheNameOfARow) {
   Table table = sample_table();
   const std::string name = std::string(150, 'x');
