@@ -1,4 +1,8 @@
 // How much faster one candidate is than another, and the sentence that may be said about it.
+//
+// Two sessions of one model differ: where their memory lies decides what collides in the caches, by up to a few percent
+// for as long as they live, and no number of rounds averages that away. So a comparison sets everything up several
+// times in random order (jobs/bench), and its interval is of the ratios of those placements, not of rounds.
 #pragma once
 
 #include <string>
@@ -10,13 +14,14 @@ namespace hone {
 // time of base / time of candidate: above 1 the candidate is faster.
 struct Ratio {
   double value = 1;
-  Interval ci95;  // of the median of the per-round ratios
+  Interval ci95;  // of the median of the ratios, by placement or by round
   int rounds = 0;
   bool difference_shown() const { return rounds >= kFewestForInterval && !ci95.contains(1); }
 };
 
-// From paired rounds of one interleaved run: the median of base/candidate per round with its sign-test interval. Drift
-// that both candidates of a round share cancels. Throws Bug when the numbers of rounds differ.
+// From paired rounds of one interleaved run, where drift that both candidates of a round share cancels. With at least
+// kFewestForInterval placements: the median of their median ratios, with its sign-test interval. Otherwise of rounds of
+// one placement, wider where they resemble their neighbours. Throws Bug when the numbers of rounds differ.
 Ratio speed_ratio(const Timing& base, const Timing& candidate);
 
 // "1.63x faster (1.60-1.66)", "1.25x slower (1.21-1.30)", or "no difference shown (0.98-1.03)". The words faster and

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -34,6 +35,30 @@ int rank_of_interval(int n) {
   return 0;
 }
 
+// -1, 0 or 1: below, at or above the median. Signs have no outliers.
+std::vector<double> signs_about_median(std::span<const double> series) {
+  const double centre = median(series);
+  std::vector<double> signs;
+  for (double x : series) signs.push_back(x > centre ? 1 : x < centre ? -1 : 0);
+  return signs;
+}
+
+double independent_samples(std::span<const double> series) {
+  const std::vector<double> signs = signs_about_median(series);
+  const size_t n = signs.size(), lags = static_cast<size_t>(std::cbrt(static_cast<double>(n))) + 1;
+  const double power = std::inner_product(signs.begin(), signs.end(), signs.begin(), 0.0);
+  if (power == 0) return static_cast<double>(n);
+  double inflation = 1;
+  for (size_t lag = 1; lag <= lags && lag < n; ++lag) {
+    const double weight = 1 - static_cast<double>(lag) / static_cast<double>(lags + 1);
+    inflation += 2 * weight *
+                 std::inner_product(signs.begin(), signs.end() - static_cast<std::ptrdiff_t>(lag),
+                                    signs.begin() + static_cast<std::ptrdiff_t>(lag), 0.0) /
+                 power;
+  }
+  return static_cast<double>(n) / std::max(1.0, inflation);
+}
+
 }  // namespace
 
 double quantile(std::span<const double> samples, double q) {
@@ -56,6 +81,18 @@ Interval median_interval(std::span<const double> samples) {
   if (n < kFewestForInterval) return {-infinity, infinity};
   const std::vector<double> order = sorted(samples);
   const size_t k = static_cast<size_t>(rank_of_interval(n));
+  return {order[k - 1], order[order.size() - k]};
+}
+
+Interval median_interval_of_series(std::span<const double> series) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (static_cast<int>(series.size()) < kFewestForInterval) return {-infinity, infinity};
+  const int worth = static_cast<int>(independent_samples(series));
+  if (worth < kFewestForInterval) return {-infinity, infinity};
+  // The rank among that many, as a share, among all.
+  const double share = static_cast<double>(rank_of_interval(worth)) / worth;
+  const std::vector<double> order = sorted(series);
+  const auto k = std::max<size_t>(1, static_cast<size_t>(share * static_cast<double>(order.size())));
   return {order[k - 1], order[order.size() - k]};
 }
 

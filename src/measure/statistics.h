@@ -27,4 +27,9 @@ constexpr int kFewestForInterval = 6;
 // inf).
 Interval median_interval(std::span<const double> samples);
 
+// The same for samples in order of time that may resemble their neighbours: as wide as it would be for the number of
+// independent samples that they are worth, n / (1 + 2 sum of the autocorrelations of their signs about the median),
+// with falling weights up to lag n^(1/3) + 1 (Bartlett) and never more than n.
+Interval median_interval_of_series(std::span<const double> series);
+
 }  // namespace hone

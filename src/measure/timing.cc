@@ -1,27 +1,25 @@
 #include "measure/timing.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
 
 namespace hone {
 namespace {
 
-int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+// Caches and branch predictors need several rounds to get used to the company.
+constexpr size_t kFewestWarmUps = 10;
 
 class Interleaver {
  public:
   Interleaver(std::span<const Candidate> candidates, const TimingOptions& options)
       : candidates_(candidates),
         options_(options),
-        clock_(options.clock_ns ? options.clock_ns : monotonic_ns),
+        clock_(options.clock_ns ? options.clock_ns : steady_ns),
         order_rng_(options.seed),
         samples_(candidates.size()),
         calls_(candidates.size(), 1),
@@ -48,32 +46,37 @@ class Interleaver {
     return static_cast<double>(clock_() - start) / calls_[i];
   }
 
-  // Each candidate runs until its last three times are no longer faster than the three before by more than 5 %.
+  // Rounds as they will be measured, so that no candidate has just been warmed up when they begin, until the last three
+  // times of each are no longer faster than the three before by more than 5 %.
   void warm_up() {
+    std::vector<std::vector<double>> times(candidates_.size());
+    const int64_t start = clock_();
+    do {
+      for (size_t i : shuffled()) times[i].push_back(time_once(i));
+    } while (!std::all_of(times.begin(), times.end(), stable) && seconds_since(start) < options_.max_warmup_seconds);
     for (size_t i = 0; i < candidates_.size(); ++i) {
-      const int64_t start = clock_();
-      std::vector<double> times;
-      do {
-        times.push_back(time_once(i));
-      } while (!stable(times) && seconds_since(start) < options_.max_warmup_seconds);
-      warmup_calls_[i] = static_cast<int>(times.size());
-      const size_t recent = std::min<size_t>(times.size(), 3);
-      const double typical = std::max(1.0, median(std::span(times).last(recent)));
+      warmup_calls_[i] = static_cast<int>(times[i].size());
+      const size_t recent = std::min<size_t>(times[i].size(), 3);
+      const double typical = std::max(1.0, median(std::span(times[i]).last(recent)));
       calls_[i] = static_cast<int>(std::clamp(std::ceil(options_.min_sample_ns / typical), 1.0, 1e6));
     }
   }
 
   static bool stable(std::span<const double> times) {
-    if (times.size() < 6) return false;
+    if (times.size() < kFewestWarmUps) return false;
     return median(times.last(3)) >= 0.95 * median(times.last(6).first(3));
   }
 
-  void measure_round() {
+  std::vector<size_t> shuffled() {
     std::vector<size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     for (size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[order_rng_.below(static_cast<uint32_t>(i))]);
-    for (size_t i : order) samples_[i].push_back(time_once(i));
+    return order;
+  }
+
+  void measure_round() {
+    for (size_t i : shuffled()) samples_[i].push_back(time_once(i));
   }
 
   bool all_quiet() const {
@@ -104,6 +107,21 @@ class Interleaver {
 std::vector<Timing> interleave(std::span<const Candidate> candidates, const TimingOptions& options) {
   CHECK(options.max_rounds >= 1 && options.min_rounds >= 1);
   return Interleaver(candidates, options).run();
+}
+
+Timing joined(std::span<const Timing> placements, double target) {
+  CHECK(!placements.empty());
+  std::vector<double> samples;
+  std::vector<size_t> ends;
+  for (const Timing& t : placements) {
+    samples.insert(samples.end(), t.samples_ns.begin(), t.samples_ns.end());
+    ends.push_back(samples.size());
+  }
+  Timing whole = summarise(placements[0].name, std::move(samples), target);
+  whole.placement_ends = std::move(ends);
+  whole.calls_per_sample = placements[0].calls_per_sample;
+  for (const Timing& t : placements) whole.warmup_calls += t.warmup_calls;
+  return whole;
 }
 
 Timing summarise(std::string name, std::vector<double> samples_ns, double target) {

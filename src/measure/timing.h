@@ -34,13 +34,17 @@ struct Timing {
   std::vector<double> samples_ns;  // in order of rounds; sample i of all candidates belongs to round i
   int calls_per_sample = 1, warmup_calls = 0;
   double min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0, mean = 0, mad = 0;
-  Interval median_ci95;  // infinite below kFewestForInterval rounds
+  std::vector<size_t> placement_ends;  // of joined(): how many samples there are up to the end of each placement
+  Interval median_ci95;                // infinite below kFewestForInterval rounds
   bool noise_target_met = false;
   int n() const { return static_cast<int>(samples_ns.size()); }
 };
 
 // One Timing per candidate, in their order. An exception of a candidate ends the measurement and is passed on.
 std::vector<Timing> interleave(std::span<const Candidate> candidates, const TimingOptions& options = {});
+
+// One candidate's timings, each with everything set up anew (ratio.h says why), as one.
+Timing joined(std::span<const Timing> placements, double target);
 
 // The figures of a Timing from its samples (at least one) and the noise target.
 Timing summarise(std::string name, std::vector<double> samples_ns, double target);

@@ -148,6 +148,16 @@ TEST(Verdict, FasterAndSlowerOnlyWhenTheIntervalExcludesOne) {
   EXPECT_EQ(verdict({1.004, {1.002, 1.006}, 50}), "1.004x faster (1.002-1.006)");
 }
 
+// Ten rounds slow for the first, ten for the second: two observations, not twenty.
+TEST(Ratio, RoundsThatResembleTheirNeighboursCountForLess) {
+  std::vector<double> base(20, 100), candidate(20, 100);
+  for (int round = 0; round < 10; ++round)
+    base[static_cast<size_t>(round)] = 110, candidate[static_cast<size_t>(round) + 10] = 105;
+  const Ratio r = speed_ratio(summarise("a", base, 0.01), summarise("b", candidate, 0.01));
+  EXPECT_FALSE(r.difference_shown());
+  EXPECT_NE(verdict(r).find("no difference shown"), std::string::npos);
+}
+
 TEST(Verdict, FiveRoundsShowNothing) {
   const Ratio r = speed_ratio(summarise("a", {2, 2, 2, 2, 2}, 0.01), summarise("b", {1, 1, 1, 1, 1}, 0.01));
   EXPECT_FALSE(r.difference_shown());
