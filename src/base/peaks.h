@@ -2,14 +2,30 @@
 // it.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 namespace hone {
 
-// One thread. Zero means not measured.
+// Of one thread. Zero, or empty, means not measured or no such instruction.
 struct MachinePeaks {
-  double f32_gflops = 0;   // fused multiply-adds, two FLOP each
-  double bf16_gflops = 0;  // vdpbf16ps where present, else 0
-  double read_gbytes = 0;  // from main memory
-  double l2_read_gbytes = 0;
+  struct Read {
+    int64_t bytes = 0;  // of a range that is read again and again
+    double gbytes = 0;  // per second
+  };
+  double f32_gflops = 0;         // fused multiply-adds, two FLOP each
+  double bf16_gflops = 0;        // vdpbf16ps
+  double int8_gops = 0;          // vpdpbusd, a multiplication and an addition are two
+  std::vector<Read> reads = {};  // by size, ascending: from the first-level cache to main memory
+  double fork_join_us = 0;       // a parallel region of two threads that does nothing
+
+  // GB/s that reading `bytes` over and over can't exceed: the rate of the largest measured range that is no larger.
+  double read_gbytes(double bytes) const {
+    double rate = reads.empty() ? 0 : reads.front().gbytes;
+    for (const Read& read : reads)
+      if (static_cast<double>(read.bytes) <= bytes) rate = read.gbytes;
+    return rate;
+  }
 };
 
 }  // namespace hone

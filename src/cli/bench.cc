@@ -24,8 +24,8 @@ struct {
   OutputFlags output;
   double seconds = 20;
   uint64_t seed = 1;
-  bool on_demand = false, no_probe = false;
-  std::string output_dir;
+  bool on_demand = false, no_probe = false, check_finite = false;
+  std::string output_dir, protocol = "fair", samples;
 } flags;
 
 void setup(CLI::App& app) {
@@ -41,6 +41,13 @@ void setup(CLI::App& app) {
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   app.add_flag("--no-probe", flags.no_probe,
                "Leave out what needs fresh processes: compile times, first result, memory");
+  app.add_option("--protocol", flags.protocol,
+                 "fair: warm-up, interleaved rounds, medians; lab: also the mean of five runs, compilation included, "
+                 "and what the difference is")
+      ->check(CLI::IsMember({"fair", "lab"}))
+      ->capture_default_str();
+  app.add_option("--samples", flags.samples, "CSV file for the nanoseconds of every round");
+  app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
   app.add_flag("--on-demand", flags.on_demand,
                "Time one inference for each line on standard input and print its nanoseconds, so that a script can "
                "interleave another system");
@@ -74,13 +81,16 @@ int answer_on_demand() {
 int run() {
   if (flags.on_demand) return answer_on_demand();
   const Record record = bench({.models = flags.models,
-                               .inputs = flags.model.inputs,
-                               .given = flags.given.get(),
-                               .shapes = flags.shapes.get(),
-                               .session = flags.run.options(),
+                               .open = {.inputs = flags.model.inputs,
+                                        .given = flags.given.get(),
+                                        .shapes = flags.shapes.get(),
+                                        .session = flags.run.options(),
+                                        .seed = flags.seed,
+                                        .check_finite = flags.check_finite},
                                .program = flags.no_probe ? "" : this_program(),
                                .seconds = flags.seconds,
-                               .seed = flags.seed,
+                               .lab = flags.protocol == "lab",
+                               .samples = flags.samples,
                                .command = this_command(),
                                .progress = terminal_progress()});
   flags.output.print(record);
@@ -93,8 +103,9 @@ extern constinit const VerbDef bench_verb_def{
     .name = "bench",
     .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
     .examples =
-        "  hone bench all-MiniLM-L6-v2 small.safetensors\n  hone bench small.safetensors --batch 32 --seq 128 "
-        "--threads 2 --json",
+        "  hone bench all-MiniLM-L6-v2 small.safetensors\n"
+        "  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json\n"
+        "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab",
     .setup = setup,
     .run = run};
 

@@ -57,6 +57,9 @@ struct RunFlags {
   SessionOptions options() const;
 };
 
+constexpr const char* kCheckFiniteHelp =
+    "Look at every result of the first run; name the first step that computes NaN or an infinity";
+
 // --json
 struct OutputFlags {
   bool json = false;

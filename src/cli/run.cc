@@ -20,7 +20,7 @@ struct {
   TextFlags texts;
   OutputFlags output;
   std::string output_dir;
-  bool profile = false;
+  bool profile = false, check_finite = false;
   uint64_t seed = 1;
 } flags;
 
@@ -35,6 +35,7 @@ void setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy (/ becomes _)");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
+  app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
   flags.output.add_to(app);
 }
 
@@ -90,7 +91,7 @@ int run() {
   const NamedTensors inputs = inputs_for(model);
   const SessionOptions options = flags.run.options();
   Session session = open_session(model, options);
-  const std::vector<Tensor> outputs = session.run(inputs);
+  const std::vector<Tensor> outputs = flags.check_finite ? session.run_checked(inputs) : session.run(inputs);
   const std::vector<std::string> names = session.output_names();
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);

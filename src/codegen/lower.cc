@@ -118,7 +118,11 @@ void Lowering::finish(Step& step) const {
   step.writes = step.plan ? step.group.results : graph.node(step.group.nodes[0]).results;
   std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
   if (step.bytes > 0) return;
-  for (ValueId v : step.reads) step.bytes += bytes_of(graph, step, v);
+  for (ValueId v : step.reads) {
+    const double bytes = bytes_of(graph, step, v);
+    step.bytes += bytes;
+    if (graph.constant(v)) step.weight_bytes += bytes;
+  }
   for (ValueId v : step.writes) step.bytes += bytes_of(graph, step, v);
 }
 

@@ -33,6 +33,7 @@ struct Step {
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
   double flops = 0, bytes = 0;         // predicted: arithmetic, and bytes of operands and results moved once
+  double weight_bytes = 0;             // the part of `bytes` that is constants
 };
 
 struct LoweredGraph {

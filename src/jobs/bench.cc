@@ -3,19 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <filesystem>
-#include <memory>
 
-#include "jobs/load_model.h"
-#include "jobs/open_session.h"
+#include "base/atomic_file.h"
+#include "jobs/lab_protocol.h"
 #include "jobs/probe.h"
 #include "measure/break_even.h"
 #include "measure/environment.h"
 #include "measure/pair.h"
 #include "measure/quality.h"
 #include "measure/ratio.h"
-#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -37,49 +35,28 @@ struct TemporaryFolder {
   std::string path;
 };
 
-struct Contender {
-  std::string name, path, sha256;
-  int64_t file_bytes = 0, weight_bytes = 0;
-  std::unique_ptr<Session> session;
-  Bindings bindings;
-  NamedTensors inputs;
-  std::vector<Tensor> outputs;
+// What only fresh processes show.
+struct Probes {
   std::optional<ProbeResult> cold, warm;
 };
 
-// A file has its inputs fixed; --inputs is for the folders among the models.
-std::vector<std::string> chosen_inputs(const BenchOptions& options, const std::string& path) {
-  return std::filesystem::is_directory(path) ? options.inputs : std::vector<std::string>{};
-}
-
-Contender open(const BenchOptions& options, const std::string& path) {
-  LoadedModel model = load_model(path, chosen_inputs(options, path));
-  Contender c;
-  c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
-  c.weight_bytes = sizes(model.graph).weight_bytes;
-  c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
-  const Graph& graph = c.session->graph();
-  c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
-  c.inputs = options.given.empty() ? default_inputs(graph, c.bindings, options.seed) : options.given;
-  c.outputs = c.session->run(c.inputs);
-  return c;
-}
-
 // Cold: an empty machine-code cache. Warm: the cache that the cold one left; the median of several.
-void probe_processes(const BenchOptions& options, Contender& c) {
+Probes probe_processes(const BenchOptions& options, const Contender& c) {
   const TemporaryFolder cache;
   ProbeOptions probe{.model = c.path,
-                     .inputs = chosen_inputs(options, c.path),
+                     .inputs = chosen_inputs(options.open, c.path),
                      .text = std::nullopt,
                      .shapes = {.dims = c.bindings},
-                     .session = options.session};
+                     .session = options.open.session};
   probe.session.cache_folder = cache.path;
-  c.cold = probe_in_new_process(options.program, probe);
+  Probes probes;
+  probes.cold = probe_in_new_process(options.program, probe);
   std::vector<ProbeResult> warm;
   for (int i = 0; i < kWarmProbes; ++i) warm.push_back(probe_in_new_process(options.program, probe));
   std::sort(warm.begin(), warm.end(),
             [](const ProbeResult& a, const ProbeResult& b) { return a.first_result_ms < b.first_result_ms; });
-  c.warm = warm[kWarmProbes / 2];
+  probes.warm = warm[kWarmProbes / 2];
+  return probes;
 }
 
 Cell optional_number(const std::optional<ProbeResult>& probe, double ProbeResult::*field) {
@@ -92,7 +69,7 @@ Cell optional_bytes(const std::optional<ProbeResult>& probe, int64_t ProbeResult
 Interval in_ms(Interval ns) { return {ns.low * 1e-6, ns.high * 1e-6}; }
 
 Table results_table(const BenchOptions& options, const std::vector<Contender>& contenders,
-                    const std::vector<Timing>& timings) {
+                    const std::vector<Probes>& probes, const std::vector<Timing>& timings) {
   const NumberStyle ms{NumberFormat::significant, 4}, bytes{NumberFormat::bytes, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "results",
               .title = "One inference",
@@ -101,7 +78,11 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           {"threads", "threads", "", count},
                           {"compute", "compute"},
                           {"median_ms", "median", "ms", ms, "ci95_ms"},
+                          {"min_ms", "least", "ms", ms},
                           {"p90_ms", "p90", "ms", ms},
+                          {"p99_ms", "p99", "ms", ms},
+                          {"mean_ms", "mean", "ms", ms},
+                          {"mad_ms", "median deviation", "ms", ms},
                           {"per_second", "per second", "items", ms},
                           {"compile_cold_ms", "compile cold", "ms", ms},
                           {"compile_warm_ms", "from cache", "ms", ms},
@@ -109,22 +90,37 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           {"first_result_ms", "process start to first result", "ms", ms},
                           {"file_bytes", "file", "", bytes},
                           {"weight_bytes", "weights", "", bytes},
+                          {"arena_bytes", "arena", "", bytes},
                           {"resident_bytes", "resident", "", bytes},
                           {"peak_bytes", "peak", "", bytes}},
               .rows = {}};
-  int64_t batch = options.shapes.batch;
+  int64_t batch = options.open.shapes.batch;
   for (size_t i = 0; i < contenders.size(); ++i) {
     const Contender& c = contenders[i];
     const Timing& t = timings[i];
     if (!c.inputs.empty() && !c.inputs.begin()->second.shape().empty()) batch = c.inputs.begin()->second.shape()[0];
-    table.rows.push_back(
-        {c.name, number(static_cast<double>(batch)), number(options.session.threads),
-         std::string(to_string(c.session->compute())), number(t.p50 * 1e-6, in_ms(t.median_ci95)), number(t.p90 * 1e-6),
-         number(static_cast<double>(batch) * 1e9 / t.p50), optional_number(c.cold, &ProbeResult::compile_ms),
-         optional_number(c.warm, &ProbeResult::compile_ms), optional_number(c.warm, &ProbeResult::prepack_ms),
-         optional_number(c.warm, &ProbeResult::first_result_ms), number(static_cast<double>(c.file_bytes)),
-         number(static_cast<double>(c.weight_bytes)), optional_bytes(c.warm, &ProbeResult::resident_bytes),
-         optional_bytes(c.warm, &ProbeResult::peak_bytes)});
+    const auto& [cold, warm] = probes[i];
+    const auto in_ms_of = [](double ns) { return number(ns * 1e-6); };
+    table.rows.push_back({c.name,
+                          number(static_cast<double>(batch)),
+                          number(options.open.session.threads),
+                          std::string(to_string(c.session->compute())),
+                          number(t.p50 * 1e-6, in_ms(t.median_ci95)),
+                          in_ms_of(t.min),
+                          in_ms_of(t.p90),
+                          in_ms_of(t.p99),
+                          in_ms_of(t.mean),
+                          in_ms_of(t.mad),
+                          number(static_cast<double>(batch) * 1e9 / t.p50),
+                          optional_number(cold, &ProbeResult::compile_ms),
+                          optional_number(warm, &ProbeResult::compile_ms),
+                          optional_number(warm, &ProbeResult::prepack_ms),
+                          optional_number(warm, &ProbeResult::first_result_ms),
+                          number(static_cast<double>(c.file_bytes)),
+                          number(static_cast<double>(c.weight_bytes)),
+                          number(static_cast<double>(c.session->statistics().arena_bytes)),
+                          optional_bytes(warm, &ProbeResult::resident_bytes),
+                          optional_bytes(warm, &ProbeResult::peak_bytes)});
   }
   table.across = contenders.size() <= kMostAcross;
   for (const Timing& t : timings)
@@ -135,12 +131,21 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
 
 // Process-level cost of the first and of further runs: what decides after how many runs one has paid for itself.
 RunCost cost_of(const ProbeResult& p, const Timing& t) {
-  return {
-      .compile = p.compile_ms * 1e-3, .prepack = p.prepack_ms * 1e-3, .first = t.p50 * 1e-9, .steady = t.p50 * 1e-9};
+  return {.compile = (p.prepare_ms + p.compile_ms) * 1e-3,
+          .prepack = p.prepack_ms * 1e-3,
+          .first = t.p50 * 1e-9,
+          .steady = t.p50 * 1e-9};
 }
 
-Table comparison_table(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
-                       std::vector<std::string>& findings) {
+// A speed is said of models that compute the same: whose first output is that of the base.
+std::string permitted_verdict(const Ratio& ratio, const Quality& quality) {
+  if (quality.cosine >= kLeastCosine) return verdict(ratio);
+  return fmt::format("no speed claimed: its output is another (cosine {:.3f}; at least {} is asked for)",
+                     quality.cosine, kLeastCosine);
+}
+
+Table comparison_table(const std::vector<Contender>& contenders, const std::vector<Probes>& probes,
+                       const std::vector<Timing>& timings, std::vector<std::string>& findings) {
   const NumberStyle six{NumberFormat::fixed, 6}, three{NumberFormat::significant, 3};
   Table table{.key = "comparison",
               .title = fmt::format("Against {}", contenders[0].name),
@@ -150,86 +155,116 @@ Table comparison_table(const std::vector<Contender>& contenders, const std::vect
                           {"size_ratio", "file size ratio", "", three},
                           {"cosine", "cosine", "", six},
                           {"max_abs_error", "largest error", "", three},
-                          {"break_even_runs", "pays after", "runs", {NumberFormat::integer, 0}}},
+                          {"top1", "same largest", "", {NumberFormat::percent, 1}},
+                          {"break_even_runs", "pays after", "runs", {NumberFormat::integer, 0}},
+                          {"break_even_s", "that is", "s", three}},
               .rows = {}};
+  const Contender& base = contenders[0];
+  const std::vector<float> reference = base.outputs[0].to_floats();
+  const int64_t width = base.outputs[0].shape().empty() ? 1 : base.outputs[0].shape().back();
   for (size_t i = 1; i < contenders.size(); ++i) {
-    const Contender &base = contenders[0], &c = contenders[i];
+    const Contender& c = contenders[i];
+    const std::vector<float> result = c.outputs[0].to_floats();
+    const Quality quality = compare(reference, result);
     const Ratio ratio = speed_ratio(timings[0], timings[i]);
-    Cell cosine, error;
-    if (base.outputs[0].shape() == c.outputs[0].shape()) {
-      const Quality q = compare(base.outputs[0].to_floats(), c.outputs[0].to_floats());
-      cosine = number(q.cosine), error = number(q.max_abs_error);
-    }
-    Cell runs;
-    if (base.cold && c.cold)
-      if (const BreakEven even = break_even(cost_of(*base.cold, timings[0]), cost_of(*c.cold, timings[i])); even.runs)
-        runs = number(static_cast<double>(*even.runs));
-    table.rows.push_back({c.name, verdict(ratio), number(ratio.value, ratio.ci95),
-                          number(static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes)), cosine,
-                          error, runs});
-    findings.push_back(fmt::format("{} against {}: {}", c.name, base.name, verdict(ratio)));
+    const std::string said = permitted_verdict(ratio, quality);
+    Cell runs, seconds;
+    if (probes[0].cold && probes[i].cold)
+      if (const BreakEven even = break_even(cost_of(*probes[0].cold, timings[0]), cost_of(*probes[i].cold, timings[i]));
+          even.runs)
+        runs = number(static_cast<double>(*even.runs)), seconds = number(*even.seconds());
+    table.rows.push_back({c.name, said, number(ratio.value, ratio.ci95),
+                          number(static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes)),
+                          number(quality.cosine), number(quality.max_abs_error),
+                          width > 1 ? number(top1_agreement(reference, result, width)) : Cell(), runs, seconds});
+    findings.push_back(fmt::format("{} against {}: {}", c.name, base.name, said));
   }
+  table.across = contenders.size() <= kMostAcross;
   return table;
 }
 
-void check_comparable(const std::vector<Contender>& contenders) {
-  for (const Contender& c : contenders) {
-    std::vector<std::string> first, own;
-    for (const auto& [name, tensor] : contenders[0].inputs)
-      first.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
-    for (const auto& [name, tensor] : c.inputs) own.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
-    if (first != own)
-      fail("{} takes ({}), {} takes ({}): only models with the same inputs can be compared", contenders[0].path,
-           fmt::join(first, ", "), c.path, fmt::join(own, ", "));
+// Ten medians give a 98 % interval from the second smallest to the second largest: one outlier does not decide.
+constexpr int kPlacements = 10;
+constexpr double kTarget = 0.01;  // half-width of the interval of a median
+
+std::vector<Timing> time_in_turn(const BenchOptions& options, std::vector<Contender>& contenders) {
+  std::vector<std::vector<Timing>> parts(contenders.size());
+  Philox rng(options.open.seed);
+  for (int placement = 0; placement < kPlacements; ++placement) {
+    place_anew(contenders, options.open, rng);
+    std::vector<Candidate> candidates;
+    for (Contender& c : contenders) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+    std::vector<Timing> timings =
+        interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
+                                .min_rounds = kFewestForInterval,
+                                .max_seconds = options.seconds / kPlacements,
+                                .max_warmup_seconds = 1,
+                                .seed = options.open.seed + static_cast<uint64_t>(placement)});
+    for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
   }
+  std::vector<Timing> all;
+  for (const std::vector<Timing>& of_one : parts) all.push_back(joined(of_one, kTarget));
+  return all;
+}
+
+// A line per round, a column per model.
+std::string samples_csv(const std::vector<Timing>& timings) {
+  std::string csv = "placement";
+  for (size_t i = 0; i < timings.size(); ++i) csv += fmt::format(",model{}_ns", i);
+  csv += "\n";
+  size_t round = 0;
+  for (size_t placement = 0; placement < timings[0].placement_ends.size(); ++placement)
+    for (; round < timings[0].placement_ends[placement]; ++round) {
+      csv += std::to_string(placement);
+      for (const Timing& t : timings) csv += fmt::format(",{:.0f}", t.samples_ns[round]);
+      csv += "\n";
+    }
+  return csv;
 }
 
 }  // namespace
 
 Record bench(const BenchOptions& options) {
-  if (options.models.empty()) fail("no model to measure");
-  std::vector<Contender> contenders;
-  for (const std::string& path : options.models) contenders.push_back(open(options, path));
-  check_comparable(contenders);
+  std::vector<Contender> contenders = open_contenders(options.models, options.open);
+  std::vector<Probes> probes(contenders.size());
   if (!options.program.empty())
-    for (Contender& c : contenders) {
-      tell(options.progress, c.name + ": compile times and memory, in fresh processes");
-      probe_processes(options, c);
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      tell(options.progress, contenders[i].name + ": compile times and memory, in fresh processes");
+      probes[i] = probe_processes(options, contenders[i]);
     }
 
-  std::vector<Candidate> candidates;
-  for (Contender& c : contenders) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
   tell(options.progress, fmt::format("timing {} in turn, up to {:g} s",
                                      contenders.size() == 1 ? "the model" : "the models", options.seconds));
   const CpuTimes before = cpu_times();
-  const std::vector<Timing> timings = interleave(candidates, {.max_seconds = options.seconds, .seed = options.seed});
+  const std::vector<Timing> timings = time_in_turn(options, contenders);
   const Interference disturbance = interference(before, cpu_times());
+  if (!options.samples.empty()) write_file(options.samples, samples_csv(timings));
 
+  const int threads = options.open.session.threads;
   Record record{.title = "Benchmark",
                 .command = options.command,
-                .findings = {},
+                .findings = oversubscription(threads),
                 .sections = {},
                 .machine = describe(environment()),
-                .manifest = {}};
-  record.sections.push_back({"Results", {results_table(options, contenders, timings)}});
+                .manifest = manifest_of(contenders)};
+  record.sections.push_back({"Results", {results_table(options, contenders, probes, timings)}});
   if (contenders.size() > 1)
-    record.sections[0].blocks.push_back(comparison_table(contenders, timings, record.findings));
-  KeyValues conditions{
-      .key = "conditions",
-      .title = "",
-      .items = {{"isa", "instruction set", std::string(to_string(contenders[0].session->isa()))},
-                {"rounds", "interleaved rounds", number(timings[0].n()), "", {NumberFormat::integer, 0}},
-                {"stolen", "CPU time taken by the host", number(disturbance.stolen), "", {NumberFormat::percent, 1}},
-                {"others", "CPU time of other processes", number(disturbance.others), "", {NumberFormat::percent, 1}}}};
-  for (const auto& [symbol, size] : contenders[0].bindings)
-    conditions.items.push_back(
-        {"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", {NumberFormat::integer, 0}});
-  if (options.session.threads > 1)
+    record.sections[0].blocks.push_back(comparison_table(contenders, probes, timings, record.findings));
+  if (options.lab) {
+    tell(options.progress, "the coursework's protocol");
+    record.sections.push_back(lab_section(contenders, timings, options.open));
+  }
+  KeyValues conditions = conditions_of(contenders[0], options.open.session);
+  const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};
+  conditions.items.push_back({"rounds", "interleaved rounds", number(timings[0].n()), "", count});
+  conditions.items.push_back({"placements", "times set up anew", number(kPlacements), "", count});
+  conditions.items.push_back({"stolen", "CPU time taken by the host", number(disturbance.stolen), "", percent});
+  conditions.items.push_back({"others", "CPU time of other processes", number(disturbance.others), "", percent});
+  if (threads > 1)
     if (const auto pair = pair_check())
       conditions.items.push_back(
           {"pair", "two threads together against alone", number(pair->ratio()), "", {NumberFormat::fixed, 2}});
   record.sections.push_back({"Conditions", {conditions}});
-  for (const Contender& c : contenders) record.manifest.push_back({"input", c.path, c.sha256, c.file_bytes});
   return record;
 }
 

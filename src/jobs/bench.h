@@ -5,28 +5,29 @@
 #include <string>
 #include <vector>
 
-#include "jobs/default_inputs.h"
+#include "jobs/contender.h"
 #include "jobs/progress.h"
 #include "report/record.h"
-#include "runtime/session.h"
 
 namespace hone {
 
 struct BenchOptions {
   std::vector<std::string> models;  // the first is what the others are compared with
-  std::vector<std::string> inputs;  // --inputs of the models
-  NamedTensors given;               // inputs read from files; empty: made up, seeded
-  ShapeOptions shapes;
-  SessionOptions session;  // compute: of all models; none: as each was stored
-  std::string program;     // of hone: started for what only a fresh process shows; empty: those columns are missing
-  double seconds = 20;     // longest measured part
-  uint64_t seed = 1;
+  ContenderOptions open;
+  std::string program;  // of hone: started for what only a fresh process shows; empty: those columns are missing
+  double seconds = 20;  // longest measured part
+  bool lab = false;     // the coursework's protocol beside ours (lab_protocol.h)
+  std::string samples;  // CSV file for the nanoseconds of every round; empty: none
   std::string command;  // for the record
   Progress progress = {};
 };
 
 // Table "results" (model batch threads compute median_ms ci95_ms ... peak_bytes), "comparison" when there are several
-// models, and the machine. Throws Error when the models don't take the same inputs.
+// models, "lab" on demand, and the machine. No speed is claimed for a model whose first output is not that of the first
+// model, by a cosine of kLeastCosine. Throws Error when the models don't take the same inputs or give the same outputs.
 Record bench(const BenchOptions& options);
+
+// Formats of four bits stay above on every model tried; two functions that have nothing in common are near 0.
+constexpr double kLeastCosine = 0.9;
 
 }  // namespace hone

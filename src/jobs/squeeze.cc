@@ -86,13 +86,13 @@ Record squeeze(const SqueezeOptions& options) {
   const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
 
   Record record = bench({.models = {options.model, options.output},
-                         .inputs = options.inputs,
-                         .given = options.given,
-                         .shapes = options.shapes,
-                         .session = options.session,
+                         .open = {.inputs = options.inputs,
+                                  .given = options.given,
+                                  .shapes = options.shapes,
+                                  .session = options.session,
+                                  .seed = options.seed},
                          .program = options.program,
                          .seconds = options.seconds,
-                         .seed = options.seed,
                          .command = options.command,
                          .progress = options.progress});
   record.title = fmt::format("{} squeezed", model.name);

@@ -1,9 +1,10 @@
 #include "measure/peaks.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "base/threads.h"
 #include "measure/peaks_kernels.h"
 #include "measure/proc_file.h"
 
@@ -47,29 +50,50 @@ struct Free {
   void operator()(std::byte* p) const { std::free(p); }
 };
 
-// GB/s of reading `bytes` of memory `passes` times over; 0 when there is no loop or no memory.
-double read_rate(ReadLoop read, size_t bytes, int passes, double seconds) {
-  constexpr size_t kAlign = 2 << 20;
-  if (!read) return 0;
-  const std::unique_ptr<std::byte, Free> data(
-      static_cast<std::byte*>(std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign)));
-  if (!data) return 0;
+constexpr size_t kSmallest = size_t{16} << 10, kLargest = size_t{256} << 20;  // half a first-level cache; main memory
+
+// By size, each twice the one before.
+std::vector<MachinePeaks::Read> read_rates(ReadLoop read) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const std::unique_ptr<std::byte, Free> data(static_cast<std::byte*>(std::aligned_alloc(kHugePage, kLargest)));
+  if (!read || !data) return {};
   // Laid-out weights lie on huge pages too; on small ones translation is measured, not memory.
-  madvise(data.get(), (bytes + kAlign - 1) / kAlign * kAlign, MADV_HUGEPAGE);
-  std::memset(data.get(), 1, bytes);  // pages that were never written all share one page of zeros
-  return best_rate(static_cast<double>(bytes) * passes * 1e-9, seconds, [&] {
-    for (int pass = 0; pass < passes; ++pass) read(data.get(), bytes);
-  });
+  madvise(data.get(), kLargest, MADV_HUGEPAGE);
+  std::memset(data.get(), 1, kLargest);  // pages that were never written all share one page of zeros
+  std::vector<MachinePeaks::Read> rates;
+  for (size_t bytes = kSmallest; bytes <= kLargest; bytes *= 2) {
+    const size_t passes = std::max<size_t>(1, (size_t{4} << 20) / bytes);
+    const double seconds = bytes < kLargest / 4 ? 0.04 : 0.25;
+    const double rate = best_rate(static_cast<double>(bytes * passes) * 1e-9, seconds, [&] {
+      for (size_t pass = 0; pass < passes; ++pass) read(data.get(), bytes);
+    });
+    rates.push_back({static_cast<int64_t>(bytes), rate});
+  }
+  // A smaller range is no slower than a larger one: where it seems to be, it was disturbed all the time.
+  for (size_t i = rates.size() - 1; i-- > 0;) rates[i].gbytes = std::max(rates[i].gbytes, rates[i + 1].gbytes);
+  return rates;
 }
 
-// Half of the second-level cache: what fits beside everything else that uses it.
-size_t l2_bytes() {
-  const long size = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return (size > 0 ? static_cast<size_t>(size) / 2 : size_t{256} << 10) / 512 * 512;
+// Each of the two waits for the other, so that both take part; where the second thread does not come at all, it is
+// given up.
+double fork_join_us() {
+  if (hardware_threads() < 2) return 0;
+  constexpr int kRegions = 100, kPatience = 1'000'000;
+  return 1e6 / best_rate(kRegions, 0.1, [&] {
+           for (int i = 0; i < kRegions; ++i) {
+             std::atomic<int> arrived = 0;
+             auto meet = [&](int64_t, int64_t, int) {
+               ++arrived;
+               for (int spin = 0; arrived < 2 && spin < kPatience; ++spin) {
+               }
+             };
+             parallel_chunks(2, 1, 2, meet);
+           }
+         });
 }
 
 std::string machine_key() {
-  return sha256_hex("read from huge pages\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
+  return sha256_hex("by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
                     llvm_features(best_isa_level()));
 }
 
@@ -78,43 +102,61 @@ std::optional<MachinePeaks> load(const std::string& path) try {
   if (!std::filesystem::exists(path, none)) return std::nullopt;
   const Json json = read_json_file(path);
   if (json_get<std::string>(json, "machine", path) != machine_key()) return std::nullopt;
-  return MachinePeaks{json_get<double>(json, "f32_gflops", path), json_get<double>(json, "bf16_gflops", path),
-                      json_get<double>(json, "read_gbytes", path), json_get<double>(json, "l2_read_gbytes", path)};
+  MachinePeaks peaks{.f32_gflops = json_get<double>(json, "f32_gflops", path),
+                     .bf16_gflops = json_get<double>(json, "bf16_gflops", path),
+                     .int8_gops = json_get<double>(json, "int8_gops", path),
+                     .fork_join_us = json_get<double>(json, "fork_join_us", path)};
+  for (const auto& [bytes, rate] : json_get<std::vector<std::pair<int64_t, double>>>(json, "reads", path))
+    peaks.reads.push_back({bytes, rate});
+  return peaks;
 } catch (const Error&) {
   return std::nullopt;  // damaged: measured and written anew
 }
 
 void store(const std::string& path, const MachinePeaks& peaks) try {
-  const Json json{{"machine", machine_key()},
-                  {"f32_gflops", peaks.f32_gflops},
-                  {"bf16_gflops", peaks.bf16_gflops},
-                  {"read_gbytes", peaks.read_gbytes},
-                  {"l2_read_gbytes", peaks.l2_read_gbytes}};
+  Json reads = Json::array();
+  for (const MachinePeaks::Read& read : peaks.reads) reads.push_back({read.bytes, read.gbytes});
+  const Json json{{"machine", machine_key()},         {"f32_gflops", peaks.f32_gflops},
+                  {"bf16_gflops", peaks.bf16_gflops}, {"int8_gops", peaks.int8_gops},
+                  {"reads", std::move(reads)},        {"fork_join_us", peaks.fork_join_us}};
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   write_file(path, json.dump(2) + "\n");
 } catch (const Error&) {
-  // A cache that can't be written costs a second next time, nothing else.
+  // A cache that can't be written costs two seconds next time, nothing else.
 }
 
 }  // namespace
 
 MachinePeaks measure_peaks() {
   const CpuFeatures& cpu = cpu_features();
-  constexpr size_t kBig = size_t{256} << 20;  // beyond the last-level cache that one virtual machine gets
   return {.f32_gflops = gflops(f32_loop(cpu)),
           .bf16_gflops = gflops(bf16_loop(cpu)),
-          .read_gbytes = read_rate(read_loop(cpu), kBig, 1, 0.4),
-          .l2_read_gbytes = read_rate(read_loop(cpu), l2_bytes(), 64, 0.1)};
+          .int8_gops = gflops(int8_loop(cpu)),
+          .reads = read_rates(read_loop(cpu)),
+          .fork_join_us = fork_join_us()};
 }
 
-MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder) {
+MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh) {
   if (!cache_folder) return measure_peaks();
   const std::string path = *cache_folder + "/peaks.json";
-  if (const std::optional<MachinePeaks> known = load(path)) return *known;
+  if (const std::optional<MachinePeaks> known = fresh ? std::nullopt : load(path)) return *known;
   const MachinePeaks peaks = measure_peaks();
   store(path, peaks);
   return peaks;
+}
+
+// sysconf() overstates the third level on some processors, so the kernel's own files are read: "32768K".
+CacheSizes cache_sizes() {
+  CacheSizes sizes;
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
+    if (trim(read_proc(folder + "type")) == "Instruction") continue;
+    const int64_t bytes = 1024 * std::atoll(read_proc(folder + "size").c_str());
+    const std::string level = read_proc(folder + "level");
+    (level.starts_with("1") ? sizes.l1_bytes : level.starts_with("2") ? sizes.l2_bytes : sizes.l3_bytes) += bytes;
+  }
+  return sizes;
 }
 
 }  // namespace hone

@@ -8,12 +8,18 @@
 
 namespace hone {
 
-// Takes about a second. Each figure is the best of many short repetitions: disturbances only ever lower one. Vector
-// width and the bf16 figure follow cpu_features(); a figure that this CPU has no instruction for is 0.
+// Takes about two seconds. Each figure is the best of many short repetitions: disturbances only ever make one worse.
+// Vector width follows cpu_features(); a figure that this CPU has no instruction for is 0.
 MachinePeaks measure_peaks();
 
-// measure_peaks(), remembered in `cache_folder` until the next boot or another CPU. A damaged or unwritable entry is
-// measured anew.
-MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder);
+// measure_peaks(), remembered in `cache_folder` until the next boot, another CPU or another version of hone. A damaged
+// or unwritable entry is measured anew, and any with `fresh`.
+MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh = false);
+
+// As the system states them; 0 where it does not. A virtual machine may get less of the last one.
+struct CacheSizes {
+  int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+};
+CacheSizes cache_sizes();
 
 }  // namespace hone

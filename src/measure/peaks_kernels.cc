@@ -44,6 +44,15 @@ __attribute__((target("avx512f"))) void bf16_avx512(int64_t steps) {
                : "+r"(steps) : "m"(kAddend) : "cc", HONE_LOW_REGISTERS, HONE_HIGH_REGISTERS);
 #undef HONE_DOT
 }
+
+// Sums wrap around, which costs nothing.
+__attribute__((target("avx512f"))) void int8_avx512(int64_t steps) {
+#define HONE_DOT(r) "vpdpbusd %%zmm25,%%zmm25,%%zmm" r "\n"
+  asm volatile(HONE_CHAINS_24(HONE_ZERO) "vbroadcastss %1,%%zmm25\n"
+               "1:\n" HONE_CHAINS_24(HONE_DOT) "dec %0\n jnz 1b\n vzeroupper\n"
+               : "+r"(steps) : "m"(kAddend) : "cc", HONE_LOW_REGISTERS, HONE_HIGH_REGISTERS);
+#undef HONE_DOT
+}
 #undef HONE_ZERO
 
 __attribute__((target("avx2"))) void read_avx2(const std::byte* data, size_t bytes) {
@@ -83,6 +92,11 @@ ArithmeticLoop bf16_loop(const CpuFeatures& cpu) {
   return {};
 }
 
+ArithmeticLoop int8_loop(const CpuFeatures& cpu) {
+  if (cpu.avx512_vnni) return {int8_avx512, 24 * 64 * 2};
+  return {};
+}
+
 ReadLoop read_loop(const CpuFeatures& cpu) { return cpu.avx512 ? read_avx512 : cpu.avx2 ? read_avx2 : nullptr; }
 
 }  // namespace hone
@@ -93,6 +107,7 @@ namespace hone {
 
 ArithmeticLoop f32_loop(const CpuFeatures&) { return {}; }
 ArithmeticLoop bf16_loop(const CpuFeatures&) { return {}; }
+ArithmeticLoop int8_loop(const CpuFeatures&) { return {}; }
 ReadLoop read_loop(const CpuFeatures&) { return nullptr; }
 
 }  // namespace hone

@@ -9,13 +9,14 @@
 
 namespace hone {
 
-// A loop of independent multiply-adds in registers, and the floating-point operations of one step.
+// A loop of independent multiply-adds in registers, and the operations (FLOP) of one step.
 struct ArithmeticLoop {
   void (*run)(int64_t steps) = nullptr;  // null: this CPU has no such instruction
   double flop_per_step = 0;
 };
 ArithmeticLoop f32_loop(const CpuFeatures& cpu);
 ArithmeticLoop bf16_loop(const CpuFeatures& cpu);
+ArithmeticLoop int8_loop(const CpuFeatures& cpu);
 
 // Loads every byte of a 64-byte aligned range whose size is a multiple of 512.
 using ReadLoop = void (*)(const std::byte* data, size_t bytes);

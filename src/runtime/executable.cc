@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "codegen/prepack.h"
 #include "ir/pointwise.h"
+#include "runtime/check_finite.h"
 
 namespace hone {
 namespace {
@@ -211,25 +213,40 @@ std::vector<Tensor> Executable::outputs() const {
   return outputs;
 }
 
-std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) {
-  if (profile) profile->steps.clear();
-  const auto run_start = std::chrono::steady_clock::now();
-  bind(inputs, workspace);
-  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
-    const auto start = profile ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    run_step(i, workspace);
-    if (profile) note_step(lowered_.steps[i], milliseconds_since(start), *profile);
-  }
-  std::vector<Tensor> results = outputs();
-  if (profile) profile->total_milliseconds = milliseconds_since(run_start);
-  return results;
-}
-
-void Executable::note_step(const Step& step, double milliseconds, RunProfile& profile) const {
+std::string Executable::ops_of(const Step& step) const {
   std::string ops;
   for (NodeId n : step.group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph_.node(n).op->name);
-  profile.steps.push_back({step.name, step.plan ? std::string(kind_name(*step.plan)) : "interpreted", ops,
-                           step.why_interpreted, milliseconds, step.flops, step.bytes});
+  return ops;
+}
+
+std::vector<StepProfile> Executable::step_profiles() const {
+  std::vector<StepProfile> profiles;
+  for (const Step& step : lowered_.steps)
+    profiles.push_back({.name = step.name,
+                        .kind = step.plan ? std::string(kind_name(*step.plan)) : "interpreted",
+                        .ops = ops_of(step),
+                        .why_interpreted = step.why_interpreted,
+                        .flops = step.flops,
+                        .bytes = step.bytes,
+                        .weight_bytes = step.weight_bytes});
+  return profiles;
+}
+
+void Executable::require_finite_results(const Step& step, const NamedTensors& inputs) const {
+  std::vector<ValueId> operands;
+  for (ValueId v : step.reads) operands.push_back(lowered_.alias_of[static_cast<size_t>(v)]);
+  for (ValueId v : step.writes) require_finite(graph_, v, view(v), ops_of(step), operands, inputs);
+}
+
+std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check) {
+  bind(inputs, workspace);
+  if (profile) profile->marks_ns.push_back(steady_ns());
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    run_step(i, workspace);
+    if (profile) profile->marks_ns.push_back(steady_ns());
+    if (check) require_finite_results(lowered_.steps[i], inputs);
+  }
+  return outputs();
 }
 
 }  // namespace hone

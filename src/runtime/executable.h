@@ -51,7 +51,10 @@ class Executable {
   Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
              const LowerOptions& options, int threads);
 
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile);
+  // `profile`, when given, gets the marks of the steps. `check`: every result must be finite (check_finite.h).
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check);
+
+  std::vector<StepProfile> step_profiles() const;
 
   const Arena& arena() const { return plan_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -91,7 +94,8 @@ class Executable {
   std::byte* address(ValueId v) const;
   Tensor view(ValueId v) const;
   std::vector<Tensor> outputs() const;
-  void note_step(const Step& step, double milliseconds, RunProfile& profile) const;
+  std::string ops_of(const Step& step) const;
+  void require_finite_results(const Step& step, const NamedTensors& inputs) const;
 
   Graph graph_;
   LoweredGraph lowered_;

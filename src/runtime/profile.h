@@ -1,6 +1,9 @@
 // What a run did, step by step: plain data that jobs turn into tables.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,13 +14,20 @@ struct StepProfile {
   std::string kind;             // "gemm" "row" ... or "interpreted"
   std::string ops;              // "linear+gelu"
   std::string why_interpreted;  // empty for compiled steps
-  double milliseconds = 0;      // of the last run
   double flops = 0, bytes = 0;  // predicted
+  double weight_bytes = 0;      // the part of `bytes` that is constants
 };
 
+// Times of one run, in nanoseconds of steady_ns(). Taking them costs a reading of the clock per step; what the steps
+// are was written down when they were compiled.
 struct RunProfile {
-  std::vector<StepProfile> steps;
-  double total_milliseconds = 0;  // of the whole run; what the steps don't explain is dispatch and copying
+  std::span<const StepProfile> steps;  // in the order they ran in
+  std::shared_ptr<const void> owner;   // keeps `steps`
+  int64_t begin_ns = 0, end_ns = 0;    // of the whole run; what the steps don't explain is dispatch, inputs, outputs
+  std::vector<int64_t> marks_ns;       // the start of the first step, then the end of each
+
+  double milliseconds(size_t step) const { return static_cast<double>(marks_ns[step + 1] - marks_ns[step]) * 1e-6; }
+  double total_milliseconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-6; }
 };
 
 }  // namespace hone

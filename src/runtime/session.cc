@@ -5,8 +5,10 @@
 #include <chrono>
 #include <list>
 
+#include "base/clock.h"
 #include "codegen/compiler.h"
 #include "ops/evaluate.h"
+#include "runtime/check_finite.h"
 #include "runtime/executable.h"
 #include "runtime/split_graph.h"
 
@@ -23,20 +25,42 @@ Compute compute_of(const Graph& graph, const SessionOptions& options) {
   return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
 }
 
+// Where a run leaves its times, and whether its results are looked at.
+struct RunNotes {
+  RunProfile* profile = nullptr;
+  bool check = false;
+};
+
+// For models that are interpreted as a whole.
+AfterNode finite_check(const Graph& graph, const NamedTensors& inputs) {
+  return [&](NodeId n, std::span<const Tensor> results) {
+    const Node& node = graph.node(n);
+    for (size_t i = 0; i < results.size(); ++i)
+      require_finite(graph, node.results[i], results[i], node.op->name, node.operands, inputs);
+  };
+}
+
 // A specialisation: the part with constant shapes, compiled, and where shapes depend on data, the rest.
 struct Specialised {
   Executable executable;
   std::vector<std::string> handed;  // labels of the executable's outputs
   std::optional<Graph> open;
   Bindings bindings;
+  std::shared_ptr<const std::vector<StepProfile>> steps;
 
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile) {
-    std::vector<Tensor> results = executable.run(inputs, workspace, profile);
-    return open ? run_open(inputs, std::move(results), profile) : results;
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) {
+    if (notes.profile) {
+      notes.profile->steps = *steps;
+      notes.profile->owner = steps;
+      notes.profile->marks_ns.clear();
+      notes.profile->marks_ns.reserve(steps->size() + 1);
+    }
+    std::vector<Tensor> results = executable.run(inputs, workspace, notes.profile, notes.check);
+    return open ? run_open(inputs, std::move(results), notes) : results;
   }
 
  private:
-  std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, RunProfile* profile) const {
+  std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, const RunNotes& notes) const {
     NamedTensors handed_on;
     for (size_t i = 0; i < handed.size(); ++i) handed_on.emplace(handed[i], std::move(results[i]));
     std::vector<Tensor> values;
@@ -45,24 +69,23 @@ struct Specialised {
       const auto found = handed_on.find(label);
       values.push_back(found == handed_on.end() ? inputs.at(label) : found->second);
     }
-    const auto start = std::chrono::steady_clock::now();
-    auto last = start;
-    const auto note = [&](NodeId n, std::span<const Tensor>) {
-      const auto now = std::chrono::steady_clock::now();
-      const std::chrono::duration<double, std::milli> elapsed = now - last;
-      const Node& node = open->node(n);
-      profile->steps.push_back({.name = open->value(node.results[0]).name,
-                                .kind = "interpreted",
-                                .ops = node.op->name,
-                                .why_interpreted = "shapes depend on data",
-                                .milliseconds = elapsed.count()});
-      last = now;
-    };
-    results = evaluate_body(*open, std::move(values), bindings, profile ? AfterNode(note) : nullptr);
-    if (profile) profile->total_milliseconds += milliseconds_since(start);
-    return results;
+    if (notes.check) return evaluate_body(*open, std::move(values), bindings, finite_check(*open, inputs));
+    if (!notes.profile) return evaluate_body(*open, std::move(values), bindings);
+    return evaluate_body(*open, std::move(values), bindings,
+                         [&](NodeId, std::span<const Tensor>) { notes.profile->marks_ns.push_back(steady_ns()); });
   }
 };
+
+std::vector<StepProfile> steps_of(const Executable& executable, const std::optional<Graph>& open) {
+  std::vector<StepProfile> steps = executable.step_profiles();
+  if (!open) return steps;
+  for (NodeId n : open->nodes())
+    steps.push_back({.name = open->value(open->node(n).results[0]).name,
+                     .kind = "interpreted",
+                     .ops = open->node(n).op->name,
+                     .why_interpreted = "shapes depend on data"});
+  return steps;
+}
 
 }  // namespace
 
@@ -84,9 +107,10 @@ struct Session::Impl {
     SplitGraph parts = split_graph(graph, bindings);
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
-    return {Executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                       {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads),
-            std::move(handed), std::move(parts.open), bindings};
+    Executable executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
+                          {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads);
+    auto steps = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, parts.open));
+    return {std::move(executable), std::move(handed), std::move(parts.open), bindings, std::move(steps)};
   }
 
   Specialised& executable(const Bindings& bindings) {
@@ -119,6 +143,12 @@ struct Session::Impl {
     statistics.kernels_compiled = s.compiled, statistics.kernels_cached = s.cached;
     statistics.kernels_carried = s.carried, statistics.kernels_spilled = s.spilled;
     statistics.cache_problem = s.cache_problem, statistics.objects_note = s.carried_note;
+  }
+
+  std::vector<Tensor> run(const NamedTensors& inputs, const RunNotes& notes) {
+    const Bindings bindings = bind_inputs(graph, inputs);
+    if (compiles()) return executable(bindings).run(inputs, workspace, notes);
+    return evaluate(graph, inputs, notes.check ? finite_check(graph, inputs) : AfterNode());
   }
 
   int64_t direct_bytes(const Executable& made) const {
@@ -165,10 +195,13 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile) {
-  const Bindings bindings = bind_inputs(impl_->graph, inputs);
-  if (!impl_->compiles()) return evaluate(impl_->graph, inputs);
-  return impl_->executable(bindings).run(inputs, impl_->workspace, profile);
+  const int64_t begin = profile ? steady_ns() : 0;
+  std::vector<Tensor> outputs = impl_->run(inputs, {.profile = profile});
+  if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
+  return outputs;
 }
+
+std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) { return impl_->run(inputs, {.check = true}); }
 
 void Session::prepare(const Bindings& bindings) {
   for (const std::string& symbol : impl_->graph.symbols())

@@ -56,9 +56,13 @@ class Session {
   Session(Session&&) noexcept;
 
   // Runs once: outputs in the order of the graph's, as tensors of their own. Throws Error naming the input on a
-  // missing, unknown or unfitting one. `profile`, when given, receives the times of this run. Not to be called by two
-  // threads at once.
+  // missing, unknown or unfitting one. `profile`, when given, receives the times of this run; only compiled
+  // models have steps. Not to be called by two threads at once.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
+
+  // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
+  // infinity, and which of its operands were finite.
+  std::vector<Tensor> run_checked(const NamedTensors& inputs);
 
   // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened.
   // Throws Error for a symbol without a value.

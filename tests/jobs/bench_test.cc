@@ -1,6 +1,8 @@
 // The record of a comparison: what it must hold, and what it must not claim.
 #include "jobs/bench.h"
 
+#include "base/atomic_file.h"
+#include "base/text.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"
 
@@ -14,7 +16,7 @@ class BenchJob : public JobsTest {
   BenchOptions quick(std::vector<std::string> models) const {
     BenchOptions options;
     options.models = std::move(models);
-    options.shapes.sequence = 16;
+    options.open.shapes.sequence = 16;
     options.seconds = 0.1;
     return options;
   }
@@ -22,7 +24,7 @@ class BenchJob : public JobsTest {
 
 TEST_F(BenchJob, RowsHaveTheKeysThatScriptsRead) {
   BenchOptions options = quick({model});
-  options.shapes.batch = 2;
+  options.open.shapes.batch = 2;
   const Json json = to_json(bench(options));
   const Json& row = json.at("results").at(0);
   for (const char* key : {"model", "batch", "threads", "compute", "median_ms", "ci95_ms", "compile_cold_ms",
@@ -91,11 +93,81 @@ TEST_F(BenchJob, OnlyModelsWithTheSameInputsAreCompared) {
 TEST_F(BenchJob, GivenInputsAreUsedAndChecked) {
   const std::string four = put_graph("four.safetensors", "%x : f32[B,4] = input \"x\" %r = relu %x return %r");
   BenchOptions options = quick({four});
-  options.given = {{"x", Tensor(DType::f32, {3, 4})}};
+  options.open.given = {{"x", Tensor(DType::f32, {3, 4})}};
   EXPECT_EQ(value_of(cell(table_of(bench(options), "results"), "batch", 0)), 3);
-  options.given = {{"x", Tensor(DType::f32, {3, 5})}};
+  options.open.given = {{"x", Tensor(DType::f32, {3, 5})}};
   EXPECT_THAT(error_of([&] { bench(options); }), HasSubstr("\"x\""));
   EXPECT_THAT(error_of([&] { bench(quick({})); }), HasSubstr("no model"));
+}
+
+TEST_F(BenchJob, ModelsThatGiveOtherOutputsAreNotCompared) {
+  const std::string y = put_graph("y.safetensors", "%x : f32[4] = input \"x\" %r = relu %x return %r as \"y\"");
+  const std::string z = put_graph("z.safetensors", "%x : f32[4] = input \"x\" %r = relu %x return %r as \"z\"");
+  EXPECT_THAT(error_of([&] {
+                bench(quick({y, z}));
+              }),
+              testing::AllOf(HasSubstr("same outputs"), HasSubstr("z: f32[4]")));
+}
+
+TEST_F(BenchJob, NoSpeedIsClaimedForAnotherFunction) {
+  const std::string same = put_graph("same.safetensors", "%x : f32[64] = input \"x\" %r = neg %x return %r as \"y\"");
+  const std::string other = put_graph("other.safetensors", "%x : f32[64] = input \"x\" %r = exp %x return %r as \"y\"");
+  const Record record = bench(quick({same, other}));
+  EXPECT_THAT(text_of(cell(table_of(record, "comparison"), "verdict", 0)), HasSubstr("no speed claimed"));
+  EXPECT_THAT(record.findings.at(0), HasSubstr("no speed claimed"));
+}
+
+TEST_F(BenchJob, MoreThreadsThanCpusIsSaid) {
+  BenchOptions options = quick({model});
+  EXPECT_TRUE(bench(options).findings.empty());
+  options.open.session.threads = 64;
+  const Record record = bench(options);
+  ASSERT_EQ(record.findings.size(), 1u);
+  EXPECT_THAT(record.findings[0], testing::AllOf(HasSubstr("OVERSUBSCRIBED"), HasSubstr("64 threads")));
+  EXPECT_EQ(value_of(item(record, "conditions", "threads")), 64);
+}
+
+TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
+  BenchOptions options = quick({model, model});
+  options.samples = folder / "samples.csv";
+  const Record record = bench(options);
+  const std::vector<std::string> lines = split(read_file(options.samples), '\n');
+  EXPECT_EQ(lines[0], "placement,model0_ns,model1_ns");
+  EXPECT_EQ(static_cast<double>(lines.size()) - 2, value_of(item(record, "conditions", "rounds")));
+}
+
+// The five runs cost what compiling, laying out and running cost; the totals follow from those and the fair median.
+TEST_F(BenchJob, TheLabProtocolIsTakenApart) {
+  BenchOptions options = quick({model, quantized("mxint8")});
+  options.lab = true;
+  const Record record = bench(options);
+  const Table& lab = table_of(record, "lab");
+  ASSERT_EQ(lab.rows.size(), 2u);
+  for (size_t row = 0; row < 2; ++row) {
+    const auto of = [&](const char* key) { return value_of(cell(lab, key, row)); };
+    EXPECT_GT(of("compile_ms"), 0);
+    EXPECT_GT(of("first_ms"), 0);
+    const double once = of("compile_ms") + of("prepack_ms") + of("first_ms");
+    EXPECT_GE(5 * of("lab_mean_ms"), once * (1 - 1e-9));
+    EXPECT_NEAR(of("total_1_s"), once * 1e-3, 1e-12);
+    EXPECT_NEAR(of("total_1000_s"), (once + 999 * of("median_ms")) * 1e-3, 1e-9);
+  }
+  EXPECT_TRUE(is_empty(cell(lab, "break_even_runs", 0)));
+  std::string words;
+  for (const Section& section : record.sections)
+    for (const Block& block : section.blocks)
+      if (const Text* text = std::get_if<Text>(&block)) words += text->text;
+  EXPECT_THAT(words, HasSubstr("By the lab protocol mxint8.safetensors is "));
+  EXPECT_THAT(words, testing::AnyOf(HasSubstr("has paid for its compilation after"), HasSubstr("does not pay"),
+                                    HasSubstr("from the first run on")));
+}
+
+TEST_F(BenchJob, ResultsThatAreNotFiniteAreNamedOnDemand) {
+  const std::string logs = put_graph("logs.safetensors", "%x : f32[64] = input \"x\" %r = log %x return %r as \"y\"");
+  BenchOptions options = quick({logs});
+  EXPECT_EQ(error_of([&] { bench(options); }), "");
+  options.open.check_finite = true;
+  EXPECT_THAT(error_of([&] { bench(options); }), testing::AllOf(HasSubstr("%r"), HasSubstr("log"), HasSubstr("NaN")));
 }
 
 }  // namespace

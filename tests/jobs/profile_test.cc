@@ -1,6 +1,11 @@
 // The table of steps: its rates are the predicted work over the measured time, and its words follow the peaks.
 #include "jobs/profile.h"
 
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/json.h"
 #include "jobs/default_inputs.h"
 #include "tests/jobs/jobs_fixture.h"
 
@@ -11,7 +16,14 @@ class Profile : public JobsTest {
  protected:
   Record of_encoder(const MachinePeaks& peaks) const {
     Session session(load_model(model).graph, SessionOptions());
-    return profile(session, default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1), peaks, 1, 3);
+    return profile(session, default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1), peaks, 1, 0.05);
+  }
+  ProfileOptions options(std::vector<std::string> models) const {
+    ProfileOptions options;
+    options.models = std::move(models);
+    options.open.shapes.sequence = 16;
+    options.seconds = 0.1;
+    return options;
   }
 };
 
@@ -20,21 +32,26 @@ TEST_F(Profile, EveryStepOfARunHasARow) {
   const NamedTensors inputs = default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1);
   RunProfile run;
   session.run(inputs, &run);
-  const Record record = profile(session, inputs, {}, 1, 3);
+  const Record record = profile(session, inputs, {}, 1, 0.05);
   const Table& steps = table_of(record, "steps");
   ASSERT_EQ(steps.rows.size(), run.steps.size());
+  double share = 0;
   for (size_t row = 0; row < run.steps.size(); ++row) {
     EXPECT_EQ(text_of(cell(steps, "ops", row)), run.steps[row].ops);
     const double ms = value_of(cell(steps, "ms", row));
     EXPECT_NEAR(value_of(cell(steps, "gflops", row)) * ms * 1e6, run.steps[row].flops, 1e-9 * run.steps[row].flops);
     EXPECT_NEAR(value_of(cell(steps, "gbytes", row)) * ms * 1e6, run.steps[row].bytes, 1e-9 * run.steps[row].bytes);
-    EXPECT_TRUE(is_empty(cell(steps, "why", row)));
+    share += value_of(cell(steps, "share", row));
   }
+  EXPECT_LT(share, 1);  // the rest is in no step
+  EXPECT_GT(share, 0.5);
   EXPECT_EQ(value_of(item(record, "profile", "interpreted_steps")), 0);
+  EXPECT_GT(value_of(item(record, "profile", "unattributed_ms")), 0);
+  EXPECT_TRUE(std::get<Number>(item(record, "profile", "profiler_overhead")).interval);
 }
 
 // Nothing is slower than a machine of a billionth of a GFLOP/s, and nothing can be said without a peak.
-TEST_F(Profile, StepsAreBoundByWhatTheyNearlyReach) {
+TEST_F(Profile, StepsAreBoundByThePeakThatAllowsLess) {
   const auto linear_bound = [&](const MachinePeaks& peaks) {
     const Record record = of_encoder(peaks);
     const Table& steps = table_of(record, "steps");
@@ -42,20 +59,77 @@ TEST_F(Profile, StepsAreBoundByWhatTheyNearlyReach) {
       if (text_of(cell(steps, "kind", row)) == "gemm") return text_of(cell(steps, "bound", row));
     return std::string("no gemm");
   };
-  EXPECT_EQ(linear_bound({.f32_gflops = 1e-9}), "compute");
-  EXPECT_EQ(linear_bound({.l2_read_gbytes = 1e-9}), "memory");
-  EXPECT_EQ(linear_bound({.f32_gflops = 1e9, .l2_read_gbytes = 1e9}), "overhead");
-  EXPECT_EQ(linear_bound({}), "overhead");
+  EXPECT_EQ(linear_bound({.f32_gflops = 1e-9, .reads = {{1, 1e9}}}), "compute");
+  EXPECT_EQ(linear_bound({.f32_gflops = 1e9, .reads = {{1, 1e-9}}}), "memory");
+  EXPECT_EQ(linear_bound({}), "-");
 }
 
 TEST_F(Profile, InterpretedStepsSayWhy) {
   Session session(test::parse("%x : f32[B,8] = input \"x\" %a = argmax %x {axis=1} return %a"), SessionOptions());
-  const Record record = profile(session, {{"x", Tensor(DType::f32, {2, 8})}}, {}, 1, 2);
-  const Table& steps = table_of(record, "steps");
-  ASSERT_EQ(steps.rows.size(), 1u);
-  EXPECT_EQ(text_of(cell(steps, "kind", 0)), "interpreted");
-  EXPECT_NE(text_of(cell(steps, "why", 0)), "");
+  const Record record = profile(session, {{"x", Tensor(DType::f32, {2, 8})}}, {}, 1, 0.05);
+  EXPECT_EQ(text_of(cell(table_of(record, "steps"), "kind", 0)), "interpreted");
+  const Table& slowest = table_of(record, "slowest");
+  ASSERT_EQ(slowest.rows.size(), 1u);
+  EXPECT_TRUE(text_of(cell(slowest, "why", 0)).starts_with("Interpreted, without machine code: "));
   EXPECT_EQ(value_of(item(record, "profile", "interpreted_steps")), 1);
+}
+
+// A slice per step and run, within the slice of its run, and nothing that a JSON parser refuses.
+TEST_F(Profile, TheTraceHoldsEveryStepOfTheRunsWithinThem) {
+  const ProfileReport report = profile(options({model}));
+  const Json trace = parse_json(report.trace, "trace");
+  std::map<std::string, int> slices;
+  double begin = 0, end = 0;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event["ph"] != "X") continue;
+    ++slices[event["name"]];
+    const double from = event["ts"], to = from + event["dur"].get<double>();
+    if (event["name"] == "run") {
+      begin = from, end = to;
+      continue;
+    }
+    EXPECT_GE(from, begin);
+    EXPECT_LE(to, end + 0.001);
+  }
+  const Table& steps = table_of(report.record, "steps");
+  ASSERT_GT(slices["run"], 1);
+  EXPECT_EQ(slices.size(), steps.rows.size() + 1);
+  for (size_t row = 0; row < steps.rows.size(); ++row)
+    EXPECT_EQ(slices[text_of(cell(steps, "step", row))], slices["run"]);
+}
+
+TEST_F(Profile, TwoModelsAreMatchedByTheNamesOfTheirSteps) {
+  const ProfileReport report = profile(options({model, quantized("mxint8")}));
+  const Table &steps = table_of(report.record, "steps"), &totals = table_of(report.record, "totals");
+  ASSERT_EQ(totals.rows.size(), 2u);
+  EXPECT_EQ(value_of(cell(totals, "speed_ratio", 0)), 1);
+  EXPECT_GT(value_of(cell(totals, "speed_ratio", 1)), 0);
+  double last = std::numeric_limits<double>::infinity();
+  for (size_t row = 0; row < steps.rows.size(); ++row) {
+    const double a = value_of(cell(steps, "ms_a", row)), b = value_of(cell(steps, "ms_b", row));
+    EXPECT_NEAR(value_of(cell(steps, "difference_ms", row)), b - a, 1e-9);
+    EXPECT_LE(std::abs(b - a), last);
+    last = std::abs(b - a);
+  }
+  EXPECT_NE(report.trace.find("mxint8.safetensors"), std::string::npos);
+}
+
+TEST_F(Profile, StepsWithoutAPartnerStandAlone) {
+  const std::string one = put_graph("one.safetensors", "%x : f32[64,64] = input \"x\" %a = relu %x return %a as \"y\"");
+  const std::string two =
+      put_graph("two.safetensors", "%x : f32[64,64] = input \"x\" %b = softmax %x %c = relu %b return %c as \"y\"");
+  const Record record = profile(options({one, two})).record;
+  const Table& steps = table_of(record, "steps");
+  int alone = 0;
+  for (size_t row = 0; row < steps.rows.size(); ++row) alone += is_empty(cell(steps, "ratio", row));
+  EXPECT_GE(alone, 1);
+}
+
+TEST_F(Profile, OnlyOneOrTwoCompiledModelsAreProfiled) {
+  EXPECT_THAT(error_of([&] { profile(options({model, model, model})); }), testing::HasSubstr("3 models"));
+  ProfileOptions interpreted = options({model});
+  interpreted.open.session.optimise = 1;
+  EXPECT_THAT(error_of([&] { profile(interpreted); }), testing::HasSubstr("compiled"));
 }
 
 }  // namespace

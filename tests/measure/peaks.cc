@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/cpu.h"
+#include "base/threads.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {
@@ -22,19 +23,47 @@ class PeaksCache : public ::testing::Test {
 
 TEST_F(PeaksCache, AreMeasuredOnceAndReadBackUnchanged) {
   const MachinePeaks first = machine_peaks(folder), second = machine_peaks(folder);
-  EXPECT_GT(first.read_gbytes, 0);
   EXPECT_GT(first.f32_gflops, 0);
   EXPECT_EQ(first.bf16_gflops > 0, cpu_features().avx512_bf16);
+  EXPECT_EQ(first.int8_gops > 0, cpu_features().avx512_vnni);
+  EXPECT_EQ(first.fork_join_us > 0, hardware_threads() > 1);
+  ASSERT_EQ(first.reads.size(), 15u);              // 16 KiB to 256 MiB
   EXPECT_EQ(first.f32_gflops, second.f32_gflops);  // a second measurement would differ in some bit
-  EXPECT_EQ(first.read_gbytes, second.read_gbytes);
-  EXPECT_EQ(first.l2_read_gbytes, second.l2_read_gbytes);
+  EXPECT_EQ(first.bf16_gflops, second.bf16_gflops);
+  EXPECT_EQ(first.int8_gops, second.int8_gops);
+  EXPECT_EQ(first.fork_join_us, second.fork_join_us);
+  ASSERT_EQ(second.reads.size(), first.reads.size());
+  for (size_t i = 0; i < first.reads.size(); ++i) {
+    EXPECT_GT(first.reads[i].gbytes, 0);
+    EXPECT_EQ(first.reads[i].bytes, second.reads[i].bytes);
+    EXPECT_EQ(first.reads[i].gbytes, second.reads[i].gbytes);
+  }
 }
 
-TEST_F(PeaksCache, ADamagedEntryIsMeasuredAnewAndReplaced) {
+TEST_F(PeaksCache, FreshOnesReplaceThoseRemembered) {
+  const MachinePeaks first = machine_peaks(folder), fresh = machine_peaks(folder, true);
+  EXPECT_NE(first.reads[0].gbytes, fresh.reads[0].gbytes);
+  EXPECT_EQ(machine_peaks(folder).reads[0].gbytes, fresh.reads[0].gbytes);
+}
+
+TEST_F(PeaksCache, DamagedEntriesAndThoseOfOthersAreMeasuredAnewAndReplaced) {
   std::filesystem::create_directories(folder);
-  write_file(folder + "/peaks.json", "{\"machine\": ");
-  EXPECT_GT(machine_peaks(folder).f32_gflops, 0);
-  EXPECT_NE(read_file(folder + "/peaks.json").find("f32_gflops"), std::string::npos);
+  for (const char* entry : {"{\"machine\": ", "{\"machine\": \"another\", \"f32_gflops\": 1e30}", "[]", ""}) {
+    write_file(folder + "/peaks.json", entry);
+    const double rate = machine_peaks(folder).f32_gflops;
+    EXPECT_GT(rate, 0) << entry;
+    EXPECT_LT(rate, 1e30) << entry;
+    EXPECT_NE(read_file(folder + "/peaks.json").find("fork_join_us"), std::string::npos) << entry;
+  }
+}
+
+TEST(MachinePeaks, AReadIsHeldAgainstTheLargestMeasuredRangeThatIsNoLarger) {
+  const MachinePeaks peaks{.reads = {{1000, 100}, {2000, 50}, {4000, 10}}};
+  EXPECT_EQ(peaks.read_gbytes(10), 100);
+  EXPECT_EQ(peaks.read_gbytes(1999), 100);
+  EXPECT_EQ(peaks.read_gbytes(2000), 50);
+  EXPECT_EQ(peaks.read_gbytes(1e9), 10);
+  EXPECT_EQ(MachinePeaks().read_gbytes(10), 0);
 }
 
 // The range ends where a page that can't be read begins: one load too many would crash.

@@ -1,0 +1,79 @@
+#include "jobs/profile.h"
+
+#include <optional>
+
+#include "base/atomic_file.h"
+#include "cli/flags.h"
+#include "cli/registry.h"
+#include "cli/terminal_progress.h"
+#include "measure/peaks.h"
+#include "report/html.h"
+
+namespace hone {
+namespace {
+
+struct {
+  std::vector<std::string> models;
+  ModelFlags model;
+  ShapeFlags shapes;
+  RunFlags run;
+  GivenFlags given;
+  OutputFlags output;
+  double seconds = 10;
+  uint64_t seed = 1;
+  bool check_finite = false;
+  std::string trace, report;
+} flags;
+
+void setup(CLI::App& app) {
+  app.add_option("MODEL", flags.models, "A folder or file; two are shown side by side")->required()->expected(1, 2);
+  flags.model.add_inputs_to(app);
+  flags.shapes.add_to(app);
+  flags.run.add_to(app);
+  flags.run.add_compute_to(app);
+  flags.given.add_to(app);
+  app.add_option("--seconds", flags.seconds, "Longest measured part")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of runs")->capture_default_str();
+  app.add_option("--trace", flags.trace, "JSON file to write, for chrome://tracing or ui.perfetto.dev");
+  app.add_option("--report", flags.report, "HTML file to write");
+  app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
+  flags.output.add_to(app);
+}
+
+int run() {
+  std::optional<AtomicFile> trace, report;  // opened first: a place that can't be written is known before the work
+  if (!flags.trace.empty()) trace.emplace(flags.trace);
+  if (!flags.report.empty()) report.emplace(flags.report);
+  const SessionOptions session = flags.run.options();
+  const ProfileReport profiled = profile({.models = flags.models,
+                                          .open = {.inputs = flags.model.inputs,
+                                                   .given = flags.given.get(),
+                                                   .shapes = flags.shapes.get(),
+                                                   .session = session,
+                                                   .seed = flags.seed,
+                                                   .check_finite = flags.check_finite},
+                                          .peaks = machine_peaks(session.cache_folder),
+                                          .seconds = flags.seconds,
+                                          .command = this_command(),
+                                          .progress = terminal_progress()});
+  flags.output.print(profiled.record);
+  if (trace) trace->write(profiled.trace), trace->commit();
+  if (report) report->write(html(profiled.record)), report->commit();
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef profile_verb_def{
+    .name = "profile",
+    .summary = "Show where a model's time goes, step by step, against what this machine can do, and why not faster",
+    .examples =
+        "  hone profile all-MiniLM-L6-v2 --seq 128\n"
+        "  hone profile small.safetensors --trace run.json --report profile.html\n"
+        "  hone profile all-MiniLM-L6-v2 small.safetensors",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone

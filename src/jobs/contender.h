@@ -1,0 +1,52 @@
+// A model opened for being measured beside others: compiled, with inputs, and with what it answers to them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/philox.h"
+#include "jobs/default_inputs.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+struct ContenderOptions {
+  std::vector<std::string> inputs;  // --inputs of the folders among the models; a file has its inputs fixed
+  NamedTensors given;               // inputs read from files; empty: made up, seeded
+  ShapeOptions shapes;
+  SessionOptions session;  // compute: of all models; none: as each was stored
+  uint64_t seed = 1;
+  bool check_finite = false;  // the first run looks at every result (Session::run_checked)
+};
+
+struct Contender {
+  std::string name, path, sha256;
+  int64_t file_bytes = 0, weight_bytes = 0;
+  std::unique_ptr<Session> session;
+  Bindings bindings;
+  NamedTensors inputs;
+  std::vector<Tensor> outputs;  // of the first run
+};
+
+std::vector<std::string> chosen_inputs(const ContenderOptions& options, const std::string& path);
+
+// Loads, compiles and runs each once. Throws Error when they don't take the same inputs or give the same outputs, by
+// names and types.
+std::vector<Contender> open_contenders(const std::vector<std::string>& paths, const ContenderOptions& options);
+
+// Gives each a session and a copy of its inputs anew, in a random order, so that which one gets which memory is left to
+// chance.
+void place_anew(std::vector<Contender>& contenders, const ContenderOptions& options, Philox& rng);
+
+// What a reader must know of the runs: instruction set, threads, dimensions, and whether threads outnumber CPUs.
+KeyValues conditions_of(const Contender& contender, const SessionOptions& session);
+
+// Said in the findings of what was measured with more threads than there are CPUs; empty otherwise.
+std::vector<std::string> oversubscription(int threads);
+
+std::vector<ManifestEntry> manifest_of(const std::vector<Contender>& contenders);
+
+}  // namespace hone

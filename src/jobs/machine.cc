@@ -1,0 +1,76 @@
+#include "jobs/machine.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "measure/environment.h"
+#include "measure/pair.h"
+#include "measure/peaks.h"
+
+namespace hone {
+namespace {
+
+constexpr NumberStyle kThree{NumberFormat::significant, 3};
+
+Cell known(double value) { return value > 0 ? number(value) : Cell(); }
+
+// Half of a cache is what fits beside everything else that uses it.
+KeyValue read_row(const MachinePeaks& peaks, const char* key, const char* level, int64_t cache_bytes) {
+  return {key, fmt::format("read from the {} cache ({})", level, human_bytes(static_cast<double>(cache_bytes))),
+          cache_bytes > 0 ? known(peaks.read_gbytes(static_cast<double>(cache_bytes) / 2)) : Cell(), "GB/s", kThree};
+}
+
+Table reads_table(const MachinePeaks& peaks) {
+  Table table{.key = "reads",
+              .title = "Reading a range again and again, one thread",
+              .columns = {{.key = "bytes", .title = "range", .style = {NumberFormat::bytes, 3}},
+                          {.key = "gbytes", .title = "rate", .unit = "GB/s", .style = kThree}}};
+  for (const MachinePeaks::Read& read : peaks.reads)
+    table.rows.push_back({number(static_cast<double>(read.bytes)), number(read.gbytes)});
+  return table;
+}
+
+KeyValues pair_block(const PairCheck& pair) {
+  return {.key = "pair",
+          .title = "Two threads on two CPUs, now",
+          .items = {{"pair", "together against alone", number(pair.ratio()), "", {NumberFormat::fixed, 2}},
+                    {"alone_gflops", "one with the other idle", number((pair.alone[0] + pair.alone[1]) / 2), "GFLOP/s",
+                     kThree},
+                    {"together_gflops", "one beside the other", number((pair.together[0] + pair.together[1]) / 2),
+                     "GFLOP/s", kThree}}};
+}
+
+}  // namespace
+
+KeyValues peaks_block(const MachinePeaks& peaks) {
+  const CacheSizes caches = cache_sizes();
+  return {.key = "peaks",
+          .title = "Measured peaks, one thread",
+          .items = {{"f32_gflops", "f32 multiply-adds", known(peaks.f32_gflops), "GFLOP/s", kThree},
+                    {"bf16_gflops", "bf16 dot products", known(peaks.bf16_gflops), "GFLOP/s", kThree},
+                    {"int8_gops", "int8 dot products", known(peaks.int8_gops), "GOP/s", kThree},
+                    read_row(peaks, "l1_read_gbytes", "first-level", caches.l1_bytes),
+                    read_row(peaks, "l2_read_gbytes", "second-level", caches.l2_bytes),
+                    read_row(peaks, "l3_read_gbytes", "third-level", caches.l3_bytes),
+                    {"memory_read_gbytes", "read from main memory",
+                     peaks.reads.empty() ? Cell() : known(peaks.reads.back().gbytes), "GB/s", kThree},
+                    {"fork_join_us", "fork and join of two threads", known(peaks.fork_join_us), "µs", kThree}}};
+}
+
+Record machine(const MachineOptions& options) {
+  const MachinePeaks peaks = machine_peaks(options.cache_folder, options.fresh);
+  Record record{.title = "Machine",
+                .command = options.command,
+                .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},
+                .machine = describe(environment())};
+  const std::optional<PairCheck> pair = pair_check();
+  if (!pair) return record;
+  record.sections[0].blocks.push_back(pair_block(*pair));
+  if (pair->ratio() < 0.8)
+    record.findings.push_back(fmt::format(
+        "Two threads do {:.2f} times the work of one just now: the two CPUs share a core, or others use it.",
+        2 * pair->ratio()));
+  return record;
+}
+
+}  // namespace hone
