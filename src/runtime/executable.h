@@ -59,7 +59,6 @@ class Executable {
   const Arena& arena() const { return plan_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
   int64_t own_weight_bytes() const { return own_weights_.bytes(); }
-  const Graph& graph() const { return graph_; }
   const LoweredGraph& lowered() const { return lowered_; }
 
  private:

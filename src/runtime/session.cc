@@ -209,12 +209,6 @@ void Session::prepare(const Bindings& bindings) {
   if (impl_->compiles()) impl_->executable(bindings);
 }
 
-const Executable& Session::executable(const Bindings& bindings) {
-  CHECK(impl_->compiles());
-  prepare(bindings);
-  return impl_->executable(bindings).executable;
-}
-
 std::string Session::objects() const {
   CHECK(impl_->compiles());
   return impl_->library->bundle();

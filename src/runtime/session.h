@@ -16,8 +16,6 @@
 
 namespace hone {
 
-class Executable;
-
 enum class Backend : uint8_t { reference, cpu };
 
 struct SessionOptions {
@@ -68,8 +66,6 @@ class Session {
   // Throws Error for a symbol without a value.
   void prepare(const Bindings& bindings);
 
-  // The specialisation for these shapes, made if need be; valid until another is. Only for what compiles.
-  const Executable& executable(const Bindings& bindings);
   // The machine code of all specialisations, for SessionOptions::carried of another process.
   std::string objects() const;
 
