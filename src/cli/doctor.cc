@@ -2,6 +2,8 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "codegen/compiler.h"
+#include "measure/peaks.h"
 
 namespace hone {
 namespace {
@@ -27,6 +29,7 @@ void setup(CLI::App& app) {
 int run() {
   DoctorOptions options{.shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk};
   if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
+  options.peaks = remembered_peaks(default_cache_folder());
   Diagnosis diagnosis = doctor(flags.model, options);
   diagnosis.record.command = this_command();
   flags.output.print(diagnosis.record);

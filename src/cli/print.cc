@@ -24,11 +24,8 @@ int run() {
   Graph graph = flags.model.load().graph;
   if (flags.stage == "canonical") graph = canonicalise(std::move(graph));
   if (flags.stage == "prepared") {
-    const auto stored = graph.metadata.find("compute");
-    const std::string compute = !flags.compute.empty()           ? flags.compute
-                                : stored == graph.metadata.end() ? "f32"
-                                                                 : stored->second;
-    graph = prepare_for_codegen(std::move(graph), parse_compute(compute));
+    const Compute compute = flags.compute.empty() ? stored_compute(graph) : parse_compute(flags.compute);
+    graph = prepare_for_codegen(std::move(graph), compute);
   }
   print_text(print(graph));
   return 0;

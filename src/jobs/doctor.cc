@@ -11,6 +11,7 @@
 #include "io/onnx/import_model.h"
 #include "ir/flops.h"
 #include "jobs/load_model.h"
+#include "jobs/predicted_speed.h"
 #include "measure/environment.h"
 #include "passes/quantize.h"
 #include "runtime/arena.h"
@@ -152,7 +153,7 @@ class Doctor {
     IsaLevel isa = options_.isa ? *options_.isa : best_isa_level();
     SplitGraph parts;
     try {
-      Graph prepared = prepare_for_codegen(graph_, Compute::f32);
+      Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
       prepared.compact();
       parts = split_graph(prepared, bindings_);
     } catch (const Error& error) {
@@ -164,6 +165,7 @@ class Doctor {
     }
     const LoweredGraph lowered = lower(parts.fixed, {.isa = isa});
     arena_ = plan_arena(parts.fixed, lowered);
+    if (options_.peaks && !parts.open) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
     for (const Step& step : lowered.steps) {
       total_flops_ += step.flops;
       if (step.plan) continue;
@@ -337,6 +339,14 @@ class Doctor {
     return block;
   }
 
+  KeyValues speed_block() const {
+    const NumberStyle style{NumberFormat::significant, 3};
+    return {.key = "speed",
+            .title = "Predicted time of one run, on one thread of this machine when it is idle",
+            .items = {{"low_ms", "at least", number(speed_->low_ms), "ms", style},
+                      {"high_ms", "at most", number(speed_->high_ms), "ms", style}}};
+  }
+
   Diagnosis diagnosis(double seconds) const {
     Diagnosis result;
     for (const Finding& each : findings_) result.problems += each.severity == Severity::problem;
@@ -344,6 +354,7 @@ class Doctor {
     if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
     if (!interpreted_.empty()) section.blocks.emplace_back(interpreted_table());
     section.blocks.emplace_back(formats_table());
+    if (speed_) section.blocks.emplace_back(speed_block());
     section.blocks.emplace_back(memory_block());
     result.record.title = path_;
     result.record.findings = {result.problems == 0
@@ -370,6 +381,7 @@ class Doctor {
   std::map<std::pair<std::string, std::string>, Interpreted> interpreted_;  // by op and reason
   double total_flops_ = 0;
   Arena arena_;
+  std::optional<PredictedSpeed> speed_;
   std::vector<Predicted> predicted_;
   int64_t needed_ = 0, memory_ = 0;
   std::optional<int64_t> disk_;

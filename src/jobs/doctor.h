@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/peaks.h"
 #include "jobs/default_inputs.h"
 #include "report/record.h"
 
@@ -14,10 +15,11 @@ struct DoctorOptions {
   std::vector<std::string> formats;  // checked and sized; empty: a choice from 16 bits to 4
   std::optional<IsaLevel> isa;       // none: the best of this CPU
   std::string disk = ".";            // where results would be written
+  std::optional<MachinePeaks> peaks;  // what this machine reaches; none: no time is predicted
 };
 
 struct Diagnosis {
-  Record record;     // findings by severity; tables "unsupported", "interpreted", "formats", "memory"
+  Record record;     // findings by severity; tables "unsupported", "interpreted", "formats", "speed", "memory"
   int problems = 0;  // what would stop a run, a quantisation or the writing of its result
 };
 

@@ -31,10 +31,7 @@ class Explanation {
  public:
   Explanation(const LoadedModel& model, const ExplainOptions& options)
       : isa_(options.isa ? *options.isa : best_isa_level()) {
-    const auto stored = model.graph.metadata.find("compute");
-    const Compute compute = options.compute                        ? *options.compute
-                            : stored == model.graph.metadata.end() ? Compute::f32
-                                                                   : parse_compute(stored->second);
+    const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
     parts_ = split_graph(prepared, bind_symbols(prepared, options.shapes));

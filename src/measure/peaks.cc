@@ -97,6 +97,8 @@ std::string machine_key() {
                     llvm_features(best_isa_level()));
 }
 
+std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }
+
 std::optional<MachinePeaks> load(const std::string& path) try {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return std::nullopt;
@@ -137,12 +139,15 @@ MachinePeaks measure_peaks() {
           .fork_join_us = fork_join_us()};
 }
 
+std::optional<MachinePeaks> remembered_peaks(const std::optional<std::string>& cache_folder) {
+  return cache_folder ? load(path_in(*cache_folder)) : std::nullopt;
+}
+
 MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh) {
-  if (!cache_folder) return measure_peaks();
-  const std::string path = *cache_folder + "/peaks.json";
-  if (const std::optional<MachinePeaks> known = fresh ? std::nullopt : load(path)) return *known;
+  if (!fresh)
+    if (const std::optional<MachinePeaks> known = remembered_peaks(cache_folder)) return *known;
   const MachinePeaks peaks = measure_peaks();
-  store(path, peaks);
+  if (cache_folder) store(path_in(*cache_folder), peaks);
   return peaks;
 }
 

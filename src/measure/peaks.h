@@ -16,6 +16,9 @@ MachinePeaks measure_peaks();
 // or unwritable entry is measured anew, and any with `fresh`.
 MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh = false);
 
+// What machine_peaks() would remember, without measuring; none before the first time.
+std::optional<MachinePeaks> remembered_peaks(const std::optional<std::string>& cache_folder);
+
 // As the system states them; 0 where it does not. A virtual machine may get less of the last one.
 struct CacheSizes {
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;

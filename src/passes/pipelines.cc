@@ -43,6 +43,11 @@ Compute parse_compute(std::string_view text) {
   fail("unknown compute type {}; known: f32, bf16", text);
 }
 
+Compute stored_compute(const Graph& graph) {
+  const auto stored = graph.metadata.find("compute");
+  return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
+}
+
 void check_pass_names(const std::vector<std::string>& wanted) {
   const std::vector<std::string> names = names_of<PassDef>(passes::all());
   for (const std::string& name : wanted)

@@ -15,6 +15,7 @@ enum class Compute : uint8_t {
 };  // type that linear, matmul, attention and conv read activations in; sums are always f32
 std::string_view to_string(Compute compute);
 Compute parse_compute(std::string_view text);
+Compute stored_compute(const Graph& graph);  // of the model's metadata; f32 when it names none
 
 struct PipelineOptions {
   std::vector<std::string> disabled;  // names of passes to leave out; an unknown name is an Error with the nearest ones

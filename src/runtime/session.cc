@@ -19,12 +19,6 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-Compute compute_of(const Graph& graph, const SessionOptions& options) {
-  if (options.compute) return *options.compute;
-  const auto stored = graph.metadata.find("compute");
-  return stored == graph.metadata.end() ? Compute::f32 : parse_compute(stored->second);
-}
-
 // Where a run leaves its times, and whether its results are looked at.
 struct RunNotes {
   RunProfile* profile = nullptr;
@@ -168,7 +162,7 @@ struct Session::Impl {
 Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>()) {
   const auto start = std::chrono::steady_clock::now();
   impl_->options = std::move(options);
-  impl_->compute = compute_of(graph, impl_->options);
+  impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
   if (o.isa && *o.isa > best_isa_level())
