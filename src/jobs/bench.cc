@@ -254,6 +254,7 @@ Record bench(const BenchOptions& options) {
     tell(options.progress, "the coursework's protocol");
     record.sections.push_back(lab_section(contenders, timings, options.open));
   }
+  add_notes(contenders, record.findings);
   KeyValues conditions = conditions_of(contenders[0], options.open.session);
   const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};
   conditions.items.push_back({"rounds", "interleaved rounds", number(timings[0].n()), "", count});

@@ -52,8 +52,7 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
       .sections = {{"Compiled", {figures(s, session.isa(), objects.size(), file_bytes)}}},
       .machine = describe(environment()),
       .manifest = {source, {"output", output, sha256_of_file(output), file_bytes}}};
-  if (!s.objects_note.empty()) record.findings.push_back(s.objects_note);
-  if (!s.cache_problem.empty()) record.findings.push_back(s.cache_problem);
+  for (const std::string& note : s.notes()) record.findings.push_back(note);
   return record;
 }
 

@@ -113,6 +113,12 @@ std::vector<std::string> oversubscription(int threads) {
                   threads, cpus, cpus == 1 ? "" : "s", std::min(threads, hardware_threads()))};
 }
 
+void add_notes(const std::vector<Contender>& contenders, std::vector<std::string>& findings) {
+  for (const Contender& c : contenders)
+    for (const std::string& note : c.session->statistics().notes())
+      findings.push_back(fmt::format("{}: {}", c.name, note));
+}
+
 std::vector<ManifestEntry> manifest_of(const std::vector<Contender>& contenders) {
   std::vector<ManifestEntry> manifest;
   for (const Contender& c : contenders) manifest.push_back({"input", c.path, c.sha256, c.file_bytes});

@@ -47,6 +47,9 @@ KeyValues conditions_of(const Contender& contender, const SessionOptions& sessio
 // Said in the findings of what was measured with more threads than there are CPUs; empty otherwise.
 std::vector<std::string> oversubscription(int threads);
 
+// What each session says of its machine code: that it could not be kept, or was left aside.
+void add_notes(const std::vector<Contender>& contenders, std::vector<std::string>& findings);
+
 std::vector<ManifestEntry> manifest_of(const std::vector<Contender>& contenders);
 
 }  // namespace hone

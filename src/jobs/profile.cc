@@ -220,6 +220,7 @@ ProfileReport profile(const ProfileOptions& options) {
                 .findings = oversubscription(session.threads),
                 .machine = describe(environment()),
                 .manifest = manifest_of(contenders)};
+  add_notes(contenders, record.findings);
   if (times.size() == 1) {
     record.sections.push_back(profile_section(times[0], models[0].session, options.peaks, session.threads));
   } else {

@@ -83,6 +83,13 @@ std::vector<StepProfile> steps_of(const Executable& executable, const std::optio
 
 }  // namespace
 
+std::vector<std::string> SessionStatistics::notes() const {
+  std::vector<std::string> notes;
+  for (const std::string& note : {cache_problem, objects_note})
+    if (!note.empty()) notes.push_back(note);
+  return notes;
+}
+
 struct Session::Impl {
   SessionOptions options;
   Compute compute = Compute::f32;
@@ -135,7 +142,7 @@ struct Session::Impl {
 
   void note_kernels(const CompileStatistics& s) {
     statistics.kernels_compiled = s.compiled, statistics.kernels_cached = s.cached;
-    statistics.kernels_carried = s.carried, statistics.kernels_spilled = s.spilled;
+    statistics.kernels_carried = s.carried;
     statistics.cache_problem = s.cache_problem, statistics.objects_note = s.carried_note;
   }
 

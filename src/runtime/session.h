@@ -38,8 +38,9 @@ struct SessionStatistics {
   double specialise_milliseconds = 0;  // fusion, planning
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
-  int kernels_compiled = 0, kernels_cached = 0, kernels_carried = 0, kernels_spilled = 0;  // see CompileStatistics
+  int kernels_compiled = 0, kernels_cached = 0, kernels_carried = 0;  // see CompileStatistics
   std::string cache_problem, objects_note;
+  std::vector<std::string> notes() const;                             // both, where there is something to say
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
   int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
