@@ -18,6 +18,7 @@ class BenchJob : public JobsTest {
     options.models = std::move(models);
     options.open.shapes.sequence = 16;
     options.seconds = 0.1;
+    options.open.session.cache_folder = folder / "cache";
     return options;
   }
 };
