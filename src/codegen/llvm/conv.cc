@@ -34,6 +34,7 @@ class ConvKernel {
     if (shape_.copied) copy_ = emit_copy_block();
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
+    generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
     panel_scratch_ = e_.at(frame_.scratch, (shape_.copied_bytes() + 63) / 64 * 64);
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));

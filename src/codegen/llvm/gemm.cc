@@ -35,6 +35,7 @@ class GemmKernel {
     }
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
+    generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
     m_ = e_.kernel_dim(frame_, 0);
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));

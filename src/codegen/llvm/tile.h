@@ -44,4 +44,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
 // Marks a function around the tiles: registers spilled there cost little and are no reason for a smaller tile.
 void allow_spills(llvm::Function* function);
 
+// Marks a function that only calls those that work: its code is made in half the time and is not looked at closely.
+void generate_quickly(llvm::Function* function);
+
 }  // namespace hone

@@ -136,6 +136,7 @@ class WinogradKernel {
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, s_.gemm);
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
+    generate_quickly(frame_.function);
     sums_ = e_.at(frame_.scratch, s_.w->products() * s_.data_plane);
     patch_ = e_.at(sums_, s_.w->products() * s_.sums_plane);
     result_ = e_.at(patch_, s_.patch_bytes);
