@@ -32,8 +32,8 @@ struct Step {
   // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
-  double flops = 0, bytes = 0;         // predicted: arithmetic, and bytes of operands and results moved once
-  double weight_bytes = 0;             // the part of `bytes` that is constants
+  double flops = 0, bytes = 0;  // predicted: arithmetic, and bytes of operands and results moved once
+  double weight_bytes = 0;      // the part of `bytes` that is constants
 };
 
 struct LoweredGraph {
