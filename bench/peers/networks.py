@@ -275,6 +275,20 @@ def dispatch(table, args):
               f"ONNX Runtime {micros['ONNX Runtime']:.1f} µs", "<= 20 µs", verdict(micros["hone"], 20, 0))
 
 
+def fusion(table, args):
+    """Each network as it is planned and with a kernel of its own for each node: fusing must never lose."""
+    for network in NETWORKS:
+        if network.images > 1 or network.compute != "f32":
+            continue
+        files, images = files_of(args.hone, network.model), np.random.default_rng(1).standard_normal(network.shape, np.float32)
+        x = {onnx.load(files.onnx, load_external_data=False).graph.input[0].name: images}
+        systems = {name: Hone(args.hone, files.hone, x, WORK / "outputs", 1, flags)
+                   for name, flags in {"hone": [], "hone, unfused": ["--no-fusion"]}.items()}
+        against_best(table, f"{network.what}: fused against own unfused", 1, rounds(systems, args.rounds), 1.00, 0.95)
+        for system in systems.values():
+            system.close()
+
+
 def beside_a_busy_process(table, args):
     """A few inferences alone, then as many beside a process that keeps one CPU busy, again and again."""
     network = NETWORKS[0]
@@ -328,7 +342,8 @@ def main():
     for threads in map(int, args.threads.split(",")):
         for network in filter(lambda n: wanted(n.what), NETWORKS):
             inference(table, args, network, threads)
-    for name, part in {"first answer": first_answer, "compile": compilation, "dispatch": dispatch, "busy": beside_a_busy_process}.items():
+    for name, part in {"first answer": first_answer, "compile": compilation, "dispatch": dispatch, "fusion": fusion,
+                       "busy": beside_a_busy_process}.items():
         if wanted(name):
             part(table, args)
     columns = ["work", "threads", "hone", "beside", "must", "", "note"]
