@@ -23,7 +23,7 @@ struct StepTimes {
   std::vector<double> step_ms;   // medians, by step
   double unattributed_ms = 0;    // median of what a run takes beside its steps: dispatch, inputs, outputs
   std::span<const StepProfile> steps() const { return runs[0].steps; }
-  double typical_ms() const;     // all medians together: what shares are of
+  double typical_ms() const;                                       // all medians together: what shares are of
   Ratio overhead() const { return speed_ratio(profiled, plain); }  // what profiling makes of the time
 };
 

@@ -96,10 +96,11 @@ TEST_F(BadWeights, MissingAndMisshapenTensorsAreListedAtOnce) {
   bert.weight("encoder.layer.1.output.dense.weight").tensor = Tensor(DType::f32, {32, 63});
   bert.weight("embeddings.LayerNorm.bias").tensor = Tensor(DType::f32, {31});
   bert.write(model);
-  expect_refusal(quantize(model), {model, "\"encoder.layer.0.intermediate.dense.bias\" [64] is missing",
-                                   "encoder.layer.0.intermediate.dense.baias",
-                                   "\"encoder.layer.1.output.dense.weight\" is [32,63]; the configuration asks for [32,64]",
-                                   "\"embeddings.LayerNorm.bias\" is [31]; the configuration asks for [32]"});
+  expect_refusal(
+      quantize(model),
+      {model, "\"encoder.layer.0.intermediate.dense.bias\" [64] is missing", "encoder.layer.0.intermediate.dense.baias",
+       "\"encoder.layer.1.output.dense.weight\" is [32,63]; the configuration asks for [32,64]",
+       "\"embeddings.LayerNorm.bias\" is [31]; the configuration asks for [32]"});
 }
 
 TEST_F(BadWeights, IntegersWhereTheModelNeedsFloats) {
