@@ -11,4 +11,8 @@ inline int64_t steady_ns() {
       .count();
 }
 
+inline double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace hone

@@ -11,7 +11,7 @@ struct {
   ShapeFlags shapes;
   std::string isa, compute;
   std::vector<std::string> no_pass;
-  bool exact = false;
+  bool no_fusion = false, exact = false;
   OutputFlags output;
 } flags;
 
@@ -20,13 +20,14 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   app.add_option("--isa", flags.isa, "Instruction set to plan for (default: the best of this CPU)");
   app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
+  app.add_flag("--no-fusion", flags.no_fusion, "Give each node a kernel of its own");
   app.add_flag("--exact", flags.exact, "Without algorithms whose rounding errors are larger");
   app.add_option("--no-pass", flags.no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
   flags.output.add_to(app);
 }
 
 int run() {
-  ExplainOptions options{.shapes = flags.shapes.get(), .exact = flags.exact};
+  ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .exact = flags.exact};
   if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;

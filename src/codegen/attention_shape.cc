@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
+
 namespace hone {
 namespace {
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 int fitting_vectors(int64_t columns, int lanes) {
   const int64_t two = round_up(columns, 2 * lanes), one = round_up(columns, lanes);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "codegen/llvm/generate.h"
 #include "codegen/llvm/jit.h"
@@ -171,8 +172,7 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   impl_->link(wanted);
   std::vector<Kernel> kernels;
   for (const std::string& text : texts) kernels.push_back(impl_->kernels.at(text));
-  impl_->statistics.milliseconds +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  impl_->statistics.milliseconds += milliseconds_since(start);
   return kernels;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "codegen/winograd_shape.h"
 
 namespace hone {
@@ -9,8 +10,6 @@ namespace {
 
 // Bytes of x in a block: with the panel they stay in a second-level cache of 1 MiB.
 constexpr int64_t kBlockBytes = 320 << 10;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool leaves_plane(const PlaneWindow& w) {
   const auto outside = [](int64_t places, int64_t stride, int64_t kernel, int64_t dilation, int64_t before,
@@ -45,7 +44,6 @@ int64_t ConvShape::panel_rows_of_window_row() const {
 }
 
 Refusal conv_refusal(const ConvPlan& plan, IsaLevel isa) {
-  if (plan.product.weights != GemmPlan::Weights::prepacked) return {"weights that are not constant"};
   if (plan.method != ConvPlan::Method::direct)
     if (Refusal r = winograd_refusal(plan); !r.accepted()) return r;
   return gemm_refusal(plan.product, isa);

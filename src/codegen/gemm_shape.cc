@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "formats/packed.h"
 
 namespace hone {
 namespace {
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads

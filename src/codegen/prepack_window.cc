@@ -1,10 +1,11 @@
 #include "base/error.h"
+#include "base/multiples.h"
 #include "codegen/prepack.h"
 
 namespace hone {
 
 // Whole vectors of any level can be loaded.
-int64_t window_weight_pitch(int64_t channels) { return (channels + 15) / 16 * 16; }
+int64_t window_weight_pitch(int64_t channels) { return round_up(channels, 16); }
 
 std::string prepack_key(const WindowPlan& plan, IsaLevel) {
   return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);

@@ -49,7 +49,7 @@ Winograd make(int64_t piece, const std::vector<double>& points) {
 }  // namespace
 
 // Small points keep errors small, and powers of these are exact in f32: with them a sum over 64 channels is off by
-// twice what the direct sum is, with the textbook's 0, ±1, ±2 by four times.
+// twice what the direct sum is, with the textbook's 0, ±1, ±2 by four times (bench/peers/winograd_error.py).
 const Winograd& winograd(int64_t piece) {
   static const Winograd two = make(2, {0, 1, -1}), four = make(4, {0, 0.75, -0.75, 1.5, -1.5});
   CHECK(piece == 2 || piece == 4);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
+
 namespace hone {
 namespace {
 
@@ -9,9 +11,6 @@ namespace {
 constexpr int64_t kBlockBytes = 640 << 10;
 // Fewer pieces would stream the transformed weights, four times the plain ones, for too little arithmetic.
 constexpr int64_t kFewestPieces = 16;
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
 
@@ -78,7 +77,7 @@ Refusal winograd_refusal(const ConvPlan& plan) {
   if (plan.groups > 1) return {"it has groups"};
   if (plan.product.a != plan.product.w) return {"x and weights of different element types"};
   if (plan.product.a == DType::bf16 && plan.method == ConvPlan::Method::winograd4)
-    return {"pieces of 4x4 in bf16 would be off by four times as much as the plain sum"};
+    return {"pieces of 4x4 in bf16 would be off by five times as much as the plain sum"};
   if (!plan.product.w_format.empty()) return {"transformed weights would not be packed any more"};
   return {};
 }

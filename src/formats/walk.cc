@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "formats/bits.h"
 #include "formats/scale.h"
 
@@ -9,9 +10,6 @@ namespace hone {
 namespace {
 
 constexpr int64_t kSegment = 1 << 16;  // elements of a long line that one unit takes
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 int64_t product(std::span<const int64_t> dims) {
   int64_t n = 1;

@@ -35,7 +35,7 @@ class Explanation {
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
     parts_ = split_graph(prepared, bind_symbols(prepared, options.shapes));
-    lowered_ = lower(parts_.fixed, {.isa = isa_, .exact = options.exact});
+    lowered_ = lower(parts_.fixed, {.isa = isa_, .fuse = options.fuse, .exact = options.exact});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
 

@@ -84,7 +84,6 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
   for (const auto& [name, f] : flops_by_op(graph, bindings)) flops += f;
   std::string at;
   for (const auto& [symbol, size] : bindings) at += fmt::format("{}{}={}", at.empty() ? "" : ", ", symbol, size);
-  const auto compute = graph.metadata.find("compute");
   KeyValues summary{
       .key = "summary",
       .title = model.path,
@@ -98,7 +97,7 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
                             : 0),
                  "",
                  {NumberFormat::fixed, 2}},
-                {"compute", "compute", compute == graph.metadata.end() ? std::string("f32") : compute->second},
+                {"compute", "compute", std::string(to_string(stored_compute(graph)))},
                 {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
                 {"mflop",
                  at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at),

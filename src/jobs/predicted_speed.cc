@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/multiples.h"
+
 namespace hone {
 namespace {
 
@@ -11,21 +13,19 @@ struct Efficiency {
   double best = 1, worst = 1;
 };
 
+// The share of a tile that is not wasted on what N lacks to whole vectors.
+double used(int64_t n) { return static_cast<double>(n) / static_cast<double>(round_up(n, 16)); }
+
 struct EfficiencyOf {
-  Efficiency operator()(const GemmPlan& plan) const {
-    // Few rows are bound by the weights they read; tiles waste what N lacks to whole vectors.
-    const double used = static_cast<double>(plan.n) / static_cast<double>((plan.n + 15) / 16 * 16);
-    return {0.98, 0.6 * used};
-  }
+  Efficiency operator()(const GemmPlan& plan) const { return {0.98, 0.6 * used(plan.n)}; }
   Efficiency operator()(const ConvPlan& plan) const {
-    const double used = static_cast<double>(plan.product.n) / static_cast<double>((plan.product.n + 15) / 16 * 16);
     switch (plan.method) {
       case ConvPlan::Method::direct:
-        return {0.98, 0.6 * used};
+        return {0.98, 0.6 * used(plan.product.n)};
       case ConvPlan::Method::winograd2:
-        return {1.9, 1.0 * used};
+        return {1.9, 1.0 * used(plan.product.n)};
       case ConvPlan::Method::winograd4:
-        return {3.3, 1.2 * used};
+        return {3.3, 1.2 * used(plan.product.n)};
     }
     return {};
   }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "jobs/sentences.h"
@@ -23,9 +24,6 @@ namespace hone {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::vector<std::string> arguments(const std::string& program, const ProbeOptions& o) {
   std::vector<std::string> args{program, "probe", o.model, "--threads", std::to_string(o.session.threads)};
@@ -86,7 +84,7 @@ ChildOutput run_child(const std::vector<std::string>& args) {
         else pipe.fd = -1;
       }
       if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
-        result.first_line_ms = ms_since(start);
+        result.first_line_ms = milliseconds_since(start);
     }
     while (::waitpid(child, &result.status, 0) < 0 && errno == EINTR) {
     }
@@ -104,7 +102,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
   LoadedModel model = load_model(options.model, options.inputs);
-  result.load_ms = ms_since(start);
+  result.load_ms = milliseconds_since(start);
   result.weight_bytes = sizes(model.graph).weight_bytes;
   for (ValueId id : model.graph.constants())
     result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, model.graph.constant(id)->bytes());
@@ -121,7 +119,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   };
   start = Clock::now();
   run();
-  result.first_run_ms = ms_since(start);
+  result.first_run_ms = milliseconds_since(start);
   first_result();
   for (int i = 0; i < 3; ++i) run();
   const SessionStatistics& s = used.statistics();

@@ -11,13 +11,7 @@
 #include "runtime/check_finite.h"
 
 namespace hone {
-namespace {
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
 const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {

@@ -4,11 +4,13 @@
 #include <functional>
 #include <numeric>
 
+#include "base/multiples.h"
+
 namespace hone {
 namespace {
 
 // One cache line; kernels may also store whole vectors up to the next line of a padded row.
-int64_t aligned(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + 63) / 64 * 64; }
+int64_t aligned(int64_t bytes) { return round_up(std::max<int64_t>(bytes, 1), 64); }
 
 bool overlap_in_time(const LiveRange& a, const LiveRange& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;

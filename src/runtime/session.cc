@@ -15,10 +15,6 @@
 namespace hone {
 namespace {
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Where a run leaves its times, and whether its results are looked at.
 struct RunNotes {
   RunProfile* profile = nullptr;
@@ -95,7 +91,6 @@ struct Session::Impl {
   Compute compute = Compute::f32;
   IsaLevel isa = IsaLevel::avx2;
   Graph graph;
-  std::vector<std::string> symbols;
   SessionStatistics statistics;
   std::unique_ptr<KernelLibrary> library;
   std::unique_ptr<WeightStore> weights;

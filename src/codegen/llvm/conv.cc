@@ -1,5 +1,6 @@
 // Direct convolutions: for each item, what a block of output rows sees of x, and a panel of W; strips of the block go
 // through the tile and the epilogue of matrix products.
+#include "base/multiples.h"
 #include "codegen/conv_shape.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
@@ -36,7 +37,7 @@ class ConvKernel {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
-    panel_scratch_ = e_.at(frame_.scratch, (shape_.copied_bytes() + 63) / 64 * 64);
+    panel_scratch_ = e_.at(frame_.scratch, round_up(shape_.copied_bytes(), 64));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* place = e_.b.CreateUDiv(item, e_.num(shape_.gemm.panels()));
@@ -238,11 +239,10 @@ struct Blocks {
 Blocks blocks_of(const ConvPlan& plan, IsaLevel isa, int64_t images) {
   if (plan.method == ConvPlan::Method::direct) {
     const ConvShape s = conv_shape(plan, isa);
-    return {images * plan.groups * s.blocks, s.gemm.panels(),
-            (s.copied_bytes() + 63) / 64 * 64 + s.gemm.scratch_bytes()};
+    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes()};
   }
   const WinogradShape s = winograd_shape(plan, isa);
-  return {(images * s.pieces() + s.block_pieces - 1) / s.block_pieces, s.gemm.panels(), s.scratch_bytes()};
+  return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/multiples.h"
 #include "codegen/elements.h"
 #include "codegen/llvm/element_cost.h"
 #include "codegen/llvm/emit.h"
@@ -60,7 +61,7 @@ class RowEmitter {
   // Scratch for the kept elements of all reductions, one stretch each, whole vectors.
   static int64_t kept_bytes(const RowPlan& plan, size_t reduction) {
     const Program& element = plan.reductions[reduction].element;
-    return (plan.max_length + 63) / 64 * 64 * std::max(8, width_bits(element.result_type(0))) / 8;
+    return round_up(plan.max_length, 64) * std::max(8, width_bits(element.result_type(0))) / 8;
   }
 
  private:

@@ -10,6 +10,7 @@
 // channels than lanes are. Channels that two vectors share get the same bits from both.
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "codegen/elements.h"
 #include "codegen/llvm/element_cost.h"
 #include "codegen/llvm/emit.h"
@@ -25,7 +26,6 @@ using llvm::Value;
 
 constexpr int64_t kMostUnrolled = 7;  // taps: their weights fill a quarter of 32 registers
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int lanes_of(IsaLevel isa) { return isa >= IsaLevel::avx512 ? 16 : 8; }
 int64_t vectors_of(const WindowPlan& plan, IsaLevel isa) { return ceil_div(plan.channels, lanes_of(isa)); }
 
