@@ -49,34 +49,39 @@ std::vector<Step> hull_steps(const std::vector<Option>& options) {
   return steps;
 }
 
-// The linear relaxation of the items from some place on: their cheapest options, then steps by falling gain.
+// The linear relaxation of the items from some place on: their cheapest options, then steps by falling gain. Losses are
+// summed from the far end, where they are smallest: a difference of large sums would say nothing about small losses.
 struct Relaxation {
-  double cost = 0, loss = 0;          // of the cheapest options
-  std::vector<Step> sums = {{0, 0}};  // after each step
+  struct Point {
+    double cost, loss;
+  };
+  std::vector<Point> points;  // by rising cost
 
-  // At most `room` may be spent, which is at least `cost`.
+  double cost() const { return points[0].cost; }
+  // At most `room` may be spent, which is at least cost().
   double least_loss(double room) const {
-    room -= cost;
-    const auto above = std::upper_bound(sums.begin(), sums.end(), room,
-                                        [](double value, const Step& sum) { return value < sum.cost; });
-    const Step& below = *(above - 1);
-    double least = loss + below.loss;
-    if (above != sums.end()) least += (above->loss - below.loss) * (room - below.cost) / (above->cost - below.cost);
-    return least;
+    const auto above =
+        std::upper_bound(points.begin(), points.end(), room, [](double r, const Point& p) { return r < p.cost; });
+    const Point& below = *(above - 1);
+    if (above == points.end()) return below.loss;
+    const double share = (room - below.cost) / (above->cost - below.cost);
+    return (1 - share) * below.loss + share * above->loss;
   }
 };
 
 Relaxation relax(std::span<const std::vector<Option>> items) {
-  Relaxation relaxation;
+  double cost = 0, loss = 0;  // of the cheapest options; of the dearest ones
   std::vector<Step> steps;
   for (const std::vector<Option>& options : items) {
-    relaxation.cost += options[0].cost, relaxation.loss += options[0].loss;
+    cost += options.front().cost, loss += options.back().loss;
     const std::vector<Step> own = hull_steps(options);
     steps.insert(steps.end(), own.begin(), own.end());
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.slope() < b.slope(); });
-  for (const Step& step : steps)
-    relaxation.sums.push_back({relaxation.sums.back().cost + step.cost, relaxation.sums.back().loss + step.loss});
+  Relaxation relaxation{{{cost, 0}}};
+  for (const Step& step : steps) relaxation.points.push_back({relaxation.points.back().cost + step.cost, 0});
+  relaxation.points.back().loss = loss;
+  for (size_t i = steps.size(); i-- > 0;) relaxation.points[i].loss = relaxation.points[i + 1].loss - steps[i].loss;
   return relaxation;
 }
 
@@ -105,7 +110,7 @@ class Solver {
     for (size_t i = 0; i <= options_.size(); ++i) rest_.push_back(relax(std::span(options_).subspan(i)));
   }
 
-  bool fits(const State& state, size_t next) const { return state.cost + rest_[next].cost <= budget_; }
+  bool fits(const State& state, size_t next) const { return state.cost + rest_[next].cost() <= budget_; }
 
   std::vector<int> solve() {
     layers_ = {{State()}};
@@ -119,9 +124,8 @@ class Solver {
  private:
   // The loss that is reached from a state by giving each following item the best that leaves room for the rest.
   double greedy(const State& from, size_t next) const {
-    double cost = from.cost, loss = from.loss;
+    double cost = from.cost + rest_[next].cost();
     std::vector<size_t> at(options_.size(), 0);
-    for (size_t i = next; i < options_.size(); ++i) cost += options_[i][0].cost, loss += options_[i][0].loss;
     for (;;) {
       size_t best = options_.size(), to = 0;
       double best_slope = 0;
@@ -131,11 +135,13 @@ class Solver {
           const double slope = (then.loss - now.loss) / (then.cost - now.cost);
           if (cost + then.cost - now.cost <= budget_ && slope < best_slope) best = i, to = o, best_slope = slope;
         }
-      if (best == options_.size()) return loss;
+      if (best == options_.size()) break;
       cost += options_[best][to].cost - options_[best][at[best]].cost;
-      loss += options_[best][to].loss - options_[best][at[best]].loss;
       at[best] = to;
     }
+    double loss = from.loss;
+    for (size_t i = next; i < options_.size(); ++i) loss += options_[i][at[i]].loss;
+    return loss;
   }
 
   void extend(size_t item) {
