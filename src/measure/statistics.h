@@ -32,4 +32,8 @@ Interval median_interval(std::span<const double> samples);
 // with falling weights up to lag n^(1/3) + 1 (Bartlett) and never more than n.
 Interval median_interval_of_series(std::span<const double> series);
 
+// Spearman's rank correlation of pairs, equal values sharing their mean rank: 1 when one grows with the other, 0 when
+// either is constant. Bug when the lengths differ.
+double rank_correlation(std::span<const double> a, std::span<const double> b);
+
 }  // namespace hone

@@ -1,0 +1,38 @@
+// How far the outputs of a changed model are from those of the original, over calibration data.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace hone {
+
+struct OutputDistance {
+  double error = 0;                // mean over the outputs of sum (y - r)^2 / sum r^2; infinite where y is not finite
+  std::optional<double> accuracy;  // with labels: share of rows whose largest score is at the label
+};
+
+class OutputMeasure {
+ public:
+  // Runs `reference` in f32 on every batch. `labels`, one a row in the order of the batches, belong to the first output
+  // [rows, classes]. `options` are for the models that are compared.
+  OutputMeasure(const Graph& reference, std::vector<NamedTensors> batches, std::vector<int64_t> labels,
+                SessionOptions options);
+
+  // Over the first `batches` of the data (0: all).
+  OutputDistance operator()(Graph model, size_t batches = 0) const;
+  size_t batches() const { return batches_.size(); }
+  bool has_labels() const { return !labels_.empty(); }
+  OutputDistance of_reference() const;
+
+ private:
+  std::vector<NamedTensors> batches_;
+  std::vector<int64_t> labels_;
+  SessionOptions options_;
+  std::vector<std::vector<std::vector<float>>> reference_;  // by batch, by output
+  std::vector<std::vector<int64_t>> widths_;                // of rows, likewise
+};
+
+}  // namespace hone
