@@ -1,0 +1,70 @@
+#include "calibrate/layer_vectors.h"
+
+#include <algorithm>
+
+#include "ops/window.h"
+
+namespace hone {
+namespace {
+
+// Rows of the last axis.
+LayerVectors rows(const Tensor& x) {
+  const int64_t width = x.dim(-1);
+  return {x.elements() / std::max<int64_t>(width, 1), width, 1, [x, width](int64_t index, float* out, int64_t) {
+            std::copy_n(x.as<float>().data() + index * width, width, out);
+          }};
+}
+
+// Columns of the matrices [...,K,N].
+LayerVectors columns(const Tensor& x) {
+  const int64_t width = x.dim(-2), n = x.dim(-1);
+  return {x.elements() / std::max<int64_t>(width, 1), width, 1, [x, width, n](int64_t index, float* out, int64_t) {
+            const float* column = x.as<float>().data() + index / n * width * n + index % n;
+            for (int64_t k = 0; k < width; ++k) out[k] = column[k * n];
+          }};
+}
+
+// Where the channels of one pixel lie.
+struct Pixels {
+  int64_t channels, channel_stride, pixel_stride;
+};
+
+Pixels pixels_of(const Attributes& attributes, const std::vector<int64_t>& channels_first, int64_t elements) {
+  const int64_t channels = channels_first[1];
+  return channels_last(attributes) ? Pixels{channels, 1, channels} : Pixels{channels, elements, 1};
+}
+
+LayerVectors windows(const Attributes& attributes, const std::vector<int64_t>& weight, const Tensor& x) {
+  const Shape kernel =
+      weight.size() == 2 ? to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")) : spatial(to_shape(weight));
+  const Shape shape = channels_first(attributes, to_shape(x.shape()));
+  const std::vector<int64_t> sizes = constant_shape(shape);
+  const Window window = read_window(attributes, kernel);
+  const WindowOnPlane plane(window, spatial(sizes), constant_shape(window.places(shape)));
+  const Pixels pixels = pixels_of(attributes, sizes, plane.elements());
+  const int64_t groups = attributes.get_or<int64_t>("groups", 1), channels = pixels.channels / groups;
+  const int64_t width = plane.kernel() * channels;
+  const auto copy = [=](int64_t index, float* out, int64_t group_stride) {
+    const float* image = x.as<float>().data() + index / plane.places() * plane.elements() * pixels.channels;
+    for (int64_t g = 0; g < groups; ++g) std::fill_n(out + g * group_stride, width, 0.0f);
+    for (const Tap& tap : plane.taps(index % plane.places()))
+      for (int64_t g = 0; g < groups; ++g) {
+        const float* from = image + tap.element * pixels.pixel_stride + g * channels * pixels.channel_stride;
+        float* to = out + g * group_stride + tap.kernel * channels;
+        for (int64_t c = 0; c < channels; ++c) to[c] = from[c * pixels.channel_stride];
+      }
+  };
+  return {sizes[0] * plane.places(), width, groups, copy};
+}
+
+}  // namespace
+
+LayerVectors layer_vectors(const Graph& graph, const WeightedLayer& layer, const Tensor& input) {
+  const Node& node = graph.node(layer.node);
+  const std::string_view op = node.op->name;
+  if (op == "conv") return windows(node.attributes, graph.constant(layer.weight)->shape(), input);
+  const bool reads_columns = layer.input_operand == 1 && node.attributes.get_or<int64_t>("transpose_b", 0) == 0;
+  return reads_columns ? columns(input) : rows(input);
+}
+
+}  // namespace hone
