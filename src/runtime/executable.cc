@@ -213,6 +213,15 @@ std::string Executable::ops_of(const Step& step) const {
   return ops;
 }
 
+std::vector<std::string> Executable::weights_of(const Step& step) const {
+  std::vector<std::string> labels;
+  for (ValueId v : step.reads) {
+    const Value& holder = graph_.value(lowered_.alias_of[static_cast<size_t>(v)]);
+    if (holder.constant && !holder.label.empty()) labels.push_back(holder.label);
+  }
+  return labels;
+}
+
 std::vector<StepProfile> Executable::step_profiles() const {
   std::vector<StepProfile> profiles;
   for (const Step& step : lowered_.steps)
@@ -222,7 +231,8 @@ std::vector<StepProfile> Executable::step_profiles() const {
                         .why_interpreted = step.why_interpreted,
                         .flops = step.flops,
                         .bytes = step.bytes,
-                        .weight_bytes = step.weight_bytes});
+                        .weight_bytes = step.weight_bytes,
+                        .weights = weights_of(step)});
   return profiles;
 }
 

@@ -94,6 +94,7 @@ class Executable {
   Tensor view(ValueId v) const;
   std::vector<Tensor> outputs() const;
   std::string ops_of(const Step& step) const;
+  std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs) const;
 
   Graph graph_;

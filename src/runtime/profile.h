@@ -10,12 +10,13 @@
 namespace hone {
 
 struct StepProfile {
-  std::string name;             // of the value the step computes
-  std::string kind;             // "gemm" "row" ... or "interpreted"
-  std::string ops;              // "linear+gelu"
-  std::string why_interpreted;  // empty for compiled steps
-  double flops = 0, bytes = 0;  // predicted
-  double weight_bytes = 0;      // the part of `bytes` that is constants
+  std::string name;                       // of the value the step computes
+  std::string kind;                       // "gemm" "row" ... or "interpreted"
+  std::string ops;                        // "linear+gelu"
+  std::string why_interpreted;            // empty for compiled steps
+  double flops = 0, bytes = 0;            // predicted
+  double weight_bytes = 0;                // the part of `bytes` that is constants
+  std::vector<std::string> weights = {};  // labels of the constants it reads
 };
 
 // Times of one run, in nanoseconds of steady_ns(). Taking them costs a reading of the clock per step; what the steps

@@ -1,0 +1,49 @@
+// hone allocate: which format each weight gets, so that a model meets a budget and loses as little as possible.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/progress.h"
+#include "passes/quantize.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+struct Budget {
+  enum class Kind : uint8_t { average_bits, bytes, latency } kind = Kind::average_bits;
+  double value = 0;          // bits; bytes; milliseconds
+  bool is_relative = false;  // latency: `value` is a share of the original's time
+};
+// "avg-bits=4.5", "bytes=12MB" (B, kB, MB, GB, KiB, MiB, GiB), "latency=0.7x" (of the original's) or "latency=12ms".
+// Throws Error.
+Budget parse_budget(const std::string& text);
+std::string to_string(const Budget& budget);
+
+struct AllocateFormatsOptions {
+  std::string model, output;  // output: the plan, a TOML file for --config of quantize and squeeze
+  std::vector<std::string> inputs;
+  std::vector<std::string> formats;
+  QuantizeOptions quantize;      // method, skipped tensors, rules: what these decide is not chosen
+  std::optional<Budget> budget;  // one of these two
+  std::optional<double> lambda;  // accuracy (without labels: 1 - output error) less lambda * average bits is maximised
+  std::string calibration;       // file (jobs/calibration_data.h)
+  int64_t batch = 16;            // samples run at once
+  bool measure_all = false;      // every tensor in every format, instead of an estimate for most
+  bool front = false;            // the best choices for other budgets too
+  int trials = 16;               // of the refinement
+  uint64_t seed = 1;
+  double seconds = 10;  // longest measured part of times
+  SessionOptions session;
+  std::string memory;  // file of measurements that are remembered; empty: none
+  std::string command;
+  Progress progress = {};
+};
+
+// Findings; tables "results" (the plan, uniform formats, the original), "plan", "trials", "front" with a plot, and how
+// well estimates predict what was measured. Writes the plan.
+Record allocate_formats(const AllocateFormatsOptions& options);
+
+}  // namespace hone
