@@ -204,6 +204,8 @@ Refusal prepackable(const Format& format) {
       break;
     case Geometry::Kind::tile:
       return {fmt::format("{} has tiles of scales; kernels read groups along K", name)};
+    case Geometry::Kind::flat:
+      return {fmt::format("{} has groups that cross rows; kernels read groups along K", name)};
   }
   WeightCodec c;
   if (format.scale.bits != 0 && format.scale.bits != 32 && !fit_e8m0(c, format))

@@ -65,13 +65,18 @@ std::string to_string(const Format& format) {
 
 int top_exponent(const Format& format) { return std::ilogb(format.codec->max(format.element)); }
 
+bool is_residual(const Format& format) { return format.scale_kind->levels > 1; }
+
+bool is_fake_only(const Format& format) { return format.scale_kind->fake != nullptr; }
+
 double nominal_bits(const Format& format) {
   const Geometry& g = format.geometry;
   double group_elems = 0;  // 0: grows with the tensor, so that scales cost nothing in the limit
-  if (g.kind == Geometry::Kind::group) group_elems = static_cast<double>(g.columns);
+  if (g.kind == Geometry::Kind::group || g.kind == Geometry::Kind::flat) group_elems = static_cast<double>(g.columns);
   if (g.kind == Geometry::Kind::tile) group_elems = static_cast<double>(g.rows * g.columns);
   if (group_elems == 0) return format.element.bits;
-  return format.element.bits + (format.scale.bits + 8 * zero_point_bytes(format)) / group_elems;
+  const int scale_bits = format.scale.bits * format.scale_kind->levels;
+  return format.element.bits + (scale_bits + 8 * zero_point_bytes(format)) / group_elems;
 }
 
 }  // namespace hone

@@ -44,19 +44,30 @@ struct ElementCodec {
   int (*fraction_bits_on_top)(const ElementParams&);  // t of FORMATS section 2
 };
 
-enum class ScaleRule : uint8_t { floor, rceil, even, mse };
+enum class ScaleRule : uint8_t {
+  floor,
+  rceil,
+  even,
+  mse,
+  log  // the log codec's own rounding of the largest magnitude; not spelled
+};
+
+// What a scale that is computed in f32 is stored as (option `s=`).
+enum class ScaleType : uint8_t { f32, fp16, bf16 };
 
 struct ScaleParams {
-  int bits = 0;  // stored bits per group (0: no scale, 32: f32, k: power of two with k exponent bits)
+  int bits = 0;  // of one stored scale; 0: no scale
   ScaleRule rule = ScaleRule::floor;
+  ScaleType type = ScaleType::f32;
   bool operator==(const ScaleParams&) const = default;
 };
 
 struct ScaleKind;  // formats/scale.h
 
 struct Geometry {
-  enum class Kind : uint8_t { none, tensor, channel, group, tile } kind = Kind::none;
-  int64_t rows = 1, columns = 0;  // group: columns = N; tile: rows x columns, 0 = the whole dimension
+  // flat: groups of consecutive elements of the flattened tensor, which may cross rows (compat=mase-cuda only).
+  enum class Kind : uint8_t { none, tensor, channel, group, tile, flat } kind = Kind::none;
+  int64_t rows = 1, columns = 0;  // group, flat: columns = N; tile: rows x columns, 0 = the whole dimension
   int axis = -1;
   bool operator==(const Geometry&) const = default;
 };
@@ -99,5 +110,10 @@ Format parse_format(std::string_view text);
 std::string to_string(const Format& format);  // canonical spelling
 bool is_plain_float(const Format& format);    // fp32 fp16 bf16: tensors of these are plain dtypes, not packed planes
 double nominal_bits(const Format& format);    // bits per element at large sizes (FORMATS 3.6)
+
+// rsign2, rsign3: an element is a sum of signed scales, one per level, instead of a code's value times one scale.
+bool is_residual(const Format& format);
+// compat=mase: fake_quantise() only; there is no code to store, and packing throws FormatError E_FAKE_ONLY.
+bool is_fake_only(const Format& format);
 
 }  // namespace hone

@@ -319,6 +319,7 @@ std::string geometry_suffix(const Geometry& geometry, const Geometry& otherwise)
         text = ".channel";
         break;
       case Kind::group:
+      case Kind::flat:
         text = fmt::format(".g{}", geometry.columns);
         break;
       case Kind::tile:

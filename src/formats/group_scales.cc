@@ -102,25 +102,56 @@ std::vector<Out> map_groups(const Expr& expr, std::span<const std::vector<In>* c
   return out;
 }
 
-// Scale codes, zero points and their values for candidate `index`. Position i of the expressions is result i, the one
-// after them the scale.
-void set_candidate(const Format& format, int index, size_t groups, GroupScales& out) {
-  const ScaleKind& kind = *format.scale_kind;
+// The results as expressions of columns 0, 1, ... of groups, and those columns.
+struct ResultColumns {
   std::vector<Expr> names;
   std::vector<const std::vector<double>*> columns;
-  for (const std::vector<double>& result : out.results) {
-    names.push_back(Expr::arg(static_cast<int>(names.size()), Scalar::f64));
-    columns.push_back(&result);
+
+  explicit ResultColumns(const GroupScales& scales) {
+    for (const std::vector<double>& result : scales.results) add(result);
   }
-  out.codes = map_groups<uint32_t, double>(kind.code(format, names, index), columns, groups);
-  const std::vector<uint32_t>* codes[] = {&out.codes};
-  out.scales = map_groups<double, uint32_t>(kind.value(format, Expr::arg(0, Scalar::u32)), codes, groups);
-  out.zeros.assign(groups, 0);
+  Expr add(const std::vector<double>& column) {
+    columns.push_back(&column);
+    names.push_back(Expr::arg(static_cast<int>(names.size()), Scalar::f64));
+    return names.back();
+  }
+};
+
+// Scale codes, zero points and their values for candidate `index`.
+void set_candidate(const Format& format, int index, size_t groups, GroupScales& out) {
+  const ScaleKind& kind = *format.scale_kind;
+  ResultColumns results(out);
+  const auto levels = static_cast<size_t>(kind.levels);
+  out.codes.resize(levels * groups);
+  out.scales.resize(levels);
+  const Expr value =
+      effective_scale(format, kind.value(format, Expr::arg(0, Scalar::u32)), Expr::number(Scalar::f64, out.global));
+  for (size_t level = 0; level < levels; ++level) {
+    const auto codes = map_groups<uint32_t, double>(kind.code(format, results.names, index, static_cast<int>(level)),
+                                                    results.columns, groups);
+    for (size_t g = 0; g < groups; ++g) out.codes[g * levels + level] = codes[g];
+    const std::vector<uint32_t>* columns[] = {&codes};
+    out.scales[level] = map_groups<double, uint32_t>(value, columns, groups);
+  }
   if (!kind.zero_point) return;
-  columns.push_back(&out.scales);
-  const Expr scale = Expr::arg(static_cast<int>(names.size()), Scalar::f64);
-  out.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), columns, groups);
+  const std::vector<Expr> names = results.names;
+  const Expr scale = results.add(out.scales[0]);
+  out.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), results.columns, groups);
   out.zeros.assign(out.zero_points.begin(), out.zero_points.end());
+}
+
+// The global value of the clean groups, appended to the results.
+void add_global(const Format& format, size_t groups, GroupScales& out) {
+  const GlobalValue& global = *format.scale_kind->global;
+  const ResultColumns results(out);
+  const auto terms = map_groups<double, double>(global.term(format, results.names), results.columns, groups);
+  double reduced = identity(global.kind);
+  for (size_t g = 0; g < groups; ++g)
+    if (!out.dirty[g]) reduced = combine(global.kind, reduced, terms[g]);
+  const uint64_t arg = std::bit_cast<uint64_t>(reduced);
+  const Program value = flatten(global.value(format, Expr::arg(0, Scalar::f64)));
+  out.global = static_cast<float>(std::bit_cast<double>(evaluate(value, {&arg, 1})[0]));
+  out.results.emplace_back(groups, out.global);
 }
 
 // Sum over each group of (x - decoded)^2.
@@ -137,23 +168,24 @@ void choose_candidates(const Format& format, const Walk& walk, Values values, in
                        GroupScales& best) {
   std::vector<double> smallest = squared_error(format, walk, values, best);
   GroupScales other;
-  other.results = best.results;
+  other.results = best.results, other.global = best.global;
   for (int index = 1; index < count; ++index) {
     set_candidate(format, index, groups, other);
     const std::vector<double> error = squared_error(format, walk, values, other);
     for (size_t g = 0; g < groups; ++g) {
       if (!(error[g] < smallest[g])) continue;
       smallest[g] = error[g];
-      best.codes[g] = other.codes[g], best.scales[g] = other.scales[g], best.zeros[g] = other.zeros[g];
-      if (!best.zero_points.empty()) best.zero_points[g] = other.zero_points[g];
+      best.codes[g] = other.codes[g], best.scales[0][g] = other.scales[0][g];
     }
   }
 }
 
 void make_nan(const Format& format, size_t group, GroupScales& scales) {
-  scales.codes[group] = format.scale_kind->nan_code(format);
-  scales.scales[group] = 1, scales.zeros[group] = 0;
-  if (!scales.zero_points.empty()) scales.zero_points[group] = 0;
+  const size_t levels = scales.scales.size();
+  std::fill_n(scales.codes.begin() + static_cast<ptrdiff_t>(group * levels), levels,
+              format.scale_kind->nan_code(format));
+  for (std::vector<double>& scale : scales.scales) scale[group] = 1;
+  if (!scales.zero_points.empty()) scales.zero_points[group] = 0, scales.zeros[group] = 0;
   for (std::vector<double>& result : scales.results) result[group] = 0;
 }
 
@@ -167,9 +199,13 @@ bool any_nonfinite(std::span<const float> values) {
 }
 
 GroupValues group_args(const Format& format) {
-  GroupValues group{group_arg(0), group_arg(1), {}};
-  for (size_t i = 0; i < format.scale_kind->reductions.size(); ++i)
-    group.results.push_back(group_arg(static_cast<int>(2 + i)));
+  const ScaleKind& kind = *format.scale_kind;
+  GroupValues group;
+  int column = 0;
+  for (int level = 0; level < scales_per_group(format); ++level) group.scales.push_back(group_arg(column++));
+  if (kind.zero_point) group.zero_point = group_arg(column++);
+  for (size_t i = 0; i < kind.reductions.size() + (kind.global != nullptr); ++i)
+    group.results.push_back(group_arg(column++));
   return group;
 }
 
@@ -180,11 +216,17 @@ Expr encoded(const Format& format, Expr x, const GroupValues& group) {
 Expr decoded(const Format& format, Expr code, const GroupValues& group) {
   const Expr value = format.codec->decode(format.element, code);
   const auto restore = format.scale_kind->restore;
-  return cast(Scalar::f32, restore ? restore(format, value, group) : value * group.scale);
+  return cast(Scalar::f32, restore ? restore(format, value, group) : value * group.scale());
+}
+
+Expr fake(const Format& format, Expr x, const GroupValues& group) {
+  const auto direct = format.scale_kind->fake;
+  return select(x != x, x, direct ? direct(format, x, group) : decoded(format, encoded(format, x, group), group));
 }
 
 std::vector<GroupColumn> GroupScales::columns(const Program& program) const {
-  std::vector<GroupColumn> all{scales, zeros};
+  std::vector<GroupColumn> all(scales.begin(), scales.end());
+  if (!zeros.empty()) all.push_back(zeros);
   all.insert(all.end(), results.begin(), results.end());
   all.resize(program.args.empty() ? 0 : program.args.size() - 1);
   return all;
@@ -192,9 +234,8 @@ std::vector<GroupColumn> GroupScales::columns(const Program& program) const {
 
 GroupScales choose_scales(const Format& format, const Walk& walk, Values values) {
   const ScaleKind& kind = *format.scale_kind;
-  const size_t groups = static_cast<size_t>(walk.layout().groups);
   GroupScales out;
-  if (!kind.code || groups == 0) return out;
+  if (kind.reductions.empty()) return out;
   for (const Reduction& reduction : kind.reductions) {
     std::vector<Expr> earlier;
     const std::vector<GroupColumn> columns(out.results.begin(), out.results.end());
@@ -202,10 +243,13 @@ GroupScales choose_scales(const Format& format, const Walk& walk, Values values)
     out.results.push_back(
         reduce(walk, values, reduction.kind, reduction.term(format, element_arg(), earlier), columns));
   }
+  const size_t groups = static_cast<size_t>(walk.layout().groups);
+  if (groups > 0) out.dirty = find_dirty(walk, values);
+  if (kind.global) add_global(format, groups, out);
+  if (!kind.code || groups == 0) return out;
   set_candidate(format, 0, groups, out);
   const int candidates = kind.candidates ? kind.candidates(format) : 1;
   if (candidates > 1) choose_candidates(format, walk, values, candidates, groups, out);
-  out.dirty = find_dirty(walk, values);
   for (size_t g = 0; g < groups; ++g)
     if (out.dirty[g]) make_nan(format, g, out);
   return out;

@@ -11,25 +11,29 @@
 
 namespace hone {
 
-// One entry per group; all empty when the format has no scale. Dirty groups (NaN or infinity in them) have the NaN
+// One entry per group, or empty where the format has no such thing. Dirty groups (NaN or infinity in them) have the NaN
 // code; what their elements are encoded with is scale 1 and 0 for the rest, which makes every code 0.
 struct GroupScales {
-  std::vector<uint32_t> codes, zero_points;  // zero_points: empty when the format stores none
-  std::vector<double> scales, zeros;
-  std::vector<std::vector<double>> results;  // of the reductions
+  std::vector<uint32_t> codes;              // scales_per_group of each
+  std::vector<std::vector<double>> scales;  // one list per level
+  std::vector<uint32_t> zero_points;
+  std::vector<double> zeros;
+  std::vector<std::vector<double>> results;  // of the reductions, then the global value
   std::vector<uint8_t> dirty;
+  float global = 0;
 
   std::vector<GroupColumn> columns(const Program& program) const;  // those that an element program reads
 };
 
 GroupScales choose_scales(const Format& format, const Walk& walk, std::span<const float> values);
 
-// The group columns of element programs: position 1 is the scale, 2 the zero point, then the results of the reductions.
+// The group columns of element programs, in this order: scales, zero point, results.
 GroupValues group_args(const Format& format);
 
-// The code (u32) of an element, and the f32 that a code stands for.
+// The code (u32) of an element, the f32 that a code stands for, and the f32 that quantisation makes of an element.
 Expr encoded(const Format& format, Expr x, const GroupValues& group);
 Expr decoded(const Format& format, Expr code, const GroupValues& group);
+Expr fake(const Format& format, Expr x, const GroupValues& group);
 
 bool any_nonfinite(std::span<const float> values);
 

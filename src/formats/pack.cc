@@ -1,4 +1,5 @@
 // Encoding: values to planes (pack), and values to values (fake_quantise).
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -34,8 +35,7 @@ Losses losses(const Format& format, Expr t, Expr code) {
   const double step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p));
   const double highest = format.codec->max(p), lowest = lowest_value(format, step);
   const Expr saturated = (t >= highest + step / 2) | (t <= lowest - step / 2);
-  const Expr zero = format.scale_kind->zero_point ? group_arg(1) : Expr::number(Scalar::f64, 0);
-  const Expr is_zero = format.codec->decode(p, code) == zero;
+  const Expr is_zero = decoded(format, code, group_args(format)) == 0;
   return {saturated & (abs(element_arg()) < HUGE_VAL), (abs(element_arg()) > 0) & is_zero & ~saturated};
 }
 
@@ -64,20 +64,39 @@ void fill_dirty(const Batch& batch, std::span<float> x, const std::vector<uint8_
     if (dirty[static_cast<size_t>(run.group)]) std::fill_n(x.begin() + run.begin, run.count, value);
 }
 
-void store_codes(const Format& format, const Walk& walk, const Piece& piece, const uint32_t* codes, std::byte* plane) {
-  const int width = format.element.bits;
-  write_codes(plane + piece.line * walk.layout().line_bytes + piece.begin * width / 8, width,
-              {codes, static_cast<size_t>(piece.count)});
+size_t code_bytes(const PackedLayout& p) { return static_cast<size_t>(p.padded_lines * p.line_bytes * p.code_planes); }
+
+// Residual formats store bit l of every code in plane l.
+void store_codes(const Format& format, const Walk& walk, const Piece& piece, std::span<const uint32_t> batch_codes,
+                 std::span<std::byte> plane) {
+  const PackedLayout& p = walk.layout();
+  const std::span codes = batch_codes.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.count));
+  const int width = format.element.bits / p.code_planes;
+  std::byte* to = plane.data() + piece.line * p.line_bytes + piece.begin * width / 8;
+  if (p.code_planes == 1) return write_codes(to, width, codes);
+  std::vector<uint32_t> bits(codes.size());
+  for (int level = 0; level < p.code_planes; ++level, to += p.padded_lines * p.line_bytes) {
+    std::ranges::transform(codes, bits.begin(), [&](uint32_t code) { return code >> level & 1; });
+    write_codes(to, 1, bits);
+  }
 }
 
 std::vector<std::byte> scale_plane(const Format& format, const Walk& walk, std::span<const uint32_t> codes) {
   if (codes.empty()) return {};
   const PackedLayout& p = walk.layout();
   std::vector<std::byte> plane(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
-  for (int64_t line = 0; line < p.scale_lines; ++line)
-    write_codes(plane.data() + line * p.scale_line_bytes, format.scale.bits,
-                codes.subspan(static_cast<size_t>(line * p.groups_per_line), static_cast<size_t>(p.groups_per_line)));
+  const auto per_line = static_cast<size_t>(p.groups_per_line * scales_per_group(format));
+  for (size_t line = 0; line < static_cast<size_t>(p.scale_lines); ++line)
+    write_codes(plane.data() + line * static_cast<size_t>(p.scale_line_bytes), format.scale.bits,
+                codes.subspan(line * per_line, per_line));
   return plane;
+}
+
+std::vector<std::byte> global_plane(const Format& format, float scale) {
+  const GlobalValue* const global = format.scale_kind->global;
+  if (!global || !global->is_scale) return {};
+  const auto bytes = std::as_bytes(std::span(&scale, 1));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<std::byte> zero_point_plane(const Format& format, std::span<const uint32_t> zero_points) {
@@ -93,8 +112,7 @@ class Packer {
       : format_(format), walk_(walk), values_(values), counts_(counts), program_(encode_program(format, counts)) {}
 
   Planes run() {
-    const PackedLayout& p = walk_.layout();
-    planes_.codes.resize(static_cast<size_t>(p.padded_lines * p.line_bytes));
+    planes_.codes.resize(code_bytes(walk_.layout()));
     scales_ = choose_scales(format_, walk_, values_);
     columns_ = scales_.columns(program_);
     for_each_unit(
@@ -102,6 +120,7 @@ class Packer {
         [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
     planes_.scales = scale_plane(format_, walk_, scales_.codes);
     planes_.zero_points = zero_point_plane(format_, scales_.zero_points);
+    planes_.global = global_plane(format_, scales_.global);
     return std::move(planes_);
   }
 
@@ -131,8 +150,7 @@ class Packer {
     }
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
-    for (const Piece& piece : batch.pieces)
-      store_codes(format_, walk_, piece, scratch.codes.data() + piece.offset, planes_.codes.data());
+    for (const Piece& piece : batch.pieces) store_codes(format_, walk_, piece, scratch.codes, planes_.codes);
     if (!counts_) return;
     for (const Run& run : batch.runs)
       for (int64_t i = run.begin; i < run.begin + run.logical; ++i) {
@@ -157,21 +175,22 @@ class Packer {
 Planes pack(const Format& format, std::span<const int64_t> shape, Values values, EncodeCounts* counts) {
   const Walk walk(format, shape);
   CHECK(static_cast<int64_t>(values.size()) == walk.elems());
+  (void)plane_bytes(format, shape);  // refuses formats that only quantise values
   if (counts) *counts = {};
   return Packer(format, walk, values, counts).run();
 }
 
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
-                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points) {
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale) {
   const Walk walk(format, shape);
   const PackedLayout& p = walk.layout();
   CHECK(static_cast<int64_t>(codes.size()) == walk.elems());
-  CHECK(static_cast<int64_t>(scale_codes.size()) == (format.scale_kind->code ? p.groups : 0));
+  CHECK(static_cast<int64_t>(scale_codes.size()) == p.groups * scales_per_group(format));
   CHECK(static_cast<int64_t>(zero_points.size()) == (format.scale_kind->zero_point ? p.groups : 0));
-  Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(p.padded_lines * p.line_bytes)),
+  Planes planes{.codes = std::vector<std::byte>(code_bytes(p)),
                 .scales = scale_plane(format, walk, scale_codes),
                 .zero_points = zero_point_plane(format, zero_points),
-                .global = {}};
+                .global = global_plane(format, global_scale)};
   for_each_unit(
       walk, [] { return std::vector<uint32_t>(Walk::kBatch); },
       [&](int64_t unit, std::vector<uint32_t>& scratch) {
@@ -181,8 +200,7 @@ Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span
             for (const Run& run : batch.runs)
               std::fill(scratch.begin() + run.begin + run.logical, scratch.begin() + run.begin + run.count,
                         zero_points[static_cast<size_t>(run.group)]);
-          for (const Piece& piece : batch.pieces)
-            store_codes(format, walk, piece, scratch.data() + piece.offset, planes.codes.data());
+          for (const Piece& piece : batch.pieces) store_codes(format, walk, piece, scratch, planes.codes);
         });
       });
   return planes;
@@ -192,9 +210,7 @@ void fake_quantise(const Format& format, std::span<const int64_t> shape, Values 
   const Walk walk(format, shape);
   CHECK(static_cast<int64_t>(values.size()) == walk.elems() && values.size() == out.size());
   const GroupScales scales = choose_scales(format, walk, values);
-  const GroupValues group = group_args(format);
-  const Expr x = element_arg(), y = decoded(format, encoded(format, x, group), group);
-  const Program program = flatten(select(x != x, x, y));
+  const Program program = flatten(fake(format, element_arg(), group_args(format)));
   const std::vector<GroupColumn> columns = scales.columns(program);
   struct Scratch {
     BatchInputs inputs;

@@ -14,11 +14,21 @@ int zero_point_bytes(const Format& format) {
   return format.element.bits <= 8 ? 1 : 2;
 }
 
+int scales_per_group(const Format& format) { return format.scale_kind->code ? format.scale_kind->levels : 0; }
+
 PlaneBytes plane_bytes(const Format& format, std::span<const int64_t> shape) {
+  if (is_fake_only(format)) {
+    const std::string text = to_string(format);
+    throw FormatError("E_FAKE_ONLY", text, text.find("compat="),
+                      "a reproduction of values, which has no codes to store; leave the option out for the format that "
+                      "packs, or use it in fake_quant");
+  }
   const PackedLayout p = packed_layout(format, shape);
-  return {.codes = p.padded_lines * p.line_bytes,
+  const GlobalValue* const global = format.scale_kind->global;
+  return {.codes = p.padded_lines * p.line_bytes * p.code_planes,
           .scales = p.scale_lines * p.scale_line_bytes,
-          .zero_points = p.groups * zero_point_bytes(format)};
+          .zero_points = p.groups * zero_point_bytes(format),
+          .global = global && global->is_scale ? 4 : 0};
 }
 
 }  // namespace hone

@@ -15,18 +15,20 @@ namespace hone {
 struct PackedLayout {
   int64_t lines = 0, line_elems = 0;           // logical
   int64_t padded_lines = 0, padded_elems = 0;  // stored, padding included
-  int64_t line_bytes = 0;                      // of codes
+  int64_t line_bytes = 0;                      // of codes, in one plane of codes
+  int code_planes = 1;                         // residual formats: one plane of one-bit codes a level
   int64_t groups = 0, group_elems = 0;         // groups in all; logical elements of a full group
   int64_t groups_per_line = 0;  // geometry group: along the line; tile: per row of tiles; otherwise 1 (channel) or 0
   int64_t scale_lines = 0, scale_line_bytes = 0;
 };
+int scales_per_group(const Format& format);  // rsign<R>: R; 0 without scales; otherwise 1
 PackedLayout packed_layout(const Format& format, std::span<const int64_t> shape);  // throws FormatError E_AXIS
 
 struct PlaneBytes {
   int64_t codes = 0, scales = 0, zero_points = 0, global = 0;
   int64_t total() const { return codes + scales + zero_points + global; }
 };
-PlaneBytes plane_bytes(const Format& format, std::span<const int64_t> shape);
+PlaneBytes plane_bytes(const Format& format, std::span<const int64_t> shape);  // throws FormatError E_FAKE_ONLY
 
 struct Planes {
   std::vector<std::byte> codes, scales, zero_points, global;
@@ -54,17 +56,18 @@ void unpack_range(const Format& format, std::span<const int64_t> shape, const Pl
 void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                    std::span<float> out);
 
-// One code per element / one scale code per group in storage order (what golden files and `hone cast --codes` show).
+// One code per element / scales_per_group codes per group in storage order (what golden files and `hone cast --codes`
+// show).
 std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
-// The planes with these codes, one per element in row-major order, and these scale codes and zero points, one per group
+// The planes with these codes, one per element in row-major order, and these scale codes and zero points of all groups
 // (empty where the format has none): the inverse of codes_of and scale_codes_of.
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
-                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points);
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale = 0);
 
-// For kernels: the exact value of every code without scale (at most 16 bits wide), and the exact value of a stored
-// scale.
+// For kernels: the exact value of every code without scale (at most 16 bits wide; not for residual formats), and the
+// exact value of a stored scale. With a global scale (nvfp4) the scale of a group is fl32(scale_value * global scale).
 std::vector<double> code_values(const Format& format);
 double scale_value(const Format& format, uint32_t scale_code);
 std::vector<double> scale_values(

@@ -2,6 +2,7 @@
 // MX 1.0.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "formats/codecs.h"
 #include "formats/scale.h"
@@ -37,11 +38,13 @@ Expr raise(const Format& format, Expr largest, int candidate) {
     }
     case ScaleRule::mse:
       return Expr::number(Scalar::i32, candidate == 2 ? -1 : candidate);
+    case ScaleRule::log:
+      return one_if(significand(largest) > std::numbers::sqrt2);
   }
   CHECK(false);
 }
 
-Expr code(const Format& format, Exprs results, int candidate) {
+Expr code(const Format& format, Exprs results, int candidate, int) {
   const Expr& largest = results[0];
   const int bias = exponent_bias(format), emax = top_exponent(format);
   const Expr exponent = cast(Scalar::i32, (bitcast(Scalar::i64, largest) >> 52) - 1023);
@@ -65,7 +68,7 @@ extern constinit const ScaleKind pow2_scale{
     .code = code,
     .value = value,
     // Exact: f64 holds every f32 divided by every such power.
-    .normalise = [](const Format&, Expr x, const GroupValues& group) { return cast(Scalar::f64, x) / group.scale; },
+    .normalise = [](const Format&, Expr x, const GroupValues& group) { return cast(Scalar::f64, x) / group.scale(); },
     .nan_code = nan_code};
 
 ScaleParams pow2_scale_params(int bits, ScaleRule rule) { return {.bits = bits, .rule = rule}; }

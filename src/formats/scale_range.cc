@@ -12,10 +12,11 @@ constexpr Reduction kReductions[] = {
 
 double highest_code(const Format& format) { return std::ldexp(1.0, format.element.bits) - 1; }
 
-Expr code(const Format& format, Exprs results, int) {
+Expr code(const Format& format, Exprs results, int, int) {
   const Expr low = max(results[0], -0x1p127), high = min(results[1], 0x1p127);
   const Expr quotient = cast(Scalar::f32, (high - low) / highest_code(format));
-  return bitcast(Scalar::u32, select(high == low, typed(Scalar::f32, 1), max(quotient, 0x1p-126)));
+  return f32_scale_code(format,
+                        select(high == low, typed(Scalar::f32, 1), max(quotient, smallest_normal_scale(format))));
 }
 
 Expr zero_point(const Format& format, Exprs results, Expr scale) {
@@ -30,15 +31,15 @@ extern constinit const ScaleKind f32_range_scale{
     .name = "f32 range",
     .reductions = kReductions,
     .code = code,
-    .value = [](const Format&, Expr code) { return cast(Scalar::f64, bitcast(Scalar::f32, code)); },
+    .value = f32_scale_value,
     .zero_point = zero_point,
     // Rounded before the zero point is added: the codec's own rounding then changes nothing.
     .normalise =
         [](const Format&, Expr x, const GroupValues& group) {
-          return cast(Scalar::f64, rint(x / cast(Scalar::f32, group.scale))) + group.zero_point;
+          return cast(Scalar::f64, rint(x / cast(Scalar::f32, group.scale()))) + group.zero_point;
         },
     .restore = [](const Format&, Expr value,
-                  const GroupValues& group) { return (value - group.zero_point) * group.scale; },
-    .nan_code = [](const Format&) { return 0x7fc00000u; }};
+                  const GroupValues& group) { return (value - group.zero_point) * group.scale(); },
+    .nan_code = f32_scale_nan};
 
 }  // namespace hone

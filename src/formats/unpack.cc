@@ -1,5 +1,7 @@
 // Decoding: planes to values, whole or in part.
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "formats/bits.h"
 #include "formats/group_scales.h"
@@ -9,7 +11,6 @@
 namespace hone {
 namespace {
 
-// The value of codes 0 .. 2^W - 1, from the codec's own expression.
 // value(code), an f64 expression of arg 0, for every code of `bits` bits.
 std::vector<double> tabulate(const Expr& value, int bits) {
   std::vector<uint32_t> codes(size_t{1} << bits);
@@ -37,45 +38,55 @@ class Unpacker {
   Unpacker(const Format& format, const Walk& walk, const PlaneView& planes, int64_t elems)
       : format_(format), walk_(walk), planes_(planes) {
     const ScaleKind& kind = *format.scale_kind;
-    if (kind.code) scale_program_ = flatten(kind.value(format, Expr::arg(0, Scalar::u32)));
+    if (kind.code) scale_program_ = flatten(stored_scale(Expr::arg(0, Scalar::u32)));
     const bool multiplies = !kind.code || !kind.restore;
     const int bits = format.element.bits;
     if (multiplies && (bits <= 8 || (bits <= 16 && elems >= int64_t{1} << bits))) {
       const std::vector<double> values = decode_all_codes(format);
       table_.assign(values.begin(), values.end());
     } else {
-      program_ = flatten(decoded(format, Expr::arg(0, Scalar::u32), {group_arg(0), group_arg(1), {}}));
+      program_ = flatten(decoded(format, Expr::arg(0, Scalar::u32), group_args(format)));
     }
   }
 
   struct Scratch {
     std::vector<uint32_t> codes = std::vector<uint32_t>(Walk::kBatch);
-    std::vector<uint32_t> scale_codes;
-    std::vector<double> scales, element_scales, element_zeros;
+    std::vector<uint32_t> bits;         // of one level
+    std::vector<uint32_t> scale_codes;  // scales_per_group of each run
+    std::vector<double> scales;
+    std::vector<std::vector<double>> columns;  // what element programs read, by element
     std::vector<float> values = std::vector<float>(Walk::kBatch);
   };
 
   // Decodes into scratch.values, in batch order.
   void decode(const Batch& batch, Scratch& scratch) const {
-    read_element_codes(batch, scratch.codes.data());
+    read_element_codes(batch, scratch);
     read_scales(batch, scratch);
     if (!table_.empty()) look_up(batch, scratch);
     else compute(batch, scratch);
   }
 
-  void read_element_codes(const Batch& batch, uint32_t* codes) const {
-    for (const Piece& piece : batch.pieces)
-      read_codes(planes_.codes.data() + piece.line * walk_.layout().line_bytes, format_.element.bits, piece.begin,
-                 {codes + piece.offset, static_cast<size_t>(piece.count)});
+  // Into scratch.codes. Residual formats have bit l of every code in plane l.
+  void read_element_codes(const Batch& batch, Scratch& scratch) const {
+    const PackedLayout& p = walk_.layout();
+    for (const Piece& piece : batch.pieces) {
+      const std::byte* from = planes_.codes.data() + piece.line * p.line_bytes;
+      const std::span codes(scratch.codes.data() + piece.offset, static_cast<size_t>(piece.count));
+      read_codes(from, format_.element.bits / p.code_planes, piece.begin, codes);
+      scratch.bits.resize(p.code_planes > 1 ? codes.size() : 0);
+      for (int level = 1; level < p.code_planes; ++level) {
+        read_codes(from + level * p.padded_lines * p.line_bytes, 1, piece.begin, scratch.bits);
+        for (size_t i = 0; i < codes.size(); ++i) codes[i] |= scratch.bits[i] << level;
+      }
+    }
   }
 
  private:
-  uint32_t scale_code(int64_t group) const {
-    const PackedLayout& p = walk_.layout();
-    uint32_t code;
-    read_codes(planes_.scales.data() + group / p.groups_per_line * p.scale_line_bytes, format_.scale.bits,
-               group % p.groups_per_line, {&code, 1});
-    return code;
+  // A stored scale as elements read it: times the global scale where there is one.
+  Expr stored_scale(Expr code) const {
+    float global = 0;
+    if (!planes_.global.empty()) std::memcpy(&global, planes_.global.data(), sizeof global);
+    return effective_scale(format_, format_.scale_kind->value(format_, code), Expr::number(Scalar::f64, global));
   }
 
   double zero_point(int64_t group) const {
@@ -84,15 +95,21 @@ class Unpacker {
     return zero;
   }
 
-  // One scale per run.
+  // One scale per run and level.
   void read_scales(const Batch& batch, Scratch& scratch) const {
-    scratch.scales.assign(batch.runs.size(), 1.0);
-    if (!format_.scale_kind->code) return;
-    scratch.scale_codes.resize(batch.runs.size());
-    for (size_t i = 0; i < batch.runs.size(); ++i) scratch.scale_codes[i] = scale_code(batch.runs[i].group);
+    const PackedLayout& p = walk_.layout();
+    const auto levels = static_cast<size_t>(scales_per_group(format_));
+    scratch.scales.assign(batch.runs.size() * std::max<size_t>(levels, 1), 1.0);
+    if (levels == 0) return;
+    scratch.scale_codes.resize(scratch.scales.size());
+    for (size_t i = 0; i < batch.runs.size(); ++i) {
+      const int64_t group = batch.runs[i].group, in_line = group % p.groups_per_line;
+      read_codes(planes_.scales.data() + group / p.groups_per_line * p.scale_line_bytes, format_.scale.bits,
+                 in_line * static_cast<int64_t>(levels), {scratch.scale_codes.data() + i * levels, levels});
+    }
     const ConstColumn arg{scratch.scale_codes.data()};
     const MutableColumn result{scratch.scales.data()};
-    run_program(scale_program_, {&arg, 1}, static_cast<int64_t>(batch.runs.size()), {&result, 1});
+    run_program(scale_program_, {&arg, 1}, static_cast<int64_t>(scratch.scales.size()), {&result, 1});
   }
 
   // Values of codes up to 16 bits and scales are f32 numbers, so one f32 product rounds their exact product once.
@@ -107,17 +124,21 @@ class Unpacker {
     }
   }
 
+  // Columns in the order of group_args().
   void compute(const Batch& batch, Scratch& scratch) const {
-    scratch.element_scales.resize(Walk::kBatch);
-    scratch.element_zeros.resize(Walk::kBatch);
+    const auto levels = static_cast<size_t>(scales_per_group(format_));
     const bool has_zero_points = zero_point_bytes(format_) > 0;
+    scratch.columns.resize(levels + has_zero_points, std::vector<double>(Walk::kBatch));
     for (size_t r = 0; r < batch.runs.size(); ++r) {
       const Run& run = batch.runs[r];
-      std::fill_n(scratch.element_scales.begin() + run.begin, run.count, scratch.scales[r]);
-      if (has_zero_points) std::fill_n(scratch.element_zeros.begin() + run.begin, run.count, zero_point(run.group));
+      const auto fill = [&](size_t column, double value) {
+        std::fill_n(scratch.columns[column].begin() + run.begin, run.count, value);
+      };
+      for (size_t level = 0; level < levels; ++level) fill(level, scratch.scales[r * levels + level]);
+      if (has_zero_points) fill(levels, zero_point(run.group));
     }
-    const ConstColumn args[] = {
-        {scratch.codes.data()}, {scratch.element_scales.data()}, {scratch.element_zeros.data()}};
+    std::vector<ConstColumn> args{{scratch.codes.data()}};
+    for (const std::vector<double>& column : scratch.columns) args.push_back({column.data()});
     const MutableColumn result{scratch.values.data()};
     run_program(program_, args, batch.elems, {&result, 1});
   }
@@ -194,11 +215,11 @@ std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> sh
   const Unpacker unpacker(format, walk, planes, walk.elems());
   std::vector<uint32_t> codes(static_cast<size_t>(walk.elems()));
   for_each_unit(
-      walk, [] { return std::vector<uint32_t>(Walk::kBatch); },
-      [&](int64_t unit, std::vector<uint32_t>& scratch) {
+      walk, [] { return Unpacker::Scratch(); },
+      [&](int64_t unit, Unpacker::Scratch& scratch) {
         walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          unpacker.read_element_codes(batch, scratch.data());
-          walk.scatter(batch, scratch.data(), std::span(codes));
+          unpacker.read_element_codes(batch, scratch);
+          walk.scatter(batch, scratch.codes.data(), std::span(codes));
         });
       });
   return codes;
@@ -207,15 +228,17 @@ std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> sh
 std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
   const PackedLayout p = packed_layout(format, shape);
   check_planes(format, shape, planes);
-  std::vector<uint32_t> codes(static_cast<size_t>(p.groups));
-  for (int64_t line = 0; line < p.scale_lines && format.scale.bits > 0; ++line)
-    read_codes(planes.scales.data() + line * p.scale_line_bytes, format.scale.bits, 0,
-               {codes.data() + line * p.groups_per_line, static_cast<size_t>(p.groups_per_line)});
+  const auto per_line = static_cast<size_t>(p.groups_per_line * scales_per_group(format));
+  std::vector<uint32_t> codes(static_cast<size_t>(p.scale_lines) * per_line);
+  for (size_t line = 0; line < static_cast<size_t>(p.scale_lines) && per_line > 0; ++line)
+    read_codes(planes.scales.data() + line * static_cast<size_t>(p.scale_line_bytes), format.scale.bits, 0,
+               {codes.data() + line * per_line, per_line});
   return codes;
 }
 
 std::vector<double> code_values(const Format& format) {
   CHECK(format.element.bits <= 16, "{} has codes of {} bits", to_string(format), format.element.bits);
+  CHECK(!is_residual(format) && !is_fake_only(format), "codes of {} have no value of their own", to_string(format));
   return decode_all_codes(format);
 }
 

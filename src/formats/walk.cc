@@ -53,6 +53,7 @@ Walk::Walk(const Format& format, std::span<const int64_t> shape) : geometry_(for
   switch (geometry_.kind) {
     case Kind::none:
     case Kind::tensor:
+    case Kind::flat:
       p.lines = 1;
       break;
     case Kind::channel:
@@ -69,9 +70,10 @@ Walk::Walk(const Format& format, std::span<const int64_t> shape) : geometry_(for
   p.padded_lines = p.lines;
   if (geometry_.kind == Kind::none) p.groups = 0;
   else if (geometry_.kind == Kind::tile) set_tiles(shape);
-  else set_groups(geometry_.kind == Kind::group ? geometry_.columns : p.line_elems);
-  p.line_bytes = stream_bytes(p.padded_elems, format.element.bits);
-  p.scale_line_bytes = stream_bytes(p.groups_per_line, format.scale.bits);
+  else set_groups(runs_along_line() ? geometry_.columns : p.line_elems);
+  if (is_residual(format)) p.code_planes = format.element.bits;
+  p.line_bytes = stream_bytes(p.padded_elems, format.element.bits / p.code_planes);
+  p.scale_line_bytes = stream_bytes(p.groups_per_line * scales_per_group(format), format.scale.bits);
   divide();
 }
 
@@ -109,7 +111,7 @@ void Walk::divide() {
     lines_per_unit_ = std::max<int64_t>(1, kBatch / p.padded_elems);
   } else {
     // A multiple of the group and of 8 codes, so that a segment starts on a byte.
-    const int64_t group = geometry_.kind == Kind::group ? geometry_.columns : 1;
+    const int64_t group = runs_along_line() ? geometry_.columns : 1;
     const int64_t segment = round_up(kSegment, 8 * group);
     segments_ = ceil_div(p.padded_elems, segment);
     if (segments_ > 1) segment_elems_ = segment;
@@ -157,7 +159,7 @@ void Walk::append(Batch& batch, int64_t line, int64_t begin, int64_t count) cons
 }
 
 void Walk::append_runs(Batch& batch, const Piece& piece) const {
-  const int64_t along = geometry_.kind == Geometry::Kind::tile || geometry_.kind == Geometry::Kind::group
+  const int64_t along = geometry_.kind == Geometry::Kind::tile || runs_along_line()
                             ? layout_.padded_elems / layout_.groups_per_line
                             : layout_.line_elems;
   const int64_t scale_line = geometry_.kind == Geometry::Kind::tile ? piece.line / tile_rows_ : piece.line;
@@ -218,7 +220,8 @@ template void Walk::scatter(const Batch&, const uint32_t*, std::span<uint32_t>) 
 Walk::Place Walk::locate(int64_t index) const {
   using Kind = Geometry::Kind;
   const int64_t line_elems = layout_.line_elems;
-  if (geometry_.kind == Kind::none || geometry_.kind == Kind::tensor) return {0, index, elems_ - index};
+  if (geometry_.kind == Kind::none || geometry_.kind == Kind::tensor || geometry_.kind == Kind::flat)
+    return {0, index, elems_ - index};
   if (geometry_.kind == Kind::tile) {
     const int64_t line = index / line_elems, position = index % line_elems;
     return {line / rows_ * padded_rows_ + line % rows_, position, line_elems - position};

@@ -23,7 +23,7 @@ struct Run {
 };
 
 // Codes [begin, end) of lines [first_line, first_line + lines): work that shares no group with other units, except in
-// one-line geometries (tensor), whose units all share group 0.
+// the geometries none and tensor, whose units all share group 0.
 struct Unit {
   int64_t first_line, lines, begin, end;
 };
@@ -45,7 +45,9 @@ class Walk {
 
   int64_t units() const { return units_; }
   Unit unit(int64_t index) const;
-  bool units_share_group() const { return geometry_.kind == Geometry::Kind::tensor; }
+  bool units_share_group() const {
+    return geometry_.kind == Geometry::Kind::tensor || geometry_.kind == Geometry::Kind::none;
+  }
 
   // Cuts a unit into batches of at most kBatch stored elements and calls fn(const Batch&) for each, in order. Pieces
   // start at multiples of kBatch in their line, hence on a byte.
@@ -80,6 +82,10 @@ class Walk {
   Place locate(int64_t index) const;
 
  private:
+  // Groups of a given number of elements follow each other along a line.
+  bool runs_along_line() const {
+    return geometry_.kind == Geometry::Kind::group || geometry_.kind == Geometry::Kind::flat;
+  }
   void set_groups(int64_t elems_along);
   void set_tiles(std::span<const int64_t> shape);
   void divide();

@@ -36,6 +36,8 @@ Cell geometry_text(const Format& format) {
       return fmt::format("{} along axis {}", format.geometry.columns, format.geometry.axis);
     case Geometry::Kind::tile:
       return fmt::format("{} x {}", format.geometry.rows, format.geometry.columns);
+    case Geometry::Kind::flat:
+      return fmt::format("{} in flat order", format.geometry.columns);
   }
   return {};
 }

@@ -27,7 +27,7 @@ constexpr ScaleKind kMeanOfLarge{
     .name = "f32 mean of large",
     .reductions = kReductions,
     .code =
-        [](const Format&, Exprs results, int) {
+        [](const Format&, Exprs results, int, int) {
           const Expr mean = select(results[3] == 0, 0, results[2] / results[3]);
           return bitcast(Scalar::u32, cast(Scalar::f32, mean));
         },
