@@ -100,18 +100,17 @@ Modules read_modules(const std::string& folder) {
   return modules;
 }
 
-std::string model_type_of(const Json& config) {
-  return config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>()
-                                                                           : "";
+// What may stand before the names of an encoder's weights: the model type without its version, "deberta" of deberta-v2.
+std::string prefix_of(const Json& config) {
+  if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
+  const auto type = config["model_type"].get<std::string>();
+  return type.substr(0, type.find("-v"));
 }
 
 }  // namespace
 
 HfDirectory::HfDirectory(const std::string& path)
-    : path_(path),
-      config_(read_config(path)),
-      tokenizer_(read_tokenizer(path)),
-      weights_(path, model_type_of(config_)) {
+    : path_(path), config_(read_config(path)), tokenizer_(read_tokenizer(path)), weights_(path, prefix_of(config_)) {
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;

@@ -22,10 +22,10 @@ bool replace_ending(std::string& text, std::string_view ending, std::string_view
 }
 
 // The names under which files may hold what a builder calls `name`, most likely first.
-std::vector<std::string> spellings(const std::string& name, const std::string& model_type) {
+std::vector<std::string> spellings(const std::string& name, const std::string& prefix) {
   std::vector<std::string> all{name};
-  const std::string prefix = model_type + ".";
-  if (!model_type.empty()) all.push_back(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name);
+  if (!prefix.empty())
+    all.push_back(name.starts_with(prefix + ".") ? name.substr(prefix.size() + 1) : prefix + "." + name);
   for (size_t i = 0, n = all.size(); i < n; ++i) {
     std::string old = all[i];
     if (replace_ending(old, "LayerNorm.weight", "LayerNorm.gamma") ||
@@ -81,8 +81,7 @@ namespace {
 
 }  // namespace
 
-HfWeights::HfWeights(const std::string& path, std::string model_type)
-    : path_(path), model_type_(std::move(model_type)) {
+HfWeights::HfWeights(const std::string& path, std::string prefix) : path_(path), prefix_(std::move(prefix)) {
   const fs::path base(path);
   const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
   if (!fs::is_directory(base)) add_file(path);
@@ -120,13 +119,13 @@ std::vector<std::string> HfWeights::names() const {
 }
 
 bool HfWeights::has(const std::string& name) const {
-  for (const std::string& spelling : spellings(name, model_type_))
+  for (const std::string& spelling : spellings(name, prefix_))
     if (places_.contains(spelling)) return true;
   return false;
 }
 
 Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
-  for (const std::string& spelling : spellings(name, model_type_)) {
+  for (const std::string& spelling : spellings(name, prefix_)) {
     const auto found = places_.find(spelling);
     if (found == places_.end()) continue;
     found->second.used = true;

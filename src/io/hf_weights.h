@@ -15,16 +15,16 @@ namespace hone {
 class HfWeights {
  public:
   // Opens a file, or of a folder model.safetensors or the shards of model.safetensors.index.json. Throws Error when
-  // there are none, with the one-line conversion when there is a pickle. model_type: of config.json, "" when not
-  // stated.
-  HfWeights(const std::string& path, std::string model_type);
+  // there are none, with the one-line conversion when there is a pickle. prefix: what may stand before the
+  // names ("bert"), "" for nothing.
+  HfWeights(const std::string& path, std::string prefix);
 
   std::vector<std::string> names() const;   // sorted
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
   std::vector<std::string> paths() const;   // of the files
 
   // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without
-  // the model type in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing
+  // the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing
   // tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of them;
   // check_complete() tells.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
@@ -41,7 +41,7 @@ class HfWeights {
   void add_file(const std::string& path);
   Tensor placeholder(const std::vector<int64_t>& shape);
 
-  std::string path_, model_type_;
+  std::string path_, prefix_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, Place, std::less<>> places_;
   std::vector<std::string> wrong_;  // one line each

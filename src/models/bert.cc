@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "models/config.h"
+#include "models/classifier.h"
+#include "models/token_inputs.h"
 #include "models/transformer.h"
 #include "ops/registry.h"
 
@@ -21,15 +21,6 @@ struct BertConfig {
   std::string activation;
   Kind kind;
 };
-
-int64_t class_count(const ModelConfig& config) {
-  if (config.has("id2label")) {
-    const auto count = static_cast<int64_t>(config.json().at("id2label").size());
-    if (count < 1) fail("{}: key \"id2label\" lists no class", config.source());
-    return count;
-  }
-  return config.size_or("num_labels", 2);
-}
 
 Kind kind_of(const ModelRequest& request) {
   const auto architectures = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
@@ -62,48 +53,13 @@ BertConfig read_config(const ModelRequest& request) {
   return bert;
 }
 
-// What the graph takes: the requested inputs, checked, or the ids and the mask.
-class Inputs {
- public:
-  Inputs(const ModelRequest& request, Kind kind) : wanted_(request.inputs) {
-    if (wanted_.empty()) wanted_ = {"input_ids", "attention_mask"};
-    std::vector<std::string> known{"input_ids", "attention_mask", "token_type_ids"};
-    if (kind == Kind::classifier) known.push_back("labels");
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      if (std::find(known.begin(), known.end(), wanted_[i]) == known.end())
-        fail("\"{}\" is not an input of this model; accepted: {}{}", wanted_[i], joined(known),
-             did_you_mean(wanted_[i], known));
-      if (std::find(wanted_.begin(), wanted_.begin() + static_cast<ptrdiff_t>(i), wanted_[i]) !=
-          wanted_.begin() + static_cast<ptrdiff_t>(i))
-        fail("input \"{}\" is listed twice", wanted_[i]);
-    }
-    if (!has("input_ids")) fail("inputs {} lack input_ids, which the model can't do without", joined(wanted_));
-  }
-
-  bool has(const std::string& name) const { return std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end(); }
-
-  // In the requested order, so that positional callers get what they asked for.
-  void declare(Graph& graph) const {
-    for (const std::string& name : wanted_) {
-      Shape shape{Dim::symbol("B")};
-      if (name != "labels") shape.push_back(Dim::symbol("S"));
-      graph.add_input(name, {.dtype = DType::i64, .shape = shape, .format = {}});
-    }
-  }
-
- private:
-  static std::string joined(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    return list;
-  }
-  std::vector<std::string> wanted_;
-};
-
 class BertBuilder {
  public:
   explicit BertBuilder(const ModelRequest& request)
-      : request_(request), config_(read_config(request)), inputs_(request, config_.kind), builder_(graph_, request) {
+      : request_(request),
+        config_(read_config(request)),
+        inputs_(request, config_.kind == Kind::classifier),
+        builder_(graph_, request) {
     graph_.name = "bert";
     graph_.metadata["family"] = "bert";
     graph_.metadata["max_positions"] = std::to_string(config_.positions);  // what texts are cut to
@@ -111,7 +67,7 @@ class BertBuilder {
   }
 
   Graph build() {
-    const ValueId mask = inputs_.has("attention_mask") ? input("attention_mask") : ones();
+    const ValueId mask = inputs_.has("attention_mask") ? input("attention_mask") : builder_.all_tokens();
     ValueId x = embeddings();
     const ValueId added = builder_.additive_mask(mask);
     for (int64_t layer = 0; layer < config_.layers; ++layer) x = encoder_block(builder_, x, added, block(layer));
@@ -123,23 +79,14 @@ class BertBuilder {
         sentence_outputs(x, mask);
         break;
       case Kind::classifier:
-        classifier_outputs(x);
+        classifier_outputs(builder_, pooler(x), input("labels"), config_.hidden, config_.classes);
         break;
     }
     return std::move(graph_);
   }
 
  private:
-  ValueId input(const std::string& label) const {
-    for (ValueId id : graph_.inputs())
-      if (graph_.value(id).label == label) return id;
-    return kNone;
-  }
-
-  ValueId ones() {
-    const Shape shape{Dim::symbol("B"), Dim::symbol("S")};
-    return graph_.emit(ops::get("full"), {}, {{"shape", shape}, {"value", 1.0}, {"dtype", DType::i64}}, "all_ones");
-  }
+  ValueId input(const char* label) const { return input_of(graph_, label); }
 
   // Without token types every token is of type 0.
   ValueId embeddings() {
@@ -173,14 +120,8 @@ class BertBuilder {
             .label = fmt::format("layer{}", layer)};
   }
 
-  ValueId first_token(ValueId x) {
-    const ValueId first = graph_.emit(ops::get("slice"), {x},
-                                      {{"starts", Shape{0}}, {"ends", Shape{1}}, {"axes", std::vector<int64_t>{1}}});
-    return graph_.emit(ops::get("squeeze"), {first}, {{"axes", std::vector<int64_t>{1}}}, "first_token");
-  }
-
   ValueId pooler(ValueId x) {
-    const ValueId dense = builder_.linear(first_token(x), "pooler.dense", config_.hidden, config_.hidden);
+    const ValueId dense = builder_.linear(builder_.first_token(x), "pooler.dense", config_.hidden, config_.hidden);
     return graph_.emit(ops::get("tanh"), {dense}, {}, "pooled");
   }
 
@@ -215,30 +156,16 @@ class BertBuilder {
 
   void sentence_outputs(ValueId x, ValueId mask) {
     const std::string mode = pooling_mode();
-    ValueId pooled = mode == "cls_token"    ? first_token(x)
+    ValueId pooled = mode == "cls_token"    ? builder_.first_token(x)
                      : mode == "max_tokens" ? largest_tokens(x, mask)
                                             : graph_.emit(ops::get("mean_pool"), {x, mask}, {}, "mean");
     if (request_.normalise) pooled = graph_.emit(ops::get("l2_normalise"), {pooled}, {}, "unit");
     graph_.add_output(pooled, "embedding");
   }
 
-  void classifier_outputs(ValueId x) {
-    const ValueId logits = builder_.linear(pooler(x), "classifier", config_.hidden, config_.classes, "logits");
-    graph_.add_output(logits, "logits");
-    if (!inputs_.has("labels")) return;
-    const std::string problem = ModelConfig(request_).text_or("problem_type", "single_label_classification");
-    if (problem != "single_label_classification" || config_.classes < 2)
-      fail(
-          "{}: the loss of a model with {} classes and problem_type {} is not supported; accepted: "
-          "single_label_classification with at least 2. "
-          "Leave labels out of the inputs",
-          request_.source, config_.classes, problem);
-    graph_.add_output(graph_.emit(ops::get("cross_entropy"), {logits, input("labels")}, {}, "loss"), "loss");
-  }
-
   const ModelRequest& request_;
   const BertConfig config_;
-  const Inputs inputs_;
+  const TokenInputs inputs_;
   Graph graph_;
   TransformerBuilder builder_;
 };

@@ -32,6 +32,10 @@ std::vector<int64_t> ModelConfig::sizes(const std::string& key) const {
 
 int64_t ModelConfig::size_or(const std::string& key, int64_t fallback) const { return has(key) ? size(key) : fallback; }
 
+int64_t ModelConfig::size_unless_none(const std::string& key, int64_t none) const {
+  return has(key) && json_.at(key).is_number_integer() && json_.at(key) < 1 ? none : size_or(key, none);
+}
+
 double ModelConfig::number_or(const std::string& key, double fallback) const {
   if (!has(key)) return fallback;
   if (!json_.at(key).is_number()) fail("{}: key \"{}\" is {}; accepted: a number", source_, key, json_.at(key).dump());
@@ -44,8 +48,8 @@ std::string ModelConfig::text_or(const std::string& key, const std::string& fall
   return json_.at(key).get<std::string>();
 }
 
-bool ModelConfig::flag(const std::string& key) const {
-  if (!has(key)) return false;
+bool ModelConfig::flag(const std::string& key, bool fallback) const {
+  if (!has(key)) return fallback;
   if (!json_.at(key).is_boolean())
     fail("{}: key \"{}\" is {}; accepted: true, false", source_, key, json_.at(key).dump());
   return json_.at(key).get<bool>();

@@ -22,6 +22,17 @@ ValueId TransformerBuilder::positions(const Dim& length, int64_t limit) {
   return graph().emit(ops::get("slice"), {all}, {{"starts", Shape{0}}, {"ends", Shape{length}}}, "positions");
 }
 
+ValueId TransformerBuilder::all_tokens() {
+  const Shape shape{Dim::symbol("B"), Dim::symbol("S")};
+  return graph().emit(ops::get("full"), {}, {{"shape", shape}, {"value", 1.0}, {"dtype", DType::i64}}, "all_ones");
+}
+
+ValueId TransformerBuilder::first_token(ValueId x) {
+  const ValueId first = graph().emit(ops::get("slice"), {x},
+                                     {{"starts", Shape{0}}, {"ends", Shape{1}}, {"axes", std::vector<int64_t>{1}}});
+  return graph().emit(ops::get("squeeze"), {first}, {{"axes", std::vector<int64_t>{1}}}, "first_token");
+}
+
 ValueId TransformerBuilder::additive_mask(ValueId mask) {
   const ValueId kept = graph().emit(ops::get("cast"), {mask}, {{"dtype", DType::f32}});
   const ValueId dropped = graph().emit(ops::get("sub"), {graph().add_scalar(1.0f), kept});
@@ -31,14 +42,20 @@ ValueId TransformerBuilder::additive_mask(ValueId mask) {
 }
 
 ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block) {
-  Graph& graph = builder.graph();
   const auto named = [&](const char* part) { return block.label + "_" + part; };
   const int64_t hidden = block.hidden;
   const ValueId q = builder.linear(x, block.query, hidden, hidden, named("query"));
   const ValueId k = builder.linear(x, block.key, hidden, hidden, named("key"));
   const ValueId v = builder.linear(x, block.value, hidden, hidden, named("value"));
   const ValueId context =
-      graph.emit(ops::get("attention"), {q, k, v, mask}, {{"heads", block.heads}}, named("context"));
+      builder.graph().emit(ops::get("attention"), {q, k, v, mask}, {{"heads", block.heads}}, named("context"));
+  return after_attention(builder, x, context, block);
+}
+
+ValueId after_attention(TransformerBuilder& builder, ValueId x, ValueId context, const EncoderBlock& block) {
+  Graph& graph = builder.graph();
+  const auto named = [&](const char* part) { return block.label + "_" + part; };
+  const int64_t hidden = block.hidden;
   const ValueId mixed = builder.linear(context, block.attention_output, hidden, hidden, named("mixed"));
   const ValueId attended = builder.layer_norm(graph.emit(ops::get("add"), {mixed, x}), block.attention_norm, hidden,
                                               block.epsilon, named("attended"));

@@ -20,6 +20,9 @@ class TransformerBuilder : public LayerBuilder {
   // names both.
   ValueId positions(const Dim& length, int64_t limit);
 
+  ValueId all_tokens();            // the mask i64[B,S] of sentences without padding
+  ValueId first_token(ValueId x);  // [B,S,...] → [B,...]
+
   // What to add to attention scores so that keys whose mask (i64[B,S]) is 0 get no weight: f32[B,1,1,S], 0 or the
   // lowest f32.
   ValueId additive_mask(ValueId mask);
@@ -34,5 +37,8 @@ struct EncoderBlock {
   std::string label;  // in names of values: "layer0"
 };
 ValueId encoder_block(TransformerBuilder& builder, ValueId x, ValueId mask, const EncoderBlock& block);
+
+// The block's part after attention, whose result is `context`.
+ValueId after_attention(TransformerBuilder& builder, ValueId x, ValueId context, const EncoderBlock& block);
 
 }  // namespace hone

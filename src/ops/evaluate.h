@@ -32,7 +32,8 @@ std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const
                                   const Bindings& bindings = {});
 
 // What a node gives whose operands are plain constants, or whose operands' types decide it (OpDef::from_types). None
-// when that is not so, when it owns graphs, and when evaluating it fails: that is reported when, and if, the node runs.
+// when that is not so, when it owns graphs, when it is a product large enough to be left to generated code, and when
+// evaluating it fails: that is reported when, and if, the node runs.
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node);
 
 // Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.

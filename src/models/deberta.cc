@@ -1,0 +1,351 @@
+// The DeBERTa family, first version and v2 (which v3 has too): encoder and sequence classifier, with configuration and
+// weights as Hugging Face names them. Scores add up what tokens say to each other (content to content), what a token
+// says to a distance (content to position) and what a distance says to a token (position to content). He et al.,
+// "DeBERTa: Decoding-enhanced BERT with disentangled attention" (2020).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/classifier.h"
+#include "models/distances.h"
+#include "models/token_inputs.h"
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+enum class Version : uint8_t { first, second };
+
+struct DebertaConfig {
+  Version version = Version::first;
+  int64_t vocabulary = 0, embedding = 0, hidden = 0, layers = 0, heads = 0, intermediate = 0, positions = 0;
+  int64_t token_types = 0, classes = 0;
+  bool classifies = false, absolute_positions = true;
+  bool relative = false, to_position = false, from_position = false;  // c2p, p2c
+  bool shares_keys = false, norms_distances = false;
+  DistanceTable distances;
+  int64_t convolution = 0, convolution_groups = 1;  // extent of the window; 0: none
+  double epsilon = 0;
+  std::string activation, pooler_activation, convolution_activation;
+};
+
+// A list, or one text with "|" between its items.
+std::vector<std::string> items(const ModelConfig& config, const std::string& key) {
+  std::vector<std::string> list;
+  if (config.has(key) && config.json().at(key).is_array())
+    list = json_get<std::vector<std::string>>(config.json(), key, config.source());
+  else list = split(config.text_or(key, ""), '|');
+  for (std::string& item : list) item = trim(item);
+  std::erase(list, "");
+  return list;
+}
+
+void expect_equal(const ModelConfig& config, const std::string& key, int64_t wanted, const char* why) {
+  const int64_t found = config.size_or(key, wanted);
+  if (found != wanted) fail("{}: {} is {}; accepted: {}, {}", config.source(), key, found, wanted, why);
+}
+
+void read_attention(const ModelConfig& config, DebertaConfig& d) {
+  d.relative = config.flag("relative_attention");
+  for (const std::string& kind : items(config, "pos_att_type")) {
+    if (kind != "c2p" && kind != "p2c")
+      fail("{}: pos_att_type has \"{}\", which is not supported; accepted: c2p, p2c", config.source(), kind);
+    (kind == "c2p" ? d.to_position : d.from_position) = true;
+  }
+  const int64_t farthest = config.size_unless_none("max_relative_positions", d.positions);
+  d.distances = {.span = farthest, .farthest = 0};
+  if (d.version == Version::first) {
+    if (config.flag("talking_head")) fail("{}: talking_head is not supported; accepted: false", config.source());
+    return;
+  }
+  d.shares_keys = config.flag("share_att_key");
+  const std::vector<std::string> norms = items(config, "norm_rel_ebd");
+  d.norms_distances = std::ranges::find(norms, "layer_norm") != norms.end();
+  expect_equal(config, "attention_head_size", d.hidden / d.heads, "hidden_size / num_attention_heads");
+  const int64_t buckets = config.size_unless_none("position_buckets", 0);
+  if (buckets == 0) return;
+  if (buckets < 2 || farthest - 1 <= buckets / 2)
+    fail("{}: position_buckets is {}; accepted: -1, or 2 to {}, for distances up to {}", config.source(), buckets,
+         2 * farthest - 3, farthest);
+  d.distances = {.span = buckets, .farthest = farthest};
+}
+
+DebertaConfig read_config(const ModelRequest& request, Version version) {
+  const ModelConfig config(request);
+  if (!request.pooling.is_null())
+    fail("{}: sentence poolings of DeBERTa are not supported; remove 1_Pooling", request.source);
+  DebertaConfig d;
+  d.version = version;
+  const auto architectures = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
+  d.classifies = !architectures.empty() && architectures[0].ends_with("ForSequenceClassification");
+  d.vocabulary = config.size("vocab_size");
+  d.hidden = config.size("hidden_size");
+  d.embedding = config.size_or("embedding_size", d.hidden);
+  d.layers = config.size("num_hidden_layers");
+  d.heads = config.size("num_attention_heads");
+  d.intermediate = config.size("intermediate_size");
+  d.positions = config.size_or("max_position_embeddings", 512);
+  d.token_types = config.size_unless_none("type_vocab_size", 0);
+  d.classes = class_count(config);
+  d.absolute_positions = config.flag("position_biased_input", true);
+  d.epsilon = config.number_or("layer_norm_eps", 1e-7);
+  d.activation = config.text_or("hidden_act", "gelu");
+  d.pooler_activation = config.text_or("pooler_hidden_act", "gelu");
+  if (d.hidden % d.heads != 0)
+    fail("{}: hidden_size {} is not a multiple of num_attention_heads {}", request.source, d.hidden, d.heads);
+  expect_equal(config, "pooler_hidden_size", d.hidden, "hidden_size");
+  read_attention(config, d);
+  if (version == Version::second) d.convolution = config.size_unless_none("conv_kernel_size", 0);
+  d.convolution_groups = config.size_or("conv_groups", 1);
+  d.convolution_activation = config.text_or("conv_act", "tanh");
+  return d;
+}
+
+class DebertaBuilder {
+ public:
+  DebertaBuilder(const ModelRequest& request, Version version)
+      : config_(read_config(request, version)), inputs_(request, config_.classifies), builder_(graph_, request) {
+    graph_.name = "deberta";
+    graph_.metadata["family"] = "deberta";
+    graph_.metadata["max_positions"] = std::to_string(config_.positions);  // what texts are cut to
+    inputs_.declare(graph_);
+  }
+
+  Graph build() {
+    const ValueId ids = input_of(graph_, "input_ids");
+    mask_ = inputs_.has("attention_mask") ? input_of(graph_, "attention_mask") : builder_.all_tokens();
+    kept_ = emit("cast", {mask_}, {{"dtype", DType::f32}});
+    pair_mask_ = mask_of_pairs();
+    if (config_.relative && config_.to_position) falling_ = distances(ids, Order::falling);
+    if (config_.relative && config_.from_position) rising_ = distances(ids, Order::rising);
+    const ValueId embedded = embeddings(ids);
+    ValueId x = embedded;
+    for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      x = encoder_layer(x, layer);
+      if (layer == 0 && config_.convolution > 0) x = convolved(embedded, x);
+    }
+    if (config_.classifies)
+      classifier_outputs(builder_, pooled(x), input_of(graph_, "labels"), config_.hidden, config_.classes);
+    else graph_.add_output(x, "last_hidden_state");
+    return std::move(graph_);
+  }
+
+ private:
+  ValueId emit(const char* op, std::vector<ValueId> operands, Attributes attributes = {}, std::string name = "") {
+    return graph_.emit(ops::get(op), std::move(operands), std::move(attributes), std::move(name));
+  }
+  ValueId unsqueezed(ValueId x, std::vector<int64_t> axes) {
+    return emit("unsqueeze", {x}, {{"axes", std::move(axes)}});
+  }
+
+  ValueId without_bias(ValueId x, const std::string& name, int64_t inputs, int64_t outputs) {
+    return emit("linear", {x, builder_.weight(name + ".weight", {outputs, inputs})});
+  }
+
+  // x where the mask is 1, 0 elsewhere.
+  ValueId masked(ValueId x, const char* name) { return emit("mul", {x, unsqueezed(kept_, {2})}, {}, name); }
+
+  ValueId embeddings(ValueId ids) {
+    const int64_t columns = config_.embedding;
+    ValueId x = builder_.embedding(ids, "embeddings.word_embeddings", config_.vocabulary, columns);
+    if (config_.absolute_positions) {
+      const ValueId positions = builder_.positions(Dim::symbol("S"), config_.positions);
+      x = emit("add", {x, builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, columns)});
+    }
+    if (config_.token_types > 0) {  // without token types every token is of type 0
+      const ValueId types =
+          inputs_.has("token_type_ids") ? input_of(graph_, "token_type_ids") : graph_.add_scalar(int64_t{0});
+      x = emit("add", {x, builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, columns)});
+    }
+    if (columns != config_.hidden) x = without_bias(x, "embeddings.embed_proj", columns, config_.hidden);
+    return masked(builder_.layer_norm(x, "embeddings.LayerNorm", config_.hidden, config_.epsilon), "embedded");
+  }
+
+  // f32[B,1,S,S] to add to scores: the lowest f32 but where both tokens count. A token that does not count sees all
+  // alike.
+  ValueId mask_of_pairs() {
+    const ValueId both = emit("mul", {unsqueezed(kept_, {1, 3}), unsqueezed(kept_, {1, 2})});
+    const ValueId dropped = emit("sub", {graph_.add_scalar(1.0f), both});
+    return emit("mul", {dropped, graph_.add_scalar(std::numeric_limits<float>::lowest())}, {}, "mask");
+  }
+
+  // f32[2S,hidden]: what the model knows of each distance.
+  ValueId distances(ValueId ids, Order order) {
+    const DistanceTable& table = config_.distances;
+    const ValueId rows = builder_.embedding(distance_rows(graph_, ids, table, order), "encoder.rel_embeddings",
+                                            2 * table.span, config_.hidden);
+    if (!config_.norms_distances) return rows;
+    return builder_.layer_norm(rows, "encoder.LayerNorm", config_.hidden, config_.epsilon);
+  }
+
+  // [...,L,heads*D] → [...,heads,L,D]
+  ValueId by_head(ValueId x) {
+    Shape shape = graph_.type(x).shape;
+    shape.back() = config_.hidden / config_.heads;
+    shape.insert(shape.end() - 1, config_.heads);
+    const ValueId split = emit("reshape", {x}, {{"shape", shape}});
+    const auto perm = shape.size() == 4 ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{1, 0, 2};
+    return emit("transpose", {split}, {{"perm", perm}});
+  }
+
+  // The products of each token's row with those of the distances from it, f32[B,heads,S,S].
+  ValueId products(ValueId tokens, ValueId distances) {
+    const ValueId all = emit("matmul", {by_head(tokens), by_head(distances)}, {{"transpose_b", int64_t{1}}});
+    return lines_aligned(graph_, all);
+  }
+
+  struct Projected {
+    ValueId query, key, value;
+  };
+
+  // Version 1 has the rows of query, key and value of each head side by side, and no bias for keys.
+  Projected projected_at_once(ValueId x, const std::string& at, const std::string& label) {
+    const int64_t hidden = config_.hidden, columns = hidden / config_.heads;
+    const Shape of_head{config_.heads, 1, columns};
+    const auto bias = [&](const char* name) {
+      return emit("reshape", {builder_.as_f32(builder_.weight(at + name, {hidden}))}, {{"shape", of_head}});
+    };
+    const ValueId none = emit("full", {}, {{"shape", of_head}, {"value", 0.0}});
+    const ValueId biases = emit("concat", {bias("q_bias"), none, bias("v_bias")}, {{"axis", int64_t{1}}});
+    const ValueId all = emit("linear", {x, builder_.weight(at + "in_proj.weight", {3 * hidden, hidden}),
+                                        emit("reshape", {biases}, {{"shape", Shape{3 * hidden}}})});
+    const Shape shape = graph_.type(x).shape;
+    const ValueId split = emit("reshape", {all}, {{"shape", Shape{shape[0], shape[1], config_.heads, 3, columns}}});
+    const auto part = [&](int64_t i, const char* name) {
+      const ValueId one =
+          emit("slice", {split}, {{"starts", Shape{i}}, {"ends", Shape{i + 1}}, {"axes", std::vector<int64_t>{3}}});
+      return emit("reshape", {one}, {{"shape", shape}}, label + name);
+    };
+    return {part(0, "_query"), part(1, "_key"), part(2, "_value")};
+  }
+
+  Projected projected(ValueId x, const std::string& at, const std::string& label) {
+    if (config_.version == Version::first) return projected_at_once(x, at, label);
+    const auto part = [&](const char* weights, const char* name) {
+      return builder_.linear(x, at + weights, config_.hidden, config_.hidden, label + name);
+    };
+    return {part("query_proj", "_query"), part("key_proj", "_key"), part("value_proj", "_value")};
+  }
+
+  ValueId distance_keys(const std::string& at) {
+    const int64_t hidden = config_.hidden;
+    if (config_.version == Version::first) return without_bias(falling_, at + "pos_proj", hidden, hidden);
+    return builder_.linear(falling_, at + (config_.shares_keys ? "key_proj" : "pos_key_proj"), hidden, hidden);
+  }
+
+  ValueId distance_queries(const std::string& at) {
+    const char* name = config_.version == Version::first ? "pos_q_proj"
+                       : config_.shares_keys             ? "query_proj"
+                                                         : "pos_query_proj";
+    return builder_.linear(rising_, at + name, config_.hidden, config_.hidden);
+  }
+
+  ValueId attention(ValueId x, const std::string& at, const std::string& label) {
+    const Projected p = projected(x, at, label);
+    const int kinds = 1 + config_.to_position + config_.from_position;
+    const double scale = 1 / std::sqrt(static_cast<double>(kinds * (config_.hidden / config_.heads)));
+    ValueId scores = kNone;
+    if (falling_ != kNone) scores = products(p.query, distance_keys(at));
+    if (rising_ != kNone) {
+      const ValueId from_distances =
+          emit("transpose", {products(p.key, distance_queries(at))}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+      scores = scores == kNone ? from_distances : emit("add", {scores, from_distances});
+    }
+    ValueId added = pair_mask_;
+    if (scores != kNone)
+      added = emit("add", {emit("mul", {scores, graph_.add_scalar(static_cast<float>(scale))}), pair_mask_}, {},
+                   label + "_distances");
+    return emit("attention", {p.query, p.key, p.value, added}, {{"heads", config_.heads}, {"scale", scale}},
+                label + "_context");
+  }
+
+  ValueId encoder_layer(ValueId x, int64_t layer) {
+    const std::string at = fmt::format("encoder.layer.{}.", layer), label = fmt::format("layer{}", layer);
+    const ValueId context = attention(x, at + "attention.self.", label);
+    return after_attention(builder_, x, context,
+                           {.hidden = config_.hidden,
+                            .heads = config_.heads,
+                            .intermediate = config_.intermediate,
+                            .epsilon = config_.epsilon,
+                            .activation = config_.activation,
+                            .query = {},
+                            .key = {},
+                            .value = {},
+                            .attention_output = at + "attention.output.dense",
+                            .attention_norm = at + "attention.output.LayerNorm",
+                            .up = at + "intermediate.dense",
+                            .down = at + "output.dense",
+                            .output_norm = at + "output.LayerNorm",
+                            .label = label});
+  }
+
+  // A convolution over neighbouring tokens of the embeddings, beside the first layer.
+  ValueId convolved(ValueId embedded, ValueId x) {
+    const int64_t hidden = config_.hidden, groups = config_.convolution_groups, window = config_.convolution;
+    const int64_t before = (window - 1) / 2;
+    const std::vector<int64_t> swap{0, 2, 1};
+    const ValueId w = builder_.weight("encoder.conv.conv.weight", {hidden, hidden / groups, window});
+    const ValueId b = builder_.weight("encoder.conv.conv.bias", {hidden});
+    const ValueId channels = emit("transpose", {embedded}, {{"perm", swap}});
+    const ValueId sums =
+        emit("conv", {channels, w, b}, {{"groups", groups}, {"pads", std::vector<int64_t>{before, before}}});
+    const ValueId rows = masked(emit("transpose", {sums}, {{"perm", swap}}), "convolved");
+    const ValueId sum = emit("add", {x, builder_.activation(rows, config_.convolution_activation)});
+    return masked(builder_.layer_norm(sum, "encoder.conv.LayerNorm", hidden, config_.epsilon),
+                  "layer0_with_neighbours");
+  }
+
+  ValueId pooled(ValueId x) {
+    const ValueId dense = builder_.linear(builder_.first_token(x), "pooler.dense", config_.hidden, config_.hidden);
+    return builder_.activation(dense, config_.pooler_activation);
+  }
+
+  const DebertaConfig config_;
+  const TokenInputs inputs_;
+  Graph graph_;
+  TransformerBuilder builder_;
+  ValueId mask_ = kNone, kept_ = kNone, pair_mask_ = kNone;  // i64[B,S]; f32[B,S]; f32[B,1,S,S]
+  ValueId falling_ = kNone, rising_ = kNone;                 // f32[2S,hidden], where scores need them
+};
+
+constexpr ModelPreset kFirstPresets[] = {
+    {"deberta-base", R"({"vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+      "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 0, "num_labels": 2,
+      "relative_attention": true, "max_relative_positions": -1, "pos_att_type": "c2p|p2c",
+      "position_biased_input": false, "layer_norm_eps": 1e-7, "hidden_act": "gelu", "pooler_hidden_act": "gelu"})"},
+    {"deberta-xlarge", R"({"vocab_size": 50265, "hidden_size": 1024, "num_hidden_layers": 48, "num_attention_heads": 16,
+      "intermediate_size": 4096, "max_position_embeddings": 512, "type_vocab_size": 0, "num_labels": 2,
+      "relative_attention": true, "max_relative_positions": -1, "pos_att_type": "c2p|p2c",
+      "position_biased_input": false, "layer_norm_eps": 1e-7, "hidden_act": "gelu", "pooler_hidden_act": "gelu"})"}};
+
+constexpr ModelPreset kSecondPresets[] = {
+    {"deberta-v2-xlarge", R"({"vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
+      "num_attention_heads": 24, "intermediate_size": 6144, "max_position_embeddings": 512, "type_vocab_size": 0,
+      "num_labels": 2, "relative_attention": true, "position_buckets": 256, "norm_rel_ebd": "layer_norm",
+      "share_att_key": true, "pos_att_type": "p2c|c2p", "conv_kernel_size": 3, "conv_act": "gelu",
+      "max_relative_positions": -1, "position_biased_input": false, "layer_norm_eps": 1e-7, "hidden_act": "gelu",
+      "pooler_hidden_act": "gelu"})"},
+    {"deberta-v3-small", R"({"vocab_size": 128100, "hidden_size": 768, "num_hidden_layers": 6,
+      "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 0,
+      "num_labels": 2, "relative_attention": true, "position_buckets": 256, "norm_rel_ebd": "layer_norm",
+      "share_att_key": true, "pos_att_type": "p2c|c2p", "max_relative_positions": -1, "position_biased_input": false,
+      "layer_norm_eps": 1e-7, "hidden_act": "gelu", "pooler_hidden_act": "gelu"})"}};
+
+}  // namespace
+
+extern constinit const ModelDef deberta_def{
+    .name = "deberta",
+    .doc = "DeBERTa of the first version: encoders and sequence classifiers.",
+    .architectures = "DebertaForSequenceClassification DebertaModel",
+    .presets = kFirstPresets,
+    .build = [](const ModelRequest& request) { return DebertaBuilder(request, Version::first).build(); }};
+extern constinit const ModelDef deberta_v2_def{
+    .name = "deberta_v2",
+    .doc = "DeBERTa v2 and v3: encoders and sequence classifiers.",
+    .architectures = "DebertaV2ForSequenceClassification DebertaV2Model",
+    .presets = kSecondPresets,
+    .build = [](const ModelRequest& request) { return DebertaBuilder(request, Version::second).build(); }};
+
+}  // namespace hone
