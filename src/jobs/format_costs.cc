@@ -63,7 +63,7 @@ FormatTimes time_formats(const Candidates& candidates, const Graph& original, co
 Ratio verified_speed(Session& original, Session& changed, const NamedTensors& inputs, double seconds, uint64_t seed) {
   const Candidate both[] = {{"original", [&] { original.run(inputs); }}, {"plan", [&] { changed.run(inputs); }}};
   const std::vector<Timing> timings = interleave(both, {.max_seconds = seconds, .seed = seed});
-  return speed_ratio(timings[1], timings[0]);
+  return speed_ratio(timings[0], timings[1]);
 }
 
 }  // namespace hone

@@ -1,0 +1,108 @@
+#include <optional>
+
+#include "base/atomic_file.h"
+#include "cli/quantize_flags.h"
+#include "cli/registry.h"
+#include "cli/terminal_progress.h"
+#include "jobs/allocate_formats.h"
+#include "jobs/format_list.h"
+#include "report/html.h"
+
+namespace hone {
+namespace {
+
+struct {
+  ModelFlags model;
+  QuantizeFlags quantize;
+  RunFlags run;
+  OutputFlags result;
+  std::vector<std::string> formats;
+  std::string output, report, budget, calibration, memory;
+  std::optional<double> lambda;
+  int64_t batch = 16;
+  int trials = 16;
+  bool measure_all = false, front = false;
+  uint64_t seed = 1;
+  double seconds = 10;
+} flags;
+
+void setup(CLI::App& app) {
+  flags.model.add_to(app);
+  app.add_option("--formats", flags.formats, "Formats to choose from, e.g. mxint{3,4,6,8},int4.g32")->required();
+  auto* budget = app.add_option("--budget", flags.budget,
+                                "avg-bits=4.5, bytes=12MB, latency=0.7x (of the original's time) or latency=12ms");
+  app.add_option(
+         "--lambda", flags.lambda,
+         "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
+      ->excludes(budget);
+  flags.quantize.add_calibration_to(app);
+  app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
+      ->required();
+  app.add_option("--report", flags.report, "HTML file to write");
+  app.add_flag("--front", flags.front, "The best choices for other budgets too, as table and plot");
+  app.add_flag("--measure-all", flags.measure_all,
+               "Measure each tensor in every format; otherwise one measurement a tensor scales its layers' errors");
+  app.add_option("--trials", flags.trials, "Choices measured to refine the solution")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--samples-at-once", flags.batch, "Samples that run as one batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--measurements", flags.memory, "File in which measurements are remembered between runs");
+  app.add_option("--seconds", flags.seconds, "Longest measured part of times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of the refinement and of the order of rounds")->capture_default_str();
+  flags.quantize.compute = "bf16";
+  flags.quantize.add_to(app);
+  flags.run.add_to(app);
+  flags.result.add_to(app);
+}
+
+int run() {
+  std::optional<AtomicFile> report;
+  if (!flags.report.empty()) report.emplace(flags.report);
+  SessionOptions session = flags.run.options();
+  session.compute = flags.quantize.compute_type();
+  const Record record =
+      allocate_formats({.model = flags.model.model,
+                        .output = flags.output,
+                        .inputs = flags.model.inputs,
+                        .formats = parse_format_list(flags.formats),
+                        .quantize = flags.quantize.options(),
+                        .budget = flags.budget.empty() ? std::nullopt : std::optional(parse_budget(flags.budget)),
+                        .lambda = flags.lambda,
+                        .calibration = flags.quantize.calibration,
+                        .batch = flags.batch,
+                        .measure_all = flags.measure_all,
+                        .front = flags.front,
+                        .trials = flags.trials,
+                        .seed = flags.seed,
+                        .seconds = flags.seconds,
+                        .session = session,
+                        .memory = flags.memory,
+                        .command = this_command(),
+                        .progress = terminal_progress()});
+  flags.result.print(record);
+  if (report) {
+    report->write(html(record));
+    report->commit();
+  }
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const VerbDef allocate_verb_def{
+    .name = "allocate",
+    .summary = "Choose a number format for each weight, so that a model meets a budget and loses least",
+    .examples =
+        "  hone allocate all-MiniLM-L6-v2 --formats mxint{3,4,5,6,8} --budget avg-bits=4.5 --calib texts.txt -o "
+        "plan.toml\n"
+        "  hone squeeze all-MiniLM-L6-v2 --config plan.toml -o small.safetensors\n"
+        "  hone allocate cnn.onnx --formats mxint4,mxint8,bf16 --lambda 0.01 --calib train.npz --front --report "
+        "plan.html -o plan.toml",
+    .setup = setup,
+    .run = run};
+
+}  // namespace hone

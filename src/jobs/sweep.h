@@ -1,0 +1,31 @@
+// hone sweep: a model in one number format after the other, as curves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/progress.h"
+#include "passes/quantize.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+struct SweepOptions {
+  std::string model, folder;  // folder: where sweep.csv, the plots and what was measured go
+  std::vector<std::string> inputs;
+  std::vector<std::string> formats;  // canonical, in the order in which they are measured
+  bool activations = false;          // inputs of products too, not only weights
+  QuantizeOptions quantize;          // all but the format
+  std::string data;                  // file (jobs/calibration_data.h), also what methods calibrate on
+  int64_t batch = 16;
+  SessionOptions session;
+  std::string command;
+  Progress progress = {};
+};
+
+// Table "sweep", curves of all families in one plot, and the best so far by trial; the same as files in the folder. A
+// folder with measurements of the same model, data and options is gone on with.
+Record sweep(const SweepOptions& options);
+
+}  // namespace hone

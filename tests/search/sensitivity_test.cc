@@ -1,0 +1,135 @@
+#include "search/sensitivity.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "calibrate/collect.h"
+#include "search/layer_error.h"
+#include "tests/search/small_model.h"
+
+namespace hone::test {
+namespace {
+
+const std::vector<std::string> kFormats = {"mxint3", "mxint4", "mxint8"};
+
+size_t index_of(const Candidates& candidates, const std::string& name) {
+  for (size_t t = 0; t < candidates.tensors.size(); ++t)
+    if (candidates.tensors[t].name == name) return t;
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+class SensitivityTest : public testing::Test {
+ protected:
+  Graph graph_ = small_model();
+  Candidates candidates_ = small_candidates(kFormats);
+  OutputMeasure measure_{graph_, small_batches(), {}, {}};
+  Statistics statistics_ = collect_statistics(graph_, small_batches());
+  std::vector<TensorSensitivity> measured(Measurements& known, bool all) {
+    return measure_sensitivity(candidates_, statistics_, measure_, known, {.measure_all = all});
+  }
+};
+
+TEST_F(SensitivityTest, CandidatesCountWhatIsStored) {
+  ASSERT_EQ(candidates_.tensors.size(), 3U);
+  const int64_t elements = 64 * 64 * 2 + 640;
+  EXPECT_EQ(candidates_.elements, elements);
+  EXPECT_EQ(candidates_.other_bytes, 0);
+  EXPECT_EQ(candidates_.stored_bytes(candidates_.uniform(2)), elements + elements / 32);
+  EXPECT_DOUBLE_EQ(candidates_.average_bits(candidates_.uniform(1)), 4.25);
+  EXPECT_DOUBLE_EQ(candidates_.average_bits(candidates_.uniform(kPlain)), 32);
+  const Graph mixed = candidates_.with(std::vector<int>{0, kPlain, 2});
+  EXPECT_EQ(sizes(mixed).weight_bytes, candidates_.stored_bytes(std::vector<int>{0, kPlain, 2}));
+}
+
+TEST_F(SensitivityTest, OutputErrorIsRelativeAndZeroForTheOriginal) {
+  EXPECT_EQ(measure_(graph_).error, 0);
+  // One tensor doubled: outputs are linear in the last one.
+  Graph doubled = candidates_.graph;
+  const CandidateTensor& last = candidates_.tensors[index_of(candidates_, "last.weight")];
+  std::vector<float> values = last.plain.to_floats();
+  for (float& v : values) v *= 2;
+  doubled.set_constant(last.value, Tensor::of<float>(last.plain.shape(), values));
+  EXPECT_NEAR(measure_(doubled).error, 1, 1e-5);
+}
+
+TEST_F(SensitivityTest, LayerErrorIsThatOfTheLayersOutputs) {
+  // Against the outputs themselves, of the batches that the statistics are of.
+  const CandidateTensor& strong = candidates_.tensors[index_of(candidates_, "strong.weight")];
+  LayerError layer_error({});
+  const double estimate = layer_error(strong.plain, strong.rounded[0], &statistics_.layers.at("strong.weight"));
+  const std::vector<float> w = strong.plain.to_floats(), v = strong.rounded[0].to_floats();
+  double noise = 0, signal = 0;
+  for (const NamedTensors& batch : small_batches())
+    for (int64_t row = 0; row < 16; ++row)
+      for (size_t n = 0; n < 64; ++n) {
+        double y = 0, d = 0;
+        for (size_t k = 0; k < 64; ++k) {
+          const double x = batch.at("x").as<float>()[static_cast<size_t>(row) * 64 + k];
+          y += x * w[n * 64 + k], d += x * (w[n * 64 + k] - v[n * 64 + k]);
+        }
+        noise += d * d, signal += y * y;
+      }
+  EXPECT_NEAR(estimate / (noise / signal), 1, 1e-4);
+  EXPECT_EQ(layer_error(strong.plain, strong.plain, nullptr), 0);
+}
+
+TEST_F(SensitivityTest, TellsWhatMattersFromWhatDoesNot) {
+  Measurements known;
+  const auto all = measured(known, true);
+  const size_t strong = index_of(candidates_, "strong.weight"), weak = index_of(candidates_, "weak.weight");
+  for (size_t f = 0; f < kFormats.size(); ++f) {
+    EXPECT_GT(all[strong].loss(f), 1000 * all[weak].loss(f)) << kFormats[f];
+    EXPECT_NEAR(all[strong].layer_error[f] / all[weak].layer_error[f], 1, 0.3);  // relative: alike
+  }
+  const EstimateQuality quality = estimate_quality(all);
+  EXPECT_EQ(quality.pairs, 9U);
+  EXPECT_GT(quality.with_gain, 0.9);
+}
+
+TEST_F(SensitivityTest, EstimatesFollowFromOneMeasurementATensor) {
+  Measurements known, known_all;
+  const auto few = measured(known, false), all = measured(known_all, true);
+  for (size_t t = 0; t < few.size(); ++t) {
+    EXPECT_EQ(std::ranges::count_if(few[t].output_error, [](auto& e) { return e.has_value(); }), 1);
+    for (size_t f = 0; f < kFormats.size(); ++f)
+      EXPECT_NEAR(std::log10(few[t].loss(f) / all[t].loss(f)), 0, 0.3) << candidates_.tensors[t].name << kFormats[f];
+  }
+}
+
+TEST_F(SensitivityTest, AChangedChoiceMeasuresOnlyWhatItMust) {
+  Measurements known;
+  measured(known, true);
+  const int64_t before = known.measured();
+  measured(known, true);
+  EXPECT_EQ(known.measured(), before);
+  candidates_ = small_candidates({"mxint3", "mxint4", "mxint8", "mxint6"});
+  measured(known, true);
+  EXPECT_EQ(known.measured() - before, 2 * 3);  // layer and output error of three tensors in the new format
+}
+
+TEST(OutputMeasure, CountsRowsWithTheRightLabel) {
+  const Graph graph = small_model();
+  std::vector<int64_t> labels;
+  Session session(graph, {});
+  for (const NamedTensors& batch : small_batches()) {
+    const Tensor scores = session.run(batch)[0];
+    for (int64_t row = 0; row < 16; ++row) {
+      const auto values = scores.as<float>().subspan(static_cast<size_t>(row) * 10, 10);
+      labels.push_back(std::ranges::max_element(values) - values.begin());
+    }
+  }
+  for (size_t i = 0; i < labels.size(); i += 4) labels[i] = (labels[i] + 1) % 10;
+  const OutputMeasure measure(graph, small_batches(), labels, {});
+  EXPECT_EQ(measure(graph).accuracy, 0.75);
+  EXPECT_EQ(measure.of_reference().accuracy, 0.75);
+  labels.pop_back();
+  EXPECT_THROW(OutputMeasure(graph, small_batches(), labels, {}), Error);
+  EXPECT_THROW(OutputMeasure(graph, {}, {}, {}), Error);
+}
+
+}  // namespace
+}  // namespace hone::test
