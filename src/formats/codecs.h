@@ -8,6 +8,9 @@ namespace hone {
 
 extern constinit const ElementCodec int_codec;        // two's complement or unsigned, optional fraction bits (5.4)
 extern constinit const ElementCodec minifloat_codec;  // sign, exponent, mantissa with subnormals (5.1)
+extern constinit const ElementCodec denorm_codec;     // the same without a hidden bit (5.2)
+extern constinit const ElementCodec log_codec;        // signed powers of two and zero (5.5)
+extern constinit const ElementCodec sign_codec;       // one bit, +1 or -1 (5.11)
 extern constinit const ElementCodec binary32_codec;   // f32 itself (5.3)
 
 ElementParams int_element(int bits, int fraction_bits, bool symmetric);
@@ -15,6 +18,8 @@ ElementParams uint_element(int bits, int fraction_bits);
 // The default bias is 2^(E-1) - 1.
 ElementParams minifloat_element(int exponent_bits, int mantissa_bits,
                                 ElementParams::Top top = ElementParams::Top::finite);
+
+ElementParams log_element(int bits, int bias);
 
 // floor(log2(largest finite value)): emax of docs/FORMATS.md, section 2.
 int top_exponent(const Format& format);

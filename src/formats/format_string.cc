@@ -35,7 +35,7 @@ struct KeyName {
   const char* name;   // as errors call it
   const char* shape;  // as it is written
 };
-constexpr std::array<KeyName, 12> kKeys{{{OptionKey::f, "f", "f<F>"},
+constexpr std::array<KeyName, 13> kKeys{{{OptionKey::f, "f", "f<F>"},
                                          {OptionKey::bias, "bias", "bias<B>"},
                                          {OptionKey::tensor, "tensor", "tensor"},
                                          {OptionKey::channel, "channel", "channel"},
@@ -43,6 +43,7 @@ constexpr std::array<KeyName, 12> kKeys{{{OptionKey::f, "f", "f<F>"},
                                          {OptionKey::tile, "g<R>x<C>", "g<R>x<C>"},
                                          {OptionKey::ax, "ax", "ax<A>"},
                                          {OptionKey::e, "e", "e<K>"},
+                                         {OptionKey::s, "s", "s=fp16|bf16"},
                                          {OptionKey::asym, "asym", "asym"},
                                          {OptionKey::round, "round", "round=even|floor"},
                                          {OptionKey::rule, "rule", "rule=floor|rceil|even|mse"},
@@ -50,6 +51,20 @@ constexpr std::array<KeyName, 12> kKeys{{{OptionKey::f, "f", "f<F>"},
 
 constexpr std::pair<std::string_view, ScaleRule> kRules[] = {
     {"floor", ScaleRule::floor}, {"rceil", ScaleRule::rceil}, {"even", ScaleRule::even}, {"mse", ScaleRule::mse}};
+
+constexpr std::pair<std::string_view, ScaleType> kScaleTypes[] = {
+    {"fp32", ScaleType::f32}, {"fp16", ScaleType::fp16}, {"bf16", ScaleType::bf16}};
+
+template <class Value>
+const Value* find_word(std::span<const std::pair<std::string_view, Value>> words, std::string_view word) {
+  const auto found = std::ranges::find(words, word, &std::pair<std::string_view, Value>::first);
+  return found == words.end() ? nullptr : &found->second;
+}
+
+template <class Value>
+std::string_view word_of(std::span<const std::pair<std::string_view, Value>> words, Value value) {
+  return std::ranges::find(words, value, &std::pair<std::string_view, Value>::second)->first;
+}
 
 const KeyName& entry(OptionKey key) { return *std::ranges::find(kKeys, key, &KeyName::key); }
 
@@ -83,7 +98,7 @@ std::optional<ParsedOption> parse_option(std::string_view text) {
   for (OptionKey word : {OptionKey::tensor, OptionKey::channel, OptionKey::asym})
     if (text == entry(word).name) return ParsedOption{word, 0, 0, {}};
   const size_t equals = text.find('=');
-  for (OptionKey key : {OptionKey::round, OptionKey::rule, OptionKey::compat})
+  for (OptionKey key : {OptionKey::s, OptionKey::round, OptionKey::rule, OptionKey::compat})
     if (equals != std::string_view::npos && text.substr(0, equals) == entry(key).name)
       return ParsedOption{key, 0, 0, text.substr(equals + 1)};
   if (text.starts_with("bias")) return parse_number(OptionKey::bias, read_int(text.substr(4)));
@@ -176,7 +191,12 @@ class OptionReader {
         take_round(option.word);
         break;
       case OptionKey::rule:
-        take_rule(option.word);
+        if (const ScaleRule* rule = find_word<ScaleRule>(kRules, option.word)) options_.rule = *rule;
+        else refuse("E_VALUE", "rule must be floor, rceil, even or mse");
+        break;
+      case OptionKey::s:
+        if (const ScaleType* type = find_word<ScaleType>(kScaleTypes, option.word)) options_.scale_type = *type;
+        else refuse("E_VALUE", "s, the type of stored scales, must be fp32, fp16 or bf16");
         break;
       case OptionKey::compat:
         break;  // judged by the family
@@ -192,12 +212,6 @@ class OptionReader {
   void take_round(std::string_view word) {
     if (word != "even" && word != "floor") refuse("E_VALUE", "round must be even or floor");
     options_.round_floor = word == "floor";
-  }
-
-  void take_rule(std::string_view word) {
-    for (const auto& [name, rule] : kRules)
-      if (word == name) options_.rule = rule;
-    if (!options_.rule) refuse("E_VALUE", "rule must be floor, rceil, even or mse");
   }
 
   const FormatText& text_;
@@ -333,8 +347,12 @@ std::string geometry_suffix(const Geometry& geometry, const Geometry& otherwise)
 
 std::string rule_suffix(ScaleRule rule) {
   if (rule == ScaleRule::floor) return "";
-  return fmt::format(".rule={}",
-                     std::ranges::find(kRules, rule, &std::pair<std::string_view, ScaleRule>::second)->first);
+  return fmt::format(".rule={}", word_of<ScaleRule>(kRules, rule));
+}
+
+std::string scale_type_suffix(ScaleType type) {
+  if (type == ScaleType::f32) return "";
+  return fmt::format(".s={}", word_of<ScaleType>(kScaleTypes, type));
 }
 
 }  // namespace hone

@@ -13,7 +13,7 @@
 
 namespace hone {
 
-enum class OptionKey : uint8_t { f, bias, tensor, channel, g, tile, ax, e, asym, round, rule, compat };
+enum class OptionKey : uint8_t { f, bias, tensor, channel, g, tile, ax, e, s, asym, round, rule, compat };
 
 struct FormatOption {
   std::string_view text;  // without the dot
@@ -51,6 +51,7 @@ struct FormatOptions {
   std::optional<Geometry> geometry;
   std::optional<bool> round_floor;
   std::optional<ScaleRule> rule;
+  ScaleType scale_type = ScaleType::f32;
   bool asym = false;
 };
 
@@ -66,5 +67,6 @@ Geometry group_geometry(int64_t columns);
 // ".g64.ax0", or "" when `geometry` is the default.
 std::string geometry_suffix(const Geometry& geometry, const Geometry& otherwise);
 std::string rule_suffix(ScaleRule rule);
+std::string scale_type_suffix(ScaleType type);  // ".s=bf16"
 
 }  // namespace hone

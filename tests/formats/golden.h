@@ -43,7 +43,7 @@ inline std::vector<float> floats_of(std::string_view hex) {
 inline bool family_exists(std::string_view format) {
   if (format.find("compat=") != std::string_view::npos) return false;
   const std::string_view head = format.substr(0, format.find_first_of("0123456789._"));
-  for (std::string_view missing : {"denorm", "bminifloat", "log", "blog", "bfp", "nvfp", "binary", "rsign", "ternary"})
+  for (std::string_view missing : {"nvfp", "binary", "rsign", "ternary"})
     if (head == missing) return false;
   return true;
 }
