@@ -15,8 +15,8 @@ bool parse(std::string_view string, Format& out) {
   if (!head || !text.has(OptionKey::f)) return false;
   text.check_width("the width", head->width, 2, 32);
   using enum OptionKey;
-  const FormatOptions options = read_options(text, {f, round, tensor, channel, g, tile, ax, asym});
-  for (OptionKey key : {tensor, channel, g, tile, ax, asym})
+  const FormatOptions options = read_options(text, {f, round, tensor, channel, g, tile, ax, s, asym});
+  for (OptionKey key : {tensor, channel, g, tile, ax, s, asym})
     if (text.has(key))
       text.fail_at("E_CONFLICT", text.position_of(key),
                    "fraction bits fix the scale; drop this option or the fraction bits");

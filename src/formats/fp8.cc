@@ -1,7 +1,6 @@
 // OFP8: E4M3 (no infinity, largest 448) and E5M2 (IEEE-like, largest 57344). Encoding saturates ("SAT" mode).
 #include "formats/codecs.h"
-#include "formats/format_string.h"
-#include "formats/scale.h"
+#include "formats/optional_scale.h"
 
 namespace hone {
 namespace {
@@ -14,17 +13,13 @@ bool parse(std::string_view string, Format& out) {
   out.codec = &minifloat_codec;
   out.element = head == "fp8_e4m3" ? minifloat_element(4, 3, ElementParams::Top::fn)
                                    : minifloat_element(5, 2, ElementParams::Top::ieee);
-  using enum OptionKey;
-  out.geometry = resolve_geometry(text, read_options(text, {tensor, channel, g, tile, ax}), Geometry{});
-  const bool scaled = out.geometry.kind != Geometry::Kind::none;
-  out.scale_kind = scaled ? &f32_max_scale : &no_scale;
-  if (scaled) out.scale = f32_scale_params();
+  set_optional_scale(text, no_scale, f32_max_scale, out);
   return true;
 }
 
 std::string print(const Format& format) {
   const std::string head = format.element.exponent_bits == 4 ? "fp8_e4m3" : "fp8_e5m2";
-  return head + geometry_suffix(format.geometry, Geometry{});
+  return head + optional_scale_suffix(format);
 }
 
 }  // namespace
@@ -32,7 +27,7 @@ std::string print(const Format& format) {
 extern constinit const FormatDef fp8_def{
     .name = "fp8_e4m3 fp8_e5m2",
     .doc = "OCP 8-bit floats (OFP8), saturating; with a geometry they share an f32 scale.",
-    .examples = "fp8_e4m3 fp8_e5m2 fp8_e4m3.channel fp8_e5m2.tensor fp8_e4m3.g32",
+    .examples = "fp8_e4m3 fp8_e5m2 fp8_e4m3.channel fp8_e5m2.tensor fp8_e4m3.g32 fp8_e4m3.channel.s=bf16",
     .parse = parse,
     .print = print};
 

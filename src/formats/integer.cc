@@ -25,7 +25,7 @@ bool parse(std::string_view string, Format& out) {
   if (!found || text.has(OptionKey::f)) return false;
   const IntegerHead head = read_head(text, *found);
   using enum OptionKey;
-  const FormatOptions options = read_options(text, {tensor, channel, g, tile, ax, asym, round});
+  const FormatOptions options = read_options(text, {tensor, channel, g, tile, ax, s, asym, round});
   if (options.round_floor)
     text.fail_at("E_CONFLICT", text.position_of(round), "'round' needs fraction bits; add 'f<F>' or drop it");
   if (options.asym && head.is_signed)
@@ -34,14 +34,14 @@ bool parse(std::string_view string, Format& out) {
   out.codec = &int_codec;
   out.element = head.is_signed ? int_element(head.width, 0, /*symmetric=*/true) : uint_element(head.width, 0);
   out.scale_kind = options.asym ? &f32_range_scale : &f32_max_scale;
-  out.scale = f32_scale_params();
+  out.scale = f32_scale_params(options.scale_type);
   out.geometry = resolve_geometry(text, options, tensor_geometry());
   return true;
 }
 
 std::string print(const Format& format) {
-  return fmt::format("{}int{}{}{}", format.element.is_signed ? "" : "u", format.element.bits,
-                     geometry_suffix(format.geometry, tensor_geometry()),
+  return fmt::format("{}int{}{}{}{}", format.element.is_signed ? "" : "u", format.element.bits,
+                     geometry_suffix(format.geometry, tensor_geometry()), scale_type_suffix(format.scale.type),
                      format.scale_kind == &f32_range_scale ? ".asym" : "");
 }
 
@@ -54,7 +54,8 @@ extern constinit const FormatDef integer_def{
         "point.",
     .examples =
         "int8 int8.channel int8.channel.ax1 int8.g32 int4.channel int4.g128 int4.g32 int3.g16 int16.channel "
-        "int4.g2x8 uint8 uint8.asym uint4.g32.asym uint12.channel.asym",
+        "int4.g2x8 int4.g32.s=bf16 int8.channel.s=fp16 uint8 uint8.asym uint4.g32.asym uint4.g32.s=fp16.asym "
+        "uint12.channel.asym",
     .parse = parse,
     .print = print};
 

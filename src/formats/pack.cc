@@ -150,6 +150,7 @@ class Packer {
     }
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
+    if (is_residual(format_)) clear_signs(batch, scratch.codes);
     for (const Piece& piece : batch.pieces) store_codes(format_, walk_, piece, scratch.codes, planes_.codes);
     if (!counts_) return;
     for (const Run& run : batch.runs)
@@ -157,6 +158,14 @@ class Packer {
         counts.saturated += scratch.saturated[static_cast<size_t>(i)];
         counts.flushed_to_zero += scratch.flushed[static_cast<size_t>(i)];
       }
+  }
+
+  // Zeros that were put in place of padding and of groups with NaN do not encode to 0 in residual formats.
+  void clear_signs(const Batch& batch, std::span<uint32_t> codes) const {
+    for (const Run& run : batch.runs) {
+      const int64_t kept = scales_.dirty[static_cast<size_t>(run.group)] ? 0 : run.logical;
+      std::fill_n(codes.begin() + run.begin + kept, run.count - kept, 0u);
+    }
   }
 
   const Format& format_;

@@ -39,14 +39,7 @@ inline std::vector<float> floats_of(std::string_view hex) {
   return values;
 }
 
-// Families of FORMATS that are not part of this version. A head is one of these words followed by parameters.
-inline bool family_exists(std::string_view format) {
-  if (format.find("compat=") != std::string_view::npos) return false;
-  const std::string_view head = format.substr(0, format.find_first_of("0123456789._"));
-  for (std::string_view missing : {"nvfp", "binary", "rsign", "ternary"})
-    if (head == missing) return false;
-  return true;
-}
+inline bool family_exists(std::string_view format) { return format.find("compat=") == std::string_view::npos; }
 
 // Same bits, or both NaN.
 inline bool same_value(float a, float b) {

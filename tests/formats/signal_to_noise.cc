@@ -89,7 +89,7 @@ TEST(NominalBits, AreWhatALargeTensorCosts) {
   for (const std::string& text : example_formats()) {
     const Format format = parse_format(text);
     const double bits = 8.0 * static_cast<double>(plane_bytes(format, shape).total()) / (4096.0 * 4096.0);
-    EXPECT_NEAR(bits, nominal_bits(format), 0.02) << text;  // a channel of 4096 values: 48 bits of scale and zero point
+    EXPECT_NEAR(bits, nominal_bits(format), 0.025) << text;  // at most three f32 scales in a channel of 4096 values
   }
 }
 
