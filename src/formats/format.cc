@@ -31,14 +31,6 @@ bool parse_with_families(std::string_view text, Format& format) {
   return false;
 }
 
-// The text without its compat option, to see whether the sound format exists.
-std::string without_compat(const FormatText& text) {
-  std::string rest(text.head);
-  for (const FormatOption& option : text.options)
-    if (!option.text.starts_with("compat=")) rest += fmt::format(".{}", option.text);
-  return rest;
-}
-
 }  // namespace
 
 Format parse_format(std::string_view string) {
@@ -47,13 +39,12 @@ Format parse_format(std::string_view string) {
   if (parse_with_families(string, format)) return format;
   if (text.has(OptionKey::compat)) {
     const size_t at = text.position_of(OptionKey::compat);
-    const std::string_view variant = string.substr(at, string.find('.', at) - at);
-    if (variant != "compat=mase" && variant != "compat=mase-cuda")
+    if (!text.asks_for("compat=mase") && !text.asks_for("compat=mase-cuda"))
       text.fail_at("E_VALUE", at, "compat must be mase or mase-cuda");
-    const std::string sound = without_compat(text);
+    const std::string sound = text.without(OptionKey::compat);
     parse_format(sound);  // its own errors come first
-    text.fail_at("E_COMPAT", text.position_of(OptionKey::compat),
-                 fmt::format("hone has no such variant of {}; leave the option out for the sound format", sound));
+    text.fail_at("E_COMPAT", at,
+                 fmt::format("there is no such variant of {}; leave the option out for the sound format", sound));
   }
   text.fail_at("E_HEAD", 0, "unknown format; 'hone formats' lists all" + did_you_mean(text.head, known_strings()));
 }

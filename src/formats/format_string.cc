@@ -262,6 +262,19 @@ size_t FormatText::position_of(OptionKey key) const {
   return std::string_view::npos;
 }
 
+bool FormatText::asks_for(std::string_view option) const {
+  return std::ranges::find(options, option, &FormatOption::text) != options.end();
+}
+
+std::string FormatText::without(OptionKey key) const {
+  std::string rest(head);
+  for (const FormatOption& option : options) {
+    const std::optional<ParsedOption> parsed = parse_option(option.text);
+    if (!parsed || parsed->key != key) rest += fmt::format(".{}", option.text);
+  }
+  return rest;
+}
+
 int FormatText::head_number(std::string_view digits) const {
   const std::optional<int> number = read_nat(digits);
   if (!number)

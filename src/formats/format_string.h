@@ -27,6 +27,10 @@ struct FormatText {
   bool has(OptionKey key) const { return position_of(key) != std::string_view::npos; }
   size_t position_of(OptionKey key) const;  // of the first well-formed option of that key, else npos
 
+  // Whether `option` is one of the options, spelled so.
+  bool asks_for(std::string_view option) const;
+  std::string without(OptionKey key) const;  // the text without the options of that key
+
   // The head of a sound format: empty when the string asks for a compat variant, which is another family's to read.
   std::string_view sound_head() const { return has(OptionKey::compat) ? std::string_view() : head; }
 

@@ -20,6 +20,13 @@ inline std::vector<std::string> example_formats() {
   return examples;
 }
 
+// Those that have codes to store.
+inline std::vector<std::string> packable_examples() {
+  std::vector<std::string> examples = example_formats();
+  std::erase_if(examples, [](const std::string& text) { return is_fake_only(parse_format(text)); });
+  return examples;
+}
+
 inline bool has_scale(const Format& format) { return format.scale.bits > 0; }
 
 using Shape = std::vector<int64_t>;

@@ -1,4 +1,4 @@
-// Reading the golden files (docs/FORMATS.md, section 0) and telling which of their formats exist.
+// Reading the golden files (docs/FORMATS.md, section 0).
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,6 @@ inline std::vector<float> floats_of(std::string_view hex) {
   }
   return values;
 }
-
-inline bool family_exists(std::string_view format) { return format.find("compat=") == std::string_view::npos; }
 
 // Same bits, or both NaN.
 inline bool same_value(float a, float b) {

@@ -27,7 +27,7 @@ bool divides_in_f32(const Format& format) { return has_scale(format) && format.s
 // fn(format, shape of one group, random values of it)
 template <class F>
 void for_each_example(F&& fn) {
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     SCOPED_TRACE(text);
     const Format format = parse_format(text);
     Philox random(1);
@@ -118,6 +118,7 @@ TEST(FormatLaws, NoOtherCodeIsNearer) {
     if (format.element.bits > 8 || format.element.round_floor || has_zero_point(format)) return;
     if (format.codec == &log_codec) return;                            // nearest in the log domain: the next test
     if (is_residual(format) || format.family == &ternary_def) return;  // a sum; a threshold
+    if (format.geometry.kind == Geometry::Kind::flat) return;          // mase-cuda rounds twice, first to bf16
     const Planes planes = pack(format, shape, x);
     const std::vector<double> values = emitted_values(format, first_scale(format, shape, planes));
     const std::vector<float> y = quantised(format, shape, x);
@@ -152,7 +153,7 @@ TEST(FormatLaws, PowersOfTwoAreWithinAFactorOfTheRootOfTwo) {
 TEST(FormatLaws, FiniteInputsOfScaledFormatsStayFinite) {
   constexpr float kMax = std::numeric_limits<float>::max(), kTiny = std::numeric_limits<float>::denorm_min();
   const std::vector<float> extremes{kMax, -kMax, kMax / 2, 1, -kTiny, kTiny, 0x1p-126f, -0.0f};
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     if (!has_scale(format)) continue;
     for (float factor : {1.0f, 0x1p-100f, 0x1p-126f, 0x1p-149f}) {
@@ -164,7 +165,7 @@ TEST(FormatLaws, FiniteInputsOfScaledFormatsStayFinite) {
 }
 
 TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     for (const Shape& shape : {Shape{3, 37}, Shape{2, 3, 7}, Shape{1, 5}}) {
       SCOPED_TRACE(text);
@@ -184,7 +185,7 @@ TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
 }
 
 TEST(FormatLaws, FakeQuantisingEqualsPackingAndUnpacking) {
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const Shape shape{9, 1000};  // more than one batch of elements
     Philox random(3);

@@ -59,7 +59,7 @@ TEST(Layout, AxesThatDoNotExistAreRefused) {
 }
 
 TEST(Layout, ATensorWithoutElementsHasNoBytesButAGlobalScale) {
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const PlaneBytes bytes = plane_bytes(format, Shape{0, 4});
     EXPECT_EQ(bytes.total(), bytes.global) << text;

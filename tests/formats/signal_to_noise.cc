@@ -86,7 +86,7 @@ TEST(NominalBits, CountScalesAndZeroPoints) {
 // At large sizes the bytes of the planes approach the nominal bits.
 TEST(NominalBits, AreWhatALargeTensorCosts) {
   const Shape shape{4096, 4096};
-  for (const std::string& text : example_formats()) {
+  for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const double bits = 8.0 * static_cast<double>(plane_bytes(format, shape).total()) / (4096.0 * 4096.0);
     EXPECT_NEAR(bits, nominal_bits(format), 0.025) << text;  // at most three f32 scales in a channel of 4096 values
