@@ -114,6 +114,8 @@ TEST(GoldenVectors, BlockMinifloatsMatchBitForBit) { EXPECT_EQ(check_document("b
 
 TEST(GoldenVectors, MicroscalingFormatsMatchBitForBit) { EXPECT_EQ(check_document("mx"), 21u); }
 
+TEST(GoldenVectors, ScalesStoredInTwoBytesMatchBitForBit) { EXPECT_EQ(check_document("scale_type"), 15u); }
+
 TEST(GoldenVectors, VariantsOfThePredecessorMatchBitForBit) { EXPECT_EQ(check_document("compat"), 16u); }
 
 TEST(GoldenVectors, SignsMatchBitForBit) { EXPECT_EQ(check_document("sign"), 12u); }
