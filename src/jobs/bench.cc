@@ -1,7 +1,5 @@
 #include "jobs/bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "jobs/lab_protocol.h"
 #include "jobs/probe.h"
+#include "jobs/scratch_folder.h"
 #include "measure/break_even.h"
 #include "measure/environment.h"
 #include "measure/pair.h"
@@ -21,20 +20,6 @@ namespace {
 constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
 constexpr int kWarmProbes = 3;     // fresh processes per model; their median is shown
 
-// A folder for the cold compile, removed afterwards.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hone_bench_XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) fail("{}: can't make a temporary folder", pattern);
-    path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
 // What only fresh processes show.
 struct Probes {
   std::optional<ProbeResult> cold, warm;
@@ -42,13 +27,13 @@ struct Probes {
 
 // Cold: an empty machine-code cache. Warm: the cache that the cold one left; the median of several.
 Probes probe_processes(const BenchOptions& options, const Contender& c) {
-  const TemporaryFolder cache;
+  const ScratchFolder cache;
   ProbeOptions probe{.model = c.path,
                      .inputs = chosen_inputs(options.open, c.path),
                      .text = std::nullopt,
                      .shapes = {.dims = c.bindings},
                      .session = options.open.session};
-  probe.session.cache_folder = cache.path;
+  probe.session.cache_folder = cache.path();
   Probes probes;
   probes.cold = probe_in_new_process(options.program, probe);
   std::vector<ProbeResult> warm;

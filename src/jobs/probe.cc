@@ -106,6 +106,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.weight_bytes = sizes(model.graph).weight_bytes;
   for (ValueId id : model.graph.constants())
     result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, model.graph.constant(id)->bytes());
+  const std::vector<std::string> files = model.weight_files;
   std::optional<SentenceEncoder> encoder;
   std::optional<Session> session;
   if (options.text) encoder.emplace(std::move(model), options.session);
@@ -136,6 +137,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.resident_bytes = memory.resident_bytes;
   result.peak_bytes = memory.peak_bytes;
   result.anonymous_bytes = memory.anonymous_bytes;
+  result.model_page_bytes = resident_bytes_of_files(files);
   return result;
 }
 
@@ -151,6 +153,7 @@ Json to_json(const ProbeResult& r) {
           {"resident_bytes", r.resident_bytes},
           {"peak_bytes", r.peak_bytes},
           {"anonymous_bytes", r.anonymous_bytes},
+          {"model_page_bytes", r.model_page_bytes},
           {"weight_bytes", r.weight_bytes},
           {"largest_tensor_bytes", r.largest_tensor_bytes},
           {"prepacked_bytes", r.prepacked_bytes},
@@ -171,7 +174,8 @@ ProbeResult probe_result_from_json(const Json& json) {
   get("empty_bytes", r.empty_bytes), get("resident_bytes", r.resident_bytes), get("peak_bytes", r.peak_bytes);
   get("anonymous_bytes", r.anonymous_bytes), get("prepacked_bytes", r.prepacked_bytes),
       get("direct_weight_bytes", r.direct_weight_bytes);
-  get("weight_bytes", r.weight_bytes), get("largest_tensor_bytes", r.largest_tensor_bytes);
+  get("model_page_bytes", r.model_page_bytes), get("weight_bytes", r.weight_bytes),
+      get("largest_tensor_bytes", r.largest_tensor_bytes);
   get("arena_bytes", r.arena_bytes), get("scratch_bytes", r.scratch_bytes);
   return r;
 }

@@ -30,6 +30,7 @@ struct ProbeResult {
   int64_t resident_bytes = 0;  // after a few runs
   int64_t peak_bytes = 0;
   int64_t anonymous_bytes = 0;                         // the part of resident_bytes that is not pages of files
+  int64_t model_page_bytes = 0;                        // the part of resident_bytes that is pages of the model's files
   int64_t weight_bytes = 0, largest_tensor_bytes = 0;  // of the model's constants as stored
   int64_t prepacked_bytes = 0, direct_weight_bytes = 0, arena_bytes = 0, scratch_bytes = 0;
 };

@@ -1,6 +1,8 @@
 #include "measure/memory.h"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -36,6 +38,31 @@ MemoryUse memory_use() {
   const std::string status = read_proc("/proc/self/status");
   if (status.empty()) fail("/proc/self/status can't be read: memory is counted by the kernel; mount /proc");
   return parse_memory_use(status);
+}
+
+int64_t parse_resident_bytes_of_files(std::string_view smaps, const std::vector<std::string>& paths) {
+  // "7f1c2a000000-7f1c2b000000 r--p 00000000 08:01 131 /path", then lines of "Key: value" about it.
+  constexpr int kFieldsBeforePath = 5;
+  int64_t total = 0;
+  bool counts = false;
+  for (const std::string& line : split(smaps, '\n')) {
+    const std::string first = line.substr(0, line.find(' '));
+    if (first == "Rss:") {
+      if (counts) total += field_bytes("\n" + line, "Rss");
+    } else if (!first.ends_with(":")) {
+      size_t at = 0;
+      for (int i = 0; i < kFieldsBeforePath && at != std::string::npos; ++i)
+        at = line.find_first_not_of(' ', line.find(' ', at));
+      counts = at != std::string::npos && std::ranges::find(paths, line.substr(at)) != paths.end();
+    }
+  }
+  return total;
+}
+
+int64_t resident_bytes_of_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> absolute;
+  for (const std::string& path : paths) absolute.push_back(std::filesystem::canonical(path).string());
+  return parse_resident_bytes_of_files(read_proc("/proc/self/smaps"), absolute);
 }
 
 bool reset_peak() {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace hone {
 
@@ -16,6 +18,10 @@ struct MemoryUse {
 MemoryUse memory_use();  // throws Error where /proc is not mounted
 MemoryUse parse_memory_use(
     std::string_view status);  // the text of /proc/self/status; throws Error when a line is missing
+
+// Resident bytes of this process's mappings of these files.
+int64_t resident_bytes_of_files(const std::vector<std::string>& paths);
+int64_t parse_resident_bytes_of_files(std::string_view smaps, const std::vector<std::string>& paths);  // absolute ones
 
 // Sets the peak back to what is resident now. False where the system does not permit it; then peaks count from the
 // start.
