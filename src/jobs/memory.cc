@@ -15,8 +15,6 @@ namespace {
 
 // What weights are for.
 enum class Part : uint8_t { packed_layers, kept_layers, tables, position_tables, norms, biases, others };
-constexpr std::array<const char*, 7> kPartKeys{"packed_layers", "kept_layers", "tables", "position_tables",
-                                               "norms",         "biases",      "others"};
 constexpr std::array<const char*, 7> kPartTitles{"weights of layers, packed",
                                                  "weights of layers that are kept",
                                                  "tables of tokens",
@@ -24,7 +22,7 @@ constexpr std::array<const char*, 7> kPartTitles{"weights of layers, packed",
                                                  "normalisations",
                                                  "biases",
                                                  "other constants"};
-using PartBytes = std::array<int64_t, kPartKeys.size()>;
+using PartBytes = std::array<int64_t, kPartTitles.size()>;
 
 struct Variant {
   std::string key, title, format;  // of the original: no format
@@ -141,7 +139,7 @@ Account original_account(const MemoryOptions& options, const LoadedModel& source
 }
 
 struct Item {
-  const char *key, *title;
+  const char* title;
   int64_t bytes;
 };
 
@@ -152,15 +150,15 @@ std::vector<Item> items_of(const Account& account) {
   const int64_t layers = stored(Part::packed_layers), kept = stored(Part::kept_layers);
   const int64_t in_files = r.resident_bytes - r.anonymous_bytes;
   const int64_t counted = r.prepacked_bytes + r.arena_bytes + r.scratch_bytes;
-  return {{"packed_layers", "weights of packed layers, laid out", layers},
-          {"kept_layers", "weights of kept layers, laid out", kept},
-          {"padding", "padding of their panels", r.prepacked_bytes - layers - kept},
-          {"pages", "pages read of tables, normalisations and biases", r.model_page_bytes},
-          {"arena", "activations (arena)", r.arena_bytes},
-          {"scratch", "scratch of kernels", r.scratch_bytes},
-          {"program", "program and libraries (pages of their files)", in_files - r.model_page_bytes},
-          {"rest", "rest: machine code, graph, inputs, what the allocator keeps", r.anonymous_bytes - counted},
-          {"loading", "peak while loading, above what stays", r.peak_bytes - r.resident_bytes}};
+  return {{"weights of packed layers, laid out", layers},
+          {"weights of kept layers, laid out", kept},
+          {"padding of their panels", r.prepacked_bytes - layers - kept},
+          {"pages read of tables, normalisations and biases", r.model_page_bytes},
+          {"activations (arena)", r.arena_bytes},
+          {"scratch of kernels", r.scratch_bytes},
+          {"program and libraries (pages of their files)", in_files - r.model_page_bytes},
+          {"rest: machine code, graph, inputs, what the allocator keeps", r.anonymous_bytes - counted},
+          {"peak while loading, above what stays", r.peak_bytes - r.resident_bytes}};
 }
 
 int64_t limit_of(const ProbeResult& r) {
@@ -214,7 +212,7 @@ Table table_of_accounts(const char* key, const char* title, const std::vector<Ac
 
 Table stored_table(const std::vector<Account>& accounts) {
   Table table = table_of_accounts("stored", "Weights as stored", accounts, 0, kBytes);
-  for (size_t part = 0; part < kPartKeys.size(); ++part) {
+  for (size_t part = 0; part < kPartTitles.size(); ++part) {
     std::vector<Cell> row{kPartTitles[part]};
     for (const Account& a : accounts) row.push_back(bytes_cell(a.stored[part]));
     table.rows.push_back(std::move(row));

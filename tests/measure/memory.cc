@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -24,6 +25,32 @@ TEST(Memory, ReadsTheKernelsLines) {
 TEST(Memory, AMissingOrOddLineIsAnError) {
   EXPECT_THROW(parse_memory_use("Name:\thone\n"), Error);
   EXPECT_THROW(parse_memory_use("\nVmRSS:\t lots kB\n"), Error);
+}
+
+TEST(Memory, CountsPagesOfTheFilesThatAreAskedFor) {
+  const std::string_view smaps =
+      "7f00-7f10 r--p 00000000 08:01 131                        /models/a b.safetensors\nSize:  16 kB\nRss:   12 kB\n"
+      "7f10-7f20 r--p 00001000 08:01 131                        /models/a b.safetensors\nRss:    4 kB\n"
+      "7f20-7f30 rw-p 00000000 00:00 0 \nRss:  100 kB\n"
+      "7f30-7f40 r--p 00000000 08:01 7                          /lib/b\nRss:   50 kB\n";
+  EXPECT_EQ(parse_resident_bytes_of_files(smaps, {"/models/a b.safetensors"}), 16 * 1024);
+  EXPECT_EQ(parse_resident_bytes_of_files(smaps, {"/lib/b", "/models/a b.safetensors"}), 66 * 1024);
+  EXPECT_EQ(parse_resident_bytes_of_files(smaps, {"/models/a"}), 0);
+}
+
+TEST(Memory, CountsTouchedPagesOfAMappedFile) {
+  const std::string path = (std::filesystem::temp_directory_path() / "hone_pages_of_a_file").string();
+  write_file(path, std::string(1 << 20, 'x'));
+  {
+    const MappedFile file(path);
+    int64_t sum = 0;
+    for (std::byte b : file.bytes()) sum += static_cast<int>(b);
+    EXPECT_EQ(sum, int64_t{'x'} << 20);
+    EXPECT_EQ(resident_bytes_of_files({path}), 1 << 20);
+    drop_pages(file.bytes());
+    EXPECT_EQ(resident_bytes_of_files({path}), 0);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(Memory, CountsWhatIsTouchedAndRemembersThePeak) {

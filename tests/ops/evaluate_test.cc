@@ -43,6 +43,17 @@ TEST(Evaluate, WrongInputsAreErrorsThatNameThem) {
   EXPECT_NE(error_with({{"x", f32({1, 3}, {1, 2, 3})}}).find("\"x\""), std::string::npos);
 }
 
+TEST(KnownResults, AreThoseOfConstantsButLargeProductsAreLeftToGeneratedCode) {
+  const auto knows = [](int64_t size) {
+    Graph graph;
+    const ValueId x = graph.add_constant("x", Tensor(DType::f32, {size, size}));
+    const ValueId y = graph.emit(ops::get("linear"), {x, x});
+    return known_results(graph, graph.node(graph.producer(y))).has_value();
+  };
+  EXPECT_TRUE(knows(128));   // 4 MFLOP
+  EXPECT_FALSE(knows(256));  // 34 MFLOP
+}
+
 TEST(Evaluate, AnErrorInsideNamesTheNode) {
   Graph graph;
   const ValueId ids = graph.add_input("ids", parse_type("i64[N]"));
