@@ -117,29 +117,6 @@ struct ResultColumns {
   }
 };
 
-// Scale codes, zero points and their values for candidate `index`.
-void set_candidate(const Format& format, int index, size_t groups, GroupScales& out) {
-  const ScaleKind& kind = *format.scale_kind;
-  ResultColumns results(out);
-  const auto levels = static_cast<size_t>(kind.levels);
-  out.codes.resize(levels * groups);
-  out.scales.resize(levels);
-  const Expr value =
-      effective_scale(format, kind.value(format, Expr::arg(0, Scalar::u32)), Expr::number(Scalar::f64, out.global));
-  for (size_t level = 0; level < levels; ++level) {
-    const auto codes = map_groups<uint32_t, double>(kind.code(format, results.names, index, static_cast<int>(level)),
-                                                    results.columns, groups);
-    for (size_t g = 0; g < groups; ++g) out.codes[g * levels + level] = codes[g];
-    const std::vector<uint32_t>* columns[] = {&codes};
-    out.scales[level] = map_groups<double, uint32_t>(value, columns, groups);
-  }
-  if (!kind.zero_point) return;
-  const std::vector<Expr> names = results.names;
-  const Expr scale = results.add(out.scales[0]);
-  out.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), results.columns, groups);
-  out.zeros.assign(out.zero_points.begin(), out.zero_points.end());
-}
-
 // The global value of the clean groups, appended to the results.
 void add_global(const Format& format, size_t groups, GroupScales& out) {
   const GlobalValue& global = *format.scale_kind->global;
@@ -230,6 +207,28 @@ std::vector<GroupColumn> GroupScales::columns(const Program& program) const {
   all.insert(all.end(), results.begin(), results.end());
   all.resize(program.args.empty() ? 0 : program.args.size() - 1);
   return all;
+}
+
+void set_candidate(const Format& format, int index, size_t groups, GroupScales& out) {
+  const ScaleKind& kind = *format.scale_kind;
+  ResultColumns results(out);
+  const auto levels = static_cast<size_t>(kind.levels);
+  out.codes.resize(levels * groups);
+  out.scales.resize(levels);
+  const Expr value =
+      effective_scale(format, kind.value(format, Expr::arg(0, Scalar::u32)), Expr::number(Scalar::f64, out.global));
+  for (size_t level = 0; level < levels; ++level) {
+    const auto codes = map_groups<uint32_t, double>(kind.code(format, results.names, index, static_cast<int>(level)),
+                                                    results.columns, groups);
+    for (size_t g = 0; g < groups; ++g) out.codes[g * levels + level] = codes[g];
+    const std::vector<uint32_t>* columns[] = {&codes};
+    out.scales[level] = map_groups<double, uint32_t>(value, columns, groups);
+  }
+  if (!kind.zero_point) return;
+  const std::vector<Expr> names = results.names;
+  const Expr scale = results.add(out.scales[0]);
+  out.zero_points = map_groups<uint32_t, double>(kind.zero_point(format, names, scale), results.columns, groups);
+  out.zeros.assign(out.zero_points.begin(), out.zero_points.end());
 }
 
 GroupScales choose_scales(const Format& format, const Walk& walk, Values values) {

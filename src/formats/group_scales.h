@@ -27,6 +27,9 @@ struct GroupScales {
 
 GroupScales choose_scales(const Format& format, const Walk& walk, std::span<const float> values);
 
+// Sets codes, scales and zero points to what follows from results and global value; `index` of ScaleKind::candidates.
+void set_candidate(const Format& format, int index, size_t groups, GroupScales& scales);
+
 // The group columns of element programs, in this order: scales, zero point, results.
 GroupValues group_args(const Format& format);
 
@@ -34,6 +37,9 @@ GroupValues group_args(const Format& format);
 Expr encoded(const Format& format, Expr x, const GroupValues& group);
 Expr decoded(const Format& format, Expr code, const GroupValues& group);
 Expr fake(const Format& format, Expr x, const GroupValues& group);
+
+// pack() (formats/packed.h) with these scales.
+Planes pack(const Format& format, const Walk& walk, std::span<const float> values, GroupScales scales);
 
 bool any_nonfinite(std::span<const float> values);
 

@@ -111,9 +111,9 @@ class Packer {
   Packer(const Format& format, const Walk& walk, Values values, EncodeCounts* counts)
       : format_(format), walk_(walk), values_(values), counts_(counts), program_(encode_program(format, counts)) {}
 
-  Planes run() {
+  Planes run(GroupScales scales) {
     planes_.codes.resize(code_bytes(walk_.layout()));
-    scales_ = choose_scales(format_, walk_, values_);
+    scales_ = std::move(scales);
     columns_ = scales_.columns(program_);
     for_each_unit(
         walk_, [&] { return Scratch{BatchInputs(columns_)}; },
@@ -186,7 +186,11 @@ Planes pack(const Format& format, std::span<const int64_t> shape, Values values,
   CHECK(static_cast<int64_t>(values.size()) == walk.elems());
   (void)plane_bytes(format, shape);  // refuses formats that only quantise values
   if (counts) *counts = {};
-  return Packer(format, walk, values, counts).run();
+  return Packer(format, walk, values, counts).run(choose_scales(format, walk, values));
+}
+
+Planes pack(const Format& format, const Walk& walk, Values values, GroupScales scales) {
+  return Packer(format, walk, values, nullptr).run(std::move(scales));
 }
 
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,

@@ -1,0 +1,110 @@
+#include "passes/round_weights.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "formats/scale_search.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+#include "passes/weighted_layers.h"
+
+namespace hone {
+namespace {
+
+const std::vector<std::string> kMethods = {"nearest", "scale-search", "gptq"};
+
+bool is_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+void check_fit(const Tensor& weight, const LayerStatistics& statistics) {
+  const std::vector<int64_t>& shape = weight.shape();
+  if (shape.size() != 2 || shape[1] != statistics.width || shape[0] % statistics.groups != 0)
+    fail("a weight of shape {} can't be rounded by statistics of {} groups of {} inputs; gather them for this model",
+         to_string(to_shape(shape)), statistics.groups, statistics.width);
+}
+
+Tensor as_tensor(const Format& format, const std::vector<int64_t>& shape, const Planes& planes) {
+  return Tensor::packed(format, shape, Buffer::copy_of(planes.codes), Buffer::copy_of(planes.scales),
+                        Buffer::copy_of(planes.zero_points), Buffer::copy_of(planes.global));
+}
+
+}  // namespace
+
+void check_rounding_method(const std::string& method) {
+  if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
+    fail("unknown rounding method {}; known: {}{}", method, fmt::join(kMethods, ", "), did_you_mean(method, kMethods));
+}
+
+Tensor round_weight(const Tensor& weight, const Format& format, const LayerStatistics* statistics,
+                    const RoundingOptions& options) {
+  check_rounding_method(options.method);
+  const Tensor plain = weight.is_packed() ? unpack(weight) : weight;
+  const std::vector<float> values = plain.to_floats();
+  if (options.method == "nearest" || is_plain_float(format) || !is_finite(values) || values.empty())
+    return pack(format, plain);
+  if (statistics) check_fit(weight, *statistics);
+  const bool is_gptq = options.method == "gptq";
+  if (is_gptq && (!statistics || statistics->moment.empty()))
+    fail("rounding by gptq needs the second moments of the layer's input; gather them on calibration data");
+  if (is_gptq)
+    return as_tensor(format, weight.shape(), pack_gptq(format, weight.shape(), values, *statistics, options.gptq));
+  std::vector<float> importance;
+  if (statistics && !statistics->moment.empty()) importance = importance_of(*statistics, weight.dim(0));
+  return as_tensor(format, weight.shape(), pack_searched(format, weight.shape(), values, importance));
+}
+
+namespace {
+
+// What is known of the layers that read the rounded constant; nullptr when one of them is no layer, such as the gather
+// of a table, or has its weight's rows along the other axis.
+const LayerStatistics* statistics_of(const Graph& graph, NodeId rounding, const Statistics* statistics) {
+  if (!statistics) return nullptr;
+  const ValueId source = graph.operand(rounding, 0);
+  const auto found = statistics->layers.find(graph.value(source).label);
+  if (found == statistics->layers.end()) return nullptr;
+  for (const Graph::Use& use : graph.uses(graph.result(rounding))) {
+    const Node& node = graph.node(use.node);
+    const std::string_view op = node.op->name;
+    const bool has_rows = op == "linear" || op == "conv" ||
+                          (op == "matmul" && (use.operand == 0 || node.attributes.get_or<int64_t>("transpose_b", 0)));
+    if (!has_rows) return nullptr;
+  }
+  return &found->second;
+}
+
+Graph round_weights(Graph graph, const PassContext& context) {
+  RoundingOptions options = context.get<RoundingOptions>();
+  check_rounding_method(options.method);
+  if (options.method == "gptq" && !context.statistics)
+    fail("rounding by gptq needs calibration data; give some, or choose scale-search");
+  for (NodeId id : graph.nodes("fake_quant")) {
+    const ValueId source = graph.operand(id, 0);
+    const Tensor* weight = graph.constant(source);
+    const Format format = graph.node(id).attributes.get<Format>("format");
+    if (!weight || is_plain_float(format)) continue;
+    const LayerStatistics* statistics = statistics_of(graph, id, context.statistics);
+    RoundingOptions chosen = options;
+    if (options.method == "gptq" && !statistics) chosen.method = "scale-search";
+    const ValueId packed = graph.add_constant("", round_weight(*weight, format, statistics, chosen));
+    replace_by_value(graph, id, packed);
+    graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
+  }
+  graph.erase_unused_constants();
+  graph.reinfer();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef round_weights_def{
+    .name = "round_weights",
+    .doc =
+        "fake_quant of a constant becomes a constant packed in that format, its codes chosen by the method that the "
+        "options name. By gptq, tables and other constants without statistics are rounded by scale-search.",
+    .run = round_weights};
+
+}  // namespace hone
