@@ -196,7 +196,7 @@ class Doctor {
     Predicted result{.format = format};
     std::vector<QuantizeChoice> choices;
     try {
-      choices = plan_quantisation(graph_, {.to = format});
+      choices = plan_quantisation(graph_, {.to = format}).constants;
     } catch (const Error& error) {
       result.fault = error.what();
       return result;

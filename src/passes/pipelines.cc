@@ -17,10 +17,24 @@ constexpr std::array kCanonical = {
     "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",  "recognise_layer_norm",
     "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes", "fold_constants",
     "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"fold_fake_quant", "expand_batch_norm", "fold_constants",  "expand_conv_transpose",
-                                    "channels_last",   "fold_constants",    "simplify_shapes", "sink_transposes",
-                                    "fold_constants",  "simplify_shapes",   "set_compute",     "expand_mean_pool",
-                                    "merge_common",    "remove_dead"};
+constexpr std::array kForCodegen = {"fold_fake_quant",       "decode_vectors", "expand_batch_norm", "fold_constants",
+                                    "expand_conv_transpose", "channels_last",  "fold_constants",    "simplify_shapes",
+                                    "sink_transposes",       "fold_constants", "simplify_shapes",   "set_compute",
+                                    "expand_mean_pool",      "merge_common",   "remove_dead"};
+
+// What changes the model comes before what rounds it, each pass on statistics of the model as it finds it.
+struct QuantiseStep {
+  const char* pass;
+  bool (*is_wanted)(const QuantizeOptions&) = [](const QuantizeOptions&) { return true; };
+  bool needs_statistics = false;
+};
+constexpr QuantiseStep kQuantise[] = {{"repair_nonfinite"},
+                                      {"equalise_layers", [](const QuantizeOptions& o) { return o.equalise_layers; }},
+                                      {"smooth_quant", [](const QuantizeOptions& o) { return o.smooth_quant; }, true},
+                                      {"awq_scaling", [](const QuantizeOptions& o) { return o.awq_scaling; }, true},
+                                      {"rotate_hadamard", [](const QuantizeOptions& o) { return o.rotate_hadamard; }},
+                                      {"quantize"},
+                                      {"fold_fake_quant"}};
 
 Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
                  const PipelineOptions& options) {
@@ -71,6 +85,23 @@ Graph run_pass(Graph graph, std::string_view name, const PassContext& context, c
 
 Graph canonicalise(Graph graph, const PipelineOptions& options) {
   return run_passes(std::move(graph), kCanonical, {}, options);
+}
+
+Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect,
+               const PipelineOptions& options) {
+  check_pass_names(options.disabled);
+  std::optional<Statistics> statistics;  // of the graph as it is
+  for (const QuantiseStep& step : kQuantise) {
+    const bool is_disabled = std::find(options.disabled.begin(), options.disabled.end(), std::string_view(step.pass)) !=
+                             options.disabled.end();
+    if (is_disabled || !step.is_wanted(quantize)) continue;
+    if (step.needs_statistics && !collect) fail("{} needs calibration data (--calib FILE)", step.pass);
+    if (step.needs_statistics && !statistics) statistics = collect(graph);
+    graph = run_pass(std::move(graph), step.pass, {quantize, statistics ? &*statistics : nullptr}, options);
+    statistics.reset();
+  }
+  graph.compact();
+  return graph;
 }
 
 Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/pass.h"
+#include "passes/quantize.h"
 
 namespace hone {
 
@@ -32,5 +33,12 @@ void check_pass_names(const std::vector<std::string>& names);  // Error with the
 Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
 Graph prepare_for_codegen(Graph graph, Compute compute,
                           const PipelineOptions& options = {});  // canonical form, then what code generation expects
+
+// A graph in canonical form with the constants and activations that the options choose in other formats, packed.
+// `collect` gathers statistics of a graph on calibration data; it is called for each pass that needs them, since the
+// passes before have changed what they describe. Empty: no data; Error when a chosen pass needs them.
+using StatisticsSource = std::function<Statistics(const Graph&)>;
+Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect = {},
+               const PipelineOptions& options = {});
 
 }  // namespace hone

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "formats/packed.h"
+#include "passes/layer.h"
+#include "passes/match.h"
+#include "passes/nonfinite.h"
 #include "passes/quantize.h"
 #include "passes/quantize_rule.h"
 #include "passes/weight_matrix.h"
@@ -11,38 +15,55 @@ namespace {
 
 void check_format(const std::string& text) { parse_format(text); }
 void check_rule(const std::string& text) { QuantizeRule::parse(text); }
+void check_nonfinite(const std::string& text) { parse_on_nonfinite(text); }
 void check_regex(const std::string& text) { QuantizeRule::keep_matching(text); }
 
 constexpr OptionField<QuantizeOptions> kFields[] = {
     {"to", "number format of the weights, e.g. mxint8", &QuantizeOptions::to, check_format},
     {"rule",
-     "pattern=format, where the last match wins: a regular expression on tensor names, op:NAME or name:NAME; the "
-     "format may be "
-     "keep",
+     "address=format, where the last match wins: a regular expression on names, op:NAME or name:NAME; LAYER.in and "
+     "LAYER.bias are a layer's input and bias; the format may be keep",
      &QuantizeOptions::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &QuantizeOptions::skip, check_regex},
-    {"activations", "number format of the inputs of linear, conv and matmul (simulated)", &QuantizeOptions::activations,
-     check_format},
+    {"activations", "number format of the inputs of linear, conv, matmul and attention (simulated)",
+     &QuantizeOptions::activations, check_format},
+    {"equalise-layers", "give weights of consecutive layers the same ranges first", &QuantizeOptions::equalise_layers},
+    {"smooth-quant", "move outliers of activations that are rounded into the weights first (needs calibration data)",
+     &QuantizeOptions::smooth_quant},
+    {"alpha", "how far smooth-quant moves them, from 0 to 1", &QuantizeOptions::alpha},
+    {"awq-scaling", "enlarge weights of large activations before rounding (needs calibration data)",
+     &QuantizeOptions::awq_scaling},
+    {"rotate-hadamard", "compute on blocks of 32 to 128 channels that are rotated by a Hadamard matrix",
+     &QuantizeOptions::rotate_hadamard},
+    {"on-nonfinite", "what NaN and infinite weights are met with: error, saturate or keep",
+     &QuantizeOptions::on_nonfinite, check_nonfinite},
 };
 
-// Whether operand `i` of the op is a weight or table.
-bool is_weight(std::string_view op, int i) {
-  return op == "matmul" || ((op == "linear" || op == "conv") && i == 1) || (op == "gather" && i == 0);
+using Part = QuantizeCandidate::Part;
+
+// A layer's constants and inputs get their addresses from it, tables of gathers from their label.
+void note_part(QuantizeCandidate& candidate, Part part, const std::string& layer, const char* op) {
+  candidate.part = part;
+  candidate.address = layer + std::string(suffix_of(part));
+  candidate.ops.emplace_back(op);
 }
 
-std::vector<QuantizeCandidate> candidates_of(const Graph& graph, const std::vector<ValueId>& constants) {
+std::vector<QuantizeCandidate> constant_candidates(const Graph& graph, const std::vector<ValueId>& constants,
+                                                   const std::vector<Layer>& layers) {
+  std::map<ValueId, QuantizeCandidate> found;
+  for (ValueId id : constants)
+    found[id] = {.name = graph.value(id).label, .address = "", .part = Part::other, .ops = {}};
   const auto uses = graph.all_uses();
+  for (auto& [id, candidate] : found)
+    for (const Graph::Use& use : uses[static_cast<size_t>(id)])
+      if (const char* op = graph.node(use.node).op->name;
+          is_weight_operand(op, use.operand) && graph.type(id).rank() >= 2)
+        note_part(candidate, Part::weight, layer_name(candidate.name), op);
+  for (const Layer& layer : layers)
+    if (const auto bias = found.find(layer.bias); bias != found.end())
+      note_part(bias->second, Part::bias, layer.name, graph.node(layer.node).op->name);
   std::vector<QuantizeCandidate> candidates;
-  for (ValueId id : constants) {
-    QuantizeCandidate candidate{graph.value(id).label, false, {}};
-    for (const Graph::Use& use : uses[static_cast<size_t>(id)]) {
-      const std::string op = graph.node(use.node).op->name;
-      if (!is_weight(op, use.operand)) continue;
-      candidate.eligible = graph.type(id).rank() >= 2;
-      candidate.ops.push_back(op);
-    }
-    candidates.push_back(std::move(candidate));
-  }
+  for (ValueId id : constants) candidates.push_back(std::move(found[id]));
   return candidates;
 }
 
@@ -94,62 +115,157 @@ void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes) {
 }
 
 // Unknown axes and tiles of the format on this shape are found before anything is changed.
-void finish(QuantizeChoice& choice, const Graph& graph, bool by_default) {
+void check_fits(const QuantizeChoice& choice, const std::vector<int64_t>& shape) {
+  try {
+    packed_layout(*choice.format, shape);
+  } catch (const Error& error) {
+    fail("{} of shape {} can't be {} ({}): {}", choice.name, to_string(to_shape(shape)), choice.after,
+         choice.decided_by, error.what());
+  }
+}
+
+void settle(QuantizeChoice& choice) {
   if (choice.decided_by.empty()) choice.decided_by = "kept by default";
   choice.after = choice.format ? to_string(*choice.format) : choice.before;
   if (choice.after == choice.before) choice.format.reset();
+}
+
+void finish_constant(QuantizeChoice& choice, const Graph& graph, bool by_default) {
+  settle(choice);
   if (!choice.format || is_plain_float(*choice.format)) return;
   const std::vector<int64_t> shape = choice.shape;
   const bool is_window = becomes_matrix(graph, choice.value);
   if (is_window) choice.shape = weight_matrix_shape(shape);
-  try {
-    packed_layout(*choice.format, choice.shape);
-  } catch (const Error& error) {
-    fail("tensor {} of shape {} can't be {} ({}): {}", choice.name, to_string(to_shape(choice.shape)), choice.after,
-         choice.decided_by, error.what());
-  }
+  check_fits(choice, choice.shape);
   if (by_default && is_window) keep_if_larger(choice, graph.constant(choice.value)->bytes());
   if (!choice.format) choice.shape = shape;
+}
+
+// Symbols stand for 1: whether axes exist does not depend on them.
+void finish_activation(QuantizeChoice& choice, const Graph& graph) {
+  settle(choice);
+  const TensorType& type = graph.type(choice.value);
+  if (!choice.format || !type.ranked) return;
+  std::vector<int64_t> shape;
+  for (const Dim& dim : type.shape) shape.push_back(dim.is_constant() ? dim.constant() : 1);
+  check_fits(choice, shape);
+}
+
+// What may be chosen, with what rules see of it.
+struct Choices {
+  std::vector<QuantizeChoice> choices;
+  std::vector<QuantizeCandidate> candidates;  // one for each
+
+  // The default is no rule: what it gives way to is not an overridden match.
+  void choose_default(const std::string& format, const std::string& by, Part part) {
+    for (size_t i = 0; i < choices.size() && !format.empty(); ++i)
+      if (candidates[i].part == part) choices[i].format = parse_format(format), choices[i].decided_by = by;
+  }
+  bool apply(const QuantizeRule& rule, const std::string& default_by) {
+    bool matched = false;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (!rule.matches(candidates[i])) continue;
+      matched = true;
+      if (choices[i].decided_by == default_by) choices[i].decided_by.clear();
+      decide(choices[i], rule.format(), rule.text());
+    }
+    return matched;
+  }
+};
+
+Choices constant_choices(const Graph& graph, const std::vector<Layer>& layers) {
+  const std::vector<ValueId> constants = floating_constants(graph);
+  Choices all{{}, constant_candidates(graph, constants, layers)};
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const TensorType& type = graph.type(constants[i]);
+    all.choices.push_back({.value = constants[i],
+                           .name = all.candidates[i].name,
+                           .shape = constant_shape(type.shape),
+                           .before = format_text(type)});
+  }
+  return all;
+}
+
+// Layers of one name, which share their weight, are one entry.
+Choices activation_choices(const Graph& graph, const std::vector<Layer>& layers) {
+  Choices all;
+  std::map<std::string, size_t> places;
+  for (const Layer& layer : layers) {
+    const auto [place, is_new] = places.emplace(layer.name, all.choices.size());
+    if (is_new) {
+      const ValueId input = graph.operand(layer.node, layer.inputs[0]);
+      const NodeId rounded = produced_by(graph, input, "fake_quant");
+      const TensorType& type = graph.type(input);
+      all.choices.push_back({.value = unrounded(graph, input),
+                             .name = layer.name + ".in",
+                             .before = rounded == kNone
+                                           ? format_text(type)
+                                           : to_string(graph.node(rounded).attributes.get<Format>("format"))});
+      all.candidates.push_back({.name = all.choices.back().name, .address = "", .part = Part::in, .ops = {}});
+    }
+    for (int operand : layer.inputs) all.choices[place->second].uses.push_back({layer.node, operand});
+    note_part(all.candidates[place->second], Part::in, layer.name, graph.node(layer.node).op->name);
+  }
+  return all;
+}
+
+// Names that the model does not have are told all at once: a plan for another model has many.
+void refuse_unmatched(const std::vector<const QuantizeRule*>& unmatched,
+                      const std::vector<QuantizeCandidate>& candidates) {
+  std::vector<std::string> names, others;
+  for (const QuantizeRule* rule : unmatched)
+    (rule->gives_name() ? names : others).push_back(rule->unmatched(candidates));
+  if (names.size() > 1)
+    fail("{} rules give names that the model does not have; are they for another model?\n  {}", names.size(),
+         fmt::join(names, "\n  "));
+  if (!unmatched.empty()) fail("{}", names.empty() ? others[0] : names[0]);
 }
 
 }  // namespace
 
 std::span<const OptionField<QuantizeOptions>> quantize_fields() { return kFields; }
 
-std::vector<QuantizeChoice> plan_quantisation(const Graph& graph, const QuantizeOptions& options) {
+const Format* QuantisationPlan::format_of(ValueId constant) const {
+  for (const QuantizeChoice& choice : constants)
+    if (choice.value == constant) return choice.format ? &*choice.format : nullptr;
+  return nullptr;
+}
+
+bool QuantisationPlan::rounds_input(NodeId layer) const {
+  for (const QuantizeChoice& choice : activations)
+    for (const Graph::Use& use : choice.uses)
+      if (use.node == layer) return choice.format.has_value();
+  return false;
+}
+
+ValueId unrounded(const Graph& graph, ValueId input) {
+  const NodeId rounded = produced_by(graph, input, "fake_quant");
+  return rounded == kNone ? input : graph.operand(rounded, 0);
+}
+
+QuantisationPlan plan_quantisation(const Graph& graph, const QuantizeOptions& options) {
   if (options.to.empty() && options.rule.empty() && options.activations.empty())
     fail("nothing to quantise: give a format for the weights (to, e.g. mxint8), rules, or a format for activations");
-  const std::vector<ValueId> constants = floating_constants(graph);
-  const std::vector<QuantizeCandidate> candidates = candidates_of(graph, constants);
-  std::vector<QuantizeChoice> choices;
-  for (size_t i = 0; i < constants.size(); ++i) {
-    const TensorType& type = graph.type(constants[i]);
-    choices.push_back({.value = constants[i],
-                       .name = candidates[i].name,
-                       .shape = constant_shape(type.shape),
-                       .before = format_text(type),
-                       .after = {},
-                       .format = {},
-                       .decided_by = {},
-                       .overridden = {}});
-    if (!options.to.empty() && candidates[i].eligible) decide(choices[i], parse_format(options.to), "to " + options.to);
-  }
-  // The default is no rule: what it gave way to is not an overridden match.
+  const std::vector<Layer> layers = layers_of(graph);
+  Choices constants = constant_choices(graph, layers), activations = activation_choices(graph, layers);
+  const std::string by_to = "to " + options.to, by_activations = "activations " + options.activations;
+  constants.choose_default(options.to, by_to, Part::weight);
+  activations.choose_default(options.activations, by_activations, Part::in);
   std::vector<QuantizeRule> rules;
   for (const std::string& text : options.rule) rules.push_back(QuantizeRule::parse(text));
   for (const std::string& regex : options.skip) rules.push_back(QuantizeRule::keep_matching(regex));
+  std::vector<const QuantizeRule*> unmatched;
   for (const QuantizeRule& rule : rules) {
-    bool matched = false;
-    for (size_t i = 0; i < choices.size(); ++i) {
-      if (!rule.matches(candidates[i])) continue;
-      matched = true;
-      if (choices[i].decided_by == "to " + options.to) choices[i].decided_by.clear();
-      decide(choices[i], rule.format(), rule.text());
-    }
-    if (!matched) rule.fail_unmatched(candidates);
+    const bool among_constants = constants.apply(rule, by_to),
+               among_activations = activations.apply(rule, by_activations);
+    if (!among_constants && !among_activations) unmatched.push_back(&rule);
   }
-  for (QuantizeChoice& choice : choices) finish(choice, graph, choice.decided_by == "to " + options.to);
-  return choices;
+  std::vector<QuantizeCandidate> candidates = constants.candidates;
+  candidates.insert(candidates.end(), activations.candidates.begin(), activations.candidates.end());
+  refuse_unmatched(unmatched, candidates);
+  for (QuantizeChoice& choice : constants.choices) finish_constant(choice, graph, choice.decided_by == by_to);
+  for (QuantizeChoice& choice : activations.choices) finish_activation(choice, graph);
+  return {std::move(constants.choices), std::move(activations.choices)};
 }
 
 }  // namespace hone

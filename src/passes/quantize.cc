@@ -35,32 +35,36 @@ void quantize_constant(Graph& graph, const QuantizeChoice& choice) {
   for (const Graph::Use& use : uses) graph.set_operand(use.node, use.operand, rounded);
 }
 
-// Operands of the op that are activations when they are not constants.
-int activation_operands(std::string_view op) { return op == "matmul" ? 2 : op == "linear" || op == "conv" ? 1 : 0; }
-
-void quantize_activations(Graph& graph, const Format& format) {
-  std::map<ValueId, ValueId> rounded;
+// Values that several layers read in one format are rounded once. Activations that were rounded already are rounded
+// anew from what they were before.
+void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choices) {
+  std::map<std::pair<NodeId, int>, const QuantizeChoice*> chosen;
+  for (const QuantizeChoice& choice : choices)
+    for (const Graph::Use& use : choice.uses)
+      if (choice.format) chosen[{use.node, use.operand}] = &choice;
+  std::map<std::pair<ValueId, std::string>, ValueId> rounded;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
-  for (NodeId id : nodes) {
-    for (int i = 0; i < activation_operands(graph.node(id).op->name); ++i) {
-      const ValueId x = graph.operand(id, i);
-      const OpDef* producer = graph.producer_op(x);
-      if (graph.constant(x) || (producer && std::string_view(producer->name) == "fake_quant")) continue;
-      if (!rounded.contains(x)) {
+  for (NodeId id : nodes)
+    for (auto at = chosen.lower_bound({id, 0}); at != chosen.end() && at->first.first == id; ++at) {
+      const QuantizeChoice& choice = *at->second;
+      const ValueId x = unrounded(graph, graph.operand(id, at->first.second));
+      ValueId& result = rounded.try_emplace({x, choice.after}, kNone).first->second;
+      if (result == kNone) {
         graph.set_insertion_point(id);
-        rounded[x] = graph.emit(ops::get("fake_quant"), {x}, {{"format", format}});
+        result = graph.emit(ops::get("fake_quant"), {x}, {{"format", *choice.format}});
       }
-      graph.set_operand(id, i, rounded[x]);
+      graph.set_operand(id, at->first.second, result);
     }
-  }
   graph.set_insertion_point(kNone);
 }
 
 Graph quantize(Graph graph, const PassContext& context) {
-  const auto& options = context.get<QuantizeOptions>();
-  for (const QuantizeChoice& choice : plan_quantisation(graph, options))
+  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  quantize_activations(graph, plan.activations);
+  for (const QuantizeChoice& choice : plan.constants)
     if (choice.format) quantize_constant(graph, choice);
-  if (!options.activations.empty()) quantize_activations(graph, parse_format(options.activations));
+  for (NodeId id : graph.nodes("fake_quant"))
+    if (graph.use_count(graph.result(id)) == 0) graph.erase(id);
   graph.erase_unused_constants();
   graph.reinfer();
   return graph;
@@ -70,8 +74,8 @@ Graph quantize(Graph graph, const PassContext& context) {
 
 extern constinit const PassDef quantize_def{.name = "quantize",
                                             .doc =
-                                                "fake_quant after the weights that the options choose, and on "
-                                                "activations when asked; fold_fake_quant then packs.",
+                                                "fake_quant after the constants and before the layers that the options "
+                                                "choose; fold_fake_quant then packs the constants.",
                                             .run = quantize};
 
 }  // namespace hone

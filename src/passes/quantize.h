@@ -1,14 +1,16 @@
-// Which constants get which number format. The pass `quantize` puts `fake_quant` nodes after them; `fold_fake_quant`
-// then packs.
+// What gets which number format. The pass `quantize` puts `fake_quant` nodes after constants and activations;
+// `fold_fake_quant` then packs the constants.
 //
-// Eligible are floating constants of rank 2 or more that weigh a linear, conv or matmul, or are the table of a
-// gather. Biases and parameters of normalisations are kept unless a rule gives their exact name.
+// The parts of a layer (layer.h) have addresses: LAYER.weight, LAYER.bias and LAYER.in, where LAYER is the weight's
+// name without ".weight" (encoder.layer.0.output.dense.in), or the name of the result where two activations are
+// multiplied (attention.in). LAYER.in is all its operands that are no constants.
 //
-// Rules, `format` being a format string or `keep`; the last one that matches decides:
-//   op:linear=mxint8                        eligible constants that feed such an op
-//   name:encoder.pooler.dense.bias=fp16     the constant of exactly this name, eligible or not
-//   layer\.0\..*=mxfp4                      eligible constants in whose name the regular expression (ECMAScript) is
-//   found
+// Rules are address=format, `format` being a format string or `keep`; the last one that matches decides:
+//   op:linear=mxint8                        weights (rank 2 or more) of such ops, tables of gather
+//   op:linear.in=int8  op:conv.bias=int16   inputs and biases of such ops
+//   name:encoder.pooler.dense.bias=fp16     exactly this constant, whatever it is, or exactly this address
+//   layer\.0\..*=mxfp4                      weights and tables in whose name the regular expression (ECMAScript) is
+//   layer\.0\..*\.in=int8                   found; inputs or biases when it ends in .in or .bias
 #pragma once
 
 #include <optional>
@@ -22,26 +24,41 @@
 namespace hone {
 
 struct QuantizeOptions {
-  std::string to;                 // default format of eligible constants; empty: they are kept
-  std::vector<std::string> rule;  // in order
-  std::vector<std::string> skip;  // regular expressions: eligible constants that are kept whatever the rules say
-  std::string activations;        // format of fake_quant on the inputs of linear, conv and matmul; empty: none
+  std::string to;                      // default format of weights and tables; empty: they are kept
+  std::vector<std::string> rule;       // in order
+  std::vector<std::string> skip;       // regular expressions, as in rules: what is kept whatever the rules say
+  std::string activations;             // default format of the inputs of layers; empty: they are kept
+  std::string on_nonfinite = "error";  // nonfinite.h
+  // What is done to the model before its weights are rounded: the passes of these names.
+  bool equalise_layers = false, smooth_quant = false, awq_scaling = false, rotate_hadamard = false;
+  double alpha = 0.5;  // of smooth_quant: 0 leaves activations as they are, 1 moves all of their range into the weights
 };
 std::span<const OptionField<QuantizeOptions>> quantize_fields();
 
+// One floating or packed constant with a name, or the inputs of one layer.
 struct QuantizeChoice {
-  ValueId value = kNone;
-  std::string name;                     // label of the constant
-  std::vector<int64_t> shape;           // as it is packed: weights of convs are matrices [O, window * channels]
-  std::string before, after;            // formats or element types; equal when the constant is kept
+  ValueId value = kNone;                // the constant; the first input, before any rounding
+  std::string name;                     // label of the constant; address of the inputs
+  std::vector<int64_t> shape;           // of a constant as it is packed: weights of convs are matrices [O, window * I]
+  std::vector<Graph::Use> uses;         // of inputs: the operands to round
+  std::string before, after;            // formats or element types; equal when nothing changes
   std::optional<Format> format;         // none: kept
-  std::string decided_by;               // "--to mxint8", the text of a rule, "skip …", "kept by default"
+  std::string decided_by;               // "to mxint8", "activations int8", the text of a rule, "skip …", …
   std::vector<std::string> overridden;  // earlier rules that matched too
 };
 
-// One entry per floating or packed constant with a name, in the order of the graph. Throws Error for a malformed rule,
-// one that matches nothing (with the nearest names), a format that does not fit a shape, or when nothing at all is
-// asked for.
-std::vector<QuantizeChoice> plan_quantisation(const Graph& graph, const QuantizeOptions& options);
+struct QuantisationPlan {
+  std::vector<QuantizeChoice> constants;    // in the order of the graph
+  std::vector<QuantizeChoice> activations;  // of each layer, likewise
+
+  const Format* format_of(ValueId constant) const;  // nullptr: kept
+  bool rounds_input(NodeId layer) const;
+};
+
+// Throws Error for a malformed rule, one that matches nothing (with the nearest names; all names that the model does
+// not have in one error), a format that does not fit a shape, or when nothing at all is asked for.
+QuantisationPlan plan_quantisation(const Graph& graph, const QuantizeOptions& options);
+
+ValueId unrounded(const Graph& graph, ValueId input);  // what is before the fake_quant, if one produces the input
 
 }  // namespace hone

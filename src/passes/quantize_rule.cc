@@ -8,7 +8,10 @@
 namespace hone {
 namespace {
 
+using Part = QuantizeCandidate::Part;
+
 constexpr std::string_view kKeep = "keep";
+const char* noun(Part part) { return part == Part::bias ? "bias" : part == Part::in ? "input" : "weight"; }
 
 std::optional<Format> try_format(std::string_view text) {
   try {
@@ -37,12 +40,17 @@ bool starts_with_and_drop(std::string& text, std::string_view prefix) {
 
 }  // namespace
 
+std::string_view suffix_of(QuantizeCandidate::Part part) {
+  CHECK(part != Part::other);
+  return part == Part::weight ? ".weight" : part == Part::bias ? ".bias" : ".in";
+}
+
 QuantizeRule QuantizeRule::parse(const std::string& text) {
   const size_t separator = format_separator(text);
   if (separator == std::string::npos) {
     const size_t first = text.rfind('=');
     if (first == std::string::npos)
-      fail("rule \"{}\": expected pattern=format, e.g. op:linear=mxint8, name:pooler.dense.bias=fp16 or layer.0=keep",
+      fail("rule \"{}\": expected address=format, e.g. op:linear=mxint8, name:pooler.dense.in=int8 or layer.0=keep",
            text);
     try {
       parse_format(std::string_view(text).substr(first + 1));
@@ -54,11 +62,7 @@ QuantizeRule QuantizeRule::parse(const std::string& text) {
   rule.text_ = text;
   const std::string format = text.substr(separator + 1);
   if (format != kKeep) rule.format_ = parse_format(format);
-  rule.pattern_ = text.substr(0, separator);
-  if (starts_with_and_drop(rule.pattern_, "op:")) rule.by_ = By::op;
-  else if (starts_with_and_drop(rule.pattern_, "name:")) rule.by_ = By::name;
-  else rule.set_regex(rule.pattern_);
-  if (rule.pattern_.empty()) fail("rule \"{}\": nothing stands before the format; .* means every weight", text);
+  rule.set_address(text.substr(0, separator));
   return rule;
 }
 
@@ -66,8 +70,30 @@ QuantizeRule QuantizeRule::keep_matching(const std::string& regex) {
   QuantizeRule rule;
   rule.text_ = "skip " + regex;
   rule.pattern_ = regex;
+  rule.set_part();
   rule.set_regex(regex);
   return rule;
+}
+
+void QuantizeRule::set_address(const std::string& address) {
+  pattern_ = address;
+  if (starts_with_and_drop(pattern_, "op:")) by_ = By::op;
+  else if (starts_with_and_drop(pattern_, "name:")) by_ = By::name;
+  if (by_ != By::name) set_part();
+  if (by_ == By::regex) set_regex(pattern_);
+  if (pattern_.empty()) fail("rule \"{}\": nothing stands before the format; .* means every weight", text_);
+}
+
+// The part that the address ends in: "op:linear.in", "layer\\.0\\..*\\.bias". An op's name is left without it.
+void QuantizeRule::set_part() {
+  std::string_view head = pattern_;
+  if (by_ == By::regex && head.ends_with('$')) head.remove_suffix(1);
+  for (Part part : {Part::weight, Part::bias, Part::in})
+    if (const std::string_view suffix = suffix_of(part); head.ends_with(suffix)) {
+      part_ = part;
+      if (by_ == By::op) pattern_.erase(pattern_.size() - suffix.size());
+      return;
+    }
 }
 
 void QuantizeRule::set_regex(const std::string& pattern) {
@@ -81,35 +107,35 @@ void QuantizeRule::set_regex(const std::string& pattern) {
 }
 
 bool QuantizeRule::matches(const QuantizeCandidate& candidate) const {
-  if (by_ == By::name) return candidate.name == pattern_;
-  if (!candidate.eligible) return false;
+  if (by_ == By::name) return candidate.name == pattern_ || candidate.address == pattern_;
+  if (candidate.part != part_) return false;
   if (by_ == By::op) return std::find(candidate.ops.begin(), candidate.ops.end(), pattern_) != candidate.ops.end();
-  return std::regex_search(candidate.name, regex_);
+  return std::regex_search(candidate.name, regex_) || std::regex_search(candidate.address, regex_);
 }
 
-void QuantizeRule::fail_unmatched(const std::vector<QuantizeCandidate>& candidates) const {
-  std::vector<std::string> names, ops;
-  std::string kept;
-  for (const QuantizeCandidate& candidate : candidates) {
-    names.push_back(candidate.name);
+std::string QuantizeRule::unmatched_op(const std::vector<QuantizeCandidate>& candidates) const {
+  std::vector<std::string> ops;
+  for (const QuantizeCandidate& candidate : candidates)
     for (const std::string& op : candidate.ops)
-      if (candidate.eligible && std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
-    if (by_ == By::regex && !candidate.eligible && kept.empty() && std::regex_search(candidate.name, regex_))
-      kept = candidate.name;
+      if (candidate.part == part_ && std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  return fmt::format("rule \"{}\": no {} of an op {}; ops that have one: {}{}", text_, noun(part_), pattern_,
+                     ops.empty() ? "none" : fmt::format("{}", fmt::join(ops, ", ")), did_you_mean(pattern_, ops));
+}
+
+std::string QuantizeRule::unmatched(const std::vector<QuantizeCandidate>& candidates) const {
+  if (by_ == By::op) return unmatched_op(candidates);
+  std::vector<std::string> names;  // that the rule could have meant
+  for (const QuantizeCandidate& candidate : candidates) {
+    if (by_ == By::regex && candidate.part == Part::other && std::regex_search(candidate.name, regex_))
+      return fmt::format(
+          "rule \"{}\" matches only tensors that are kept by default, such as {}; give its exact name: name:{}=format",
+          text_, candidate.name, candidate.name);
+    if (by_ == By::name || candidate.part == part_) names.push_back(candidate.name);
   }
-  if (!kept.empty())
-    fail("rule \"{}\" matches only tensors that are kept by default, such as {}; give its exact name: name:{}=format",
-         text_, kept, kept);
-  if (by_ == By::op) {
-    std::string known;
-    for (const std::string& op : ops) known += (known.empty() ? "" : ", ") + op;
-    fail("rule \"{}\": no weight feeds an op {}; ops with weights: {}{}", text_, pattern_,
-         known.empty() ? "none" : known, did_you_mean(pattern_, ops));
-  }
-  const std::vector<std::string> nearest = nearest_names(pattern_, names);
-  if (!nearest.empty()) fail("rule \"{}\" matches no tensor{}", text_, did_you_mean(pattern_, names));
-  fail("rule \"{}\" matches no tensor; there are {}, e.g. {}", text_, names.size(),
-       names.empty() ? "none" : names.front());
+  const std::string nearest = did_you_mean(pattern_, names);
+  if (!nearest.empty()) return fmt::format("rule \"{}\" matches nothing{}", text_, nearest);
+  return fmt::format("rule \"{}\" matches nothing; there are {} {}, e.g. {}", text_, names.size(),
+                     by_ == By::name ? "names" : "such names", names.empty() ? "none" : names.front());
 }
 
 }  // namespace hone

@@ -11,12 +11,15 @@
 
 namespace hone {
 
-// A named constant as rules see it.
+// A named constant or the inputs of a layer, as rules see them.
 struct QuantizeCandidate {
-  std::string name;
-  bool eligible = false;
-  std::vector<std::string> ops;  // that it weighs
+  enum class Part : uint8_t { weight, bias, in, other };  // other: reached by its exact name alone
+  std::string name, address;                              // address: "" where it belongs to no layer
+  Part part = Part::other;
+  std::vector<std::string> ops;  // of the layers that it is part of
 };
+
+std::string_view suffix_of(QuantizeCandidate::Part part);  // of addresses: ".weight", ".bias", ".in"
 
 class QuantizeRule {
  public:
@@ -26,15 +29,21 @@ class QuantizeRule {
   bool matches(const QuantizeCandidate& candidate) const;
   const std::optional<Format>& format() const { return format_; }  // none: keep
   const std::string& text() const { return text_; }
+  bool gives_name() const { return by_ == By::name; }
 
-  // The error for a rule that matched none of the candidates: what there is instead.
-  [[noreturn]] void fail_unmatched(const std::vector<QuantizeCandidate>& candidates) const;
+  // What is wrong with a rule that matched none of the candidates, and what there is instead.
+  std::string unmatched(const std::vector<QuantizeCandidate>& candidates) const;
 
  private:
+  using Part = QuantizeCandidate::Part;
   enum class By { op, name, regex };
+  void set_address(const std::string& address);
+  void set_part();
   void set_regex(const std::string& pattern);
+  std::string unmatched_op(const std::vector<QuantizeCandidate>& candidates) const;
 
   By by_ = By::regex;
+  Part part_ = Part::weight;  // that the rule is about, unless it gives a name
   std::string text_, pattern_;
   std::regex regex_;
   std::optional<Format> format_;

@@ -19,7 +19,7 @@ QuantizeOptions to_format(const QuantizeOptions& base, const std::string& format
 
 // The tensors that the default format packs, by name.
 std::vector<QuantizeChoice> packed_by_default(const Graph& model, const QuantizeOptions& options) {
-  std::vector<QuantizeChoice> choices = plan_quantisation(model, options);
+  std::vector<QuantizeChoice> choices = plan_quantisation(model, options).constants;
   std::erase_if(choices, [&](const QuantizeChoice& c) { return !c.format || c.decided_by != "to " + options.to; });
   return choices;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
+#include "passes/nonfinite.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
 #include "tests/passes/parse_ops.h"
@@ -31,7 +32,9 @@ Graph model() {
 
 std::map<std::string, QuantizeChoice> plan(const QuantizeOptions& options) {
   std::map<std::string, QuantizeChoice> choices;
-  for (QuantizeChoice& choice : plan_quantisation(model(), options)) choices[choice.name] = choice;
+  const QuantisationPlan plan = plan_quantisation(model(), options);
+  for (const QuantizeChoice& choice : plan.constants) choices[choice.name] = choice;
+  for (const QuantizeChoice& choice : plan.activations) choices[choice.name] = choice;
   return choices;
 }
 
@@ -41,13 +44,13 @@ Graph quantized(const QuantizeOptions& options) {
 
 TEST(PlanQuantisation, DefaultTakesWeightsAndTablesAndKeepsBiasesAndNorms) {
   auto choices = plan({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""});
-  EXPECT_EQ(choices.size(), 6u);
+  EXPECT_EQ(choices.size(), 6u + 2);
   for (const char* name : {"emb.weight", "layer.0.dense.weight", "layer.1.dense.weight"}) {
     EXPECT_EQ(choices[name].after, "mxint8") << name;
     EXPECT_EQ(choices[name].before, "fp32");
     EXPECT_EQ(choices[name].decided_by, "to mxint8");
   }
-  for (const char* name : {"ln.weight", "ln.bias", "layer.0.dense.bias"}) {
+  for (const char* name : {"ln.weight", "ln.bias", "layer.0.dense.bias", "layer.0.dense.in", "layer.1.dense.in"}) {
     EXPECT_EQ(choices[name].after, "fp32") << name;
     EXPECT_FALSE(choices[name].format);
     EXPECT_EQ(choices[name].decided_by, "kept by default");
@@ -89,11 +92,11 @@ TEST(PlanQuantisation, RefusesRulesWithTheNextStep) {
   };
   for (const Wrong& wrong : std::initializer_list<Wrong>{
            {"name:layer.0.dense.weights=mxint8", "Did you mean layer.0.dense.weight"},
-           {"layer.7=mxint8", "matches no tensor"},
+           {"layer.7=mxint8", "matches nothing; there are 3 such names, e.g. emb.weight"},
            {"bias=mxint8", "give its exact name: name:ln.bias"},
-           {"op:conv=mxint8", "no weight feeds an op conv; ops with weights: gather, linear"},
+           {"op:conv=mxint8", "no weight of an op conv; ops that have one: gather, linear"},
            {"op:linaer=mxint8", "Did you mean linear"},
-           {"layer", "expected pattern=format"},
+           {"layer", "expected address=format"},
            {"layer=mxint9", "rule \"layer=mxint9\""},
            {"=mxint8", "nothing stands before the format"},
            {"(=mxint8", "is not a regular expression"},
@@ -124,7 +127,7 @@ TEST(Quantize, FoldingGivesTheBitsOfFakeQuant) {
 TEST(Quantize, PackedModelsCanBePackedAgain) {
   Graph g = run_pass(quantized({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""}), "fold_fake_quant");
   for (const QuantizeChoice& choice :
-       plan_quantisation(g, {.to = "mxint4", .rule = {}, .skip = {}, .activations = ""})) {
+       plan_quantisation(g, {.to = "mxint4", .rule = {}, .skip = {}, .activations = ""}).constants) {
     const bool is_weight = choice.shape.size() == 2;
     EXPECT_EQ(choice.before, is_weight ? "mxint8" : "fp32") << choice.name;
     EXPECT_EQ(choice.after, is_weight ? "mxint4" : "fp32") << choice.name;
@@ -184,7 +187,7 @@ TEST(Quantize, WeightsOfConvsKeepTheirShapeInPlainTypes) {
 TEST(PlanQuantisation, TheDefaultKeepsWindowsThatItsBlocksWouldMakeLarger) {
   const auto after = [](const QuantizeOptions& options) {
     std::map<std::string, QuantizeChoice> choices;
-    for (QuantizeChoice& choice : plan_quantisation(convolutions(), options)) choices[choice.name] = choice;
+    for (QuantizeChoice& choice : plan_quantisation(convolutions(), options).constants) choices[choice.name] = choice;
     return choices;
   };
   auto by_default = after({.to = "int8.g128", .rule = {}, .skip = {}, .activations = ""});
@@ -208,6 +211,177 @@ TEST(Quantize, ActivationsAreRoundedOncePerValue) {
   verify(g);
   ASSERT_EQ(g.nodes("fake_quant").size(), 1u);
   for (NodeId id : g.nodes("linear")) EXPECT_EQ(g.operand(id, 0), g.result(g.nodes("fake_quant")[0]));
+}
+
+QuantizeOptions with_rules(std::vector<std::string> rules) {
+  QuantizeOptions options;
+  options.rule = std::move(rules);
+  return options;
+}
+
+TEST(PlanQuantisation, InputsAndBiasesOfLayersHaveAddresses) {
+  auto choices = plan(with_rules({"layer\\.\\d\\..*\\.in=int8", "op:linear.bias=fp16", "name:layer.1.dense.in=mxint8",
+                                  "op:linear.weight=mxint4"}));
+  EXPECT_EQ(choices["layer.0.dense.in"].after, "int8");
+  EXPECT_EQ(choices["layer.1.dense.in"].after, "mxint8");
+  EXPECT_EQ(choices["layer.1.dense.in"].overridden, (std::vector<std::string>{"layer\\.\\d\\..*\\.in=int8"}));
+  EXPECT_EQ(choices["layer.0.dense.bias"].after, "fp16");
+  EXPECT_EQ(choices["layer.0.dense.weight"].after, "mxint4");
+  EXPECT_EQ(choices["emb.weight"].after, "fp32");
+  EXPECT_EQ(choices["ln.bias"].after, "fp32");  // no layer's
+  EXPECT_EQ(plan(with_rules({".*\\.bias$=int8"}))["layer.0.dense.bias"].after, "int8");
+}
+
+TEST(PlanQuantisation, ExpressionsWithoutAPartAreAboutWeightsAlone) {
+  auto choices = plan(with_rules({".*=mxint8"}));
+  EXPECT_EQ(choices["layer.0.dense.weight"].after, "mxint8");
+  EXPECT_EQ(choices["layer.0.dense.in"].after, "fp32");
+  EXPECT_EQ(choices["layer.0.dense.bias"].after, "fp32");
+}
+
+TEST(PlanQuantisation, ActivationsIsTheDefaultOfInputsAndRulesAndSkipsWinOverIt) {
+  QuantizeOptions options = with_rules({"layer.0.*\\.in=int4"});
+  options.activations = "int8";
+  EXPECT_EQ(plan(options)["layer.0.dense.in"].after, "int4");
+  EXPECT_EQ(plan(options)["layer.1.dense.in"].after, "int8");
+  EXPECT_EQ(plan(options)["layer.1.dense.in"].decided_by, "activations int8");
+  options.skip = {"layer.1.*\\.in"};
+  EXPECT_EQ(plan(options)["layer.1.dense.in"].after, "fp32");
+}
+
+TEST(PlanQuantisation, AllNamesThatTheModelDoesNotHaveAreInOneError) {
+  const std::string message = error_of([] {
+    plan(with_rules({"name:layer.0.dens.weight=mxint8", "name:layer.0.dense.weight=mxint8",
+                     "name:layer.9.dense.in=int8", "name:completely.different=int8"}));
+  });
+  for (const char* part : {"3 rules give names that the model does not have; are they for another model?",
+                           "name:layer.0.dens.weight=mxint8", "Did you mean layer.0.dense.weight",
+                           "name:layer.9.dense.in=int8", "Did you mean layer.0.dense.in", "name:completely.different"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  EXPECT_EQ(message.find("name:layer.0.dense.weight=mxint8"), std::string::npos) << message;
+}
+
+TEST(PlanQuantisation, RefusesInputsAndBiasesThatAreNot) {
+  EXPECT_NE(
+      error_of([] { plan(with_rules({"op:conv.in=int8"})); }).find("no input of an op conv; ops that have one: linear"),
+      std::string::npos);
+  EXPECT_NE(error_of([] {
+              plan(with_rules({"op:gather.bias=int8"}));
+            }).find("no bias of an op gather; ops that have one: linear"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { plan(with_rules({"pooler.*\\.in=int8"})); }).find("e.g. layer.0.dense.in"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { plan(with_rules({"op:linear.in=int8.channel.ax3"})); }).find("layer.0.dense.in of shape"),
+            std::string::npos);
+}
+
+TEST(Quantize, InputsAreRoundedAsByHand) {
+  const Graph g =
+      run_pass(model(), "quantize", {with_rules({"name:layer.0.dense.in=int8", "name:layer.1.dense.in=mxint4"})});
+  const Graph by_hand = test::parse(R"(
+    %ids : i64[B,S] = input
+    %table : f32[5,4] = const "emb.weight" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+    %x = gather %table, %ids
+    %g : f32[4] = const "ln.weight" {1, 2, 3, 4}
+    %h : f32[4] = const "ln.bias" {0.1, 0.2, 0.3, 0.4}
+    %n = layer_norm %x, %g, %h
+    %q = fake_quant %n {format=int8}
+    %w0 : f32[2,4] = const "layer.0.dense.weight" {1, -1, 0.3, 0.7, 0.11, 0.21, 0.31, 0.41}
+    %b0 : f32[2] = const "layer.0.dense.bias" {0.1, 0.7}
+    %a = linear %q, %w0, %b0
+    %r = fake_quant %a {format=mxint4}
+    %w1 : f32[3,2] = const "layer.1.dense.weight" {0.13, -0.4, 0.3, 0.7, 0.11, 0.21}
+    %y = linear %r, %w1
+    return %y)");
+  test::expect_same_outputs(by_hand, g, 0);
+  EXPECT_EQ(g.nodes("fake_quant").size(), 2u);
+}
+
+TEST(Quantize, LayersWithoutWeightsHaveTheNameOfTheirResult) {
+  const Graph before = test::parse(R"(
+    %x : f32[B,2,4] = input
+    %y : f32[B,4,3] = input
+    %scores = matmul %x, %y
+    return %scores)");
+  const Graph g = run_pass(before, "quantize", {with_rules({"name:scores.in=int8"})});
+  const NodeId matmul = g.nodes("matmul")[0];
+  for (int i : {0, 1}) EXPECT_STREQ(g.producer_op(g.operand(matmul, i))->name, "fake_quant");
+  EXPECT_NE(
+      error_of([&] { plan_quantisation(before, with_rules({"name:socres.in=int8"})); }).find("Did you mean scores.in"),
+      std::string::npos);
+}
+
+TEST(Quantize, InputsThatAreRoundedAlreadyAreRoundedAnewFromWhatTheyWere) {
+  const Graph eight = quantized(with_rules({"op:linear.in=int8"}));
+  const Graph four = run_pass(eight, "quantize", {with_rules({"name:layer.0.dense.in=int4"})});
+  verify(four);
+  EXPECT_EQ(plan_quantisation(eight, with_rules({"op:linear.in=int8"})).activations[0].before, "int8");
+  const Graph at_once = quantized(with_rules({"op:linear.in=int8", "name:layer.0.dense.in=int4"}));
+  EXPECT_EQ(four.nodes("fake_quant").size(), 2u);
+  test::expect_same_outputs(at_once, four, 0);
+  EXPECT_EQ(print(run_pass(four, "quantize", {with_rules({"name:layer.0.dense.in=int4"})})), print(four));
+}
+
+TEST(Quantize, BiasesArePackedAndDecodedForKernels) {
+  const Graph simulated = quantized(with_rules({"op:linear.bias=mxint8"}));
+  const Graph packed = run_pass(simulated, "fold_fake_quant", {}, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_EQ(to_string(packed.type(packed.find_constant("layer.0.dense.bias"))), "mxint8[2]");
+  test::expect_same_outputs(simulated, packed, 0);
+  const Graph prepared = prepare_for_codegen(packed, Compute::f32, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_EQ(to_string(prepared.type(prepared.find_constant("layer.0.dense.bias"))), "f32[2]");
+  test::expect_same_outputs(packed, prepared, 0x1p-20);
+}
+
+Graph with_values_that_are_not_finite() {
+  return test::parse(R"(
+    %x : f32[B,2] = input
+    %w : f32[3,2] = const "bad.weight" {nan, -inf, 2, inf, -4, 1}
+    %v : f32[3,3] = const "good.weight" {1, 2, 3, 4, 5, 6, 7, 8, 9}
+    %y = linear %x, %w
+    %z = linear %y, %v
+    return %z)");
+}
+
+TEST(RepairNonfinite, RefusesWithNamesAndCountsByDefault) {
+  QuantizeOptions options = with_rules({"op:linear=mxint8"});
+  const std::string message =
+      error_of([&] { run_pass(with_values_that_are_not_finite(), "repair_nonfinite", {options}); });
+  EXPECT_NE(message.find("bad.weight: 1 NaN and 2 infinite of 6 values"), std::string::npos) << message;
+  EXPECT_EQ(message.find("good.weight"), std::string::npos);
+  options.skip = {"bad"};
+  EXPECT_EQ(error_of([&] { run_pass(with_values_that_are_not_finite(), "repair_nonfinite", {options}); }), "");
+}
+
+TEST(RepairNonfinite, SaturatesToTheLargestFiniteMagnitudeOrKeeps) {
+  QuantizeOptions options = with_rules({"op:linear=mxint8"});
+  options.on_nonfinite = "saturate";
+  const Graph repaired = run_pass(with_values_that_are_not_finite(), "repair_nonfinite", {options});
+  EXPECT_EQ(repaired.constant(repaired.find_constant("bad.weight"))->to_floats(),
+            (std::vector<float>{0, -4, 2, 4, -4, 1}));
+  options.on_nonfinite = "keep";
+  const Graph kept = quantise(with_values_that_are_not_finite(), options);
+  const std::vector<float> values = kept.constant(kept.find_constant("bad.weight"))->to_floats();
+  EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[3]));  // their blocks, which are rows here
+  EXPECT_EQ(values[4], -4);
+  EXPECT_NE(error_of([] { parse_on_nonfinite("ignore"); }).find("accepted: error, saturate, keep"), std::string::npos);
+}
+
+TEST(QuantisePipeline, RefusesPassesThatNeedDataWithoutThem) {
+  QuantizeOptions options = with_rules({"op:linear=mxint8"});
+  options.awq_scaling = true;
+  EXPECT_NE(error_of([&] { quantise(model(), options); }).find("awq_scaling needs calibration data"),
+            std::string::npos);
+}
+
+TEST(QuantisePipeline, GathersStatisticsOfTheGraphThatEachPassFinds) {
+  QuantizeOptions options = with_rules({"op:linear=mxint8", "op:linear.in=int8"});
+  options.smooth_quant = options.awq_scaling = true;
+  std::vector<std::string> seen;
+  quantise(model(), options, [&](const Graph& graph) {
+    seen.push_back(print(graph));
+    return Statistics();
+  });
+  EXPECT_EQ(seen.size(), 2u);
 }
 
 TEST(Quantize, NeedsItsOptions) { EXPECT_THROW(run_pass(model(), "quantize"), Bug); }

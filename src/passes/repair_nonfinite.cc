@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "passes/match.h"
+#include "passes/nonfinite.h"
+#include "passes/pass.h"
+#include "passes/quantize.h"
+
+namespace hone {
+
+OnNonfinite parse_on_nonfinite(const std::string& text) {
+  if (text == "error") return OnNonfinite::error;
+  if (text == "saturate") return OnNonfinite::saturate;
+  if (text == "keep") return OnNonfinite::keep;
+  fail("on-nonfinite is \"{}\"; accepted: error, saturate, keep", text);
+}
+
+NonfiniteCounts count_nonfinite(std::span<const float> values) {
+  NonfiniteCounts counts;
+  for (float v : values) counts.nan += std::isnan(v), counts.inf += std::isinf(v);
+  return counts;
+}
+
+Tensor saturate_nonfinite(const Tensor& tensor) {
+  std::vector<float> values = tensor.to_floats();
+  float largest = 0;
+  for (float v : values)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  for (float& v : values) v = std::isnan(v) ? 0 : std::clamp(v, -largest, largest);
+  return Tensor::from_floats(tensor.dtype(), tensor.shape(), values);
+}
+
+namespace {
+
+Graph repair_nonfinite(Graph graph, const PassContext& context) {
+  const auto& options = context.get<QuantizeOptions>();
+  const OnNonfinite policy = parse_on_nonfinite(options.on_nonfinite);
+  if (policy == OnNonfinite::keep) return graph;
+  std::string refused;
+  for (const QuantizeChoice& choice : plan_quantisation(graph, options).constants) {
+    if (!choice.format) continue;
+    const Tensor& tensor = *graph.constant(choice.value);
+    const NonfiniteCounts counts = count_nonfinite(tensor.to_floats());
+    if (counts.total() == 0) continue;
+    if (policy == OnNonfinite::saturate) graph.set_constant(choice.value, saturate_nonfinite(tensor));
+    else
+      refused += fmt::format("\n  {}: {} NaN and {} infinite of {} values", choice.name, counts.nan, counts.inf,
+                             tensor.elements());
+  }
+  if (!refused.empty())
+    fail(
+        "values that are not finite can't be quantised:{}\nKeep these tensors (skip), let infinities become the "
+        "largest finite magnitude of their tensor and NaN 0 (on-nonfinite saturate), or groups that hold one NaN "
+        "(on-nonfinite keep)",
+        refused);
+  graph.reinfer();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef repair_nonfinite_def{.name = "repair_nonfinite",
+                                                    .doc =
+                                                        "NaN and infinities of the constants that are to be quantised "
+                                                        "are refused, saturated or kept.",
+                                                    .run = repair_nonfinite};
+
+}  // namespace hone
