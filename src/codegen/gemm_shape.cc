@@ -27,7 +27,7 @@ int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
 int most_rows(const GemmShape& s, bool avx512) {
   const int v = s.vectors;
   if (s.source == WeightSource::codes) {
-    const bool bytes = s.codec->stored_bits == 8;
+    const bool bytes = s.codec->bits == 8;
     // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
     if (avx512) return bytes ? 4 : s.dot ? 5 : 3;
     return s.scale_in_loop ? 1 : 2;
@@ -72,15 +72,37 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
     s.panel = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else {
     const bool few = plan.m_hint > 0 && plan.m_hint <= kMaxRowsDecodedInLoop;
-    const bool in_loop = few && s.codec->decode != WeightCodec::Decode::expression;
+    const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
+    const WeightCodec::Decode decode = s.codec->decode;
+    const bool in_loop =
+        few && by_vector && decode != WeightCodec::Decode::expression && decode != WeightCodec::Decode::signs;
     s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
     // Pairs must not straddle groups.
     const bool aligned = s.group == s.k || s.group % 2 == 0;
-    s.panel = s.codec->pairs && s.dot && (in_loop || aligned) ? PanelType::pairs : PanelType::f32;
+    const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && by_vector));
+    s.panel = pairs ? PanelType::pairs : PanelType::f32;
     // A power of two folds into bf16 pairs exactly, any scale into f32 as the format's own decode rule has it.
     const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->scale == WeightCodec::Scale::e8m0);
     s.scale_in_loop = s.codec->scale != WeightCodec::Scale::none && !folded;
   }
+}
+
+// How many rows of the scale grid a vector of columns may meet.
+int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
+  const int64_t rows = grid.rows;
+  if (rows == 0) return 1;
+  if (rows == 1) return lanes;
+  if (rows % lanes == 0 && n % lanes == 0) return 1;
+  if (lanes % rows == 0 && n % rows == 0) return static_cast<int>(lanes / rows);
+  return static_cast<int>((lanes - 2) / rows + 2);
+}
+
+void choose_scales(GemmShape& s, const Format& format) {
+  const ScaleGrid grid = scale_grid(format);
+  s.flat = grid.flat && s.k % grid.columns != 0;
+  s.group = s.flat || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
+  s.loose = s.flat || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
+  s.slots = s.codec->scale == WeightCodec::Scale::none ? 1 : slots_of(grid, s.lanes, s.n);
 }
 
 }  // namespace
@@ -94,12 +116,16 @@ int balanced_rows(int most, int64_t m) {
 int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
 
 int64_t GemmShape::scales_offset() const {
-  return codec ? groups() * code_rows_per_group() * row_bytes() : panel_rows() * row_bytes();
+  if (!codec) return panel_rows() * row_bytes();
+  return (loose ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
 }
 
+int64_t GemmShape::numbers_offset() const { return round_up(scales_offset() + groups() * scale_row_bytes(), 4); }
+
+int64_t GemmShape::global_offset() const { return numbers_offset() + (numbered() ? panel_columns() * 4 : 0); }
+
 int64_t GemmShape::panel_bytes() const {
-  const int64_t scales = codec ? groups() * panel_columns() * codec->scale_bytes() : 0;
-  return round_up(scales_offset() + scales, 64);
+  return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
 }
 
 int64_t GemmShape::scratch_bytes() const {
@@ -135,8 +161,7 @@ GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
     s.codec = weight_codec(format, isa);
-    const int64_t group = scale_group(format);
-    s.group = group > 0 && group < plan.k ? group : plan.k;
+    choose_scales(s, format);
   }
   choose_source(s, plan);
   s.dot = s.dot && s.panel == PanelType::pairs;

@@ -2,10 +2,11 @@
 // codes are decoded, and how the work falls into items.
 //
 // W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
-// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, one row per chunk_k() k of a
-// scale group, each group starting a new row, followed by the scales of the panel, one row per group. Panels start on
-// 64 bytes. The layout depends on the plan's n, k, formats and the level only, never on m_hint: kernels for different M
-// read the same prepacked weights.
+// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, chunk_rows() rows per chunk_k() k
+// of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per group, and by
+// what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64 bytes. The
+// layout depends on the plan's n, k, formats and the level only, never on m_hint: kernels for different M read the same
+// prepacked weights.
 #pragma once
 
 #include <memory>
@@ -33,6 +34,9 @@ struct GemmShape {
   WeightSource source = WeightSource::dense;
   std::shared_ptr<const WeightCodec> codec;  // null: plain weights
   int64_t group = 0;                         // k per scale; k when there is one scale or none
+  bool loose = false;                        // groups end inside a chunk: codes lie as if there were none
+  bool flat = false;  // a column's first group has begun in the columns before it, k by k as its number says
+  int slots = 0;      // scales in a row of one vector of columns; where they are some, numbers say whose is whose
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
   int64_t rows_per_block = 0;  // rows of A in an item
   int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
@@ -40,14 +44,24 @@ struct GemmShape {
 
   int64_t panel_columns() const { return int64_t{vectors} * lanes; }
   int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
-  int64_t groups() const { return group ? (k + group - 1) / group : 0; }
-  int64_t code_rows_per_group() const { return (group + codec->chunk_k() - 1) / codec->chunk_k(); }
+  int64_t groups() const { return group ? (k + group - 1) / group + flat : 0; }  // that a column has part in
+  // Rows of codes that k elements from the start of a group make.
+  int64_t code_rows(int64_t elems) const {
+    return (elems + codec->chunk_k() - 1) / codec->chunk_k() * codec->chunk_rows();
+  }
+  bool numbered() const { return flat || (slots > 1 && slots < lanes); }
+  int64_t level_bytes() const { return int64_t{slots} * codec->scale_bytes(); }  // of one level of a vector's scales
+  int64_t zero_points_offset() const { return codec->levels * level_bytes(); }   // behind them
+  int64_t scale_vector_bytes() const { return zero_points_offset() + int64_t{slots} * codec->zero_point_bytes; }
+  int64_t scale_row_bytes() const { return vectors * scale_vector_bytes(); }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
-  int64_t panel_rows() const;     // rows of lanes in a panel as the multiplying loop reads it
-  int64_t scales_offset() const;  // bytes of codes in a prepacked panel
-  int64_t panel_bytes() const;    // of a prepacked panel
-  int64_t scratch_bytes() const;  // of a panel in scratch; 0 when none is needed
+  int64_t panel_rows() const;      // rows of lanes in a panel as the multiplying loop reads it
+  int64_t scales_offset() const;   // bytes of codes in a prepacked panel
+  int64_t numbers_offset() const;  // of the columns' numbers (i32) in a prepacked panel
+  int64_t global_offset() const;   // of the tensor's global scale (f32) in a prepacked panel
+  int64_t panel_bytes() const;     // of a prepacked panel
+  int64_t scratch_bytes() const;   // of a panel in scratch; 0 when none is needed
 };
 
 Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);

@@ -70,21 +70,37 @@ void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChan
   }
 }
 
-uint32_t split_halves(uint32_t codes, int bits) {
-  if (bits == 4) {
-    const auto close = [](uint32_t x) {
-      x = (x | x >> 4) & 0x00ff00ff;
-      return (x | x >> 8) & 0xffff;
+uint32_t joined_nibbles(const uint8_t* codes) {
+  uint32_t lane = 0;
+  for (int i = 0; i < 8; ++i) lane |= static_cast<uint32_t>(codes[i]) << (4 * i);
+  return lane;
+}
+
+uint32_t* split_planes(const uint8_t* codes, std::span<const int> planes, uint32_t* lanes) {
+  const int chunk = 32 / planes.back();
+  int first_bit = 0;
+  for (const int width : planes) {
+    const uint64_t each = 0x0001000100010001 * ((uint64_t{1} << width) - 1);
+    const auto closed = [&](uint64_t four) {  // codes 16 bits apart, moved together
+      four |= four >> (16 - width);
+      four &= 0x0000000100000001 * ((uint64_t{1} << (2 * width)) - 1);
+      return static_cast<uint32_t>(four | four >> (32 - 2 * width)) & ((1u << (4 * width)) - 1);
     };
-    return close(codes & 0x0f0f0f0f) | close(codes >> 4 & 0x0f0f0f0f) << 16;
+    const int in_lane = 32 / width;
+    for (int k = 0; k < chunk; k += in_lane) {
+      uint32_t low = 0, high = 0;
+      for (int i = 0; i < in_lane; i += 8) {
+        uint64_t eight;
+        std::memcpy(&eight, codes + k + i, 8);
+        eight >>= first_bit;
+        low |= closed(eight & each) << (i / 2 * width);
+        high |= closed(eight >> 8 & each) << (i / 2 * width);
+      }
+      *lanes++ = low | high << 16;
+    }
+    first_bit += width;
   }
-  const uint32_t mask = (1u << bits) - 1;
-  uint32_t low = 0, high = 0;
-  for (int i = 0; 2 * i * bits < 32; ++i) {
-    low |= (codes >> (2 * i * bits) & mask) << (i * bits);
-    high |= (codes >> ((2 * i + 1) * bits) & mask) << (i * bits);
-  }
-  return low | high << 16;
+  return lanes;
 }
 
 }  // namespace hone

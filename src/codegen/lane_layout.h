@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hone {
 
@@ -13,7 +14,7 @@ using LaneRows = std::array<const std::byte*, kMaxLanes>;  // one run of 32-bit 
 enum class LaneChange : uint8_t {
   none,
   interleave,     // each four columns come as their low halves, then their high ones
-  split_nibbles,  // split_halves(lane, 4)
+  split_nibbles,  // even codes of 4 bits to the low half, odd ones to the high half
 };
 
 // out row r, lane c = lane r of column c, for r < count and c < lanes (a multiple of 4); rows of `out` are 16-byte
@@ -21,8 +22,12 @@ enum class LaneChange : uint8_t {
 void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChange change, std::byte* out,
                      int64_t out_row_bytes);
 
-// Consecutive codes of one lane, lowest bits first, to Order::halves: even ones in the low half, odd ones in the high
-// half.
-uint32_t split_halves(uint32_t codes, int bits);
+// Eight codes of 4 bits, the first lowest: a lane that `split_nibbles` is still to change.
+uint32_t joined_nibbles(const uint8_t* codes);
+
+// The codes of one chunk (32 / the narrowest width of them) as lanes: for each width of `planes`, lowest bits first, so
+// many bits of all codes, even codes in the low halves of the lanes and odd ones in the high halves. Returns what is
+// behind the last lane.
+uint32_t* split_planes(const uint8_t* codes, std::span<const int> planes, uint32_t* lanes);
 
 }  // namespace hone

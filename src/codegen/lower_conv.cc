@@ -26,11 +26,7 @@ Refusal Lowering::conv(Step& step) const {
   if (!constant) return {"weights that are not constant"};
   if (constant->is_packed()) plan.product.w_format = to_string(*constant->format());
   else plan.product.w = constant->dtype();
-  if (groups > 1) {
-    if (!plan.product.w_format.empty()) plan.product.w = DType::f32;
-    plan.product.w_format.clear();
-    plan.product.result_row_stride = outputs;
-  }
+  if (groups > 1) plan.product.result_row_stride = outputs;
   bind(step, x);
   bind(step, w, Plane::prepacked);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;

@@ -18,7 +18,7 @@ Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int th
 Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads);  // in memory of its own
 
 // The same for a convolution's weights [groups * n, k], or plain [groups * n, channels, height, width], one group's
-// panels behind the other's. Those of several groups are laid out decoded.
+// panels behind the other's.
 std::string prepack_key(const ConvPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const ConvPlan& plan, IsaLevel isa);
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "formats/packed.h"
+#include "formats/scale.h"
 
 namespace hone {
 namespace {
@@ -25,7 +26,7 @@ bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || bits_of
 std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 void set_recode(WeightCodec& c, const std::vector<float>& values, std::vector<uint8_t> recode) {
-  c.values.assign(size_t{1} << c.stored_bits, 0.f);
+  c.values.assign(size_t{1} << c.bits, 0.f);
   for (size_t code = 0; code < values.size(); ++code) c.values[recode[code]] = values[code];
   c.recode = std::move(recode);
 }
@@ -70,7 +71,8 @@ bool fit_integer(WeightCodec& c, const std::vector<float>& values) {
       fits = same(values[code], static_cast<float>(integer(code)) * unit);
     if (!fits) continue;
     std::vector<uint8_t> recode;
-    for (size_t code = 0; code < values.size(); ++code) recode.push_back(static_cast<uint8_t>(integer(code)));
+    for (size_t code = 0; code < values.size(); ++code)
+      recode.push_back(static_cast<uint8_t>(integer(code) & ((1 << c.bits) - 1)));
     c.is_signed = is_signed;
     c.unit = unit;
     set_recode(c, values, std::move(recode));
@@ -105,7 +107,7 @@ bool fit_minifloat(WeightCodec& c, const std::vector<float>& values) {
     if (!fits) continue;
     std::vector<uint8_t> recode;
     for (size_t code = 0; code < values.size(); ++code)
-      recode.push_back(static_cast<uint8_t>(code % half | (code >= half ? 0x80 : 0)));
+      recode.push_back(static_cast<uint8_t>(code % half | (code >= half ? size_t{1} << (c.bits - 1) : 0)));
     c.mantissa_bits = m;
     c.exponent_offset = offset;
     c.nan_from = nan_from;
@@ -115,16 +117,24 @@ bool fit_minifloat(WeightCodec& c, const std::vector<float>& values) {
   return false;
 }
 
+// Powers of two that add up to `bits`, the widest first.
+std::vector<int> planes_of_width(int bits) {
+  std::vector<int> planes;
+  for (int width = 32; width > 0; width /= 2)
+    if (bits & width) planes.push_back(width);
+  return planes;
+}
+
 void choose_byte_decode(WeightCodec& c, const std::vector<float>& values, bool byte_permutes) {
   using Decode = WeightCodec::Decode;
-  c.stored_bits = 8;
-  if (byte_permutes && c.pairs) {
+  if (byte_permutes && c.pairs && c.bits == 8) {
     c.order = WeightCodec::Order::interleaved;
-    c.decode = values.size() <= 64 ? Decode::bytes64 : Decode::mirrored;
-    if (c.decode == Decode::mirrored && fit_mirrored(c, values)) return;
-    if (c.decode == Decode::mirrored) c.decode = Decode::bytes256;
+    c.decode = Decode::mirrored;
+    if (fit_mirrored(c, values)) return;
+    c.decode = Decode::bytes256;
     return set_recode(c, values, identity(values.size()));
   }
+  c.pairs &= c.zero_point_bytes == 0;
   c.decode = Decode::integer;
   if (fit_integer(c, values)) return;
   c.decode = Decode::minifloat;
@@ -133,32 +143,45 @@ void choose_byte_decode(WeightCodec& c, const std::vector<float>& values, bool b
   set_recode(c, values, identity(values.size()));
 }
 
-void choose_element(WeightCodec& c, const Format& format, bool byte_permutes) {
-  c.code_bits = format.element.bits;
+// Codes that are looked up; a zero point widens what is looked up by a bit, and AVX2 permutes 16 entries.
+bool looked_up(const WeightCodec& c, IsaLevel isa) {
+  const int most = isa == IsaLevel::avx2 ? 4 : 6;
+  return c.pairs && c.code_bits + (c.zero_point_bytes && isa != IsaLevel::avx2 ? 1 : 0) <= most;
+}
+
+void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
+  c.code_bits = c.bits = format.element.bits;
+  if (c.code_bits == 7) c.bits = 8;  // three planes would cost more than the bit
+  c.planes = planes_of_width(c.bits);
   if (c.code_bits > 8) {
     c.decode = WeightCodec::Decode::expression;
-    c.stored_bits = c.code_bits <= 16 ? 16 : 32;
+    return;
+  }
+  if (c.bits < 8) c.order = WeightCodec::Order::halves;
+  if (c.levels > 1) {
+    c.decode = WeightCodec::Decode::signs;
+    c.recode = identity(size_t{1} << c.bits);
     return;
   }
   const std::vector<double> exact = code_values(format);
   c.pairs = std::all_of(exact.begin(), exact.end(), exact_in_bf16);
   const std::vector<float> values = floats(exact);
-  if (c.code_bits <= 4 && c.pairs) {
+  if (looked_up(c, isa)) {
     c.decode = WeightCodec::Decode::words;
-    c.order = WeightCodec::Order::halves;
-    c.stored_bits = c.code_bits == 3 ? 4 : c.code_bits;
+    c.zero_in_index = c.zero_point_bytes && isa != IsaLevel::avx2;
     set_recode(c, values, identity(values.size()));
   } else {
-    choose_byte_decode(c, values, byte_permutes);
+    c.pairs &= c.zero_point_bytes == 0;
+    choose_byte_decode(c, values, isa == IsaLevel::avx512_bf16 && cpu_features().avx512_vbmi);
   }
   for (size_t i = 0; i < c.recode.size() && c.zero_code < 0; ++i)
     if (bits_of(values[i]) == 0) c.zero_code = c.recode[i];
 }
 
 // E8M0 when every stored scale is a power of two in its range.
-bool fit_e8m0(WeightCodec& c, const Format& format) {
-  if (format.scale.bits > 8) return false;
-  for (double value : scale_values(format)) {
+bool fit_e8m0(WeightCodec& c, const std::vector<double>& values) {
+  c.scale_recode.clear();
+  for (double value : values) {
     int exponent = 0;
     if (std::isnan(value)) {
       c.scale_recode.push_back(255);
@@ -168,53 +191,79 @@ bool fit_e8m0(WeightCodec& c, const Format& format) {
       return false;
     }
   }
+  c.scale = WeightCodec::Scale::e8m0;
   return true;
+}
+
+// Eight bits whose f32 pattern, exponent and mantissa in place, is the value but for a power of two; 0x7f and 0xff may
+// be NaN.
+bool fit_scale_minifloat(WeightCodec& c, const std::vector<double>& values) {
+  if (values.size() != 256) return false;
+  for (int mantissa = 1; mantissa < 7; ++mantissa) {
+    const auto pattern = [&](uint32_t code) { return std::bit_cast<float>(code << (23 - mantissa)); };
+    const double unit = values[64] / pattern(64);
+    bool fits = unit < 0x1p127 && std::isnan(values[127]) && std::isnan(values[255]);
+    for (uint32_t code = 0; code < 127 && fits; ++code)
+      fits = values[code] == pattern(code) * unit && values[code + 128] == -values[code];
+    if (!fits) continue;
+    c.scale = WeightCodec::Scale::minifloat;
+    c.scale_mantissa_bits = mantissa, c.scale_unit = static_cast<float>(unit);
+    return true;
+  }
+  return false;
+}
+
+bool fit_scale(WeightCodec& c, const Format& format) {
+  using Scale = WeightCodec::Scale;
+  const int bits = format.scale.bits;
+  if (bits == 32) c.scale = Scale::f32;
+  if (bits == 16) c.scale = scale_value(format, 0x3f80) == 1 ? Scale::bf16 : Scale::f16;
+  if (bits == 16 && scale_value(format, 0x3f80) != 1 && scale_value(format, 0x3c00) != 1) return false;
+  if (bits == 0 || bits == 16 || bits == 32) return true;
+  if (bits > 8) return false;
+  const std::vector<double> values = scale_values(format);
+  return fit_e8m0(c, values) || fit_scale_minifloat(c, values);
 }
 
 WeightCodec make_codec(const Format& format, IsaLevel isa) {
   WeightCodec c;
-  choose_element(c, format, isa == IsaLevel::avx512_bf16 && cpu_features().avx512_vbmi);
-  if (format.scale.bits == 32) {
-    c.scale = WeightCodec::Scale::f32;
-  } else if (format.scale.bits != 0) {
-    CHECK(fit_e8m0(c, format), "{}", to_string(format));
-    c.scale = WeightCodec::Scale::e8m0;
-  }
+  c.zero_point_bytes = zero_point_bytes(format);
+  c.levels = std::max(1, scales_per_group(format));
+  c.has_global = plane_bytes(format, std::vector<int64_t>{1, 1}).global > 0;
+  choose_element(c, format, isa);
+  CHECK(fit_scale(c, format), "{}", to_string(format));
   return c;
 }
 
 }  // namespace
 
 Refusal prepackable(const Format& format) {
-  const Geometry& g = format.geometry;
-  const std::string name = to_string(format);
-  if (is_plain_float(format)) return {fmt::format("{} weights are a plain element type, not a packed format", name)};
-  const PlaneBytes planes = plane_bytes(format, std::vector<int64_t>{2, 8});
-  if (planes.zero_points || planes.global) return {fmt::format("{} has zero points or a global scale", name)};
-  const int64_t axis = g.axis < 0 ? g.axis + 2 : g.axis;
-  switch (g.kind) {
-    case Geometry::Kind::none:
-    case Geometry::Kind::tensor:
-      break;
-    case Geometry::Kind::channel:
-      if (axis != 0) return {fmt::format("{} scales the inputs of a weight; kernels read one scale per output", name)};
-      break;
-    case Geometry::Kind::group:
-      if (axis != 1) return {fmt::format("{} has groups across the outputs; kernels read groups along K", name)};
-      break;
-    case Geometry::Kind::tile:
-      return {fmt::format("{} has tiles of scales; kernels read groups along K", name)};
-    case Geometry::Kind::flat:
-      return {fmt::format("{} has groups that cross rows; kernels read groups along K", name)};
-  }
-  WeightCodec c;
-  if (format.scale.bits != 0 && format.scale.bits != 32 && !fit_e8m0(c, format))
-    return {fmt::format("{} has scales that are neither f32 nor powers of two", name)};
+  if (is_plain_float(format))
+    return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
+  if (WeightCodec c; !fit_scale(c, format))
+    return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
+  if (format.scale_kind->restore && !zero_point_bytes(format) && !is_residual(format))
+    return {fmt::format("{} has values that are not code times scale", to_string(format))};
   return {};
 }
 
-int64_t scale_group(const Format& format) {
-  return format.geometry.kind == Geometry::Kind::group ? format.geometry.columns : 0;
+ScaleGrid scale_grid(const Format& format) {
+  const Geometry& g = format.geometry;
+  const bool outputs = g.axis == 0 || g.axis == -2;
+  switch (g.kind) {
+    case Geometry::Kind::none:
+    case Geometry::Kind::tensor:
+      return {};
+    case Geometry::Kind::channel:
+      return outputs ? ScaleGrid{1, 0} : ScaleGrid{0, 1};
+    case Geometry::Kind::group:
+      return outputs ? ScaleGrid{g.columns, 1} : ScaleGrid{1, g.columns};
+    case Geometry::Kind::tile:
+      return {g.rows, g.columns};
+    case Geometry::Kind::flat:
+      return {.rows = 1, .columns = g.columns, .flat = true};
+  }
+  CHECK(false);
 }
 
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, IsaLevel isa) {

@@ -14,20 +14,21 @@ namespace hone {
 
 struct WeightCodec {
   enum class Decode : uint8_t {
-    words,       // up to 4 bits: a 16-entry table of bf16, looked up by permutes
-    bytes64,     // 6 bits: two byte tables of 64 entries (VBMI)
+    words,       // up to 6 bits: a table of bf16, looked up by permutes
     mirrored,    // sign bit and 7 bits of magnitude: two byte tables of 128 entries (VBMI)
     bytes256,    // 8 bits without symmetry: two byte tables of 256 entries (VBMI)
     integer,     // value = unit * integer
     minifloat,   // sign, exponent and mantissa fields: integer arithmetic on the f32 pattern
     table,       // f32 table in memory, gathered
     expression,  // more than 8 bits: the format's own decode expression
+    signs,       // bit l is the sign of the l-th scale: a value is their sum
   };
   Decode decode = Decode::words;
-  int code_bits = 0;
-  int stored_bits = 0;           // 1, 2, 4, 8, 16 or 32
+  int code_bits = 0;             // as the format has them
+  int bits = 0;                  // as they are stored
+  std::vector<int> planes;       // widths that add up to `bits`: the lowest bits of all codes of a chunk, then the next
   bool pairs = false;            // every value is exact in bf16 without subnormals: decodes to bf16 pairs
-  std::vector<uint8_t> recode;   // code -> stored code (up to 8 bits; empty: unchanged)
+  std::vector<uint8_t> recode;   // code -> stored code (up to 8 bits)
   std::vector<float> values;     // of each stored code (up to 8 bits; unused ones are 0)
   int zero_code = -1;            // stored code of value 0 (-1: none)
   float lone_value = 0;          // mirrored: value of stored code 0x80 when it is not -0 (0: it is)
@@ -38,24 +39,45 @@ struct WeightCodec {
   uint32_t nan_from = 128;       // minifloat: magnitudes from here on are NaN
 
   enum class Order : uint8_t {
-    natural,     // a 32-bit lane holds consecutive k, lowest bits first
+    natural,     // a 32-bit lane of a plane holds consecutive k, lowest bits first
     halves,      // even k in the low 16 bits, odd k in the high ones: a shift leaves a pair of indices
     interleaved  // bytes of four neighbouring columns as a byte unpack of two tables' results wants them
   };
   Order order = Order::natural;
-  int chunk_k() const { return 32 / stored_bits; }  // k in one 32-bit lane
+  int chunk_k() const { return 32 / planes.back(); }  // k in the lanes of a chunk: its narrowest plane has one row
+  int chunk_rows() const { return chunk_k() * bits / 32; }
 
-  enum class Scale : uint8_t { none, e8m0, f32 };
+  enum class Scale : uint8_t {
+    none,
+    e8m0,
+    minifloat,  // 8 bits, times the tensor's global scale where there is one
+    f16,
+    bf16,
+    f32
+  };
   Scale scale = Scale::none;
+  int levels = 1;                     // scales of a group
   std::vector<uint8_t> scale_recode;  // e8m0: scale code of the format -> E8M0
-  int scale_bytes() const { return scale == Scale::none ? 0 : scale == Scale::e8m0 ? 1 : 4; }
+  int scale_mantissa_bits = 0;        // minifloat, and what its f32 pattern is multiplied by
+  float scale_unit = 1;
+  bool has_global = false;
+  int zero_point_bytes = 0;    // 0: none; else the value of an integer code is (code - zero point) * scale
+  bool zero_in_index = false;  // words: looked up is code - zero point + 2^bits
+  int scale_bytes() const {
+    return scale == Scale::none ? 0 : scale <= Scale::minifloat ? 1 : scale == Scale::f32 ? 4 : 2;
+  }
 };
 
-// Whether weights [N,K] in this format can be laid out: one scale per group of consecutive k, per output, or one in
-// all.
+// One scale for `rows` outputs x `columns` inputs of a matrix; 0: for all of them. `flat`: for `columns` consecutive
+// elements, which may go on in the next row.
+struct ScaleGrid {
+  int64_t rows = 0, columns = 0;
+  bool flat = false;
+};
+ScaleGrid scale_grid(const Format& format);
+
+// Whether weights [N,K] in this format can be laid out.
 Refusal prepackable(const Format& format);
-// k per scale: the group's, or 0 for one scale over the whole of K (also without scales).
-int64_t scale_group(const Format& format);
 // Computed once per format and level, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, IsaLevel isa);
 

@@ -192,12 +192,13 @@ TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
 
 TEST(Conv, PackedWeightsOfEveryKindOfScale) {
   Philox rng(3);
-  for (const char* format : {"mxint8", "mxint4", "mxfp4", "int4.g32", "int8.channel", "int12.g16"})
+  for (const char* format : {"mxint8", "mxint4", "mxfp4", "int4.g32", "int8.channel", "int12.g16", "uint4.g32.asym",
+                             "mxfp6_e2m3", "int8.ax0.g5", "bfp8.g3x4"})
     for (const ConvCase& c : {kCases[1], kCases[2], kCases[7]}) {
       const Tensor x = random_tensor(DType::bf16, x_shape(c), rng);
       const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
       ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
-      if (c.groups == 1) plan.product.w_format = hone::to_string(*w.format());
+      plan.product.w_format = hone::to_string(*w.format());
       const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
       for (IsaLevel isa : available_isa_levels())
         ASSERT_EQ(first_fault(run(plan, isa, c.images, x, w).values, want, plan.product.k), "")

@@ -33,10 +33,20 @@ TEST(CodeReader, ReadsEveryWidthFromAnyBitAndNotBeyondTheEnd) {
     }
 }
 
-TEST(LaneLayout, SplitsEvenFromOddCodes) {
-  EXPECT_EQ(split_halves(0x76543210, 4), 0x75316420u);
-  EXPECT_EQ(split_halves(0b10'01'10'01'10'01'10'01'10'01'10'01'10'01'10'01, 2), 0xaaaa5555u);
-  EXPECT_EQ(split_halves(0xaaaaaaaa, 1), 0xffff0000u);
+TEST(LaneLayout, SplitsEvenFromOddCodesAndWideCodesIntoPlanes) {
+  std::vector<uint8_t> codes(32);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint8_t>(i);
+  const auto lanes = [&](std::vector<int> planes) {
+    std::vector<uint32_t> out(5);
+    out.resize(static_cast<size_t>(split_planes(codes.data(), planes, out.data()) - out.data()));
+    return out;
+  };
+  EXPECT_EQ(lanes({4}), std::vector<uint32_t>{0x75316420});
+  EXPECT_EQ(lanes({2}), std::vector<uint32_t>{0b11'01'11'01'11'01'11'01'10'00'10'00'10'00'10'00u});
+  EXPECT_EQ(lanes({1}), std::vector<uint32_t>{0xffff0000});
+  // Bits 4 and 5 of codes 0 to 15 are 0; bit 4 of codes 16 to 31 is 1.
+  EXPECT_EQ(lanes({4, 2}), (std::vector<uint32_t>{0x75316420, 0xfdb9eca8, 0}));
+  EXPECT_EQ(lanes({4, 1}), (std::vector<uint32_t>{0x75316420, 0xfdb9eca8, 0x75316420, 0xfdb9eca8, 0xff00ff00}));
 }
 
 TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
@@ -71,7 +81,7 @@ TEST(Prepack, BytesDoNotDependOnThreads) {
   }
 }
 
-// Panels hold what the format holds: codes of 1, 2, 4 and 8 bits as they are, 3 bits in 4 and 5 to 7 bits in 8.
+// Panels hold what the format holds: codes as they are, but 7 bits in 8.
 TEST(Prepack, BytesStayCloseToTheFormats) {
   constexpr int64_t kN = 768, kK = 768;
   for (auto [format, bits] : {std::pair{"mxint8", 8.25},
@@ -80,7 +90,9 @@ TEST(Prepack, BytesStayCloseToTheFormats) {
                               {"int4.g128", 4.25},
                               {"int8.channel", 8.05},
                               {"int2", 2.05},
-                              {"mxfp6_e2m3", 8.25}})
+                              {"mxfp6_e2m3", 6.25},
+                              {"int12.channel", 12.05},
+                              {"int3.g32", 4}})
     for (IsaLevel isa : available_isa_levels()) {
       const double stored =
           8.0 * static_cast<double>(prepacked_bytes(packed_plan(format, kN, kK, DType::f32, 0), isa)) / (kN * kK);

@@ -31,7 +31,7 @@ class ConvKernel {
       tail_ = height > 1 ? tile(rest, width) : tile(1, rest);
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
     if (shape_.gemm.source == WeightSource::unpacked)
-      unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_);
+      unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
     if (shape_.copied) copy_ = emit_copy_block();
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);

@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <bit>
+#include <limits>
 
 #include "base/float_bits.h"
 #include "codegen/llvm/expr_emit.h"
@@ -11,38 +12,64 @@ namespace hone {
 
 using llvm::Value;
 
+using Decode = WeightCodec::Decode;
+
 WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format) : e_(e), codec_(codec) {
-  if (codec.decode == WeightCodec::Decode::expression)
+  if (codec.decode == Decode::expression)
     decode_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));
-  if (codec.pairs)
-    for (float v : codec.values) words_.push_back(f32_to_bf16(v));
+  if (!codec.pairs) return;
+  for (size_t below = codec.zero_in_index ? codec.values.size() : 0; below > 0; --below)
+    words_.push_back(f32_to_bf16(-static_cast<float>(below)));
+  for (float v : codec.values) words_.push_back(f32_to_bf16(v));
 }
 
-Value* WeightDecoder::pair(Value* codes, int j) {
+Value* WeightDecoder::pair(const Values& rows, int j, Value* zero) {
   switch (codec_.decode) {
-    case WeightCodec::Decode::words:
-      return word_pair(codes, j);
-    case WeightCodec::Decode::bytes64:
-    case WeightCodec::Decode::mirrored:
-    case WeightCodec::Decode::bytes256:
-      return byte_pair(codes, j);
+    case Decode::words:
+      return word_pair(rows, j, zero);
+    case Decode::mirrored:
+    case Decode::bytes256:
+      return byte_pair(rows[0], j);
     default:
-      return e_.join_pair(natural_value(codes, 2 * j), natural_value(codes, 2 * j + 1));
+      return e_.join_pair(value(rows, 2 * j, zero), value(rows, 2 * j + 1, zero));
   }
 }
 
-Value* WeightDecoder::value(Value* codes, int i) {
-  if (codec_.order == WeightCodec::Order::natural) return natural_value(codes, i);
-  const auto [low, high] = e_.split_pair(pair(codes, i / 2));
-  return i % 2 ? high : low;
+Value* WeightDecoder::value(const Values& rows, int i, Value* zero) {
+  const bool in_pairs =
+      codec_.decode == Decode::words || codec_.decode == Decode::mirrored || codec_.decode == Decode::bytes256;
+  if (!in_pairs) {
+    Value* x = number(code(rows, i));
+    return zero ? e_.b.CreateFSub(x, zero) : x;
+  }
+  const auto [low, high] = e_.split_pair(pair(rows, i / 2, zero));
+  Value* x = i % 2 ? high : low;
+  return zero && !codec_.zero_in_index ? e_.b.CreateFSub(x, zero) : x;
 }
 
-// Sixteen-bit halves hold the even and the odd codes; a shift brings the j-th pair of them down.
-Value* WeightDecoder::word_pair(Value* codes, int j) {
+// Sixteen-bit halves hold the even and the odd codes; a shift brings the j-th pair of them down. What lies above an
+// index is not looked at, so bits of several planes need only be put together where they meet.
+Value* WeightDecoder::word_pair(const Values& rows, int j, Value* zero) {
   llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
-  Value* v = e_.as(codes, halves);
-  llvm::Constant* shift = llvm::ConstantInt::get(halves, static_cast<uint64_t>(codec_.stored_bits * j));
-  return e_.as(e_.lookup_words(j ? e_.b.CreateLShr(v, shift) : v, codec_.stored_bits, words_), e_.v_i32);
+  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
+  Value* index = nullptr;
+  int done = 0, row = 0;
+  for (const int width : codec_.planes) {
+    const int per_row = 16 / width, up = done - j % per_row * width;
+    Value* v = e_.as(rows[static_cast<size_t>(row + j / per_row)], halves);
+    if (up > 0) v = e_.b.CreateShl(v, constant(up));
+    if (up < 0) v = e_.b.CreateLShr(v, constant(-up));
+    const int below = (1 << done) - 1;
+    index =
+        index ? e_.b.CreateOr(e_.b.CreateAnd(index, constant(below)), e_.b.CreateAnd(v, constant(0xffff & ~below))) : v;
+    done += width;
+    row += codec_.chunk_k() * width / 32;
+  }
+  if (codec_.zero_in_index) {
+    index = e_.b.CreateAnd(index, constant((1 << codec_.bits) - 1));
+    index = e_.b.CreateAdd(index, e_.as(zero, halves));
+  }
+  return e_.as(e_.lookup_words(index, codec_.bits + codec_.zero_in_index, words_), e_.v_i32);
 }
 
 // The low or the high byte of the bf16 value of each of 64 codes.
@@ -56,12 +83,8 @@ Value* WeightDecoder::byte_half(Value* codes, int shift) {
     Value* const operands[] = {part(first), codes, part(first + 64)};
     return e_.call(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, operands);
   };
-  if (codec_.decode == WeightCodec::Decode::bytes64) {
-    Value* const operands[] = {part(0), codes};
-    return e_.call(llvm::Intrinsic::x86_avx512_permvar_qi_512, {}, operands);
-  }
   llvm::Type* bytes = e_.vec(e_.i8, 64);
-  if (codec_.decode == WeightCodec::Decode::bytes256) {
+  if (codec_.decode == Decode::bytes256) {
     Value* negative = e_.b.CreateICmpSLT(codes, llvm::Constant::getNullValue(bytes));
     return e_.b.CreateSelect(negative, of128(128), of128(0));
   }
@@ -87,41 +110,65 @@ Value* WeightDecoder::byte_pair(Value* codes, int half) {
   return e_.as(e_.b.CreateShuffleVector(byte_half(codes, 0), byte_half(codes, 8), order), e_.v_i32);
 }
 
-Value* WeightDecoder::natural_value(Value* codes, int i) {
+// The i-th stored code, with zeros above.
+Value* WeightDecoder::code(const Values& rows, int i) {
   auto& b = e_.b;
-  const int bits = codec_.stored_bits, top_shift = 32 - bits * (i + 1);
-  const auto to_top = [&] {
-    return top_shift ? b.CreateShl(codes, e_.c_i32(static_cast<uint32_t>(top_shift))) : codes;
-  };
-  const auto to_bottom = [&](Value* top) {
-    return bits == 32 ? top : b.CreateLShr(top, e_.c_i32(static_cast<uint32_t>(32 - bits)));
-  };
+  const bool halves = codec_.order == WeightCodec::Order::halves;
+  Value* code = nullptr;
+  int done = 0, row = 0;
+  for (const int width : codec_.planes) {
+    const int per_row = 32 / width, in_row = i % per_row;
+    const int shift = halves ? in_row % 2 * 16 + in_row / 2 * width : in_row * width;
+    Value* v = rows[static_cast<size_t>(row + i / per_row)];
+    if (shift) v = b.CreateLShr(v, e_.c_i32(static_cast<uint32_t>(shift)));
+    if (shift + width < 32) v = b.CreateAnd(v, e_.c_i32((1u << width) - 1));
+    if (done) v = b.CreateShl(v, e_.c_i32(static_cast<uint32_t>(done)));
+    code = code ? b.CreateOr(code, v) : v;
+    done += width;
+    row += codec_.chunk_k() * width / 32;
+  }
+  return code;
+}
+
+Value* WeightDecoder::signed_sum(const Values& rows, int i, const Values& scales) {
+  Value *signs = code(rows, i), *sum = nullptr;
+  for (size_t level = 0; level < scales.size(); ++level) {
+    Value* bit = e_.b.CreateShl(signs, e_.c_i32(31 - static_cast<uint32_t>(level)));
+    bit = e_.b.CreateAnd(bit, e_.c_i32(0x80000000));
+    Value* term = e_.as(e_.b.CreateXor(e_.as(scales[level], e_.v_i32), bit), e_.v_f32);
+    sum = sum ? e_.b.CreateFAdd(sum, term) : term;
+  }
+  return sum;
+}
+
+Value* WeightDecoder::number(Value* code) {
+  auto& b = e_.b;
   switch (codec_.decode) {
-    case WeightCodec::Decode::integer: {
-      Value* integer = codec_.is_signed ? b.CreateAShr(to_top(), e_.c_i32(24)) : to_bottom(to_top());
+    case Decode::integer: {
+      const auto unused = static_cast<uint32_t>(32 - codec_.bits);
+      Value* integer = code;
+      if (codec_.is_signed) integer = b.CreateAShr(b.CreateShl(code, e_.c_i32(unused)), e_.c_i32(unused));
       Value* number = b.CreateSIToFP(integer, e_.v_f32);
       return codec_.unit == 1 ? number : b.CreateFMul(number, e_.c_f32(codec_.unit));
     }
-    case WeightCodec::Decode::minifloat:
-      return minifloat(to_top());
-    case WeightCodec::Decode::table:
-      return e_.lookup_f32(to_bottom(to_top()), codec_.values);
-    case WeightCodec::Decode::expression: {
-      Value* const code[] = {to_bottom(to_top())};
-      return emit_program(e_, decode_, code, nullptr)[0];
-    }
+    case Decode::minifloat:
+      return minifloat(code);
+    case Decode::table:
+      return e_.lookup_f32(code, codec_.values);
+    case Decode::expression:
+      return emit_program(e_, decode_, Values{code}, nullptr)[0];
     default:
       CHECK(false, "codes are looked up in pairs");
   }
 }
 
-// weight_codec.cc, minifloat_value() is the same computation. `top` has the byte in its highest bits.
-Value* WeightDecoder::minifloat(Value* top) {
+// weight_codec.cc, minifloat_value() is the same computation.
+Value* WeightDecoder::minifloat(Value* code) {
   auto& b = e_.b;
   constexpr uint32_t kStep = 1u << 23;
-  const uint32_t offset = codec_.exponent_offset;
+  const uint32_t offset = codec_.exponent_offset, sign = 1u << (codec_.bits - 1);
   Value* magnitude =
-      b.CreateLShr(b.CreateAnd(top, e_.c_i32(0x7f000000)), e_.c_i32(1 + static_cast<uint32_t>(codec_.mantissa_bits)));
+      b.CreateShl(b.CreateAnd(code, e_.c_i32(sign - 1)), e_.c_i32(static_cast<uint32_t>(23 - codec_.mantissa_bits)));
   Value* normal = b.CreateAdd(magnitude, e_.c_i32(offset));
   Value* shifted = e_.as(b.CreateAdd(magnitude, e_.c_i32(offset + kStep)), e_.v_f32);
   Value* subnormal = e_.as(b.CreateFSub(shifted, e_.as(e_.c_i32(offset + kStep), e_.v_f32)), e_.v_i32);
@@ -130,16 +177,49 @@ Value* WeightDecoder::minifloat(Value* top) {
     Value* limit = e_.c_i32(codec_.nan_from << (23 - codec_.mantissa_bits));
     bits = b.CreateSelect(b.CreateICmpUGE(magnitude, limit), e_.c_i32(0x7fc00000), bits);
   }
-  return e_.as(b.CreateOr(bits, b.CreateAnd(top, e_.c_i32(0x80000000))), e_.v_f32);
+  Value* sign_bit = b.CreateShl(b.CreateAnd(code, e_.c_i32(sign)), e_.c_i32(static_cast<uint32_t>(32 - codec_.bits)));
+  return e_.as(b.CreateOr(bits, sign_bit), e_.v_f32);
 }
 
-Value* WeightDecoder::scales(Value* pointer) {
-  if (codec_.scale == WeightCodec::Scale::f32) return e_.load(e_.v_f32, pointer);
-  CHECK(codec_.scale == WeightCodec::Scale::e8m0);
-  Value* exponent = e_.b.CreateZExt(e_.load(e_.vec(e_.i8), pointer), e_.v_i32);
-  Value* bits = e_.b.CreateShl(exponent, e_.c_i32(23));
-  // Code 0 is 2^-127, the largest f32 subnormal power of two.
-  return e_.as(e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, bits, e_.c_i32(0x00400000)), e_.v_f32);
+Value* WeightDecoder::scales(Value* pointer, Value* global) {
+  using Scale = WeightCodec::Scale;
+  auto& b = e_.b;
+  const auto stored = [&](llvm::Type* type) { return e_.load(e_.vec(type), pointer); };
+  Value* scale = nullptr;
+  switch (codec_.scale) {
+    case Scale::none:
+      CHECK(false, "no scales");
+    case Scale::f32:
+      return stored(e_.f32);
+    case Scale::bf16:
+      return e_.widen(DType::bf16, stored(e_.i16));
+    case Scale::f16:
+      return e_.widen(DType::f16, stored(e_.i16));
+    case Scale::e8m0: {
+      Value* bits = b.CreateShl(b.CreateZExt(stored(e_.i8), e_.v_i32), e_.c_i32(23));
+      // Code 0 is 2^-127, the largest f32 subnormal power of two.
+      return e_.as(b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, bits, e_.c_i32(0x00400000)), e_.v_f32);
+    }
+    case Scale::minifloat: {
+      const auto up = static_cast<uint32_t>(23 - codec_.scale_mantissa_bits);
+      Value* bits = b.CreateShl(b.CreateSExt(stored(e_.i8), e_.v_i32), e_.c_i32(up));
+      Value* magnitude = b.CreateAnd(bits, e_.c_i32(0x7fu << up));
+      bits = b.CreateAnd(bits, e_.c_i32(0x80000000 | 0x7fu << up));
+      scale = b.CreateFMul(e_.as(bits, e_.v_f32), e_.c_f32(codec_.scale_unit));
+      Value* is_nan = b.CreateICmpEQ(magnitude, e_.c_i32(0x7fu << up));
+      scale = b.CreateSelect(is_nan, e_.c_f32(std::numeric_limits<double>::quiet_NaN()), scale);
+    }
+  }
+  return global ? b.CreateFMul(scale, global) : scale;
+}
+
+Value* WeightDecoder::zero_points(Value* pointer) {
+  if (!codec_.zero_point_bytes) return nullptr;
+  Value* zero = e_.load(e_.vec(codec_.zero_point_bytes == 1 ? e_.i8 : e_.i16), pointer);
+  zero = e_.b.CreateZExt(zero, e_.v_i32);
+  if (!codec_.zero_in_index) return e_.b.CreateUIToFP(zero, e_.v_f32);
+  Value* offset = e_.b.CreateSub(e_.c_i32(1u << codec_.bits), zero);
+  return e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(16)));
 }
 
 }  // namespace hone

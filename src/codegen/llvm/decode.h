@@ -13,25 +13,31 @@ class WeightDecoder {
   // `format` is what the codec was made from; its decode expression is emitted for wide codes.
   WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format);
 
-  // Of one vector of 32-bit lanes of codes, in the order of k; both give what the format's decode rule gives without
-  // scale.
-  llvm::Value* pair(llvm::Value* codes, int j);   // k = 2j and 2j + 1 as bf16 pairs; only where codec.pairs
-  llvm::Value* value(llvm::Value* codes, int i);  // k = i as f32
-  // The scales of the columns of one vector as f32. 2^-127 is kept; the NaN code gives infinity, and prepack() makes
-  // every code of such a group zero, so that products are NaN.
-  llvm::Value* scales(llvm::Value* pointer);
+  // Of one vector of columns and one chunk of codes, `rows` being its vectors of lanes, in the order of k; both give
+  // what the format's decode rule gives without scale. `zero` is from zero_points(), null where there are none.
+  llvm::Value* pair(const Values& rows, int j,
+                    llvm::Value* zero);  // k = 2j and 2j + 1 as bf16 pairs; only where codec.pairs
+  llvm::Value* value(const Values& rows, int i, llvm::Value* zero);  // k = i as f32
+  // k = i where codes are the signs of scales, whose sum it is, the first level first.
+  llvm::Value* signed_sum(const Values& rows, int i, const Values& scales);
+  // The scales of the columns of one vector as f32, `lanes` of them from `pointer` on. 2^-127 is kept; the NaN code of
+  // E8M0 gives infinity, and prepack() makes every code of such a group zero, so that products are NaN. `global`: the
+  // tensor's scale in every lane, where the codec has one.
+  llvm::Value* scales(llvm::Value* pointer, llvm::Value* global);
+  llvm::Value* zero_points(llvm::Value* pointer);  // `lanes` of them; null when the codec has none
 
  private:
-  llvm::Value* word_pair(llvm::Value* codes, int j);
+  llvm::Value* code(const Values& rows, int i);
+  llvm::Value* word_pair(const Values& rows, int j, llvm::Value* zero);
   llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
-  llvm::Value* natural_value(llvm::Value* codes, int i);
-  llvm::Value* minifloat(llvm::Value* top);
+  llvm::Value* number(llvm::Value* code);
+  llvm::Value* minifloat(llvm::Value* code);
 
   Emitter& e_;
   const WeightCodec& codec_;
   Program decode_;               // wide codes
-  std::vector<uint16_t> words_;  // bf16 of each stored code
+  std::vector<uint16_t> words_;  // bf16 of each index that is looked up
 };
 
 }  // namespace hone

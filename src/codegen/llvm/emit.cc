@@ -280,11 +280,14 @@ llvm::Value* Emitter::dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y)
 }
 
 llvm::Value* Emitter::lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table) {
-  CHECK(bits <= 4 && table.size() == size_t{1} << bits);
+  CHECK(bits <= (avx512 ? 6 : 4) && table.size() == size_t{1} << bits);
   const size_t wrap = table.size() - 1;
   llvm::Type* v_words = vec(i16, 2 * lanes);
   index = as(index, v_words);
   if (avx512) {  // vpermw reads five index bits: the table is repeated up to 32 entries instead of masking the index
+    if (bits == 6)
+      return b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_hi_512, {},
+                               {words(table.first(32)), index, words(table.last(32))});
     std::vector<uint16_t> repeated(32);
     for (size_t k = 0; k < 32; ++k) repeated[k] = table[k & wrap];
     return b.CreateIntrinsic(Intrinsic::x86_avx512_permvar_hi_512, {}, {words(repeated), index});
@@ -300,6 +303,11 @@ llvm::Value* Emitter::lookup_words(llvm::Value* index, int bits, std::span<const
   llvm::Value* masked = b.CreateAnd(index, c(static_cast<uint16_t>(wrap)));
   return b.CreateOr(shuffle(low, b.CreateOr(masked, c(0x8000))),
                     shuffle(high, b.CreateOr(b.CreateShl(masked, c(8)), c(0x80))));
+}
+
+llvm::Value* Emitter::permute(llvm::Value* x, llvm::Value* index) {
+  const ID of_floats = avx512 ? ID(Intrinsic::x86_avx512_permvar_sf_512) : ID(Intrinsic::x86_avx2_permps);
+  return as(b.CreateIntrinsic(of_floats, {}, {as(x, v_f32), index}), x->getType());
 }
 
 llvm::Value* Emitter::lookup_f32(llvm::Value* index, std::span<const float> table) {
@@ -327,8 +335,7 @@ llvm::Value* Emitter::lookup_f32(llvm::Value* index, std::span<const float> tabl
       pairs.push_back(b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {parts[k], index, parts[k + 1]}));
     parts = pairs, bit *= 2;
   } else {
-    const ID permute = avx512 ? ID(Intrinsic::x86_avx512_permvar_sf_512) : ID(Intrinsic::x86_avx2_permps);
-    for (llvm::Value*& part : parts) part = b.CreateIntrinsic(permute, {}, {part, index});
+    for (llvm::Value*& part : parts) part = permute(part, index);
   }
   for (; parts.size() > 1; bit *= 2) {
     llvm::Value* upper = b.CreateICmpNE(b.CreateAnd(index, c_i32(bit)), c_i32(0));

@@ -116,8 +116,10 @@ class Emitter {
   llvm::Value* join_pair(llvm::Value* low, llvm::Value* high);              // inverse, for values that are exactly bf16
   llvm::Value* join_pair_rounded(llvm::Value* low, llvm::Value* high);      // round to nearest even; finite values
   llvm::Value* dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y);  // acc + x.low*y.low + x.high*y.high
-  // words[i] = table[index[i] mod 2^bits], bits <= 4, over 2*lanes 16-bit indices; garbage above `bits` is ignored.
+  // words[i] = table[index[i] mod 2^bits], bits <= 6 (AVX2: 4), over 2*lanes 16-bit indices; garbage above `bits` is
+  // ignored.
   llvm::Value* lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table);
+  llvm::Value* permute(llvm::Value* x, llvm::Value* index);  // x[index[i]] of 32-bit lanes; index below `lanes`
   // result[i] = table[index[i]], index an i32 vector below table.size() (a power of two): permutes up to 256 entries
   // (AVX2: 64), else a gather.
   llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table);

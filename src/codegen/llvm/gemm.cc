@@ -27,7 +27,8 @@ class GemmKernel {
     if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels);
     for (int rows : shape_.tails) tails_.push_back(tile(rows));
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_, shape_);
-    if (shape_.source == WeightSource::unpacked) prepare_ = emit_unpack(e_, symbol_ + "_unpack", shape_, format_);
+    if (shape_.source == WeightSource::unpacked)
+      prepare_ = emit_unpack(e_, symbol_ + "_unpack", shape_, format_, shape_.row_bytes());
     if (shape_.source == WeightSource::activation) {
       const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
       prepare_ = plan_.weights == GemmPlan::Weights::activation_nk ? emit_pack_nk(e_, symbol_ + "_pack", spec)

@@ -11,66 +11,141 @@ using llvm::Value;
 
 class Unpacker {
  public:
-  Unpacker(Emitter& e, const GemmShape& shape, const Format& format)
-      : e_(e), s_(shape), decoder_(e, *shape.codec, format) {}
+  Unpacker(Emitter& e, const GemmShape& shape, const Format& format, int64_t out_row_bytes)
+      : e_(e), s_(shape), out_row_bytes_(out_row_bytes), decoder_(e, *shape.codec, format) {}
 
   void run(Value* panel, Value* scratch) {
-    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
-    const int64_t from = s_.code_rows_per_group() * s_.row_bytes(), to = rows_of(s_.group) * s_.row_bytes();
-    const int64_t scale = s_.panel_columns() * s_.codec->scale_bytes();
-    Value* scales = e_.at(panel, s_.scales_offset());
-    const Emitter::Moving moving[] = {{panel, from}, {scales, scale}, {scratch, to}};
-    e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      group(p[0], p[1], p[2], s_.group);
+    if (s_.codec->has_global) global_ = e_.load_broadcast(DType::f32, e_.at(panel, s_.global_offset()));
+    const Emitter::Moving moving[] = {{panel, int64_t{s_.lanes} * 4},
+                                      {e_.at(panel, s_.scales_offset()), s_.scale_vector_bytes()},
+                                      {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},
+                                      {scratch, int64_t{s_.lanes} * 4}};
+    e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
+      if (s_.numbered()) numbers_ = e_.load(e_.v_i32, p[2], 4);
+      if (s_.loose) loose_vector(p[0], p[1], p[3]);
+      else column_vector(p[0], p[1], p[3]);
       return Values{};
     });
-    if (rest) group(e_.at(panel, whole * from), e_.at(scales, whole * scale), e_.at(scratch, whole * to), rest);
   }
 
  private:
+  struct Group {    // of one vector of columns
+    Values scales;  // of all levels; none where they are not folded in
+    Value* zero = nullptr;
+  };
+
   // Rows of lanes that k elements make in scratch.
   int64_t rows_of(int64_t k) const { return s_.panel == PanelType::f32 ? k : (k + 1) / 2; }
+  bool folds() const { return s_.codec->scale != WeightCodec::Scale::none && !s_.scale_in_loop; }
 
-  void group(Value* codes, Value* scales, Value* out, int64_t k) {
-    const int64_t vector = int64_t{s_.lanes} * 4, scale = int64_t{s_.lanes} * s_.codec->scale_bytes();
-    const Emitter::Moving moving[] = {{codes, vector}, {scales, scale}, {out, vector}};
-    e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
-      const bool fold = s_.codec->scale != WeightCodec::Scale::none && !s_.scale_in_loop;
-      column_vector(p[0], fold ? decoder_.scales(p[1]) : nullptr, p[2], k);
-      return Values{};
-    });
+  Group group_at(Value* scales) {
+    Group group;
+    for (int level = 0; level < s_.codec->levels && folds(); ++level)
+      group.scales.push_back(of_columns(decoder_.scales(e_.at(scales, level * s_.level_bytes()), global_)));
+    if (s_.codec->zero_point_bytes)
+      group.zero = of_columns(decoder_.zero_points(e_.at(scales, s_.zero_points_offset())));
+    return group;
+  }
+  // What lies in slots, for each column.
+  Value* of_columns(Value* slots) {
+    if (s_.slots == s_.lanes) return slots;
+    if (s_.slots == 1) return e_.splat(e_.b.CreateExtractElement(slots, uint64_t{0}));
+    return e_.permute(slots, numbers_);
   }
 
-  void column_vector(Value* codes, Value* scale, Value* out, int64_t k) {
-    const int64_t chunk = s_.codec->chunk_k(), whole = k / chunk, rest = k % chunk;
-    const int64_t to = rows_of(chunk) * s_.row_bytes();
-    const Emitter::Moving moving[] = {{codes, s_.row_bytes()}, {out, to}};
+  void column_vector(Value* codes, Value* scales, Value* out) {
+    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
+    const int64_t from = s_.code_rows(s_.group) * s_.row_bytes(), to = rows_of(s_.group) * out_row_bytes_;
+    const Emitter::Moving moving[] = {{codes, from}, {scales, s_.scale_row_bytes()}, {out, to}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      decode_chunk(p[0], scale, p[1], chunk);
+      chunks(p[0], p[2], s_.group, group_at(p[1]));
       return Values{};
     });
-    if (rest) decode_chunk(e_.at(codes, whole * s_.row_bytes()), scale, e_.at(out, whole * to), rest);
+    if (rest)
+      chunks(e_.at(codes, whole * from), e_.at(out, whole * to), rest,
+             group_at(e_.at(scales, whole * s_.scale_row_bytes())));
   }
 
-  void decode_chunk(Value* codes, Value* scale, Value* out, int64_t k) {
-    Value* vector = e_.load(e_.v_i32, codes, s_.lanes * 4);
+  void chunks(Value* codes, Value* out, int64_t k, const Group& group) {
+    const int64_t chunk = s_.codec->chunk_k(), whole = k / chunk, rest = k % chunk;
+    const int64_t from = s_.codec->chunk_rows() * s_.row_bytes(), to = rows_of(chunk) * out_row_bytes_;
+    const Emitter::Moving moving[] = {{codes, from}, {out, to}};
+    e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
+      decode_chunk(p[0], p[1], chunk, group);
+      return Values{};
+    });
+    if (rest) decode_chunk(e_.at(codes, whole * from), e_.at(out, whole * to), rest, group);
+  }
+
+  Values chunk_rows(Value* codes) {
+    Values rows;
+    for (int r = 0; r < s_.codec->chunk_rows(); ++r)
+      rows.push_back(e_.load(e_.v_i32, e_.at(codes, r * s_.row_bytes()), s_.lanes * 4));
+    return rows;
+  }
+
+  void decode_chunk(Value* codes, Value* out, int64_t k, const Group& group) {
+    const Values lanes = chunk_rows(codes);
     const bool pairs = s_.panel == PanelType::pairs;
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
-      Value* x = pairs ? decoder_.pair(vector, i) : decoder_.value(vector, i);
-      if (scale && pairs) {
-        const auto [low, high] = e_.split_pair(x);
-        x = e_.join_pair(e_.b.CreateFMul(low, scale), e_.b.CreateFMul(high, scale));
-      } else if (scale) {
-        x = e_.b.CreateFMul(x, scale);
-      }
-      e_.store(x, e_.at(out, row * s_.row_bytes()), s_.lanes * 4);
+      Value* x = pairs ? pair(lanes, i, group) : value(lanes, i, group);
+      e_.store(x, e_.at(out, row * out_row_bytes_), s_.lanes * 4);
     }
+  }
+
+  Value* pair(const Values& lanes, int j, const Group& group) {
+    Value* x = decoder_.pair(lanes, j, group.zero);
+    if (group.scales.empty()) return x;
+    const auto [low, high] = e_.split_pair(x);
+    return e_.join_pair(e_.b.CreateFMul(low, group.scales[0]), e_.b.CreateFMul(high, group.scales[0]));
+  }
+  Value* value(const Values& lanes, int i, const Group& group) {
+    if (s_.codec->decode == WeightCodec::Decode::signs) return decoder_.signed_sum(lanes, i, group.scales);
+    Value* x = decoder_.value(lanes, i, group.zero);
+    return group.scales.empty() ? x : e_.b.CreateFMul(x, group.scales[0]);
+  }
+
+  // Groups that end anywhere: each element looks for its own.
+  void loose_vector(Value* codes, Value* scales, Value* out) {
+    CHECK(s_.panel == PanelType::f32);
+    const int64_t chunk = s_.codec->chunk_k();
+    const Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()}, {out, chunk * out_row_bytes_}};
+    const auto decode = [&](Value* from, Value* to, Value* first, int64_t k) {
+      const Values lanes = chunk_rows(from);
+      for (int i = 0; i < k; ++i) {
+        Value* x = value(lanes, i, group_of(scales, e_.b.CreateAdd(first, e_.num(i))));
+        e_.store(x, e_.at(to, i * out_row_bytes_), s_.lanes * 4);
+      }
+    };
+    const int64_t whole = s_.k / chunk, rest = s_.k % chunk;
+    e_.walk(e_.num(whole), moving, {e_.num(0)}, [&](const Values& p, const Values& first) {
+      decode(p[0], p[1], first[0], chunk);
+      return Values{e_.b.CreateAdd(first[0], e_.num(chunk))};
+    });
+    if (rest)
+      decode(e_.at(codes, whole * moving[0].step), e_.at(out, whole * moving[1].step), e_.num(whole * chunk), rest);
+  }
+
+  Group group_of(Value* scales, Value* k) {
+    Value* row = e_.at(scales, e_.times(e_.b.CreateUDiv(k, e_.num(s_.group)), s_.scale_row_bytes()));
+    Group group = group_at(row);
+    if (!s_.flat) return group;
+    // A column's first group began as many elements earlier as its number says.
+    Value* into = e_.splat(e_.b.CreateTrunc(e_.b.CreateURem(k, e_.num(s_.group)), e_.i32));
+    Value* later = e_.b.CreateICmpUGE(e_.b.CreateAdd(into, numbers_), e_.c_i32(static_cast<uint32_t>(s_.group)));
+    const Group next = group_at(e_.at(row, s_.scale_row_bytes()));
+    for (size_t level = 0; level < group.scales.size(); ++level)
+      group.scales[level] = e_.b.CreateSelect(later, next.scales[level], group.scales[level]);
+    if (group.zero) group.zero = e_.b.CreateSelect(later, next.zero, group.zero);
+    return group;
   }
 
   Emitter& e_;
   const GemmShape& s_;
+  const int64_t out_row_bytes_;
   WeightDecoder decoder_;
+  Value *global_ = nullptr, *numbers_ = nullptr;
 };
 
 class Packer {
@@ -210,11 +285,12 @@ llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec
 
 }  // namespace
 
-llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format) {
+llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
+                            int64_t out_row_bytes) {
   llvm::Type* const params[] = {e.ptr, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  Unpacker(e, shape, format).run(f->getArg(0), f->getArg(1));
+  Unpacker(e, shape, format, out_row_bytes).run(f->getArg(0), f->getArg(1));
   e.end_function();
   return f;
 }

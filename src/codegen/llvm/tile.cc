@@ -28,7 +28,7 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
 
 // One row of 4-bit codes: the units that shift and permute are what limits.
 bool looks_up_nibbles(const TileSpec& s) {
-  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words && s.codec->stored_bits == 4;
+  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words && s.codec->bits == 4;
 }
 
 class TileBody {
@@ -42,6 +42,7 @@ class TileBody {
   }
 
   Values sums(Value* a, Value* w, Value* scales, Value* k) {
+    if (s_.codec && s_.codec->has_global) global_ = e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset));
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
     if (s_.segment) return joined(segments(a, w, k, split(zero)));
     if (s_.scale_in_loop) return scaled(a, w, scales, zero);
@@ -51,10 +52,8 @@ class TileBody {
  private:
   int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
   int64_t row_bytes() const { return int64_t{s_.panel_vectors} * e_.lanes * 4; }
-  // Where a vector of columns starts in a row of panels of `element` bytes per column.
-  int64_t place(int v, int64_t element) const {
-    return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * e_.lanes * element;
-  }
+  // Where a vector of columns starts in a row of panels.
+  int64_t place(int v) const { return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * e_.lanes * 4; }
   bool single() const { return !s_.codes && s_.panel == PanelType::f32 && s_.a == DType::f32; }
 
   Values split(Values sums) const {
@@ -85,9 +84,9 @@ class TileBody {
   // Adds scale * (sum over the group) for one group after the other.
   Values scaled(Value* a, Value* w, Value* scales, Values sums) {
     const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
-    const int64_t rows = s_.codes ? (s_.group + s_.codec->chunk_k() - 1) / s_.codec->chunk_k() : s_.group / 2;
+    const int64_t rows = s_.codes ? chunks(s_.group) * s_.codec->chunk_rows() : s_.group / 2;
     const int64_t a_step = s_.group * a_bytes(), w_step = rows * row_bytes();
-    const int64_t s_step = int64_t{s_.panel_vectors} * e_.lanes * s_.codec->scale_bytes();
+    const int64_t s_step = s_.panel_vectors * s_.scale_vector_bytes;
     const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_step}};
     sums = e_.walk(e_.num(whole), moving, sums, [&](const Values& p, const Values& before) {
       return add_group(p[0], p[1], p[2], s_.group, before);
@@ -96,11 +95,23 @@ class TileBody {
       sums = add_group(e_.at(a, whole * a_step), e_.at(w, whole * w_step), e_.at(scales, whole * s_step), rest, sums);
     return sums;
   }
+  int64_t chunks(int64_t k) const { return (k + s_.codec->chunk_k() - 1) / s_.codec->chunk_k(); }
+  // Where the scales of a vector of columns start in a row of them.
+  int64_t scale_place(int v) const {
+    return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * s_.scale_vector_bytes;
+  }
+  Value* first_lane(Value* x) {  // in every lane
+    return s_.shared_scale ? e_.splat(e_.b.CreateExtractElement(x, uint64_t{0})) : x;
+  }
   Values add_group(Value* a, Value* w, Value* scales, int64_t k, Values sums) {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
+    zero_points_.assign(static_cast<size_t>(s_.vectors), nullptr);
+    for (int v = 0; v < s_.vectors && s_.codes && s_.codec->zero_point_bytes; ++v)
+      zero_points_[static_cast<size_t>(v)] =
+          first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + s_.zero_points_offset)));
     const Values group = joined(product(a, w, nullptr, k, split(zero)));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* scale = decoder_->scales(e_.at(scales, place(v, s_.codec->scale_bytes())));
+      Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), global_));
       for (int r = 0; r < s_.rows; ++r) {
         const size_t i = static_cast<size_t>(r * s_.vectors + v);
         sums[i] = e_.fma(group[i], scale, sums[i]);
@@ -119,7 +130,8 @@ class TileBody {
 
   // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
   Values steps(Value* a, Value* w, Value* count, int64_t k, int64_t step, int64_t unroll, Values sums) {
-    const int64_t w_step = (single() || s_.codes ? 1 : s_.panel == PanelType::pairs ? 1 : 2) * row_bytes();
+    const int64_t rows = s_.codes ? s_.codec->chunk_rows() : single() || s_.panel == PanelType::pairs ? 1 : 2;
+    const int64_t w_step = rows * row_bytes();
     const int64_t a_step = step * a_bytes();
     if (count) {
       const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}};
@@ -153,7 +165,7 @@ class TileBody {
     if (single()) return single_step(a, w, sums);
     std::vector<WeightStep> step(static_cast<size_t>(s_.vectors));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* p = e_.at(w, place(v, 4));
+      Value* p = e_.at(w, place(v));
       WeightStep& x = step[static_cast<size_t>(v)];
       if (s_.panel == PanelType::pairs) {
         x = operand(e_.load(e_.v_i32, p, e_.lanes * 4));
@@ -167,7 +179,7 @@ class TileBody {
 
   void single_step(Value* a, Value* w, Values& sums) {
     Values weights;
-    for (int v = 0; v < s_.vectors; ++v) weights.push_back(e_.load(e_.v_f32, e_.at(w, place(v, 4)), e_.lanes * 4));
+    for (int v = 0; v < s_.vectors; ++v) weights.push_back(e_.load(e_.v_f32, e_.at(w, place(v)), e_.lanes * 4));
     for (int r = 0; r < s_.rows; ++r) {
       Value* x = e_.splat(e_.load(e_.f32, e_.at(a, row_offset_[static_cast<size_t>(r)]), 4));
       for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, x, weights[static_cast<size_t>(v)]);
@@ -180,18 +192,27 @@ class TileBody {
   // last row that reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
     const bool by_byte = looks_up_nibbles(s_);
-    Values codes, upper;
-    for (int v = 0; v < s_.vectors; ++v) codes.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4)), e_.lanes * 4));
-    for (int v = 0; by_byte && v < s_.vectors; ++v) upper.push_back(e_.load(e_.v_i32, e_.at(w, place(v, 4) + 1), 1));
-    const bool as_pairs = s_.codec->order != WeightCodec::Order::natural || s_.dot;
+    std::vector<Values> codes, upper;
+    for (int v = 0; v < s_.vectors; ++v) codes.push_back(chunk_rows(e_.at(w, place(v)), e_.lanes * 4));
+    for (int v = 0; by_byte && v < s_.vectors; ++v) upper.push_back(chunk_rows(e_.at(w, place(v) + 1), 1));
     for (int j = 0; 2 * j < k; ++j) {
       const int in_byte = by_byte ? j % 2 : j;
       std::vector<WeightStep> step;
-      for (Value* c : in_byte < j ? upper : codes)
-        step.push_back(as_pairs ? operand(decoder_->pair(c, in_byte))
-                                : WeightStep{nullptr, decoder_->value(c, 2 * j), decoder_->value(c, 2 * j + 1)});
+      for (int v = 0; v < s_.vectors; ++v) {
+        const Values& rows = (in_byte < j ? upper : codes)[static_cast<size_t>(v)];
+        Value* zero = zero_points_.empty() ? nullptr : zero_points_[static_cast<size_t>(v)];
+        step.push_back(s_.dot ? WeightStep{decoder_->pair(rows, in_byte, zero)}
+                              : WeightStep{nullptr, decoder_->value(rows, 2 * in_byte, zero),
+                                           decoder_->value(rows, 2 * in_byte + 1, zero)});
+      }
       pair_step(e_.at(a, int64_t{2} * j * a_bytes()), k == 2 * j + 1, step, sums);
     }
+  }
+  Values chunk_rows(Value* w, int alignment) {
+    Values rows;
+    for (int r = 0; r < s_.codec->chunk_rows(); ++r)
+      rows.push_back(e_.load(e_.v_i32, e_.at(w, r * row_bytes()), alignment));
+    return rows;
   }
 
   WeightStep operand(Value* pair) {
@@ -241,7 +262,8 @@ class TileBody {
   const TileSpec& s_;
   const int sums_, splits_;
   int chain_ = 0;
-  Values row_offset_;
+  Values row_offset_, zero_points_;
+  Value* global_ = nullptr;
   std::unique_ptr<WeightDecoder> decoder_;
 };
 
@@ -258,6 +280,11 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
   t.group = shape.group;
   t.scale_in_loop = shape.scale_in_loop;
+  if (t.codec) {
+    t.scale_vector_bytes = shape.scale_vector_bytes(), t.zero_points_offset = shape.zero_points_offset();
+    t.shared_scale = shape.slots == 1;
+    t.global_offset = shape.global_offset() - shape.scales_offset();
+  }
   return t;
 }
 

@@ -27,6 +27,10 @@ struct TileSpec {
   bool codes = false;
   int64_t group = 0;  // k per scale
   bool scale_in_loop = false;
+  // Of one vector of columns in a row of scales, where zero points lie behind them, and whether one scale is for all.
+  int64_t scale_vector_bytes = 0, zero_points_offset = 0;
+  bool shared_scale = false;
+  int64_t global_offset = 0;  // from the scales to the tensor's global one
 };
 
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
