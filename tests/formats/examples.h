@@ -1,6 +1,7 @@
 // The example formats of every registered family, and small helpers to quantise with them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +44,15 @@ inline std::vector<float> quantised(const Format& format, const Shape& shape, co
   std::vector<float> y(x.size());
   fake_quantise(format, shape, x, y);
   return y;
+}
+
+inline double signal_to_noise_db(const std::vector<float>& x, const std::vector<float>& y) {
+  double signal = 0, noise = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    signal += double{x[i]} * x[i];
+    noise += (double{x[i]} - y[i]) * (double{x[i]} - y[i]);
+  }
+  return 10 * std::log10(signal / noise);
 }
 
 // Magnitudes spread over a few binades around `scale`, both signs.

@@ -79,13 +79,7 @@ std::vector<float> normal_values(float deviation) {
 }
 
 double signal_to_noise(const Format& format, const std::vector<float>& x) {
-  const std::vector<float> y = quantised(format, {256, 512}, x);
-  double signal = 0, noise = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    signal += double{x[i]} * x[i];
-    noise += (double{x[i]} - y[i]) * (double{x[i]} - y[i]);
-  }
-  return 10 * std::log10(signal / noise);
+  return signal_to_noise_db(x, quantised(format, {256, 512}, x));
 }
 
 TEST(SignalToNoise, IsThatOfTheTableWithin0Point3Db) {
