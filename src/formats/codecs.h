@@ -23,5 +23,6 @@ ElementParams log_element(int bits, int bias);
 
 // floor(log2(largest finite value)): emax of docs/FORMATS.md, section 2.
 int top_exponent(const Format& format);
+double lowest_value(const Format& format);  // the most negative finite value that encoding gives
 
 }  // namespace hone

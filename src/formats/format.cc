@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
 #include "base/text.h"
+#include "expr/program.h"
 #include "formats/codecs.h"
 #include "formats/format_string.h"
 #include "formats/registry.h"
@@ -55,6 +57,15 @@ std::string to_string(const Format& format) {
 }
 
 int top_exponent(const Format& format) { return std::ilogb(format.codec->max(format.element)); }
+
+double lowest_value(const Format& format) {
+  const ElementParams& p = format.element;
+  const double highest = format.codec->max(p);
+  const Expr round_trip = format.codec->decode(p, format.codec->encode(p, Expr::arg(0, Scalar::f64)));
+  const uint64_t beyond = std::bit_cast<uint64_t>(-4 * highest);
+  const double lowest = std::bit_cast<double>(evaluate(flatten(round_trip), {&beyond, 1})[0]);
+  return std::isfinite(lowest) ? lowest : -highest;
+}
 
 bool is_residual(const Format& format) { return format.scale_kind->levels > 1; }
 

@@ -15,15 +15,6 @@ namespace {
 
 using Values = std::span<const float>;
 
-// The most negative finite value that encoding gives.
-double lowest_value(const Format& format, double step) {
-  const ElementParams& p = format.element;
-  const Expr round_trip = format.codec->decode(p, format.codec->encode(p, Expr::arg(0, Scalar::f64)));
-  const uint64_t beyond = std::bit_cast<uint64_t>(-format.codec->max(p) - step);
-  const double lowest = std::bit_cast<double>(evaluate(flatten(round_trip), {&beyond, 1})[0]);
-  return std::isfinite(lowest) ? lowest : -format.codec->max(p);
-}
-
 // Two conditions on the normalised element t and its code. Saturated: finite and half a step or more beyond the largest
 // or smallest code, so that the next code, if there were one, would be at least as near.
 struct Losses {
@@ -33,7 +24,7 @@ struct Losses {
 Losses losses(const Format& format, Expr t, Expr code) {
   const ElementParams& p = format.element;
   const double step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p));
-  const double highest = format.codec->max(p), lowest = lowest_value(format, step);
+  const double highest = format.codec->max(p), lowest = lowest_value(format);
   const Expr saturated = (t >= highest + step / 2) | (t <= lowest - step / 2);
   const Expr is_zero = decoded(format, code, group_args(format)) == 0;
   return {saturated & (abs(element_arg()) < HUGE_VAL), (abs(element_arg()) > 0) & is_zero & ~saturated};
