@@ -32,7 +32,7 @@ std::string print(const Format& format) {
 
 }  // namespace
 
-extern constinit const FormatDef log_def{
+extern constinit const FormatDef logarithmic_def{
     .name = "log<W>",
     .doc = "Signed powers of two and zero, rounded in the log domain; bias<B> moves the range.",
     .examples = "log8 log4 log6.bias10",

@@ -11,7 +11,8 @@
 
 namespace hone {
 
-extern const FormatDef denorm_def, minifloat_def, log_def, bfp_def, mxint_def, bminifloat_def, blog_def, integer_def;
+extern const FormatDef denorm_def, minifloat_def, logarithmic_def, bfp_def, mxint_def, bminifloat_def, blog_def,
+    integer_def;
 
 namespace {
 
@@ -131,7 +132,7 @@ struct Variant {
 };
 constinit const Variant kVariants[] = {{&denorm_def, by_element(denorm)},
                                        {&minifloat_def, by_element(minifloat)},
-                                       {&log_def, by_element(log_fake)},
+                                       {&logarithmic_def, by_element(log_fake)},
                                        {&bfp_def, by_group(bfp, &kSmallestLargest)},
                                        {&mxint_def, by_group(mxint, nullptr)},
                                        {&bminifloat_def, by_group(bminifloat, &kSmallestLargest)},
