@@ -15,7 +15,7 @@ namespace hone {
 
 // Which bytes a kernel's pointer means.
 struct PointerBinding {
-  enum class Plane : uint8_t { none, data, scales, prepacked } plane = Plane::none;
+  enum class Plane : uint8_t { none, data, scales, zero_points, global, prepacked } plane = Plane::none;
   ValueId value = kNone;
   int64_t byte_offset = 0;
 };

@@ -17,6 +17,7 @@ Refusal Lowering::gather(Step& step) const {
   if (type.is_packed()) {
     if (shape.size() != 2 || axis != 0) return {"a packed table that is not [rows, columns]"};
     plan.table_format = to_string(*type.format);
+    plan.rows = shape[0];
   }
   plan.ids = graph.type(ids).dtype;
   plan.result = graph.type(node.results[0]).dtype;
@@ -28,6 +29,7 @@ Refusal Lowering::gather(Step& step) const {
   bind(step, table, type.is_packed() ? Plane::scales : Plane::none);
   bind(step, ids);
   bind(step, node.results[0]);
+  if (type.is_packed()) bind(step, table, Plane::zero_points), bind(step, table, Plane::global);
   step.plan = plan;
   return {};
 }

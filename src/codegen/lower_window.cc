@@ -64,6 +64,7 @@ Refusal Lowering::window(Step& step) const {
     if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
     if (shape.size() != 2 || !graph.constant(w)) return {"weights of a convolution that are no constant matrix"};
     plan.reduction = WindowPlan::Reduction::products;
+    if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
     if (node.operands.size() > 2) bias = node.operands[2];
     bind(step, w, Plane::prepacked);
   } else {

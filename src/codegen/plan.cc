@@ -54,8 +54,9 @@ std::string text_of(const GemmPlan& plan) {
 
 std::string text_of(const WindowPlan& plan) {
   constexpr const char* kReductions[] = {"sum", "max", "min", "products"};
-  return fmt::format("window {} {} channels={} x={} taps {} x {}", kReductions[static_cast<size_t>(plan.reduction)],
-                     plan.plane.to_text(), plan.channels, to_string(plan.x), fmt::join(plan.taps_down, " "),
+  return fmt::format("window {} {} channels={} x={} w={} taps {} x {}",
+                     kReductions[static_cast<size_t>(plan.reduction)], plan.plane.to_text(), plan.channels,
+                     to_string(plan.x), plan.w_format, fmt::join(plan.taps_down, " "),
                      fmt::join(plan.taps_across, " ")) +
          text_of(static_cast<const Epilogue&>(plan));
 }
@@ -73,8 +74,8 @@ std::string text_of(const AttentionPlan& plan) {
 }
 
 std::string text_of(const GatherPlan& plan) {
-  return fmt::format("gather columns={} table={} ids={} result={}", plan.columns,
-                     plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format),
+  return fmt::format("gather columns={} table={} rows={} ids={} result={}", plan.columns,
+                     plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format), plan.rows,
                      to_string(plan.ids), to_string(plan.result));
 }
 

@@ -140,7 +140,7 @@ struct ConvPlan {
 
 // One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
 // lies outside the plane is left out. Results are [images * places, channels].
-//   pointers  [0] x, [1] w (f32 [taps, channels], see prepack()) or null, then epilogue operands, then results
+//   pointers  [0] x, [1] w (see prepack()) or null, then epilogue operands, then results
 //   dims      [0] images
 //   items     images * out_height * blocks of channels
 //   program   arg 0 = the reduction, in the compute scalar of x; arg 1 = the taps that count, f32; arg 2+i = operand i
@@ -150,6 +150,7 @@ struct WindowPlan : Epilogue {
   int64_t channels = 1;
   DType x = DType::f32;
   Reduction reduction = Reduction::sum;
+  std::string w_format;  // canonical format string of packed weights, decoded once a call; "" otherwise
   // Where arg 1 is read: taps that count in a window of each row of places, and of each column; it is their product.
   std::vector<int64_t> taps_down, taps_across;
 };
@@ -171,7 +172,8 @@ struct AttentionPlan {
 
 // out[i, :] = table[ids[i], :], decoded. The caller has checked that ids are in range (negative ones count from the
 // end).
-//   pointers  [0] table or codes plane, [1] scales plane or null, [2] ids, [3] out
+//   pointers  [0] table or codes plane, [1] scales plane or null, [2] ids, [3] out, [4] zero points or null,
+//             [5] global scale or null
 // Several tables of equal size lie one behind the other, and so do their results.
 //   dims      [0] results: tables * ids, [1] rows of a table, [2] ids
 //   items     results
@@ -179,6 +181,7 @@ struct GatherPlan {
   int64_t columns = 0;
   DType table = DType::f32;
   std::string table_format;  // canonical format string when packed
+  int64_t rows = 0;          // of a packed table, on which the places of its codes and scales may depend
   DType ids = DType::i64;
   DType result = DType::f32;
 };

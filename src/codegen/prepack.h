@@ -23,10 +23,11 @@ std::string prepack_key(const ConvPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const ConvPlan& plan, IsaLevel isa);
 Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
 
-// Weights [C, taps] of any format become f32 [taps, window_weight_pitch(C)].
+// Plain weights [C, taps] become f32 [taps, window_weight_pitch(C)], packed ones the panels of window_weights().
 std::string prepack_key(const WindowPlan& plan, IsaLevel isa);
 int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel isa);
 Buffer prepack(const WindowPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool);
 int64_t window_weight_pitch(int64_t channels);
+GemmPlan window_weights(const WindowPlan& plan);  // whose panels, decoded one beside the other, are the plain weights
 
 }  // namespace hone

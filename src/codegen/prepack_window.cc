@@ -7,13 +7,24 @@ namespace hone {
 // Whole vectors of any level can be loaded.
 int64_t window_weight_pitch(int64_t channels) { return round_up(channels, 16); }
 
-std::string prepack_key(const WindowPlan& plan, IsaLevel) {
+GemmPlan window_weights(const WindowPlan& plan) {
+  GemmPlan weights;
+  weights.n = plan.channels, weights.k = plan.plane.taps(), weights.w_format = plan.w_format;
+  return weights;
+}
+
+std::string prepack_key(const WindowPlan& plan, IsaLevel isa) {
+  if (!plan.w_format.empty()) return "window " + prepack_key(window_weights(plan), isa);
   return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);
 }
 
-int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel) { return plan.plane.taps() * plan.channels * 4; }
+int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel isa) {
+  if (!plan.w_format.empty()) return prepacked_bytes(window_weights(plan), isa);
+  return plan.plane.taps() * window_weight_pitch(plan.channels) * 4;
+}
 
-Buffer prepack(const WindowPlan& plan, IsaLevel, const Tensor& weights, int, PanelPool& pool) {
+Buffer prepack(const WindowPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
+  if (!plan.w_format.empty()) return prepack(window_weights(plan), isa, weights, threads, pool);
   const std::vector<float> source = weights.to_floats();
   const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);
   CHECK(weights.elements() == plan.channels * taps, "weights of {}, plan of {} channels and {} taps",

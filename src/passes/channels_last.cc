@@ -75,14 +75,7 @@ Axes window_of(const Graph& graph, const Node& conv) {
   return {shape.begin() + 2, shape.end()};
 }
 
-bool is_depthwise(const Axes& window, const Tensor& matrix) {
-  int64_t taps = 1;
-  for (int64_t extent : window) taps *= extent;
-  return matrix.dim(1) == taps;
-}
-
-// The weights that the conv is to read, kNone where they are computed or packed across the rows. Packed depthwise
-// windows are decoded: a handful of weights each, which kernels read for every pixel.
+// The weights that the conv is to read, kNone where they are computed or packed across the rows.
 ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   const ValueId weights = conv.operands[1];
   const Tensor* tensor = graph.constant(weights);
@@ -96,9 +89,7 @@ ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   }
   std::optional<Tensor> matrix = shape.size() == 2 ? *tensor : weight_matrix(*tensor);
   if (!matrix) return found->second = kNone;
-  const bool decodes = matrix->is_packed() && is_depthwise(window_of(graph, conv), *matrix);
-  if (decodes) matrix = unpack(*matrix);
-  if (decodes || shape.size() != 2) found->second = graph.add_constant("", *std::move(matrix));
+  if (shape.size() != 2) found->second = graph.add_constant("", *std::move(matrix));
   return found->second;
 }
 

@@ -86,6 +86,21 @@ void Executable::prepare_pointer(size_t i, int position, WeightStore& weights) {
     ready_[i].in_arena.push_back({position, place.offset + binding.byte_offset});
 }
 
+namespace {
+const Buffer& plane_of(const Tensor& tensor, PointerBinding::Plane plane) {
+  switch (plane) {
+    case PointerBinding::Plane::scales:
+      return tensor.scales();
+    case PointerBinding::Plane::zero_points:
+      return tensor.zero_points();
+    case PointerBinding::Plane::global:
+      return tensor.global();
+    default:
+      return tensor.data();
+  }
+}
+}  // namespace
+
 const std::byte* Executable::constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights) {
   const ValueId holder = lowered_.alias_of[static_cast<size_t>(binding.value)];
   const Tensor& tensor = *graph_.constant(holder);
@@ -93,8 +108,7 @@ const std::byte* Executable::constant_plane(const Step& step, const PointerBindi
     WeightStore& store = holder < shared_values_ ? weights : own_weights_;
     return store.get(*step.plan, holder, tensor) + binding.byte_offset;
   }
-  const Buffer& plane = binding.plane == PointerBinding::Plane::scales ? tensor.scales() : tensor.data();
-  return plane.bytes().data() + binding.byte_offset;
+  return plane_of(tensor, binding.plane).bytes().data() + binding.byte_offset;
 }
 
 std::byte* Executable::address(ValueId v) const {

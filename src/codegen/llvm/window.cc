@@ -16,6 +16,7 @@
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/generate.h"
+#include "codegen/llvm/panel.h"
 #include "codegen/llvm/reduction.h"
 #include "codegen/prepack.h"
 
@@ -41,6 +42,15 @@ int64_t block_vectors(const WindowPlan& plan, IsaLevel isa) {
 }
 int64_t blocks(const WindowPlan& plan, IsaLevel isa) {
   return ceil_div(vectors_of(plan, isa), block_vectors(plan, isa));
+}
+
+GemmShape weight_shape(const WindowPlan& plan, IsaLevel isa) { return gemm_shape(window_weights(plan), isa); }
+
+// From one tap's weights to the next's, as the tiles read them.
+int64_t weight_row_bytes(const WindowPlan& plan, IsaLevel isa) {
+  if (plan.w_format.empty()) return window_weight_pitch(plan.channels) * 4;
+  const GemmShape shape = weight_shape(plan, isa);
+  return shape.panels() * shape.row_bytes();
 }
 
 struct TileShape {
@@ -77,8 +87,13 @@ class WindowEmitter {
     std::vector<Segment> segments = cut();
     for (size_t i = 0; i < segments.size(); ++i)
       segments[i].function = tile_function(fmt::format("{}_tile{}", symbol, i), segments[i]);
+    llvm::Function* unpack = nullptr;
+    if (!plan_.w_format.empty())
+      unpack = emit_unpack(e_, symbol + "_unpack", weight_shape(plan_, e_.isa), parse_format(plan_.w_format),
+                           weight_bytes());
     frame_ = e_.begin_kernel(symbol);
     Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
+    if (unpack) w = decoded_weights(unpack, w);
     const int64_t blocks = hone::blocks(plan_, e_.isa);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       Value* row = e_.b.CreateUDiv(item, e_.num(blocks));
@@ -89,6 +104,17 @@ class WindowEmitter {
   }
 
  private:
+  // Panel after panel beside the one before it in scratch.
+  Value* decoded_weights(llvm::Function* unpack, Value* w) {
+    const GemmShape shape = weight_shape(plan_, e_.isa);
+    const Emitter::Moving moving[] = {{w, shape.panel_bytes()}, {frame_.scratch, shape.row_bytes()}};
+    e_.walk(e_.num(shape.panels()), moving, {}, [&](const Values& p, const Values&) {
+      e_.b.CreateCall(unpack, {p[0], p[1]});
+      return Values{};
+    });
+    return frame_.scratch;
+  }
+
   // Tiles of `columns` places, the first at column `first`; the taps of all lie inside the plane, or there is one tile.
   struct Segment {
     int64_t first, columns, tiles;
@@ -172,7 +198,7 @@ class WindowEmitter {
       });
   }
 
-  int64_t weight_bytes() const { return window_weight_pitch(plan_.channels) * 4; }  // of one tap
+  int64_t weight_bytes() const { return weight_row_bytes(plan_, e_.isa); }  // of one tap
   int64_t last_tile() const { return std::max<int64_t>(0, plan_.channels - tile_.vectors * e_.lanes); }
   // Where vector v of a tile starts, behind the tile's first channel.
   int64_t channel(int64_t v) const { return std::min(v * e_.lanes, std::max<int64_t>(0, plan_.channels - e_.lanes)); }
@@ -334,6 +360,7 @@ Refusal supports(const WindowPlan& plan, IsaLevel) {
   for (const Epilogue::Operand& operand : plan.operands)
     if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   CHECK(plan.program.results.size() == plan.results.size());
+  if (!plan.w_format.empty()) return prepackable(parse_format(plan.w_format));
   return {};
 }
 
@@ -342,7 +369,11 @@ KernelNeeds needs(const WindowPlan& plan, IsaLevel isa) {
   const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
   const double ns =
       results * (element_ns(plan.program, streams, isa) + static_cast<double>(plan.plane.taps()) / lanes_of(isa) / 2);
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+  if (plan.w_format.empty()) return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+  // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
+  const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
+  return {weight_row_bytes(plan, isa) * plan.plane.taps(),
+          std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns))};
 }
 
 int64_t items(const WindowPlan& plan, IsaLevel isa, const KernelArgs& args) {

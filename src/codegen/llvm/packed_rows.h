@@ -1,0 +1,15 @@
+// Rows of a packed table, decoded from the storage layout of its format (docs/FORMATS.md, section 3.5).
+#pragma once
+
+#include "codegen/llvm/emit.h"
+#include "codegen/plan.h"
+
+namespace hone {
+
+Refusal packed_rows_refusal(const GatherPlan& plan);
+
+// void(args, row, destination): decodes row `row` of the table of a gather plan's arguments, bit for bit as unpack()
+// does.
+llvm::Function* emit_row_decoder(Emitter& e, const std::string& symbol, const GatherPlan& plan);
+
+}  // namespace hone
