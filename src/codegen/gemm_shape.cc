@@ -74,8 +74,7 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
     const bool few = plan.m_hint > 0 && plan.m_hint <= kMaxRowsDecodedInLoop;
     const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
     const WeightCodec::Decode decode = s.codec->decode;
-    const bool in_loop =
-        few && by_vector && decode != WeightCodec::Decode::expression && decode != WeightCodec::Decode::signs;
+    const bool in_loop = few && by_vector && decode < WeightCodec::Decode::expression;
     s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
     // Pairs must not straddle groups.
     const bool aligned = s.group == s.k || s.group % 2 == 0;

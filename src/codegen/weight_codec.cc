@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "formats/group_scales.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 
@@ -158,8 +159,8 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
     return;
   }
   if (c.bits < 8) c.order = WeightCodec::Order::halves;
-  if (c.levels > 1) {
-    c.decode = WeightCodec::Decode::signs;
+  if (c.levels > 1 || is_restored(format)) {
+    c.decode = c.levels > 1 ? WeightCodec::Decode::signs : WeightCodec::Decode::restored;
     c.recode = identity(size_t{1} << c.bits);
     return;
   }
@@ -216,6 +217,10 @@ bool fit_scale_minifloat(WeightCodec& c, const std::vector<double>& values) {
 bool fit_scale(WeightCodec& c, const Format& format) {
   using Scale = WeightCodec::Scale;
   const int bits = format.scale.bits;
+  if (is_restored(format)) {
+    c.scale = Scale::code;
+    return bits <= 8 && format.element.bits <= 8;
+  }
   if (bits == 32) c.scale = Scale::f32;
   if (bits == 16) c.scale = scale_value(format, 0x3f80) == 1 ? Scale::bf16 : Scale::f16;
   if (bits == 16 && scale_value(format, 0x3f80) != 1 && scale_value(format, 0x3c00) != 1) return false;
@@ -242,9 +247,17 @@ Refusal prepackable(const Format& format) {
     return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
   if (WeightCodec c; !fit_scale(c, format))
     return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
-  if (format.scale_kind->restore && !zero_point_bytes(format) && !is_residual(format))
-    return {fmt::format("{} has values that are not code times scale", to_string(format))};
   return {};
+}
+
+bool is_restored(const Format& format) {
+  const ScaleKind& kind = *format.scale_kind;
+  return kind.code && kind.restore && !kind.zero_point && !is_residual(format);
+}
+
+Program restored_value(const Format& format) {
+  const Expr code = Expr::arg(0, Scalar::u32), scale = Expr::arg(1, Scalar::u32);
+  return flatten(decoded(format, code, {{format.scale_kind->value(format, scale)}, Expr(0.0), {}}));
 }
 
 ScaleGrid scale_grid(const Format& format) {

@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "expr/program.h"
 #include "formats/format.h"
 
 namespace hone {
@@ -21,6 +22,7 @@ struct WeightCodec {
     minifloat,   // sign, exponent and mantissa fields: integer arithmetic on the f32 pattern
     table,       // f32 table in memory, gathered
     expression,  // more than 8 bits: the format's own decode expression
+    restored,    // the format's own expression of a code and its scale's code
     signs,       // bit l is the sign of the l-th scale: a value is their sum
   };
   Decode decode = Decode::words;
@@ -49,6 +51,7 @@ struct WeightCodec {
 
   enum class Scale : uint8_t {
     none,
+    code,  // of up to 8 bits, as the format has it: Decode::restored
     e8m0,
     minifloat,  // 8 bits, times the tensor's global scale where there is one
     f16,
@@ -76,6 +79,10 @@ struct ScaleGrid {
 };
 ScaleGrid scale_grid(const Format& format);
 
+// Values that are neither code times scale nor that of a code less a zero point, nor signed scales.
+bool is_restored(const Format& format);
+// Of a code (u32, argument 0) and its scale's code (u32, argument 1): the value, f32. Only where is_restored().
+Program restored_value(const Format& format);
 // Whether weights [N,K] in this format can be laid out.
 Refusal prepackable(const Format& format);
 // Computed once per format and level, then shared.

@@ -6,6 +6,7 @@
 #include "formats/packed.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/kernel_runner.h"
+#include "tests/support/packed_examples.h"
 #include "tests/support/scalar_values.h"
 
 namespace hone {
@@ -55,9 +56,7 @@ void check_packed(const std::string& name, int64_t columns, IsaLevel isa) {
 
 TEST(Gather, EveryPackedFormatDecodesAsTheReferenceUnpacks) {
   int checked = 0;
-  for (const std::string& name : formats::examples()) {
-    const Format format = parse_format(name);
-    if (is_plain_float(format) || is_fake_only(format)) continue;
+  for (const std::string& name : packed_examples()) {
     for (int64_t columns : {64, 72, 37}) {
       for (IsaLevel isa : available_isa_levels()) {
         ASSERT_EQ(supports(GatherPlan{.columns = columns, .table_format = name, .rows = kRows}, isa).why, "");

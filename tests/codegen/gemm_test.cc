@@ -6,6 +6,7 @@
 #include "base/float_bits.h"
 #include "formats/registry.h"
 #include "tests/codegen/gemm_run.h"
+#include "tests/support/packed_examples.h"
 
 namespace hone::test {
 namespace {
@@ -83,27 +84,13 @@ TEST(Gemm, ADroppedProductIsOutsideTheBound) {
   EXPECT_NE(first_fault(got, want, 100), "");
 }
 
-std::vector<std::string> example_formats() {
-  std::vector<std::string> names;
-  for (const FormatDef* def : formats::all()) {
-    std::string text = def->examples;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find(' ', at), text.size());
-      if (end > at) names.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-  }
-  return names;
-}
-
 // Formats beside the examples whose layouts differ: code widths, tiny and odd groups, one scale in all.
 std::vector<std::string> tested_formats() {
-  std::vector<std::string> names = example_formats();
+  std::vector<std::string> names = packed_examples();
   for (const char* name :
        {"int4.g128", "int8.g5", "int3.g32", "int5.channel", "int12.g16", "uint8", "int2.f0", "mxint8.g10", "mxint2",
         "mxfp8_e4m3.g16", "fp8_e5m2.g32", "int4.f2", "minifloat_e5m7", "int20.f10"})
     names.push_back(name);
-  std::erase_if(names, [](const std::string& name) { return !prepackable(parse_format(name)).accepted(); });
   return names;
 }
 

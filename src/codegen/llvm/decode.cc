@@ -17,6 +17,7 @@ using Decode = WeightCodec::Decode;
 WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format) : e_(e), codec_(codec) {
   if (codec.decode == Decode::expression)
     decode_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));
+  if (codec.decode == Decode::restored) decode_ = restored_value(format);
   if (!codec.pairs) return;
   for (size_t below = codec.zero_in_index ? codec.values.size() : 0; below > 0; --below)
     words_.push_back(f32_to_bf16(-static_cast<float>(below)));
@@ -141,6 +142,10 @@ Value* WeightDecoder::signed_sum(const Values& rows, int i, const Values& scales
   return sum;
 }
 
+Value* WeightDecoder::restored(const Values& rows, int i, Value* scale) {
+  return emit_program(e_, decode_, Values{code(rows, i), e_.as(scale, e_.v_i32)}, nullptr)[0];
+}
+
 Value* WeightDecoder::number(Value* code) {
   auto& b = e_.b;
   switch (codec_.decode) {
@@ -189,6 +194,8 @@ Value* WeightDecoder::scales(Value* pointer, Value* global) {
   switch (codec_.scale) {
     case Scale::none:
       CHECK(false, "no scales");
+    case Scale::code:
+      return e_.as(b.CreateZExt(stored(e_.i8), e_.v_i32), e_.v_f32);
     case Scale::f32:
       return stored(e_.f32);
     case Scale::bf16:

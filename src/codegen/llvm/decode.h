@@ -20,6 +20,8 @@ class WeightDecoder {
   llvm::Value* value(const Values& rows, int i, llvm::Value* zero);  // k = i as f32
   // k = i where codes are the signs of scales, whose sum it is, the first level first.
   llvm::Value* signed_sum(const Values& rows, int i, const Values& scales);
+  // k = i from its code and that of its scale.
+  llvm::Value* restored(const Values& rows, int i, llvm::Value* scale);
   // The scales of the columns of one vector as f32, `lanes` of them from `pointer` on. 2^-127 is kept; the NaN code of
   // E8M0 gives infinity, and prepack() makes every code of such a group zero, so that products are NaN. `global`: the
   // tensor's scale in every lane, where the codec has one.
@@ -36,7 +38,7 @@ class WeightDecoder {
 
   Emitter& e_;
   const WeightCodec& codec_;
-  Program decode_;               // wide codes
+  Program decode_;               // of wide and of restored codes
   std::vector<uint16_t> words_;  // bf16 of each index that is looked up
 };
 

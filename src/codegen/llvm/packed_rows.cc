@@ -31,7 +31,7 @@ struct RowLayout {
 bool along_rows(const Format& format, int64_t columns) {
   const Geometry& g = format.geometry;
   const bool by_row = g.axis == 0 || g.axis == -2;
-  if (is_residual(format) || g.kind == Kind::flat) return false;
+  if (is_residual(format) || is_restored(format) || g.kind == Kind::flat) return false;
   if (g.kind == Kind::tile && g.rows != 1) return false;
   if (g.kind == Kind::group && by_row) return false;
   if (g.kind == Kind::channel && !by_row) return false;
@@ -106,10 +106,17 @@ class RowDecoder {
   Value* mask_of(int64_t count) { return count == e_.lanes ? nullptr : e_.tail_mask(e_.num(count)); }
 
   void store(Value* code, const Group& group, Value* destination, Value* i, int64_t count) {
-    Value* value = is_residual(format_) ? signed_sum(code, group.scales) : value_of(code);
-    if (group.zero) value = e_.b.CreateFSub(value, group.zero);
-    if (!is_residual(format_) && !group.scales.empty()) value = e_.b.CreateFMul(value, group.scales[0]);
+    Value* value = is_residual(format_) ? signed_sum(code, group.scales)
+                   : is_restored(format_)
+                       ? emit_program(e_, restored_value(format_), Values{code, group.scales[0]}, nullptr)[0]
+                       : scaled(code, group);
     e_.store_elements(value, plan_.result, e_.at(destination, e_.times(i, size_bytes(plan_.result))), mask_of(count));
+  }
+
+  Value* scaled(Value* code, const Group& group) {
+    Value* value = value_of(code);
+    if (group.zero) value = e_.b.CreateFSub(value, group.zero);
+    return group.scales.empty() ? value : e_.b.CreateFMul(value, group.scales[0]);
   }
 
   // --- codes that lie together ---------------------------------------------------------------------------------------
@@ -266,6 +273,7 @@ class RowDecoder {
   Value* of_tensor(Value* scale) { return global_ ? e_.b.CreateFMul(scale, global_) : scale; }
 
   Value* scale_of(Value* code) {
+    if (is_restored(format_)) return code;
     if (scale_bits_ == 32) return of_tensor(e_.as(code, e_.v_f32));
     if (scale_bits_ == 16) {
       const DType type = format_.scale.type == ScaleType::bf16 ? DType::bf16 : DType::f16;

@@ -102,6 +102,7 @@ class Unpacker {
   }
   Value* value(const Values& lanes, int i, const Group& group) {
     if (s_.codec->decode == WeightCodec::Decode::signs) return decoder_.signed_sum(lanes, i, group.scales);
+    if (s_.codec->decode == WeightCodec::Decode::restored) return decoder_.restored(lanes, i, group.scales[0]);
     Value* x = decoder_.value(lanes, i, group.zero);
     return group.scales.empty() ? x : e_.b.CreateFMul(x, group.scales[0]);
   }
