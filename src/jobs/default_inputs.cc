@@ -10,22 +10,6 @@
 namespace hone {
 namespace {
 
-// Exclusive upper bound for an integer input, from the ops that read it; 1 (only zero is safe) when nothing says more.
-int64_t index_bound(const Graph& graph, ValueId input) {
-  for (const Graph::Use& use : graph.uses(input)) {
-    const Node& node = graph.node(use.node);
-    const std::string_view op = node.op->name;
-    if (op == "gather" && use.operand == 1) {
-      const auto axis = static_cast<size_t>(node.attributes.get_or<int64_t>("axis", 0));
-      const Shape& table = graph.type(node.operands[0]).shape;
-      if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
-    }
-    if (op == "cross_entropy" && use.operand == 1 && graph.type(node.operands[0]).shape.back().is_constant())
-      return graph.type(node.operands[0]).shape.back().constant();
-  }
-  return 1;
-}
-
 Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& shape, Philox& random) {
   const Value& value = graph.value(input);
   const auto n = static_cast<size_t>(element_count(shape));
@@ -35,7 +19,7 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
     return Tensor::from_floats(value.type.dtype, shape, values);
   }
   if (value.type.dtype == DType::string) fail("input \"{}\" holds text; give it with --input or --text", value.label);
-  const int64_t bound = index_bound(graph, input);
+  const int64_t bound = indexed_rows(graph, input).value_or(1);  // only zero is safe when nothing says more
   const bool mask = value.label.find("mask") != std::string::npos || value.type.dtype == DType::boolean;
   std::vector<double> values(n);
   for (double& v : values) v = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(bound)) : 0;
@@ -57,6 +41,21 @@ std::optional<int64_t> noted(const Graph& graph, const std::string& key) {
 }
 
 }  // namespace
+
+std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input) {
+  for (const Graph::Use& use : graph.uses(input)) {
+    const Node& node = graph.node(use.node);
+    const std::string_view op = node.op->name;
+    if (op == "gather" && use.operand == 1) {
+      const auto axis = static_cast<size_t>(node.attributes.get_or<int64_t>("axis", 0));
+      const Shape& table = graph.type(node.operands[0]).shape;
+      if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
+    }
+    if (op == "cross_entropy" && use.operand == 1 && graph.type(node.operands[0]).shape.back().is_constant())
+      return graph.type(node.operands[0]).shape.back().constant();
+  }
+  return std::nullopt;
+}
 
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   const std::vector<std::string> symbols = graph.symbols();

@@ -21,6 +21,10 @@ struct ShapeOptions {
 // sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 
+// Rows of the table, or classes, that the numbers of an integer input select from, by the ops that read it; none where
+// nothing says so.
+std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input);
+
 // Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones;
 // others zero.
 NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed);

@@ -1,0 +1,177 @@
+#include "jobs/calibration_data.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/atomic_file.h"
+#include "base/text.h"
+#include "io/numpy.h"
+#include "jobs/default_inputs.h"
+#include "jobs/text_inputs.h"
+#include "ops/evaluate.h"
+
+namespace hone {
+namespace {
+
+std::vector<std::string> input_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (ValueId id : graph.inputs()) names.push_back(graph.value(id).label);
+  return names;
+}
+
+std::string inputs_text(const Graph& graph) {
+  std::vector<std::string> texts;
+  for (ValueId id : graph.inputs())
+    texts.push_back(fmt::format("{} {}", graph.value(id).label, to_string(graph.type(id))));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// --- texts -----------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> read_texts(const std::string& path) {
+  std::istringstream content(read_file(path));
+  std::vector<std::string> texts;
+  for (std::string line; std::getline(content, line);)
+    if (!trim(line).empty()) texts.emplace_back(trim(line));
+  if (texts.empty()) fail("{}: has no text; one text a line is expected", path);
+  return texts;
+}
+
+std::vector<NamedTensors> text_batches(const LoadedModel& model, const std::string& path, int64_t batch) {
+  const std::vector<std::string> texts = read_texts(path);
+  const Tokenizer tokenizer = tokenizer_of(model);
+  std::vector<NamedTensors> batches;
+  for (size_t first = 0; first < texts.size(); first += static_cast<size_t>(batch)) {
+    const size_t last = std::min(texts.size(), first + static_cast<size_t>(batch));
+    batches.push_back(text_inputs(
+        model, tokenizer,
+        {texts.begin() + static_cast<std::ptrdiff_t>(first), texts.begin() + static_cast<std::ptrdiff_t>(last)}));
+  }
+  return batches;
+}
+
+// --- arrays ----------------------------------------------------------------------------------------------------------
+
+NamedTensors read_arrays(const LoadedModel& model, const std::string& path) {
+  NamedTensors arrays;
+  if (path.ends_with(".npz")) {
+    for (NamedTensor& array : read_npz(path)) arrays.emplace(array.name, std::move(array.tensor));
+    return arrays;
+  }
+  if (model.graph.inputs().size() != 1)
+    fail("{}: holds one array, but {} takes {} inputs: {}\nGive them as one .npz file, by their names", path,
+         model.name, model.graph.inputs().size(), inputs_text(model.graph));
+  arrays.emplace(input_names(model.graph)[0], read_npy(path));
+  return arrays;
+}
+
+void check_names(const Graph& graph, const NamedTensors& arrays, const std::string& path) {
+  const std::vector<std::string> names = input_names(graph);
+  for (const auto& [name, array] : arrays)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("{}: array \"{}\" is no input of the model, which takes {}{}", path, name, inputs_text(graph),
+           did_you_mean(name, names));
+  for (const std::string& name : names)
+    if (!arrays.contains(name)) fail("{}: has no array \"{}\"; the model takes {}", path, name, inputs_text(graph));
+}
+
+Tensor as_input(const Value& input, const Tensor& array, const std::string& path) {
+  const DType from = array.dtype(), to = input.type.dtype;
+  if (from == to) return array;
+  if ((is_float(from) && is_float(to)) || (is_integer(from) && is_integer(to))) return array.converted(to);
+  fail("{}: array \"{}\" is {}; the model takes {}", path, input.label, to_string(array.type()), to_string(input.type));
+}
+
+// The rows of the table that the input selects from.
+void check_indices(const Graph& graph, ValueId id, const Tensor& array, const std::string& path) {
+  const std::optional<int64_t> rows = indexed_rows(graph, id);
+  if (!rows) return;
+  for (int64_t index : array.to_integers())
+    if (index < 0 || index >= *rows)
+      fail("{}: array \"{}\" holds {}, but the table that it selects from has {} rows", path, graph.value(id).label,
+           index, *rows);
+}
+
+int64_t samples_of(const NamedTensors& arrays, const std::string& path) {
+  const auto& [first, counted] = *arrays.begin();
+  for (const auto& [name, array] : arrays) {
+    if (array.shape().empty())
+      fail("{}: array \"{}\" is a single number; its first axis must count samples", path, name);
+    if (array.dim(0) != counted.dim(0))
+      fail("{}: array \"{}\" has {} samples, but \"{}\" has {}", path, name, array.dim(0), first, counted.dim(0));
+  }
+  if (counted.dim(0) == 0) fail("{}: array \"{}\" is empty; at least one sample is needed", path, first);
+  return counted.dim(0);
+}
+
+// How many samples a run of the model takes where that is fixed, as in exports with batch 1.
+std::optional<int64_t> fixed_samples(const Graph& graph) {
+  for (ValueId id : graph.inputs())
+    if (const Shape& shape = graph.type(id).shape; !shape.empty() && shape[0].is_constant()) return shape[0].constant();
+  return std::nullopt;
+}
+
+Tensor part_of(const Tensor& array, int64_t first, int64_t last) {
+  std::vector<int64_t> shape = array.shape();
+  shape[0] = last - first;
+  const auto bytes = array.data().bytes();
+  const size_t sample = bytes.size() / static_cast<size_t>(array.dim(0));
+  return Tensor(
+      array.dtype(), shape,
+      Buffer::copy_of(bytes.subspan(static_cast<size_t>(first) * sample, static_cast<size_t>(last - first) * sample)));
+}
+
+// Takes the labels out of the arrays, unless an input has that name.
+std::vector<int64_t> take_labels(const Graph& graph, NamedTensors& arrays, const std::string& path) {
+  const std::vector<std::string> names = input_names(graph);
+  const auto found = arrays.find("labels");
+  if (found == arrays.end() || std::find(names.begin(), names.end(), "labels") != names.end()) return {};
+  const Tensor labels = found->second;
+  if (!is_integer(labels.dtype()) || labels.shape().size() != 1)
+    fail("{}: array \"labels\" is {}; integers [samples] are expected", path, to_string(labels.type()));
+  arrays.erase(found);
+  return labels.to_integers();
+}
+
+CalibrationData array_data(const LoadedModel& model, const std::string& path, int64_t batch) {
+  const Graph& graph = model.graph;
+  NamedTensors arrays = read_arrays(model, path);
+  CalibrationData data{{}, take_labels(graph, arrays, path)};
+  check_names(graph, arrays, path);
+  const int64_t samples = samples_of(arrays, path);
+  if (!data.labels.empty() && std::ssize(data.labels) != samples)
+    fail("{}: array \"labels\" has {} numbers for {} samples", path, data.labels.size(), samples);
+  for (ValueId id : graph.inputs()) {
+    Tensor& array = arrays.at(graph.value(id).label);
+    array = as_input(graph.value(id), array, path);
+    check_indices(graph, id, array, path);
+  }
+  const int64_t step = fixed_samples(graph).value_or(batch);
+  for (int64_t first = 0; first < samples; first += step) {
+    NamedTensors& part = data.batches.emplace_back();
+    for (const auto& [name, array] : arrays) part.emplace(name, part_of(array, first, std::min(samples, first + step)));
+  }
+  return data;
+}
+
+}  // namespace
+
+CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch) {
+  if (batch < 1) fail("a batch of {} samples; at least 1 is needed", batch);
+  const bool is_text = path.ends_with(".txt");
+  if (!is_text && !path.ends_with(".npz") && !path.ends_with(".npy"))
+    fail(
+        "{}: calibration data is read from .npz (arrays named like the inputs), .npy (a model with one input) and .txt "
+        "(one text a line)",
+        path);
+  const CalibrationData data =
+      is_text ? CalibrationData{text_batches(model, path, batch), {}} : array_data(model, path, batch);
+  for (const NamedTensors& each : data.batches) try {
+      bind_inputs(model.graph, each);
+    } catch (const Error& error) {
+      fail("{}: {}", path, error.what());
+    }
+  return data;
+}
+
+}  // namespace hone
