@@ -48,6 +48,7 @@ int run() {
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,
                                  .quantize = flags.quantize.options(),
+                                 .calibration = flags.quantize.calibration,
                                  .compute = flags.quantize.compute_type().value_or(Compute::bf16),
                                  .given = flags.given.get(),
                                  .texts = flags.texts.get(),
@@ -73,7 +74,8 @@ extern constinit const VerbDef squeeze_verb_def{
     .summary = "Quantise a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
         "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
-        "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors",
+        "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors\n"
+        "  hone squeeze all-MiniLM-L6-v2 --to int4.g32 --method gptq --calib texts.txt -o small.safetensors",
     .setup = setup,
     .run = run};
 

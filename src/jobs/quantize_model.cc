@@ -1,59 +1,108 @@
 #include "jobs/quantize_model.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "base/hash.h"
+#include "calibrate/collect.h"
 #include "io/artefact.h"
 #include "io/onnx/export_model.h"
 #include "io/toml.h"
+#include "ir/minted.h"
+#include "jobs/calibration_data.h"
+#include "jobs/default_inputs.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
+#include "passes/nonfinite.h"
 #include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
 
-void refuse_values_that_are_not_finite(const Graph& graph, const std::vector<QuantizeChoice>& choices) {
-  std::string found;
-  for (const QuantizeChoice& choice : choices) {
-    if (choice.before == choice.after) continue;
-    int64_t bad = 0;
-    for (float v : graph.constant(choice.value)->to_floats()) bad += !std::isfinite(v);
-    if (bad > 0) found += fmt::format("\n  {}: {} of {}", choice.name, bad, graph.constant(choice.value)->elements());
-  }
-  if (!found.empty())
-    fail("NaN or infinite values can't be quantised:{}\nKeep these tensors with --skip, or repair the model", found);
+StatisticsSource statistics_on(const LoadedModel& model, const Calibration& calibration) {
+  if (calibration.file.empty()) return {};
+  const auto data = std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch));
+  return [data, session = calibration.session](const Graph& graph, bool moments) {
+    return collect_statistics(graph, data->batches, {.moments = moments, .session = session});
+  };
+}
+
+// The constant of that name as it was rounded: in `exact`, what the passes before rounding left of the model's own.
+QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, const Graph& exact, const Graph& packed) {
+  const auto constant = [&](const Graph& graph) -> const Tensor& {
+    const ValueId found = graph.find_constant(choice.name);
+    CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
+    return *graph.constant(found);
+  };
+  const Tensor &source = constant(original), &after = constant(packed);
+  QuantizedTensor tensor{
+      .choice = choice, .elements = source.elements(), .bytes_before = source.bytes(), .bytes_after = after.bytes()};
+  if (choice.before == choice.after) return tensor;
+  Tensor before = constant(exact);
+  if (before.shape() != after.shape()) before = weight_matrix(before).value();
+  const std::vector<float> values = before.to_floats();
+  tensor.sqnr_db = compare(values, after.to_floats()).sqnr_db;
+  if (!is_fake_only(*choice.format)) pack(*choice.format, before.is_packed() ? unpack(before) : before, &tensor.counts);
+  const NonfiniteCounts own = count_nonfinite(source.to_floats());
+  tensor.counts.nan = own.nan, tensor.counts.inf = own.inf;
+  return tensor;
+}
+
+double bits_of(const std::optional<Format>& format, const TensorType& type, const std::vector<int64_t>& shape) {
+  if (!format || is_fake_only(*format)) return 8.0 * static_cast<double>(size_bytes(type.dtype) * element_count(shape));
+  if (const std::optional<DType> plain = dtype_of_plain_format(*format))
+    return 8.0 * static_cast<double>(size_bytes(*plain) * element_count(shape));
+  return 8.0 * static_cast<double>(plane_bytes(*format, shape).total());
+}
+
+// Values that several layers read in one format count once. Those whose size depends on data are left out.
+std::optional<InputBits> input_bits(const Graph& graph, const std::vector<QuantizeChoice>& activations) {
+  const Bindings bindings = bind_symbols(graph, ShapeOptions());
+  std::set<std::pair<ValueId, std::string>> seen;
+  double elements = 0, before = 0, after = 0;
+  bool is_rounded = false;
+  for (const QuantizeChoice& choice : activations)
+    for (const Graph::Use& use : choice.uses) {
+      const ValueId operand = graph.operand(use.node, use.operand), value = unrounded(graph, operand);
+      const TensorType& type = graph.type(value);
+      if (!type.ranked || depends_on_data(type.shape) || !seen.emplace(value, choice.after).second) continue;
+      const std::vector<int64_t> shape = evaluate(type.shape, bindings);
+      std::optional<Format> format = choice.format;
+      if (!format && operand != value) format = parse_format(choice.before);  // stays as it was rounded already
+      elements += static_cast<double>(element_count(shape));
+      before += bits_of({}, type, shape), after += bits_of(format, type, shape);
+      is_rounded = is_rounded || format;
+    }
+  if (!is_rounded || elements == 0) return std::nullopt;
+  std::string shapes;
+  for (const auto& [symbol, value] : bindings) shapes += fmt::format("{}{}={}", shapes.empty() ? "" : " ", symbol, value);
+  return InputBits{before / elements, after / elements, shapes};
 }
 
 }  // namespace
 
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options,
-                              std::optional<Compute> compute) {
-  QuantizedModel result;
-  Graph graph = canonicalise(model.graph);
-  const std::vector<QuantizeChoice> choices = plan_quantisation(graph, options);
-  refuse_values_that_are_not_finite(graph, choices);
-  Graph packed = run_pass(graph, "quantize", {options});
-  packed = run_pass(std::move(packed), "fold_fake_quant", {});
-  for (const QuantizeChoice& choice : choices) {
-    Tensor before = *graph.constant(choice.value);
-    const ValueId found = packed.find_constant(choice.name);
-    CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
-    const Tensor& after = *packed.constant(found);
-    QuantizedTensor tensor{.choice = choice,
-                           .elements = before.elements(),
-                           .bytes_before = before.bytes(),
-                           .bytes_after = after.bytes(),
-                           .sqnr_db = std::nullopt};
-    if (before.shape() != after.shape()) before = weight_matrix(before).value();
-    if (choice.before != choice.after) tensor.sqnr_db = compare(before.to_floats(), after.to_floats()).sqnr_db;
-    result.tensors.push_back(std::move(tensor));
-  }
-  if (compute) packed.metadata["compute"] = to_string(*compute);
-  packed.compact();
-  result.graph = std::move(packed);
+QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+                              const Calibration& calibration) {
+  const Graph original = canonicalise(model.graph);
+  QuantisationPlan plan = plan_quantisation(original, options);
+  Graph exact = original;
+  bool is_rounded = false;
+  const auto keep_exact = [&](const PassDef& pass, const Graph& graph, double) {
+    is_rounded = is_rounded || std::string_view(pass.name) == "quantize";
+    if (!is_rounded) exact = graph;
+  };
+  QuantizedModel result{.graph = quantise(original, options, statistics_on(model, calibration),
+                                          {.disabled = {}, .verify = false, .after = keep_exact})};
+  for (const QuantizeChoice& choice : plan.constants)
+    result.tensors.push_back(compared(choice, original, exact, result.graph));
+  for (const QuantizeChoice& choice : plan.activations)
+    result.activation_shapes.push_back(original.type(choice.value).shape);
+  result.input_bits = input_bits(original, plan.activations);
+  result.activations = std::move(plan.activations);
+  result.before = sizes(original), result.after = sizes(result.graph);
+  result.on_nonfinite = options.on_nonfinite;
+  if (compute) result.graph.metadata["compute"] = to_string(*compute);
   return result;
 }
 
@@ -87,61 +136,9 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options) {
   }
 }
 
-std::vector<Block> describe(const QuantizedModel& quantized, Listed listed) {
-  const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
-  Table table{.key = "tensors",
-              .title = "Tensors",
-              .columns = {{"name", "tensor"},
-                          {"shape", "shape"},
-                          {"before", "before"},
-                          {"after", "after"},
-                          {"sqnr_db", "SQNR", "dB", {NumberFormat::fixed, 1}},
-                          {"bytes_before", "before", "", bytes},
-                          {"bytes_after", "after", "", bytes},
-                          {"rule", "decided by"}},
-              .rows = {}};
-  int64_t elements = 0, before = 0, after = 0, kept = 0, kept_bytes = 0;
-  std::string overridden;
-  for (const QuantizedTensor& t : quantized.tensors) {
-    elements += t.elements, before += t.bytes_before, after += t.bytes_after;
-    if (listed == Listed::changed && t.choice.before == t.choice.after) {
-      ++kept, kept_bytes += t.bytes_after;
-      continue;
-    }
-    const Cell sqnr = !t.sqnr_db ? Cell() : std::isfinite(*t.sqnr_db) ? number(*t.sqnr_db) : Cell("exact");
-    table.rows.push_back({t.choice.name, fmt::format("[{}]", fmt::join(t.choice.shape, ",")), t.choice.before,
-                          t.choice.after, sqnr, number(static_cast<double>(t.bytes_before)),
-                          number(static_cast<double>(t.bytes_after)), t.choice.decided_by});
-    if (!t.choice.overridden.empty())
-      overridden += fmt::format("{}{}: {} overrides {}", overridden.empty() ? "" : "\n", t.choice.name,
-                                t.choice.decided_by, fmt::join(t.choice.overridden, ", "));
-  }
-  if (kept > 0)
-    table.note =
-        fmt::format("{} more tensors ({} bytes) stay as they are; `hone quantize` lists them.", kept, kept_bytes);
-  KeyValues totals{.key = "totals",
-                   .title = "Totals",
-                   .items = {{"elements", "elements", number(static_cast<double>(elements)), "", count},
-                             {"bytes_before", "bytes before", number(static_cast<double>(before)), "", count},
-                             {"bytes_after", "bytes after", number(static_cast<double>(after)), "", count},
-                             {"ratio",
-                              "after / before",
-                              number(before ? static_cast<double>(after) / static_cast<double>(before) : 1),
-                              "",
-                              {NumberFormat::percent, 2}},
-                             {"average_bits",
-                              "average bits per element",
-                              number(elements ? 8.0 * static_cast<double>(after) / static_cast<double>(elements) : 0),
-                              "",
-                              {NumberFormat::fixed, 3}}}};
-  std::vector<Block> blocks{table, totals};
-  if (!overridden.empty()) blocks.push_back(Text{"Matched by several rules, the last one decides:\n" + overridden});
-  return blocks;
-}
-
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
-                        const std::string& output, const std::string& command) {
-  const QuantizedModel quantized = quantize_model(model, options, compute);
+                        const std::string& output, const std::string& command, const Calibration& calibration) {
+  const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
   const int64_t bytes = save_model(output, quantized.graph, model);
   Record record{.title = fmt::format("{} quantised", model.name),
                 .command = command,
@@ -153,6 +150,9 @@ Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options
                                         100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes),
                                         model.name));
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
+  if (!calibration.file.empty())
+    record.manifest.push_back({"calibration", calibration.file, sha256_of_file(calibration.file),
+                               static_cast<int64_t>(std::filesystem::file_size(calibration.file))});
   record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
   return record;
 }

@@ -5,26 +5,49 @@
 #include <string>
 #include <vector>
 
+#include "formats/packed.h"
 #include "jobs/load_model.h"
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
 #include "report/record.h"
+#include "runtime/session.h"
 
 namespace hone {
+
+// Data that the model is run on for the passes and methods that need statistics.
+struct Calibration {
+  std::string file;    // jobs/calibration_data.h; empty: none
+  int64_t batch = 16;  // samples that run at once
+  SessionOptions session;
+};
 
 struct QuantizedTensor {
   QuantizeChoice choice;
   int64_t elements = 0, bytes_before = 0, bytes_after = 0;
-  std::optional<double> sqnr_db;  // of the new values against the old; none where nothing changed
+  std::optional<double> sqnr_db;  // of the new values against those that were rounded; none where nothing changed
+  EncodeCounts counts;            // of what the format can't hold among them; nan and inf: of the model's own values
+};
+
+// Bits that the inputs of the layers would take, as they are rounded: an average over their elements.
+struct InputBits {
+  double before = 0, after = 0;
+  std::string shapes;  // the symbols that it is for: "B=1 S=128"
 };
 
 struct QuantizedModel {
   Graph graph;
   std::vector<QuantizedTensor> tensors;
+  std::vector<QuantizeChoice> activations;
+  std::vector<Shape> activation_shapes;   // of each
+  std::optional<InputBits> input_bits;    // when one of them is rounded
+  Sizes before, after;                    // of all constants
+  std::string on_nonfinite;               // what was done about NaN and infinities
 };
 
-// The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model.
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute);
+// The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model. Throws
+// Error where an option needs calibration data and there are none.
+QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+                              const Calibration& calibration = {});
 
 // Throws Error when `path` is one of the files that hold the source's weights.
 void refuse_source_as_output(const std::string& path, const LoadedModel& source);
@@ -38,11 +61,12 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options);
 
 enum class Listed : uint8_t { all, changed };
 
-// The table "tensors", of all or of those whose format changed, and the totals of all.
+// The table "tensors", of all or of those whose format changed; "activations", when one is rounded; "counts" of values
+// that the formats can't hold; and the totals of all constants.
 std::vector<Block> describe(const QuantizedModel& quantized, Listed listed = Listed::all);
 
 // quantize_model, save_model and the record of both.
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
-                        const std::string& output, const std::string& command);
+                        const std::string& output, const std::string& command, const Calibration& calibration = {});
 
 }  // namespace hone

@@ -75,7 +75,7 @@ Record squeeze(const SqueezeOptions& options) {
   refuse_source_as_output(options.output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);
   tell(options.progress, "quantising");
-  const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute);
+  const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute, options.calibration);
   // What does not fit is refused while nothing is written yet.
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);
   Session original(model.graph, options.session);

@@ -7,7 +7,7 @@
 
 #include "jobs/default_inputs.h"
 #include "jobs/progress.h"
-#include "passes/quantize.h"
+#include "jobs/quantize_model.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -17,6 +17,7 @@ struct SqueezeOptions {
   std::string model, output;
   std::vector<std::string> inputs;  // --inputs of the model
   QuantizeOptions quantize;
+  Calibration calibration;
   Compute compute = Compute::bf16;  // of the result; the original runs as it is stored
   NamedTensors given;               // what outputs are compared on and time is measured with; empty: texts or made up
   std::vector<std::string> texts;   // for models with a tokenizer; empty: sample_texts()

@@ -1,6 +1,7 @@
 // fake_quant over a constant: the constant is packed. Post-training quantisation is `quantize` followed by this.
 #include <algorithm>
 
+#include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -33,13 +34,20 @@ void keep_result_types(Graph& graph, ValueId constant) {
   }
 }
 
+// A format that has no codes leaves plain values, rounded.
+Tensor in_format(const Tensor& plain, const Format& format) {
+  if (!is_fake_only(format)) return pack(format, plain);
+  const Tensor* operand = &plain;
+  return evaluate_node(ops::get("fake_quant"), {&operand, 1}, {{"format", format}})[0];
+}
+
 Graph fold_fake_quant(Graph graph, const PassContext&) {
   for (NodeId id : graph.nodes("fake_quant")) {
     const ValueId source = graph.operand(id, 0);
     const Tensor* tensor = graph.constant(source);
     if (!tensor) continue;
     const Format format = graph.node(id).attributes.get<Format>("format");
-    const ValueId packed = graph.add_constant("", pack(format, tensor->is_packed() ? unpack(*tensor) : *tensor));
+    const ValueId packed = graph.add_constant("", in_format(tensor->is_packed() ? unpack(*tensor) : *tensor, format));
     replace_by_value(graph, id, packed);
     graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
     if (!graph.type(packed).is_packed()) keep_result_types(graph, packed);
@@ -53,7 +61,8 @@ Graph fold_fake_quant(Graph graph, const PassContext&) {
 
 extern constinit const PassDef fold_fake_quant_def{
     .name = "fold_fake_quant",
-    .doc = "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type).",
+    .doc = "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type; "
+           "compat=mase: plain values).",
     .run = fold_fake_quant};
 
 }  // namespace hone

@@ -6,7 +6,9 @@
 
 #include "base/registry.h"
 #include "base/text.h"
+#include "passes/correct_bias.h"
 #include "passes/registry.h"
+#include "passes/round_weights.h"
 
 namespace hone {
 namespace {
@@ -22,25 +24,15 @@ constexpr std::array kForCodegen = {"fold_fake_quant",       "decode_vectors", "
                                     "sink_transposes",       "fold_constants", "simplify_shapes",   "set_compute",
                                     "expand_mean_pool",      "merge_common",   "remove_dead"};
 
-// What changes the model comes before what rounds it, each pass on statistics of the model as it finds it.
-struct QuantiseStep {
-  const char* pass;
-  bool (*is_wanted)(const QuantizeOptions&) = [](const QuantizeOptions&) { return true; };
-  bool needs_statistics = false;
-};
-constexpr QuantiseStep kQuantise[] = {{"repair_nonfinite"},
-                                      {"equalise_layers", [](const QuantizeOptions& o) { return o.equalise_layers; }},
-                                      {"smooth_quant", [](const QuantizeOptions& o) { return o.smooth_quant; }, true},
-                                      {"awq_scaling", [](const QuantizeOptions& o) { return o.awq_scaling; }, true},
-                                      {"rotate_hadamard", [](const QuantizeOptions& o) { return o.rotate_hadamard; }},
-                                      {"quantize"},
-                                      {"fold_fake_quant"}};
+bool is_disabled(const PipelineOptions& options, std::string_view pass) {
+  return std::find(options.disabled.begin(), options.disabled.end(), pass) != options.disabled.end();
+}
 
 Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
                  const PipelineOptions& options) {
   check_pass_names(options.disabled);
   for (std::string_view name : names) {
-    if (std::find(options.disabled.begin(), options.disabled.end(), name) != options.disabled.end()) continue;
+    if (is_disabled(options, name)) continue;
     graph = run_pass(std::move(graph), name, context, options);
   }
   graph.compact();
@@ -90,16 +82,39 @@ Graph canonicalise(Graph graph, const PipelineOptions& options) {
 Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect,
                const PipelineOptions& options) {
   check_pass_names(options.disabled);
-  std::optional<Statistics> statistics;  // of the graph as it is
-  for (const QuantiseStep& step : kQuantise) {
-    const bool is_disabled = std::find(options.disabled.begin(), options.disabled.end(), std::string_view(step.pass)) !=
-                             options.disabled.end();
-    if (is_disabled || !step.is_wanted(quantize)) continue;
-    if (step.needs_statistics && !collect) fail("{} needs calibration data (--calib FILE)", step.pass);
-    if (step.needs_statistics && !statistics) statistics = collect(graph);
-    graph = run_pass(std::move(graph), step.pass, {quantize, statistics ? &*statistics : nullptr}, options);
-    statistics.reset();
-  }
+  std::optional<Statistics> gathered;  // of the graph as the last pass that changed its weights left it
+  bool has_moments = false;
+  const auto statistics = [&](const char* option, bool moments) {
+    if (!collect) fail("{} needs calibration data", option);
+    if (!gathered || moments > has_moments) gathered = collect(graph, moments), has_moments = moments;
+    return &*gathered;
+  };
+  const auto run = [&](const char* pass, std::any pass_options, const Statistics* of_inputs = nullptr) {
+    if (is_disabled(options, pass)) return;
+    graph = run_pass(std::move(graph), pass, {std::move(pass_options), of_inputs}, options);
+  };
+  const auto rewrite = [&](const char* pass, const Statistics* of_inputs = nullptr) {
+    run(pass, quantize, of_inputs);
+    gathered.reset();
+  };
+
+  rewrite("repair_nonfinite");
+  if (quantize.equalise_layers) rewrite("equalise_layers");
+  if (quantize.smooth_quant) rewrite("smooth_quant", statistics("smooth-quant", false));
+  if (quantize.awq_scaling) rewrite("awq_scaling", statistics("awq-scaling", true));
+  if (quantize.rotate_hadamard) rewrite("rotate_hadamard");
+
+  // Weights are rounded for the inputs that they have before anything is rounded.
+  const RoundingOptions rounding{.method = quantize.method};
+  const Statistics* of_inputs = nullptr;
+  if (rounding.method == "gptq" || (rounding.method != "nearest" && collect))
+    of_inputs = statistics("method gptq", true);
+  if (quantize.bias_correction) of_inputs = statistics("bias-correction", false);
+  const Graph exact = graph;
+  run("quantize", quantize);
+  if (rounding.method != "nearest") run("round_weights", rounding, of_inputs);
+  run("fold_fake_quant", {});
+  if (quantize.bias_correction) run("correct_bias", BiasCorrection{exact}, of_inputs);
   graph.compact();
   return graph;
 }

@@ -34,10 +34,11 @@ Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: D
 Graph prepare_for_codegen(Graph graph, Compute compute,
                           const PipelineOptions& options = {});  // canonical form, then what code generation expects
 
-// A graph in canonical form with the constants and activations that the options choose in other formats, packed.
-// `collect` gathers statistics of a graph on calibration data; it is called for each pass that needs them, since the
-// passes before have changed what they describe. Empty: no data; Error when a chosen pass needs them.
-using StatisticsSource = std::function<Statistics(const Graph&)>;
+// A graph in canonical form with the constants and activations that the options choose in other formats; constants are
+// packed. `collect` gathers statistics of a graph on calibration data, with second moments when asked: it is called for
+// passes that need them, again after each pass that changes what they describe. Empty: there are no data, and an option
+// that needs them is an Error.
+using StatisticsSource = std::function<Statistics(const Graph&, bool moments)>;
 Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect = {},
                const PipelineOptions& options = {});
 

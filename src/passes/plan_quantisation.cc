@@ -8,6 +8,7 @@
 #include "passes/nonfinite.h"
 #include "passes/quantize.h"
 #include "passes/quantize_rule.h"
+#include "passes/round_weights.h"
 #include "passes/weight_matrix.h"
 
 namespace hone {
@@ -27,6 +28,10 @@ constexpr OptionField<QuantizeOptions> kFields[] = {
     {"skip", "regular expression on names of tensors that are kept", &QuantizeOptions::skip, check_regex},
     {"activations", "number format of the inputs of linear, conv, matmul and attention (simulated)",
      &QuantizeOptions::activations, check_format},
+    {"method", "how weights are rounded: nearest, scale-search or gptq (needs calibration data)",
+     &QuantizeOptions::method, check_rounding_method},
+    {"bias-correction", "biases take up the mean error of rounded weights (needs calibration data)",
+     &QuantizeOptions::bias_correction},
     {"equalise-layers", "give weights of consecutive layers the same ranges first", &QuantizeOptions::equalise_layers},
     {"smooth-quant", "move outliers of activations that are rounded into the weights first (needs calibration data)",
      &QuantizeOptions::smooth_quant},
@@ -137,7 +142,7 @@ void finish_constant(QuantizeChoice& choice, const Graph& graph, bool by_default
   const bool is_window = becomes_matrix(graph, choice.value);
   if (is_window) choice.shape = weight_matrix_shape(shape);
   check_fits(choice, choice.shape);
-  if (by_default && is_window) keep_if_larger(choice, graph.constant(choice.value)->bytes());
+  if (by_default && is_window && !is_fake_only(*choice.format)) keep_if_larger(choice, graph.constant(choice.value)->bytes());
   if (!choice.format) choice.shape = shape;
 }
 

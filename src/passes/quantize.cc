@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ops/registry.h"
+#include "ops/window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/weight_matrix.h"
@@ -35,6 +36,17 @@ void quantize_constant(Graph& graph, const QuantizeChoice& choice) {
   for (const Graph::Use& use : uses) graph.set_operand(use.node, use.operand, rounded);
 }
 
+// Blocks lie along the axis that the layer sums over, unless the format names another (docs/FORMATS.md, section 3.4).
+Format along_sums(Format format, const Graph& graph, const Graph::Use& use) {
+  if (format.geometry.kind != Geometry::Kind::group || format.geometry.axis != -1) return format;
+  const Node& node = graph.node(use.node);
+  const std::string_view op = node.op->name;
+  const bool is_right = op == "matmul" && use.operand == 1 && node.attributes.get_or<int64_t>("transpose_b", 0) == 0;
+  if (op == "conv" && !channels_last(node.attributes)) format.geometry.axis = 1;
+  else if (is_right || (op == "attention" && use.operand == 2)) format.geometry.axis = -2;
+  return format;
+}
+
 // Values that several layers read in one format are rounded once. Activations that were rounded already are rounded
 // anew from what they were before.
 void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choices) {
@@ -46,14 +58,15 @@ void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choic
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes)
     for (auto at = chosen.lower_bound({id, 0}); at != chosen.end() && at->first.first == id; ++at) {
-      const QuantizeChoice& choice = *at->second;
-      const ValueId x = unrounded(graph, graph.operand(id, at->first.second));
-      ValueId& result = rounded.try_emplace({x, choice.after}, kNone).first->second;
+      const int operand = at->first.second;
+      const ValueId x = unrounded(graph, graph.operand(id, operand));
+      const Format format = along_sums(*at->second->format, graph, {id, operand});
+      ValueId& result = rounded.try_emplace({x, to_string(format)}, kNone).first->second;
       if (result == kNone) {
         graph.set_insertion_point(id);
-        result = graph.emit(ops::get("fake_quant"), {x}, {{"format", *choice.format}});
+        result = graph.emit(ops::get("fake_quant"), {x}, {{"format", format}});
       }
-      graph.set_operand(id, at->first.second, result);
+      graph.set_operand(id, operand, result);
     }
   graph.set_insertion_point(kNone);
 }

@@ -3,7 +3,8 @@
 //
 // The parts of a layer (layer.h) have addresses: LAYER.weight, LAYER.bias and LAYER.in, where LAYER is the weight's
 // name without ".weight" (encoder.layer.0.output.dense.in), or the name of the result where two activations are
-// multiplied (attention.in). LAYER.in is all its operands that are no constants.
+// multiplied (attention.in). LAYER.in is all its operands that are no constants; blocks of a format lie along the axis
+// that the layer sums over, unless it names another.
 //
 // Rules are address=format, `format` being a format string or `keep`; the last one that matches decides:
 //   op:linear=mxint8                        weights (rank 2 or more) of such ops, tables of gather
@@ -29,8 +30,10 @@ struct QuantizeOptions {
   std::vector<std::string> skip;       // regular expressions, as in rules: what is kept whatever the rules say
   std::string activations;             // default format of the inputs of layers; empty: they are kept
   std::string on_nonfinite = "error";  // nonfinite.h
+  std::string method = "nearest";      // round_weights.h
   // What is done to the model before its weights are rounded: the passes of these names.
   bool equalise_layers = false, smooth_quant = false, awq_scaling = false, rotate_hadamard = false;
+  bool bias_correction = false;  // after: the pass correct_bias
   double alpha = 0.5;  // of smooth_quant: 0 leaves activations as they are, 1 moves all of their range into the weights
 };
 std::span<const OptionField<QuantizeOptions>> quantize_fields();
