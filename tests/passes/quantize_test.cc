@@ -376,12 +376,13 @@ TEST(QuantisePipeline, RefusesPassesThatNeedDataWithoutThem) {
 TEST(QuantisePipeline, GathersStatisticsOfTheGraphThatEachPassFinds) {
   QuantizeOptions options = with_rules({"op:linear=mxint8", "op:linear.in=int8"});
   options.smooth_quant = options.awq_scaling = true;
-  std::vector<std::string> seen;
-  quantise(model(), options, [&](const Graph& graph) {
-    seen.push_back(print(graph));
+  std::vector<std::pair<std::string, bool>> seen;
+  quantise(model(), options, [&](const Graph& graph, bool moments) {
+    seen.emplace_back(print(graph), moments);
     return Statistics();
   });
-  EXPECT_EQ(seen.size(), 2u);
+  const std::string before = print(model());
+  EXPECT_EQ(seen, (std::vector<std::pair<std::string, bool>>{{before, false}, {before, true}}));
 }
 
 TEST(Quantize, NeedsItsOptions) { EXPECT_THROW(run_pass(model(), "quantize"), Bug); }
