@@ -17,9 +17,8 @@ struct {
   RunFlags run;
   OutputFlags result;
   std::vector<std::string> formats;
-  std::string output, report, budget, calibration, memory;
+  std::string output, report, budget, memory;
   std::optional<double> lambda;
-  int64_t batch = 16;
   int trials = 16;
   bool measure_all = false, front = false;
   uint64_t seed = 1;
@@ -35,7 +34,6 @@ void setup(CLI::App& app) {
          "--lambda", flags.lambda,
          "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
       ->excludes(budget);
-  flags.quantize.add_calibration_to(app);
   app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
       ->required();
   app.add_option("--report", flags.report, "HTML file to write");
@@ -44,9 +42,6 @@ void setup(CLI::App& app) {
                "Measure each tensor in every format; otherwise one measurement a tensor scales its layers' errors");
   app.add_option("--trials", flags.trials, "Choices measured to refine the solution")
       ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--samples-at-once", flags.batch, "Samples that run as one batch")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--measurements", flags.memory, "File in which measurements are remembered between runs");
   app.add_option("--seconds", flags.seconds, "Longest measured part of times")
@@ -73,7 +68,6 @@ int run() {
                         .budget = flags.budget.empty() ? std::nullopt : std::optional(parse_budget(flags.budget)),
                         .lambda = flags.lambda,
                         .calibration = flags.quantize.calibration,
-                        .batch = flags.batch,
                         .measure_all = flags.measure_all,
                         .front = flags.front,
                         .trials = flags.trials,

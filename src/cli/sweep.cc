@@ -17,8 +17,7 @@ struct {
   RunFlags run;
   OutputFlags result;
   std::vector<std::string> formats;
-  std::string folder, data;
-  int64_t batch = 16;
+  std::string folder;
   bool with_activations = false;
 } flags;
 
@@ -26,16 +25,9 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("--formats", flags.formats, "Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'")
       ->required();
-  app.add_option("--data", flags.data,
-                 "Samples: .npz (with labels, if there are any), .npy, or .txt for models that "
-                 "read text")
-      ->required();
   app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
       ->required();
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
-  app.add_option("--samples-at-once", flags.batch, "Samples that run as one batch")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
   flags.quantize.compute = "f32";
   flags.quantize.add_to(app);
   flags.run.add_to(app);
@@ -51,8 +43,7 @@ int run() {
                                .formats = parse_format_list(flags.formats),
                                .activations = flags.with_activations,
                                .quantize = flags.quantize.options(),
-                               .data = flags.data,
-                               .batch = flags.batch,
+                               .data = flags.quantize.calibration,
                                .session = session,
                                .command = this_command(),
                                .progress = terminal_progress()});
@@ -67,8 +58,8 @@ extern constinit const VerbDef sweep_verb_def{
     .name = "sweep",
     .summary = "A model in many number formats, one after the other: table and curves by family",
     .examples =
-        "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --data texts.txt -o sweep\n"
-        "  hone sweep cnn.onnx --formats 'mxint{2..8},bfp{2..12},log{3..8}' --with-activations --data test.npz -o "
+        "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --calib texts.txt -o sweep\n"
+        "  hone sweep cnn.onnx --formats 'mxint{2..8},bfp{2..12},log{3..8}' --with-activations --calib test.npz -o "
         "sweep",
     .setup = setup,
     .run = run};

@@ -15,6 +15,7 @@
 #include "jobs/format_costs.h"
 #include "measure/environment.h"
 #include "measure/ratio.h"
+#include "measure/statistics.h"
 #include "search/allocate.h"
 #include "search/sensitivity.h"
 
@@ -36,11 +37,19 @@ class Allocator {
       : options_(options),
         model_(load_model(options.model, options.inputs)),
         graph_(canonicalise(model_.graph)),
-        data_(read_calibration(model_, options.calibration, options.batch)),
+        data_(read_calibration(model_, options.calibration.file, options.calibration.batch)),
+        first_sample_(read_calibration(model_, options.calibration.file, 1).batches[0]),
         known_(options.memory, about()) {
     if (options.formats.empty()) fail("no formats to choose from; give --formats, e.g. mxint4,mxint6,mxint8");
     if (options.budget.has_value() == options.lambda.has_value())
       fail("give either a budget (--budget avg-bits=4.5) or a price of bits (--lambda 0.01)");
+    const QuantizeOptions& q = options.quantize;
+    if (q.equalise_layers || q.smooth_quant || q.awq_scaling || q.rotate_hadamard || q.bias_correction)
+      fail(
+          "passes that rewrite the model for a choice of formats come after the choice: give them to quantize or "
+          "squeeze, beside --config {}",
+          options.output);
+    if (!q.to.empty()) fail("--to {}: the format of each weight is what is chosen; name candidates in --formats", q.to);
   }
 
   Record run() {
@@ -63,13 +72,14 @@ class Allocator {
  private:
   // What the measurements depend on besides the choice of formats.
   std::string about() const {
-    return fmt::format("{} {} {} {} {}", model_.sha256(), data_.sha256, options_.batch,
-                       to_string(options_.session.compute.value_or(Compute::f32)), options_.quantize.method);
+    return fmt::format("{} {} {} {} {}", model_.sha256(), sha256_of_file(options_.calibration.file),
+                       options_.calibration.batch, to_string(options_.session.compute.value_or(Compute::f32)),
+                       options_.quantize.method);
   }
 
   Quantise quantiser(const Statistics& statistics) const {
     return [&statistics](const Graph& graph, const QuantizeOptions& options) {
-      return quantise(graph, options, &statistics);
+      return quantise(graph, options, [&](const Graph&, bool) { return statistics; });
     };
   }
 
@@ -94,7 +104,7 @@ class Allocator {
     fixed_cost_ = static_cast<double>(candidates_.other_bytes);
     if (!options_.budget || options_.budget->kind != Budget::Kind::latency) return;
     tell(options_.progress, "timing every format");
-    times_ = time_formats(candidates_, graph_, data_.first_sample, options_.session, options_.seconds, options_.seed);
+    times_ = time_formats(candidates_, graph_, first_sample_, options_.session, options_.seconds, options_.seed);
     for (size_t t = 0; t < items_.size(); ++t)
       for (size_t f = 0; f < candidates_.formats.size(); ++f) items_[t][f].cost = times_->tensor_ms[t][f];
     fixed_cost_ = times_->rest_ms;
@@ -124,7 +134,9 @@ class Allocator {
 
   OutputDistance distance(std::span<const int> chosen) {
     const std::vector<double> values = known_.get("whole\n" + candidates_.text(chosen), [&] {
+      const auto start = std::chrono::steady_clock::now();
       const OutputDistance d = (*measure_)(candidates_.with(chosen));
+      choice_seconds_.push_back(milliseconds_since(start) / 1000);
       return std::vector<double>{d.error, d.accuracy.value_or(-1)};
     });
     return {values[0], values[1] < 0 ? std::nullopt : std::optional(values[1])};
@@ -185,10 +197,6 @@ class Allocator {
     for (double b : budgets())
       if (const std::optional<Selection> solved = solve_knapsack(items_, b))
         if (const double score = priced(solved->chosen); score < best) best = score, budget = b;
-    choose_within_price(budget);
-  }
-
-  void choose_within_price(double budget) {
     allocation_ = allocate(items_, candidates_.formats, allocate_options(budget, options_.trials));
   }
 
@@ -218,7 +226,7 @@ class Allocator {
 
   Table results_table() {
     Table table{.key = "results",
-                .title = fmt::format("On {} calibration samples", data_.samples),
+                .title = fmt::format("On the samples of {}", options_.calibration.file),
                 .columns = {{"choice", "choice"},
                             {"average_bits", "average bits", "", {NumberFormat::fixed, 3}},
                             {"bytes", "weights", "", {NumberFormat::bytes, 3}},
@@ -327,7 +335,7 @@ class Allocator {
 
   Section latency_section() {
     Session original(graph_, options_.session), plan(candidates_.with(chosen().chosen), options_.session);
-    const Ratio ratio = verified_speed(original, plan, data_.first_sample, options_.seconds, options_.seed);
+    const Ratio ratio = verified_speed(original, plan, first_sample_, options_.seconds, options_.seed);
     return {"Time",
             {KeyValues{.key = "time",
                        .title = "One sample",
@@ -396,12 +404,14 @@ class Allocator {
   LoadedModel model_;
   Graph graph_;
   CalibrationData data_;
+  NamedTensors first_sample_;
   Measurements known_;
   Candidates candidates_;
   std::optional<OutputMeasure> measure_;
   std::vector<TensorSensitivity> sensitivities_;
   Items items_;
   double fixed_cost_ = 0, seconds_ = 0;
+  std::vector<double> choice_seconds_;  // of whole choices that were measured
   std::optional<FormatTimes> times_;
   Allocation allocation_;
   std::vector<Trial> front_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jobs/progress.h"
-#include "passes/quantize.h"
+#include "jobs/quantize_model.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -26,14 +26,13 @@ struct AllocateFormatsOptions {
   std::string model, output;  // output: the plan, a TOML file for --config of quantize and squeeze
   std::vector<std::string> inputs;
   std::vector<std::string> formats;
-  QuantizeOptions quantize;      // method, skipped tensors, rules: what these decide is not chosen
+  QuantizeOptions quantize;      // method, skip, rules: what these decide is not chosen
   std::optional<Budget> budget;  // one of these two
   std::optional<double> lambda;  // accuracy (without labels: 1 - output error) less lambda * average bits is maximised
-  std::string calibration;       // file (jobs/calibration_data.h)
-  int64_t batch = 16;            // samples run at once
-  bool measure_all = false;      // every tensor in every format, instead of an estimate for most
-  bool front = false;            // the best choices for other budgets too
-  int trials = 16;               // of the refinement
+  Calibration calibration;
+  bool measure_all = false;  // every tensor in every format, instead of an estimate for most
+  bool front = false;        // the best choices for other budgets too
+  int trials = 16;           // of the refinement
   uint64_t seed = 1;
   double seconds = 10;  // longest measured part of times
   SessionOptions session;

@@ -157,6 +157,7 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
 }  // namespace
 
 CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch) {
+  if (path.empty()) fail("no calibration data; give --calib with a .txt, .npz or .npy file");
   if (batch < 1) fail("a batch of {} samples; at least 1 is needed", batch);
   const bool is_text = path.ends_with(".txt");
   if (!is_text && !path.ends_with(".npz") && !path.ends_with(".npy"))

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/atomic_file.h"
+#include "base/hash.h"
 #include "calibrate/collect.h"
 #include "jobs/calibration_data.h"
 #include "jobs/format_list.h"
@@ -31,7 +32,7 @@ class Sweeper {
       : options_(options),
         model_(load_model(options.model, options.inputs)),
         graph_(canonicalise(model_.graph)),
-        data_(read_calibration(model_, options.data, options.batch)),
+        data_(read_calibration(model_, options.data.file, options.data.batch)),
         known_(options.folder + "/measurements.txt", about()) {
     if (options.formats.empty()) fail("no formats to sweep; give --formats, e.g. 'int{{4..16}}.f{{2,4,8}}'");
   }
@@ -48,11 +49,9 @@ class Sweeper {
 
  private:
   std::string about() const {
-    std::string rules = options_.quantize.method;
-    for (const std::string& rule : options_.quantize.rule) rules += " " + rule;
-    for (const std::string& skip : options_.quantize.skip) rules += " skip " + skip;
-    return fmt::format("{} {} {} {} {} {}", model_.sha256(), data_.sha256, options_.batch,
-                       to_string(options_.session.compute.value_or(Compute::f32)), options_.activations, rules);
+    return fmt::format("{} {} {} {} {} {}", model_.sha256(), sha256_of_file(options_.data.file), options_.data.batch,
+                       to_string(options_.session.compute.value_or(Compute::f32)), options_.activations,
+                       option_texts(quantize_fields(), options_.quantize));
   }
 
   Swept measured(const std::string& format) {
@@ -60,7 +59,9 @@ class Sweeper {
       QuantizeOptions quantize = options_.quantize;
       quantize.to = format;
       if (options_.activations) quantize.activations = format;
-      const Graph graph = quantise(graph_, quantize, statistics());
+      const Graph graph = quantise(graph_, quantize, [&](const Graph& g, bool moments) {
+        return collect_statistics(g, data_.batches, {.moments = moments, .session = options_.session});
+      });
       const Sizes all = sizes(graph);
       const OutputDistance d = (*measure_)(graph);
       return {d.error, d.accuracy.value_or(-1), static_cast<double>(all.weight_bytes),
@@ -70,13 +71,6 @@ class Sweeper {
             {values[0], values[1] < 0 ? std::nullopt : std::optional(values[1])},
             8 * values[2] / std::max(values[3], 1.0),
             static_cast<int64_t>(values[2])};
-  }
-
-  // Gathered when the first method asks for them.
-  const Statistics* statistics() {
-    if (!needs_statistics(options_.quantize)) return nullptr;
-    if (!statistics_) statistics_ = collect_statistics(graph_, data_.batches, {.session = options_.session});
-    return &*statistics_;
   }
 
   // Larger is better.
@@ -133,7 +127,7 @@ class Sweeper {
 
   Table table() const {
     Table table{.key = "sweep",
-                .title = fmt::format("On {} samples", data_.samples),
+                .title = fmt::format("On the samples of {}", options_.data.file),
                 .columns = {{"format", "format"},
                             {"family", "family"},
                             {"average_bits", "average bits", "", {NumberFormat::fixed, 3}},
@@ -193,7 +187,6 @@ class Sweeper {
   Graph graph_;
   CalibrationData data_;
   Measurements known_;
-  std::optional<Statistics> statistics_;
   std::optional<OutputMeasure> measure_;
   std::vector<Swept> swept_;
 };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "jobs/progress.h"
-#include "passes/quantize.h"
+#include "jobs/quantize_model.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -17,8 +17,7 @@ struct SweepOptions {
   std::vector<std::string> formats;  // canonical, in the order in which they are measured
   bool activations = false;          // inputs of products too, not only weights
   QuantizeOptions quantize;          // all but the format
-  std::string data;                  // file (jobs/calibration_data.h), also what methods calibrate on
-  int64_t batch = 16;
+  Calibration data;                  // what outputs are compared on, and what methods calibrate on
   SessionOptions session;
   std::string command;
   Progress progress = {};

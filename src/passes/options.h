@@ -93,4 +93,19 @@ void set_option(std::span<const OptionField<T>> fields, T& options, std::string_
   fail("unknown option {}; known: {}{}", name, known, did_you_mean(name, names));
 }
 
+// All fields as one text: what depends on the options is remembered by it.
+template <class T>
+std::string option_texts(std::span<const OptionField<T>> fields, const T& options) {
+  std::string text;
+  for (const OptionField<T>& field : fields)
+    std::visit(
+        [&](auto member) {
+          if constexpr (std::is_same_v<decltype(member), std::vector<std::string> T::*>)
+            for (const std::string& each : options.*member) text += fmt::format("{}={}\n", field.name, each);
+          else text += fmt::format("{}={}\n", field.name, options.*member);
+        },
+        field.member);
+  return text;
+}
+
 }  // namespace hone
