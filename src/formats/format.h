@@ -33,6 +33,7 @@ struct ElementParams {
     ieee
   } top = Top::finite;   // what the largest exponent field means (FORMATS 5.1)
   bool saturate = true;  // beyond the largest value: saturate, or overflow to infinity
+  int no_code = -1;      // a code that stands for nothing: reading it is an error
   bool operator==(const ElementParams&) const = default;
 };
 

@@ -66,6 +66,9 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
                  std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale = 0);
 
+// Throws when a code stands for nothing, which only ternary has; all readers of codes do.
+void check_codes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
+
 // For kernels: the exact value of every code without scale (at most 16 bits wide; not for residual formats), and the
 // exact value of a stored scale. With a global scale (nvfp4) the scale of a group is fl32(scale_value * global scale).
 std::vector<double> code_values(const Format& format);

@@ -48,6 +48,7 @@ bool parse(std::string_view string, Format& out) {
   if (text.sound_head() != "ternary") return false;
   out.codec = &int_codec;
   out.element = int_element(2, 0, /*symmetric=*/true);
+  out.element.no_code = 2;
   set_optional_scale(text, kThreshold, kMeanOfLarge, out);
   return true;
 }

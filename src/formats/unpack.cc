@@ -78,10 +78,18 @@ class Unpacker {
         read_codes(from + level * p.padded_lines * p.line_bytes, 1, piece.begin, scratch.bits);
         for (size_t i = 0; i < codes.size(); ++i) codes[i] |= scratch.bits[i] << level;
       }
+      if (format_.element.no_code >= 0) refuse_no_code(codes, piece);
     }
   }
 
  private:
+  void refuse_no_code(std::span<const uint32_t> codes, const Piece& piece) const {
+    const auto found = std::ranges::find(codes, static_cast<uint32_t>(format_.element.no_code));
+    if (found != codes.end())
+      fail("{}: code {} of line {} is {}, which stands for no number. The file is damaged", to_string(format_),
+           piece.begin + (found - codes.begin()), piece.line, *found);
+  }
+
   // A stored scale as elements read it: times the global scale where there is one.
   Expr stored_scale(Expr code) const {
     float global = 0;
@@ -234,6 +242,18 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
     read_codes(planes.scales.data() + line * static_cast<size_t>(p.scale_line_bytes), format.scale.bits, 0,
                {codes.data() + line * per_line, per_line});
   return codes;
+}
+
+void check_codes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
+  if (format.element.no_code < 0) return;
+  const Walk walk(format, shape);
+  check_planes(format, shape, planes);
+  const Unpacker unpacker(format, walk, planes, walk.elems());
+  for_each_unit(
+      walk, [] { return Unpacker::Scratch(); },
+      [&](int64_t unit, Unpacker::Scratch& scratch) {
+        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) { unpacker.read_element_codes(batch, scratch); });
+      });
 }
 
 std::vector<double> code_values(const Format& format) {

@@ -76,6 +76,16 @@ void add_packed(const std::string& name, const Tensor& tensor, std::vector<Named
       Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
 }
 
+// fn(); its errors say where.
+template <class F>
+auto located(const std::string& where, F&& fn) {
+  try {
+    return fn();
+  } catch (const Error& error) {
+    fail("{}: {}", where, error.what());
+  }
+}
+
 // Rebuilds constants from the tensors of one file.
 class Reader {
  public:
@@ -98,16 +108,19 @@ class Reader {
     if (found == file_.metadata().end())
       fail("{}: packed constant \"{}\" has no metadata \"{}\"", file_.path(), name, key);
     const Json facts = parse_json(found->second, where);
-    const Format format = parse_format(json_get<std::string>(facts, "format", where));
+    const auto text = json_get<std::string>(facts, "format", where);
+    const Format format = located(where, [&] { return parse_format(text); });
     auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
     for (int64_t n : shape)
       if (n < 0) fail("{}: the shape has the negative dimension {}", where, n);
     (void)element_count(shape);  // refuses shapes that overflow
-    const PlaneBytes expected = plane_bytes(format, shape);
+    const PlaneBytes expected = located(where, [&] { return plane_bytes(format, shape); });
     std::array<Buffer, kPlanes.size()> planes;
     for (size_t i = 0; i < kPlanes.size(); ++i)
       planes[i] = plane(name + kPlanes[i].suffix, expected.*kPlanes[i].bytes, format, shape);
-    return Tensor::packed(format, std::move(shape), planes[0], planes[1], planes[2], planes[3]);
+    const Tensor tensor = Tensor::packed(format, std::move(shape), planes[0], planes[1], planes[2], planes[3]);
+    located(where, [&] { check_codes(format, tensor.shape(), tensor.planes()); });
+    return tensor;
   }
 
   Buffer plane(const std::string& name, int64_t bytes, const Format& format, const std::vector<int64_t>& shape) const {
