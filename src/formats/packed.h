@@ -36,6 +36,8 @@ struct Planes {
 struct PlaneView {
   std::span<const std::byte> codes, scales, zero_points, global;
 };
+// Throws Error when a plane has another size than the shape asks for.
+void check_planes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
 // What encoding could not represent. saturated: finite and half a step or more beyond the largest (smallest) code;
 // flushed_to_zero: not zero before, zero after, and not saturated.

@@ -178,6 +178,8 @@ void for_each_range_batch(const Walk& walk, int64_t begin, int64_t end, F&& fn) 
   flush();
 }
 
+}  // namespace
+
 void check_planes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
   const PlaneBytes bytes = plane_bytes(format, shape);
   check_plane("codes", planes.codes, bytes.codes, format);
@@ -185,8 +187,6 @@ void check_planes(const Format& format, std::span<const int64_t> shape, const Pl
   check_plane("zero points", planes.zero_points, bytes.zero_points, format);
   check_plane("the global scale", planes.global, bytes.global, format);
 }
-
-}  // namespace
 
 void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, std::span<float> values) {
   const Walk walk(format, shape);
