@@ -1,6 +1,7 @@
 // Conversions between element types, packed formats included.
 #include "base/error.h"
 #include "ir/compute_column.h"
+#include "ir/packer.h"
 #include "ir/tensor.h"
 
 namespace hone {
@@ -53,20 +54,9 @@ Tensor Tensor::converted(DType dtype) const {
 }
 
 Tensor pack(const Format& format, const Tensor& plain, EncodeCounts* counts) {
-  if (plain.is_packed() || !is_float(plain.dtype()))
-    fail("only plain floating tensors can be packed as {}; found {}", to_string(format), to_string(plain.type()));
-  if (const std::optional<DType> dtype = dtype_of_plain_format(format)) return plain.converted(*dtype);
-  const Tensor floats = plain.converted(DType::f32);
-  Planes planes = pack(format, plain.shape(), floats.as<float>(), counts);
-  return Tensor::packed(format, plain.shape(), Buffer::copy_of(planes.codes), Buffer::copy_of(planes.scales),
-                        Buffer::copy_of(planes.zero_points), Buffer::copy_of(planes.global));
+  return Packer().pack(format, plain, counts);
 }
 
-Tensor unpack(const Tensor& tensor) {
-  if (!tensor.is_packed()) return tensor.converted(DType::f32);
-  Tensor floats(DType::f32, tensor.shape());
-  unpack(*tensor.format(), tensor.shape(), tensor.planes(), floats.mutable_as<float>());
-  return floats;
-}
+Tensor unpack(const Tensor& tensor) { return Packer().unpack(tensor); }
 
 }  // namespace hone

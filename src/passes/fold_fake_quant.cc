@@ -35,19 +35,21 @@ void keep_result_types(Graph& graph, ValueId constant) {
 }
 
 // A format that has no codes leaves plain values, rounded.
-Tensor in_format(const Tensor& plain, const Format& format) {
-  if (!is_fake_only(format)) return pack(format, plain);
+Tensor in_format(const Tensor& plain, const Format& format, const Packer& packer) {
+  if (!is_fake_only(format)) return packer.pack(format, plain);
   const Tensor* operand = &plain;
   return evaluate_node(ops::get("fake_quant"), {&operand, 1}, {{"format", format}})[0];
 }
 
-Graph fold_fake_quant(Graph graph, const PassContext&) {
+Graph fold_fake_quant(Graph graph, const PassContext& context) {
+  const Packer reference;
+  const Packer& packer = context.packer ? *context.packer : reference;
   for (NodeId id : graph.nodes("fake_quant")) {
     const ValueId source = graph.operand(id, 0);
     const Tensor* tensor = graph.constant(source);
     if (!tensor) continue;
     const Format format = graph.node(id).attributes.get<Format>("format");
-    const ValueId packed = graph.add_constant("", in_format(tensor->is_packed() ? unpack(*tensor) : *tensor, format));
+    const ValueId packed = graph.add_constant("", in_format(tensor->is_packed() ? packer.unpack(*tensor) : *tensor, format, packer));
     replace_by_value(graph, id, packed);
     graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
     if (!graph.type(packed).is_packed()) keep_result_types(graph, packed);

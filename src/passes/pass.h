@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/packer.h"
 #include "ir/statistics.h"
 
 namespace hone {
 
 // What a pass may look at besides the graph. Options are the pass's own struct, put in by whoever calls it; statistics
-// come with passes that say they need them.
+// come with passes that say they need them; without a packer constants are packed by the reference.
 struct PassContext {
   std::any options;
   const Statistics* statistics = nullptr;
+  const Packer* packer = nullptr;
   template <class T>
   const T& get() const {
     const T* found = std::any_cast<T>(&options);
