@@ -86,6 +86,11 @@ std::string describe_plan(const ResizePlan& plan, IsaLevel) {
   return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
 }
 
+std::string describe_plan(const QuantisePlan& plan, IsaLevel) {
+  return plan.task == QuantisePlan::Task::reduce ? fmt::format("the scale of {}, in parts", plan.format)
+                                                 : fmt::format("elements in {}", plan.format);
+}
+
 std::string describe_plan(const TransposePlan& plan, IsaLevel) {
   return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
 }

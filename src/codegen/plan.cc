@@ -91,6 +91,12 @@ std::string text_of(const ResizePlan& plan) {
                      to_string(plan.result), axis(plan.rows), axis(plan.columns));
 }
 
+std::string text_of(const QuantisePlan& plan) {
+  constexpr const char* kTasks[] = {"round", "reduce", "pack", "unpack"};
+  return fmt::format("quantise {} stage={} {} x={} result={}", kTasks[static_cast<size_t>(plan.task)], plan.stage,
+                     plan.format, to_string(plan.x), to_string(plan.result));
+}
+
 }  // namespace
 
 std::string PlaneWindow::to_text() const {
@@ -104,8 +110,8 @@ std::string to_text(const KernelPlan& plan) {
 }
 
 std::string_view kind_name(const KernelPlan& plan) {
-  constexpr std::string_view kNames[] = {"pointwise", "row",    "gemm",      "conv",  "window",
-                                         "attention", "gather", "transpose", "resize"};
+  constexpr std::string_view kNames[] = {"pointwise", "row",    "gemm",      "conv",   "window",
+                                         "attention", "gather", "transpose", "resize", "quantise"};
   static_assert(std::variant_size_v<KernelPlan> == std::size(kNames));
   return kNames[plan.index()];
 }

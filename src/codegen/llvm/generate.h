@@ -37,6 +37,7 @@ Refusal supports(const GatherPlan& plan, IsaLevel isa);
 Refusal supports(const WindowPlan& plan, IsaLevel isa);
 Refusal supports(const TransposePlan& plan, IsaLevel isa);
 Refusal supports(const ResizePlan& plan, IsaLevel isa);
+Refusal supports(const QuantisePlan& plan, IsaLevel isa);
 
 KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa);
 KernelNeeds needs(const RowPlan& plan, IsaLevel isa);
@@ -47,6 +48,7 @@ KernelNeeds needs(const GatherPlan& plan, IsaLevel isa);
 KernelNeeds needs(const WindowPlan& plan, IsaLevel isa);
 KernelNeeds needs(const TransposePlan& plan, IsaLevel isa);
 KernelNeeds needs(const ResizePlan& plan, IsaLevel isa);
+KernelNeeds needs(const QuantisePlan& plan, IsaLevel isa);
 
 int64_t items(const PointwisePlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const RowPlan& plan, IsaLevel isa, const KernelArgs& args);
@@ -57,6 +59,7 @@ int64_t items(const GatherPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const WindowPlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const TransposePlan& plan, IsaLevel isa, const KernelArgs& args);
 int64_t items(const ResizePlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const QuantisePlan& plan, IsaLevel isa, const KernelArgs& args);
 
 void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int shrink);
@@ -67,12 +70,14 @@ void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int shr
 void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int shrink);
+void emit(Emitter& e, const QuantisePlan& plan, const std::string& symbol, int shrink);
 
 inline bool can_shrink(const PointwisePlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const RowPlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const GatherPlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const TransposePlan&, IsaLevel, int) { return false; }
 inline bool can_shrink(const ResizePlan&, IsaLevel, int) { return false; }
+inline bool can_shrink(const QuantisePlan&, IsaLevel, int) { return false; }
 bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink);
 bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink);
 bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink);

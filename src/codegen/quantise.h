@@ -1,0 +1,35 @@
+// How a tensor falls into the work of quantising kernels (QuantisePlan).
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "codegen/plan.h"
+#include "codegen/quantise_programs.h"
+#include "formats/format.h"
+
+namespace hone {
+
+// What shares a scale: all elements (or nothing), a line, or groups along lines.
+enum class QuantiseSpans : uint8_t { whole, lines, groups };
+QuantiseSpans quantise_spans(const Format& format);
+
+// Elements of one work item where all elements are one span.
+int64_t quantise_segment(const QuantisePlan& plan, const QuantisePrograms& programs);
+
+// How many rounds of `reduce` come before the kernel that rounds or packs, and the f64 that they leave for it.
+int quantise_stages(const QuantisePrograms& programs, QuantiseSpans spans);
+
+// How kernels that round find their way through row-major elements.
+struct QuantiseArgs {
+  int64_t lines = 1, length = 0, line_stride = 0, groups_per_line = 1, stretches = 1, stretch_stride = 0;
+  std::array<int64_t, 48> dims() const {
+    return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride};
+  }
+};
+// Refused where elements that share a scale don't lie one after the other in long enough stretches.
+Refusal quantise_args(const Format& format, std::span<const int64_t> shape, QuantiseArgs& args);
+
+}  // namespace hone
