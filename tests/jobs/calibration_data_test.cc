@@ -2,6 +2,7 @@
 #include "jobs/calibration_data.h"
 
 #include "io/numpy.h"
+#include "jobs/text_inputs.h"
 #include "tests/jobs/jobs_fixture.h"
 
 namespace hone {
