@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/atomic_file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "io/numpy.h"
 #include "jobs/default_inputs.h"
@@ -37,17 +38,18 @@ std::vector<std::string> read_texts(const std::string& path) {
   return texts;
 }
 
-std::vector<NamedTensors> text_batches(const LoadedModel& model, const std::string& path, int64_t batch) {
+CalibrationData text_data(const LoadedModel& model, const std::string& path, int64_t batch) {
   const std::vector<std::string> texts = read_texts(path);
   const Tokenizer tokenizer = tokenizer_of(model);
-  std::vector<NamedTensors> batches;
-  for (size_t first = 0; first < texts.size(); first += static_cast<size_t>(batch)) {
-    const size_t last = std::min(texts.size(), first + static_cast<size_t>(batch));
-    batches.push_back(text_inputs(
-        model, tokenizer,
-        {texts.begin() + static_cast<std::ptrdiff_t>(first), texts.begin() + static_cast<std::ptrdiff_t>(last)}));
+  CalibrationData data;
+  data.samples = std::ssize(texts);
+  data.first_sample = text_inputs(model, tokenizer, {texts[0]});
+  for (auto first = texts.begin(); first != texts.end();) {
+    const auto last = first + std::min<std::ptrdiff_t>(batch, texts.end() - first);
+    data.batches.push_back(text_inputs(model, tokenizer, {first, last}));
+    first = last;
   }
-  return batches;
+  return data;
 }
 
 // --- arrays ----------------------------------------------------------------------------------------------------------
@@ -111,14 +113,18 @@ std::optional<int64_t> fixed_samples(const Graph& graph) {
   return std::nullopt;
 }
 
-Tensor part_of(const Tensor& array, int64_t first, int64_t last) {
-  std::vector<int64_t> shape = array.shape();
-  shape[0] = last - first;
-  const auto bytes = array.data().bytes();
-  const size_t sample = bytes.size() / static_cast<size_t>(array.dim(0));
-  return Tensor(
-      array.dtype(), shape,
-      Buffer::copy_of(bytes.subspan(static_cast<size_t>(first) * sample, static_cast<size_t>(last - first) * sample)));
+// Samples [first, last).
+NamedTensors part_of(const NamedTensors& arrays, int64_t first, int64_t last) {
+  NamedTensors part;
+  for (const auto& [name, array] : arrays) {
+    std::vector<int64_t> shape = array.shape();
+    const size_t sample = array.data().size() / static_cast<size_t>(shape[0]);
+    shape[0] = last - first;
+    const auto bytes =
+        array.data().bytes().subspan(static_cast<size_t>(first) * sample, static_cast<size_t>(shape[0]) * sample);
+    part.emplace(name, Tensor(array.dtype(), shape, Buffer::copy_of(bytes)));
+  }
+  return part;
 }
 
 // Takes the labels out of the arrays, unless an input has that name.
@@ -136,21 +142,22 @@ std::vector<int64_t> take_labels(const Graph& graph, NamedTensors& arrays, const
 CalibrationData array_data(const LoadedModel& model, const std::string& path, int64_t batch) {
   const Graph& graph = model.graph;
   NamedTensors arrays = read_arrays(model, path);
-  CalibrationData data{{}, take_labels(graph, arrays, path)};
+  CalibrationData data;
+  data.labels = take_labels(graph, arrays, path);
   check_names(graph, arrays, path);
-  const int64_t samples = samples_of(arrays, path);
-  if (!data.labels.empty() && std::ssize(data.labels) != samples)
-    fail("{}: array \"labels\" has {} numbers for {} samples", path, data.labels.size(), samples);
+  data.samples = samples_of(arrays, path);
+  if (!data.labels.empty() && std::ssize(data.labels) != data.samples)
+    fail("{}: array \"labels\" has {} numbers for {} samples", path, data.labels.size(), data.samples);
   for (ValueId id : graph.inputs()) {
     Tensor& array = arrays.at(graph.value(id).label);
     array = as_input(graph.value(id), array, path);
     check_indices(graph, id, array, path);
   }
-  const int64_t step = fixed_samples(graph).value_or(batch);
-  for (int64_t first = 0; first < samples; first += step) {
-    NamedTensors& part = data.batches.emplace_back();
-    for (const auto& [name, array] : arrays) part.emplace(name, part_of(array, first, std::min(samples, first + step)));
-  }
+  const std::optional<int64_t> fixed = fixed_samples(graph);
+  data.first_sample = part_of(arrays, 0, std::min(data.samples, fixed.value_or(1)));
+  const int64_t step = fixed.value_or(batch);
+  for (int64_t first = 0; first < data.samples; first += step)
+    data.batches.push_back(part_of(arrays, first, std::min(data.samples, first + step)));
   return data;
 }
 
@@ -165,8 +172,8 @@ CalibrationData read_calibration(const LoadedModel& model, const std::string& pa
         "{}: calibration data is read from .npz (arrays named like the inputs), .npy (a model with one input) and .txt "
         "(one text a line)",
         path);
-  const CalibrationData data =
-      is_text ? CalibrationData{text_batches(model, path, batch), {}} : array_data(model, path, batch);
+  CalibrationData data = is_text ? text_data(model, path, batch) : array_data(model, path, batch);
+  data.sha256 = sha256_of_file(path);
   for (const NamedTensors& each : data.batches) try {
       bind_inputs(model.graph, each);
     } catch (const Error& error) {

@@ -12,6 +12,9 @@ namespace hone {
 struct CalibrationData {
   std::vector<NamedTensors> batches;
   std::vector<int64_t> labels;  // the right class of each sample, where the file has them
+  NamedTensors first_sample;    // alone, where the model takes one at a time
+  int64_t samples = 0;
+  std::string sha256;  // of the file
 };
 
 // The inputs of the model for `batch` samples at a time (fewer at the end; as many as the model states where its number

@@ -38,8 +38,11 @@ class CalibrationDataTest : public JobsTest {
 TEST_F(CalibrationDataTest, ArraysAreCutIntoBatchesAndConvertedToTheTypesOfTheInputs) {
   const std::string path = put_npz({{"input_ids", ids({5, 4}).converted(DType::i32)},
                                     {"attention_mask", Tensor::of<int64_t>({5, 4}, std::vector<int64_t>(20, 1))}});
-  const std::vector<NamedTensors> batches = read_calibration(encoder, path, 2).batches;
+  const CalibrationData data = read_calibration(encoder, path, 2);
+  const std::vector<NamedTensors>& batches = data.batches;
   ASSERT_EQ(batches.size(), 3u);
+  EXPECT_EQ(data.samples, 5);
+  EXPECT_TRUE(data.first_sample.at("input_ids").same_bits(ids({1, 4})));
   EXPECT_TRUE(batches[1].at("input_ids").same_bits(ids({2, 4}, 9)));
   EXPECT_TRUE(batches[2].at("input_ids").same_bits(ids({1, 4}, 17)));
 }
@@ -64,8 +67,11 @@ TEST_F(CalibrationDataTest, LabelsComeWithTheSamples) {
 
 TEST_F(CalibrationDataTest, TextsBecomeTokensOfTheModel) {
   const std::string path = folder.put("texts.txt", "the first text\n\n  another  \r\nand a third\n");
-  const std::vector<NamedTensors> batches = read_calibration(encoder, path, 2).batches;
+  const CalibrationData data = read_calibration(encoder, path, 2);
+  const std::vector<NamedTensors>& batches = data.batches;
   ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(data.samples, 3);
+  EXPECT_EQ(data.first_sample.at("input_ids").dim(0), 1);
   const std::vector<NamedTensors> want{text_inputs(encoder, tokenizer_of(encoder), {"the first text", "another"}),
                                        text_inputs(encoder, tokenizer_of(encoder), {"and a third"})};
   for (size_t i = 0; i < 2; ++i)
