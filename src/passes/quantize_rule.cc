@@ -21,11 +21,10 @@ std::optional<Format> try_format(std::string_view text) {
   }
 }
 
-// Where the '=' before the format is: formats contain '=' themselves (mxint8.rule=rceil), and so may expressions. The
-// shortest tail that is a format counts. npos when there is none.
+// Where the '=' before the format is: formats contain '=' themselves (mxint8.rule=rceil, int4.g32.s=bf16), and so may
+// expressions. The longest tail that is a format counts. npos when there is none.
 size_t format_separator(const std::string& text) {
-  for (size_t at = text.rfind('='); at != std::string::npos;
-       at = at == 0 ? std::string::npos : text.rfind('=', at - 1)) {
+  for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
     const std::string_view tail = std::string_view(text).substr(at + 1);
     if (tail == kKeep || try_format(tail)) return at;
   }

@@ -175,7 +175,6 @@ TEST(Quantize, WeightsOfConvsArePackedAsTheirMatrix) {
   test::expect_same_outputs(convolutions(), g, 0x1p-5);  // of weights within 2^-7 of their block's largest
   const Graph prepared = prepare_for_codegen(g, Compute::f32, {.disabled = {}, .verify = true, .after = {}});
   EXPECT_TRUE(prepared.type(prepared.find_constant("dense")).is_packed());
-  EXPECT_FALSE(prepared.type(prepared.find_constant("depthwise")).is_packed());
   test::expect_same_outputs(g, prepared, 0x1p-18);
 }
 
@@ -237,6 +236,11 @@ TEST(PlanQuantisation, ExpressionsWithoutAPartAreAboutWeightsAlone) {
   EXPECT_EQ(choices["layer.0.dense.weight"].after, "mxint8");
   EXPECT_EQ(choices["layer.0.dense.in"].after, "fp32");
   EXPECT_EQ(choices["layer.0.dense.bias"].after, "fp32");
+}
+
+TEST(PlanQuantisation, FormatsMayEndInWhatIsAFormatItself) {
+  EXPECT_EQ(plan(with_rules({"layer.0=int4.g32.s=bf16"}))["layer.0.dense.weight"].after, "int4.g32.s=bf16");
+  EXPECT_EQ(plan(with_rules({"layer.(?=0)0=bf16"}))["layer.0.dense.weight"].after, "bf16");
 }
 
 TEST(PlanQuantisation, ActivationsIsTheDefaultOfInputsAndRulesAndSkipsWinOverIt) {
