@@ -21,8 +21,8 @@ void setup(CLI::App& app) {
 
 int run() {
   const QuantizeOptions options = flags.quantize.options();
-  flags.result.print(
-      quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output, this_command(), flags.quantize.calibration));
+  flags.result.print(quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output,
+                                      this_command(), flags.quantize.calibration));
   return 0;
 }
 
@@ -38,7 +38,8 @@ extern constinit const VerbDef quantize_verb_def{
         "  hone quantize all-MiniLM-L6-v2 --to int4.g32 -o small.onnx\n"
         "  hone quantize all-MiniLM-L6-v2 --to int4.g32 --method gptq --bias-correction --calib texts.txt -o "
         "small.safetensors\n"
-        "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'output\\.dense\\.in=mxint8' --rule op:linear.bias=bf16 -o "
+        "  hone quantize all-MiniLM-L6-v2 --to mxint8 --rule 'output\\.dense\\.in=mxint8' --rule op:linear.bias=bf16 "
+        "-o "
         "both.safetensors\n"
         "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
     .setup = setup,

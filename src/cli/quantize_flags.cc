@@ -5,7 +5,8 @@ namespace hone {
 void QuantizeFlags::add_to(CLI::App& app) {
   for (const auto& field : quantize_fields()) {
     if (field.kind() == OptionKind::flag) {
-      app.add_flag_callback("--" + std::string(field.name), [this, &field] { given[field.name] = {"true"}; }, field.doc);
+      app.add_flag_callback(
+          "--" + std::string(field.name), [this, &field] { given[field.name] = {"true"}; }, field.doc);
       continue;
     }
     CLI::Option* option = app.add_option("--" + std::string(field.name), given[field.name], field.doc);

@@ -74,7 +74,8 @@ extern constinit const VerbDef squeeze_verb_def{
     .summary = "Quantise a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
         "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
-        "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o mixed.safetensors\n"
+        "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o "
+        "mixed.safetensors\n"
         "  hone squeeze all-MiniLM-L6-v2 --to int4.g32 --method gptq --calib texts.txt -o small.safetensors",
     .setup = setup,
     .run = run};

@@ -76,7 +76,8 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
     }
   if (!is_rounded || elements == 0) return std::nullopt;
   std::string shapes;
-  for (const auto& [symbol, value] : bindings) shapes += fmt::format("{}{}={}", shapes.empty() ? "" : " ", symbol, value);
+  for (const auto& [symbol, value] : bindings)
+    shapes += fmt::format("{}{}={}", shapes.empty() ? "" : " ", symbol, value);
   return InputBits{before / elements, after / elements, shapes};
 }
 

@@ -38,10 +38,10 @@ struct QuantizedModel {
   Graph graph;
   std::vector<QuantizedTensor> tensors;
   std::vector<QuantizeChoice> activations;
-  std::vector<Shape> activation_shapes;   // of each
-  std::optional<InputBits> input_bits;    // when one of them is rounded
-  Sizes before, after;                    // of all constants
-  std::string on_nonfinite;               // what was done about NaN and infinities
+  std::vector<Shape> activation_shapes;  // of each
+  std::optional<InputBits> input_bits;   // when one of them is rounded
+  Sizes before, after;                   // of all constants
+  std::string on_nonfinite;              // what was done about NaN and infinities
 };
 
 // The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model. Throws

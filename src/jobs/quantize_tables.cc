@@ -90,12 +90,12 @@ KeyValues totals(const QuantizedModel& q) {
   KeyValues totals{
       .key = "totals",
       .title = "Totals",
-      .items = {{"elements", "elements", number(static_cast<double>(q.before.parameters)), "", kCount},
-                {"bytes_before", "bytes before", number(before), "", kCount},
-                {"bytes_after", "bytes after", number(after), "", kCount},
-                {"ratio", "after / before", number(before > 0 ? after / before : 1), "", {NumberFormat::percent, 2}},
-                {"average_bits", "average bits per weight, as stored", number(average_bits(q.after, q.before)), "",
-                 bits}}};
+      .items = {
+          {"elements", "elements", number(static_cast<double>(q.before.parameters)), "", kCount},
+          {"bytes_before", "bytes before", number(before), "", kCount},
+          {"bytes_after", "bytes after", number(after), "", kCount},
+          {"ratio", "after / before", number(before > 0 ? after / before : 1), "", {NumberFormat::percent, 2}},
+          {"average_bits", "average bits per weight, as stored", number(average_bits(q.after, q.before)), "", bits}}};
   if (q.input_bits)
     totals.items.push_back({"data_average_bits",
                             fmt::format("average bits per input of a layer ({})", q.input_bits->shapes),

@@ -6,6 +6,7 @@
 
 #include "passes/registry.h"
 #include "tests/passes/parse_ops.h"
+#include "tests/passes/pass_context.h"
 #include "tests/passes/same_outputs.h"
 
 namespace hone {
@@ -105,11 +106,8 @@ TEST(Pipelines, RefuseUnknownPasses) {
 TEST(Pipelines, EveryPassIsDocumentedAndLeavesAnEmptyGraphAlone) {
   for (const PassDef* pass : passes::all()) {
     EXPECT_GT(std::string(pass->doc).size(), 20u) << pass->name;
-    if (std::string(pass->name) == "set_compute") continue;  // needs other options
-    QuantizeOptions options;
-    options.to = "int8";
-    const Statistics none;
-    EXPECT_EQ(print(pass->run(Graph(), {options, &none})), print(Graph())) << pass->name;
+    EXPECT_EQ(print(pass->run(Graph(), test::context_for(pass->name, Graph(), Statistics()))), print(Graph()))
+        << pass->name;
   }
 }
 

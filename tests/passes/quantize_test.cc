@@ -373,7 +373,7 @@ TEST(RepairNonfinite, SaturatesToTheLargestFiniteMagnitudeOrKeeps) {
 TEST(QuantisePipeline, RefusesPassesThatNeedDataWithoutThem) {
   QuantizeOptions options = with_rules({"op:linear=mxint8"});
   options.awq_scaling = true;
-  EXPECT_NE(error_of([&] { quantise(model(), options); }).find("awq_scaling needs calibration data"),
+  EXPECT_NE(error_of([&] { quantise(model(), options); }).find("awq-scaling needs calibration data"),
             std::string::npos);
 }
 
