@@ -107,10 +107,19 @@ std::string prefix_of(const Json& config) {
   return type.substr(0, type.find("-v"));
 }
 
+Json scheme_of(const Json& config, const std::string& source) {
+  const Json scheme = config.value("quantization_config", Json());
+  check_scheme(scheme, source);
+  return scheme;
+}
+
 }  // namespace
 
 HfDirectory::HfDirectory(const std::string& path)
-    : path_(path), config_(read_config(path)), tokenizer_(read_tokenizer(path)), weights_(path, prefix_of(config_)) {
+    : path_(path),
+      config_(read_config(path)),
+      tokenizer_(read_tokenizer(path)),
+      weights_(path, prefix_of(config_), scheme_of(config_, config_path())) {
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;

@@ -81,7 +81,8 @@ namespace {
 
 }  // namespace
 
-HfWeights::HfWeights(const std::string& path, std::string prefix) : path_(path), prefix_(std::move(prefix)) {
+HfWeights::HfWeights(const std::string& path, std::string prefix, Json scheme)
+    : path_(path), prefix_(std::move(prefix)), scheme_(std::move(scheme)) {
   const fs::path base(path);
   const std::string single = (base / "model.safetensors").string(), index = single + ".index.json";
   if (!fs::is_directory(base)) add_file(path);
@@ -120,12 +121,39 @@ std::vector<std::string> HfWeights::names() const {
 
 bool HfWeights::has(const std::string& name) const {
   for (const std::string& spelling : spellings(name, prefix_))
-    if (places_.contains(spelling)) return true;
+    if (places_.contains(spelling) || layout_of(spelling)) return true;
   return false;
+}
+
+const WeightLayoutDef* HfWeights::layout_of(const std::string& name) const {
+  for (const WeightLayoutDef* layout : weight_layouts())
+    if (places_.contains(layout->key(name))) return layout;
+  return nullptr;
+}
+
+std::optional<Tensor> HfWeights::find(const std::string& name) {
+  const auto found = places_.find(name);
+  if (found == places_.end()) return std::nullopt;
+  found->second.used = true;
+  return files_[found->second.file].tensor(name);
+}
+
+Tensor HfWeights::quantised(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape) {
+  const auto metadata = [this](const std::string& key) -> std::optional<std::string> {
+    for (const SafetensorsFile& file : files_)
+      if (const auto text = file.metadata().find(key); text != file.metadata().end()) return text->second;
+    return std::nullopt;
+  };
+  try {
+    return layout.read({[this](const std::string& part) { return find(part); }, metadata, scheme_}, name, shape);
+  } catch (const Error& e) {
+    fail("{}: {}", path_, e.what());
+  }
 }
 
 Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
   for (const std::string& spelling : spellings(name, prefix_)) {
+    if (const WeightLayoutDef* layout = layout_of(spelling)) return quantised(*layout, spelling, shape);
     const auto found = places_.find(spelling);
     if (found == places_.end()) continue;
     found->second.used = true;

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/safetensors.h"
+#include "base/json.h"
+#include "io/weight_layouts.h"
 
 namespace hone {
 
@@ -17,7 +18,8 @@ class HfWeights {
   // Opens a file, or of a folder model.safetensors or the shards of model.safetensors.index.json. Throws Error when
   // there are none, with the one-line conversion when there is a pickle. prefix: what may stand before the
   // names ("bert"), "" for nothing.
-  HfWeights(const std::string& path, std::string prefix);
+  // scheme: quantization_config of config.json, null without one.
+  HfWeights(const std::string& path, std::string prefix, Json scheme = {});
 
   std::vector<std::string> names() const;   // sorted
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
@@ -26,7 +28,7 @@ class HfWeights {
   // The tensor a builder asks for, in the dtype of the file; marks it as used. Names are also tried with and without
   // the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing
   // tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of them;
-  // check_complete() tells.
+  // check_complete() tells. A weight in one of weight_layouts() is a packed tensor.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
 
   void check_complete() const;              // throws one Error that lists every missing tensor and wrong shape
@@ -39,9 +41,13 @@ class HfWeights {
   };
   void open_shards(const std::string& index_path);
   void add_file(const std::string& path);
+  const WeightLayoutDef* layout_of(const std::string& name) const;  // nullptr: not stored in one
+  std::optional<Tensor> find(const std::string& name);              // marks it as used
+  Tensor quantised(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape);
   Tensor placeholder(const std::vector<int64_t>& shape);
 
   std::string path_, prefix_;
+  Json scheme_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, Place, std::less<>> places_;
   std::vector<std::string> wrong_;  // one line each

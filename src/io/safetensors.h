@@ -27,7 +27,7 @@ class SafetensorsFile {
  public:
   // Checks the whole header: every byte of the buffer belongs to exactly one tensor whose size follows from dtype and
   // shape. Throws Error naming the file, the tensor and what was found; also for a dtype that hone has no type for
-  // (F8_E4M3, F4, ...).
+  // (F8_E8M0, F4, ...).
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
