@@ -4,7 +4,8 @@
 //                         X.weight_scale [N, groups]; X.weight_zero_point i32[ceil(N * bits / 32), groups], packed
 //                         along N; X.weight_shape i64[2]
 //   mxfp4-pack-quantized  X.weight_packed u8[N, K/2], X.weight_scale u8[N, K/32]: the planes of mxfp4
-//   nvfp4-pack-quantized  the same with f8e4m3 scales [N, K/16], and X.weight_global_scale f32[1], which divides
+//   nvfp4-pack-quantized  the same with f8e4m3 scales [N, K/16], and X.weight_global_scale f32[1], which divides:
+//                         hone's global scale is its reciprocal, so of two neighbours one may come back as the other
 //   int-quantized, float-quantized   X.weight i8 or f8e4m3 [N,K] and X.weight_scale
 // Bits and groups follow from the shapes; where several would fit, those of quantization_config decide.
 #include <algorithm>
@@ -186,11 +187,13 @@ Tensor read_naive(const StoredWeights& stored, const std::string& weight, const 
   return tensor_of(parse_format(head + geometry + option), shape, integers_of(codes), integers_of(scales), {});
 }
 
-// A divisor whose reciprocal is `global`, rounded: one of those next to its own reciprocal.
-float divisor_of(float global) {
+// A number whose reciprocal is `global`; where there is none, the nearest, and a note.
+float divisor_of(float global, const std::string& weight, std::vector<std::string>& notes) {
   const float near = 1 / global;
   for (float divisor : {near, std::nextafter(near, 0.0f), std::nextafter(near, INFINITY)})
     if (1 / divisor == global) return divisor;
+  notes.push_back(
+      fmt::format("{}: its global scale {} is no reciprocal of an f32; readers see {}", weight, global, 1 / near));
   return near;
 }
 
@@ -215,7 +218,8 @@ Json add_integers(const std::string& weight, const Tensor& tensor, const Integer
             {"dynamic", false}}}};
 }
 
-Json add_fp4(const std::string& weight, const Tensor& tensor, std::vector<NamedTensor>& out) {
+Json add_fp4(const std::string& weight, const Tensor& tensor, WrittenWeights& written) {
+  std::vector<NamedTensor>& out = written.tensors;
   const int64_t n = tensor.dim(0), k = tensor.dim(1);
   const bool is_mx = tensor.global().size() == 0;
   const int64_t group = is_mx ? 32 : 16;
@@ -224,7 +228,7 @@ Json add_fp4(const std::string& weight, const Tensor& tensor, std::vector<NamedT
   if (!is_mx) {
     float global = 0;
     std::memcpy(&global, tensor.global().bytes().data(), sizeof global);
-    out.push_back({weight + "_global_scale", Tensor::of<float>({1}, {divisor_of(global)})});
+    out.push_back({weight + "_global_scale", Tensor::of<float>({1}, {divisor_of(global, weight, written.notes)})});
   }
   return {{"format", is_mx ? "mxfp4-pack-quantized" : "nvfp4-pack-quantized"},
           {"weights",
@@ -260,8 +264,7 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
       refused.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
       continue;
     }
-    const Json said =
-        rows ? add_integers(name, tensor, *rows, written.tensors) : add_fp4(name, tensor, written.tensors);
+    const Json said = rows ? add_integers(name, tensor, *rows, written.tensors) : add_fp4(name, tensor, written);
     Json& group = groups.try_emplace(said.dump(), said).first->second;
     group["targets"].push_back(layer_of(name));
   }

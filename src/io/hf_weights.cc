@@ -153,9 +153,11 @@ Tensor HfWeights::quantised(const WeightLayoutDef& layout, const std::string& na
 
 Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
   for (const std::string& spelling : spellings(name, prefix_)) {
-    if (const WeightLayoutDef* layout = layout_of(spelling)) return quantised(*layout, spelling, shape);
+    const WeightLayoutDef* layout = layout_of(spelling);
     const auto found = places_.find(spelling);
-    if (found == places_.end()) continue;
+    if (!layout && found == places_.end()) continue;
+    if (spelling != name) stored_names_[name] = spelling;
+    if (layout) return quantised(*layout, spelling, shape);
     found->second.used = true;
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);

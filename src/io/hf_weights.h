@@ -31,6 +31,9 @@ class HfWeights {
   // check_complete() tells. A weight in one of weight_layouts() is a packed tensor.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
 
+  // What builders asked for, and under which name it was found where that is another.
+  const std::map<std::string, std::string>& stored_names() const { return stored_names_; }
+
   void check_complete() const;              // throws one Error that lists every missing tensor and wrong shape
   std::vector<std::string> unused() const;  // tensors of the files that nobody asked for, sorted
 
@@ -50,6 +53,7 @@ class HfWeights {
   Json scheme_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, Place, std::less<>> places_;
+  std::map<std::string, std::string> stored_names_;
   std::vector<std::string> wrong_;  // one line each
   int64_t placeholder_bytes_ = 0;
 };

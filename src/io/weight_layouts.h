@@ -28,7 +28,8 @@ struct StoredWeights {
 struct WrittenWeights {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;
-  Json scheme;  // quantization_config; null when nothing is to be said
+  Json scheme;                     // quantization_config; null when nothing is to be said
+  std::vector<std::string> notes;  // what does not come back to the last bit, a sentence each
 };
 
 struct WeightLayoutDef {

@@ -27,6 +27,7 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
                            .weights = folder.weight_source(),
                            .has_weight = [&](const std::string& name) { return folder.weights().has(name); }});
   folder.weights().check_complete();
+  model.stored_names = folder.weights().stored_names();
   model.unused = folder.weights().unused();
   model.weight_files = folder.weights().paths();
   model.files["config.json"] = folder.config().dump();

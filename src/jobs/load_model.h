@@ -13,11 +13,12 @@ namespace hone {
 struct LoadedModel {
   std::string path, name;  // name: last part of the path, for tables
   Graph graph;
-  std::map<std::string, std::string> files;    // what rides along: tokenizer.json or vocab.txt, config.json
-  std::map<std::string, std::string> objects;  // machine code that rides along (hone compile), by its file's name
-  std::vector<std::string> unused;             // tensors of the source that no part of the graph reads
-  int64_t file_bytes = 0;                      // of the weights' files
-  std::string sha256() const;                  // of the weights' files
+  std::map<std::string, std::string> files;         // what rides along: tokenizer.json or vocab.txt, config.json
+  std::map<std::string, std::string> objects;       // machine code that rides along (hone compile), by its file's name
+  std::map<std::string, std::string> stored_names;  // what its files call a constant, where that is another name
+  std::vector<std::string> unused;                  // tensors of the source that no part of the graph reads
+  int64_t file_bytes = 0;                           // of the weights' files
+  std::string sha256() const;                       // of the weights' files
   std::vector<std::string> weight_files;
 };
 

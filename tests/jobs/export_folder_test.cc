@@ -1,0 +1,86 @@
+// hone export --layout: a folder that other tools read gives hone the same weights back.
+#include "jobs/export_folder.h"
+
+#include "tests/jobs/jobs_fixture.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ExportFolder : public JobsTest {
+ protected:
+  // The encoder's weights of products, packed, in a file of hone's.
+  std::string packed(const std::string& format) const {
+    const LoadedModel source = load_model(model);
+    const std::string file = folder / "packed.safetensors";
+    save_model(file, quantize_model(source, {.rule = {"op:linear=" + format}}, std::nullopt).graph, source);
+    return file;
+  }
+  std::string out = folder / "out";
+};
+
+TEST_F(ExportFolder, PackedWeightsAndAllOthersComeBack) {
+  for (const auto& [layout, format] : std::map<std::string, std::string>{
+           {"compressed-tensors", "int4.g16.s=bf16"}, {"mxfp4", "mxfp4"}, {"torchao", "int8.channel"}}) {
+    SCOPED_TRACE(layout);
+    const LoadedModel source = load_model(model);
+    const Record record = export_folder(source, {.path = out, .layout = layout, .packed = packed(format)});
+    EXPECT_EQ(text_of(cell(table_of(record, "formats"), "format", 1)), to_string(parse_format(format)));
+    const LoadedModel read = load_model(out);
+    EXPECT_TRUE(read.unused.empty());
+    EXPECT_EQ(read.graph.outputs()[0].label, "embedding") << "the pooling came along";
+    int64_t count = 0;
+    for (ValueId v : source.graph.constants()) {
+      const std::string& label = source.graph.value(v).label;
+      if (label.empty()) continue;
+      const Tensor& got = *read.graph.constant(read.graph.find_constant(label));
+      if (got.is_packed()) ++count;
+      else EXPECT_TRUE(got.same_bits(*source.graph.constant(v))) << label;
+    }
+    EXPECT_EQ(count, 12);  // six matrices in each of two layers
+    std::filesystem::remove_all(out);
+  }
+}
+
+TEST_F(ExportFolder, AFolderThatIsQuantisedAlreadyIsWrittenAgainBitForBit) {
+  export_folder(load_model(model), {.path = out, .layout = "compressed-tensors", .packed = packed("uint4.g32.asym")});
+  const std::string again = folder / "again";
+  export_folder(load_model(out), {.path = again, .layout = "compressed-tensors"});
+  EXPECT_EQ(read_file(again + "/model.safetensors"), read_file(out + "/model.safetensors"));
+  EXPECT_EQ(read_file(again + "/config.json"), read_file(out + "/config.json"));
+}
+
+TEST_F(ExportFolder, NamesOfTheFilesAreKept) {
+  for (NamedTensor& weight : bert.weights) weight.name = "bert." + weight.name;
+  bert.write(model);
+  export_folder(load_model(model), {.path = out, .layout = "mxfp4"});
+  EXPECT_TRUE(SafetensorsFile(out + "/model.safetensors").find("bert.embeddings.LayerNorm.bias"));
+}
+
+TEST_F(ExportFolder, WhatCannotBeWrittenLeavesNoFolder) {
+  const LoadedModel source = load_model(model);
+  const auto error = [&](const LoadedModel& from, FolderExport options) {
+    options.path = out;
+    const std::string text = error_of([&] { export_folder(from, options); });
+    EXPECT_FALSE(std::filesystem::exists(out)) << text;
+    return text;
+  };
+  EXPECT_THAT(error(source, {.layout = "gguf"}), HasSubstr("layout \"gguf\" is not known"));
+  EXPECT_THAT(error(source, {.layout = "torchao", .packed = packed("mxint8")}), HasSubstr("torchao has no room for"));
+  // Passes have folded the one token type that is used into a vector.
+  EXPECT_THAT(error(load_model(packed("mxfp4")), {.layout = "mxfp4"}),
+              AllOf(HasSubstr("token_type_embeddings"), HasSubstr("--packed")));
+  const std::string linear = put_graph("linear.safetensors", R"(graph g {
+    %x : f32[M,4] = input "x"
+    return %x as "y"
+  })");
+  EXPECT_THAT(error(load_model(linear), {.layout = "mxfp4"}), HasSubstr("has no configuration"));
+  std::filesystem::create_directories(out);
+  EXPECT_THAT(error_of([&] { export_folder(source, {.path = out, .layout = "mxfp4"}); }),
+              HasSubstr("is there already"));
+}
+
+}  // namespace
+}  // namespace hone
