@@ -38,7 +38,6 @@ class Allocator {
         model_(load_model(options.model, options.inputs)),
         graph_(canonicalise(model_.graph)),
         data_(read_calibration(model_, options.calibration.file, options.calibration.batch)),
-        first_sample_(read_calibration(model_, options.calibration.file, 1).batches[0]),
         known_(options.memory, about()) {
     if (options.formats.empty()) fail("no formats to choose from; give --formats, e.g. mxint4,mxint6,mxint8");
     if (options.budget.has_value() == options.lambda.has_value())
@@ -72,9 +71,8 @@ class Allocator {
  private:
   // What the measurements depend on besides the choice of formats.
   std::string about() const {
-    return fmt::format("{} {} {} {} {}", model_.sha256(), sha256_of_file(options_.calibration.file),
-                       options_.calibration.batch, to_string(options_.session.compute.value_or(Compute::f32)),
-                       options_.quantize.method);
+    return fmt::format("{} {} {} {} {}", model_.sha256(), data_.sha256, options_.calibration.batch,
+                       to_string(options_.session.compute.value_or(Compute::f32)), options_.quantize.method);
   }
 
   Quantise quantiser(const Statistics& statistics) const {
@@ -104,7 +102,7 @@ class Allocator {
     fixed_cost_ = static_cast<double>(candidates_.other_bytes);
     if (!options_.budget || options_.budget->kind != Budget::Kind::latency) return;
     tell(options_.progress, "timing every format");
-    times_ = time_formats(candidates_, graph_, first_sample_, options_.session, options_.seconds, options_.seed);
+    times_ = time_formats(candidates_, graph_, data_.first_sample, options_.session, options_.seconds, options_.seed);
     for (size_t t = 0; t < items_.size(); ++t)
       for (size_t f = 0; f < candidates_.formats.size(); ++f) items_[t][f].cost = times_->tensor_ms[t][f];
     fixed_cost_ = times_->rest_ms;
@@ -226,7 +224,7 @@ class Allocator {
 
   Table results_table() {
     Table table{.key = "results",
-                .title = fmt::format("On the samples of {}", options_.calibration.file),
+                .title = fmt::format("On the {} samples of {}", data_.samples, options_.calibration.file),
                 .columns = {{"choice", "choice"},
                             {"average_bits", "average bits", "", {NumberFormat::fixed, 3}},
                             {"bytes", "weights", "", {NumberFormat::bytes, 3}},
@@ -335,7 +333,7 @@ class Allocator {
 
   Section latency_section() {
     Session original(graph_, options_.session), plan(candidates_.with(chosen().chosen), options_.session);
-    const Ratio ratio = verified_speed(original, plan, first_sample_, options_.seconds, options_.seed);
+    const Ratio ratio = verified_speed(original, plan, data_.first_sample, options_.seconds, options_.seed);
     return {"Time",
             {KeyValues{.key = "time",
                        .title = "One sample",
@@ -404,7 +402,6 @@ class Allocator {
   LoadedModel model_;
   Graph graph_;
   CalibrationData data_;
-  NamedTensors first_sample_;
   Measurements known_;
   Candidates candidates_;
   std::optional<OutputMeasure> measure_;

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/atomic_file.h"
-#include "base/hash.h"
 #include "calibrate/collect.h"
 #include "jobs/calibration_data.h"
 #include "jobs/format_list.h"
@@ -49,7 +48,7 @@ class Sweeper {
 
  private:
   std::string about() const {
-    return fmt::format("{} {} {} {} {} {}", model_.sha256(), sha256_of_file(options_.data.file), options_.data.batch,
+    return fmt::format("{} {} {} {} {} {}", model_.sha256(), data_.sha256, options_.data.batch,
                        to_string(options_.session.compute.value_or(Compute::f32)), options_.activations,
                        option_texts(quantize_fields(), options_.quantize));
   }
@@ -127,7 +126,7 @@ class Sweeper {
 
   Table table() const {
     Table table{.key = "sweep",
-                .title = fmt::format("On the samples of {}", options_.data.file),
+                .title = fmt::format("On the {} samples of {}", data_.samples, options_.data.file),
                 .columns = {{"format", "format"},
                             {"family", "family"},
                             {"average_bits", "average bits", "", {NumberFormat::fixed, 3}},

@@ -1,0 +1,205 @@
+// Plans that hone allocate writes: within the budget, usable as they are, and never worse than one format for all.
+#include "jobs/allocate_formats.h"
+
+#include "base/atomic_file.h"
+#include "base/philox.h"
+#include "io/numpy.h"
+#include "jobs/sweep.h"
+#include "tests/jobs/jobs_fixture.h"
+
+namespace hone {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+
+class AllocateFormats : public JobsTest {
+ protected:
+  AllocateFormats() {
+    write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}, {"labels", labels()}});
+    // Three layers of which the second hardly matters.
+    save_artefact(net, test::parse(fmt::format(R"(
+      %x : f32[B,32] = input
+      %a : f32[64,32] = const "first.weight" {{{}}}
+      %b : f32[32,64] = const "second.weight" {{{}}}
+      %c : f32[4,32] = const "third.weight" {{{}}}
+      %h = linear %x, %a
+      %r = relu %h
+      %s = linear %r, %b
+      %t = add %s, %x
+      %y = linear %t, %c
+      return %y as "logits")",
+                                               values({64, 32}, 2, 0.2f), values({32, 64}, 3, 0.002f),
+                                               values({4, 32}, 4, 0.3f))));
+  }
+
+  static Tensor random(std::vector<int64_t> shape, uint64_t seed, float scale = 1) {
+    Philox rng(seed);
+    std::vector<float> numbers(static_cast<size_t>(element_count(shape)));
+    for (float& n : numbers) n = scale * rng.normal();
+    return Tensor::of<float>(std::move(shape), numbers);
+  }
+  static std::string values(std::vector<int64_t> shape, uint64_t seed, float scale) {
+    return fmt::format("{}", fmt::join(random(std::move(shape), seed, scale).as<float>(), ", "));
+  }
+  static Tensor labels() {
+    std::vector<int64_t> numbers;
+    for (int64_t i = 0; i < 64; ++i) numbers.push_back(i % 4);
+    return Tensor::of<int64_t>({64}, numbers);
+  }
+
+  AllocateFormatsOptions options(const std::string& budget) const {
+    AllocateFormatsOptions o;
+    o.model = net, o.output = folder / "plan.toml";
+    o.formats = {"mxint2", "mxint4", "mxint8"};
+    if (!budget.empty()) o.budget = parse_budget(budget);
+    o.calibration.file = folder / "data.npz";
+    o.trials = 4, o.seconds = 0.2;
+    return o;
+  }
+  static double bits(const Record& record, size_t row) {
+    return value_of(cell(table_of(record, "results"), "average_bits", row));
+  }
+  static double error(const Record& record, size_t row) {
+    return value_of(cell(table_of(record, "results"), "output_error", row));
+  }
+
+  std::string net = folder / "net.safetensors";
+};
+
+TEST_F(AllocateFormats, KeepsToTheBudgetAndBeatsTheUniformFormatOfItsSize) {
+  AllocateFormatsOptions o = options("avg-bits=4.25");
+  write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}});  // no labels: the output error
+  const Record record = allocate_formats(o);
+  EXPECT_LE(bits(record, 0), 4.25);
+  EXPECT_EQ(text_of(cell(table_of(record, "results"), "choice", 2)), "all in mxint4");
+  EXPECT_EQ(bits(record, 2), 4.25);
+  EXPECT_LT(error(record, 0), 0.5 * error(record, 2));
+  EXPECT_EQ(value_of(cell(table_of(record, "plan"), "bytes", 0)) +
+                value_of(cell(table_of(record, "plan"), "bytes", 1)) +
+                value_of(cell(table_of(record, "plan"), "bytes", 2)),
+            value_of(cell(table_of(record, "results"), "bytes", 0)));
+}
+
+TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
+  const Record record = allocate_formats(options("bytes=2.5kB"));
+  QuantizeOptions quantize;
+  read_quantize_config(folder / "plan.toml", quantize);
+  const QuantizedModel packed = quantize_model(load_model(net), quantize, std::nullopt);
+  EXPECT_EQ(static_cast<double>(packed.after.weight_bytes), value_of(cell(table_of(record, "results"), "bytes", 0)));
+  const Table& plan = table_of(record, "plan");
+  for (size_t row = 0; row < plan.rows.size(); ++row) {
+    const std::string name = text_of(cell(plan, "name", row));
+    const Tensor& tensor = *packed.graph.constant(packed.graph.find_constant(name));
+    EXPECT_EQ(to_string(*tensor.format()), text_of(cell(plan, "format", row)));
+  }
+  // For another model it is refused, with every name that differs.
+  EXPECT_THAT(error_of([&] { quantize_model(load_model(model), quantize, std::nullopt); }),
+              testing::AllOf(HasSubstr("first.weight"), HasSubstr("second.weight"), HasSubstr("third.weight")));
+}
+
+TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
+  const Record record = allocate_formats(options("avg-bits=4.3"));
+  const Table& results = table_of(record, "results");
+  for (size_t row = 1; row + 1 < results.rows.size(); ++row)
+    if (bits(record, row) <= 4.3)
+      EXPECT_GE(value_of(cell(results, "accuracy", 0)), value_of(cell(results, "accuracy", row)));
+}
+
+TEST_F(AllocateFormats, APriceOfBitsChoosesTheSize) {
+  AllocateFormatsOptions dear = options(""), cheap = options("");
+  dear.lambda = 1, cheap.lambda = 1e-9;
+  EXPECT_EQ(bits(allocate_formats(dear), 0), 2.25);
+  EXPECT_GT(bits(allocate_formats(cheap), 0), 4);
+}
+
+TEST_F(AllocateFormats, TheFrontFallsWithTheBudget) {
+  AllocateFormatsOptions o = options("avg-bits=4.25");
+  o.front = true;
+  const Record record = allocate_formats(o);
+  const std::vector<Cell> sizes = column(table_of(record, "front"), "average_bits"),
+                          predicted = column(table_of(record, "front"), "predicted");
+  ASSERT_GE(sizes.size(), 10U);
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    EXPECT_GE(value_of(sizes[i]), value_of(sizes[i - 1]));
+    EXPECT_LE(value_of(predicted[i]), value_of(predicted[i - 1]));
+  }
+  EXPECT_NE(find_block<ScatterPlot>(record, "front_plot"), nullptr);
+}
+
+TEST_F(AllocateFormats, TimesDecideUnderABudgetOfTime) {
+  const Record record = allocate_formats(options("latency=1000x"));
+  EXPECT_GT(value_of(item(record, "time", "original_ms")), 0);
+  EXPECT_GT(value_of(item(record, "time", "measured_ratio")), 0);
+  EXPECT_THAT(error_of([&] { allocate_formats(options("latency=0.0001x")); }),
+              HasSubstr("no choice of formats meets the budget of 0.0001 of the original's time; the least that"));
+}
+
+TEST_F(AllocateFormats, RemembersWhatItMeasured) {
+  AllocateFormatsOptions o = options("avg-bits=4.25");
+  o.memory = folder / "memory.txt";
+  const Record first = allocate_formats(o), second = allocate_formats(o);
+  EXPECT_THAT(second.findings.back(), HasSubstr("; 0 measurements taken"));
+  EXPECT_EQ(error(first, 0), error(second, 0));
+}
+
+TEST_F(AllocateFormats, RefusesWhatItCantDo) {
+  EXPECT_THAT(error_of([&] { allocate_formats(options("avg-bits=2")); }),
+              HasSubstr("no choice of formats meets the budget of 2 bits per element; the least that mxint2, mxint4, "
+                        "mxint8 reach is 2.250 bits per element"));
+  EXPECT_THAT(error_of([&] { allocate_formats(options("")); }), HasSubstr("give either a budget"));
+  AllocateFormatsOptions rewriting = options("avg-bits=4");
+  rewriting.quantize.smooth_quant = true;
+  EXPECT_THAT(error_of([&] { allocate_formats(rewriting); }), HasSubstr("come after the choice"));
+  AllocateFormatsOptions no_data = options("avg-bits=4");
+  no_data.calibration.file = "";
+  EXPECT_THAT(error_of([&] { allocate_formats(no_data); }), HasSubstr("give --calib"));
+  EXPECT_THAT(error_of([] { parse_budget("bits=4"); }), HasSubstr("unknown quantity bits; give avg-bits=4.5"));
+  EXPECT_THAT(error_of([] { parse_budget("bytes=4XB"); }), HasSubstr("unknown unit \"XB\""));
+  EXPECT_THAT(error_of([] { parse_budget("bytes=-4MB"); }), HasSubstr("no number above 0"));
+  EXPECT_EQ(parse_budget("bytes=12MiB").value, 12 * 1024 * 1024);
+}
+
+class SweepTest : public AllocateFormats {
+ protected:
+  SweepOptions options(std::vector<std::string> formats) const {
+    SweepOptions o;
+    o.model = net, o.folder = folder / "sweep";
+    o.formats = std::move(formats);
+    o.data.file = folder / "data.npz";
+    return o;
+  }
+};
+
+TEST_F(SweepTest, MoreBitsLoseLessAndTheFilesSayTheSame) {
+  const Record record = sweep(options({"mxint2", "mxint4", "mxint8", "int8.f4"}));
+  const Table& table = table_of(record, "sweep");
+  for (size_t row = 1; row < 3; ++row)
+    EXPECT_LT(value_of(cell(table, "output_error", row)), 0.5 * value_of(cell(table, "output_error", row - 1)));
+  EXPECT_EQ(text_of(cell(table, "family", 3)), "int.f4");
+  const std::string csv = read_file(folder / "sweep" + "/sweep.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  EXPECT_THAT(csv, HasSubstr("mxint4,mxint,4.250000,"));
+  for (const char* name : {"curves.svg", "best_so_far.svg"})
+    EXPECT_THAT(read_file(folder / "sweep" + "/" + name), HasSubstr("</svg>"));
+  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2U);  // families
+}
+
+TEST_F(SweepTest, GoesOnWhereItWasStopped) {
+  sweep(options({"mxint2", "mxint4"}));
+  const Record more = sweep(options({"mxint2", "mxint4", "mxint8"}));
+  EXPECT_THAT(more.findings[1], HasSubstr("1 measured, 2 remembered"));
+  SweepOptions both = options({"mxint2"});
+  both.activations = true;
+  EXPECT_THAT(sweep(both).findings[1], HasSubstr("1 measured, 0 remembered"));
+}
+
+TEST_F(SweepTest, InputsOfProductsCanBeInTheFormatToo) {
+  SweepOptions weights = options({"mxint4"}), both = options({"mxint4"});
+  both.activations = true, both.folder = folder / "both";
+  EXPECT_GT(value_of(cell(table_of(sweep(both), "sweep"), "output_error", 0)),
+            1.2 * value_of(cell(table_of(sweep(weights), "sweep"), "output_error", 0)));
+}
+
+}  // namespace
+}  // namespace hone
