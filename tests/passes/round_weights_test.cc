@@ -83,8 +83,9 @@ Tensor rounded(const Tensor& weight, const std::string& format, const LayerStati
 
 TEST(RoundWeight, GptqLowersTheErrorOfTheOutputInEveryFormatOfFourBits) {
   const LayerStatistics s = statistics_of(kWidth, 300);
-  for (const char* format : {"int4.g32", "int4.channel", "int4", "uint4.g32.asym", "mxint4", "mxint4.rule=mse", "mxfp4",
-                             "int4.g8x8", "int4.f2", "minifloat_e2m1", "int4.g16.ax0"}) {
+  for (const char* format :
+       {"int4.g32", "int4.g32.s=bf16", "int4.channel", "int4", "uint4.g32.asym", "mxint4", "mxint4.rule=mse", "mxfp4",
+        "nvfp4", "bfp4", "bminifloat_e2m1", "int4.g8x8", "int4.f2", "minifloat_e2m1", "int4.g16.ax0"}) {
     const Tensor w = weights();
     const double nearest = output_error(w, rounded(w, format, &s, "nearest"), s),
                  searched = output_error(w, rounded(w, format, &s, "scale-search"), s),
@@ -141,7 +142,7 @@ TEST(RoundWeight, ScaleSearchIsNeverWorseInWhatItMinimises) {
       if (i != j) s.moment[i * kWidth + j] = 0;
   for (const FormatDef* family : formats::all())
     for (const std::string& text : split(family->examples, ' ')) {
-      const Tensor w = weights();
+      const Tensor w = weights(8);
       const Format format = parse_format(text);
       if (is_fake_only(format)) continue;
       const Tensor nearest = rounded(w, text, &s, "nearest"), searched = rounded(w, text, &s, "scale-search");
