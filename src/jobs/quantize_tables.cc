@@ -10,6 +10,12 @@ namespace {
 
 const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
 
+// Nothing for tensors that are kept, or that hold NaN where they did not.
+Cell sqnr_cell(const std::optional<double>& sqnr_db) {
+  if (!sqnr_db || std::isnan(*sqnr_db)) return {};
+  return std::isinf(*sqnr_db) ? Cell("exact") : number(*sqnr_db);
+}
+
 Table tensor_table(const QuantizedModel& quantized, Listed listed) {
   Table table{.key = "tensors",
               .title = "Tensors",
@@ -28,9 +34,8 @@ Table tensor_table(const QuantizedModel& quantized, Listed listed) {
       ++kept, kept_bytes += t.bytes_after;
       continue;
     }
-    const Cell sqnr = !t.sqnr_db ? Cell() : std::isfinite(*t.sqnr_db) ? number(*t.sqnr_db) : Cell("exact");
     table.rows.push_back({t.choice.name, fmt::format("[{}]", fmt::join(t.choice.shape, ",")), t.choice.before,
-                          t.choice.after, sqnr, number(static_cast<double>(t.bytes_before)),
+                          t.choice.after, sqnr_cell(t.sqnr_db), number(static_cast<double>(t.bytes_before)),
                           number(static_cast<double>(t.bytes_after)), t.choice.decided_by});
   }
   if (kept > 0)

@@ -85,7 +85,7 @@ Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
   std::optional<Statistics> gathered;  // of the graph as the last pass that changed its weights left it
   bool has_moments = false;
   const auto statistics = [&](const char* option, bool moments) {
-    if (!collect) fail("{} needs calibration data", option);
+    if (!collect) fail("{} needs calibration data (--calib FILE)", option);
     if (!gathered || moments > has_moments) gathered = collect(graph, moments), has_moments = moments;
     return &*gathered;
   };

@@ -50,9 +50,9 @@ Graph repair_nonfinite(Graph graph, const PassContext& context) {
   }
   if (!refused.empty())
     fail(
-        "values that are not finite can't be quantised:{}\nKeep these tensors (skip), let infinities become the "
-        "largest finite magnitude of their tensor and NaN 0 (on-nonfinite saturate), or groups that hold one NaN "
-        "(on-nonfinite keep)",
+        "values that are not finite can't be quantised:{}\nKeep these tensors (--skip), let infinities become the "
+        "largest finite magnitude of their tensor and NaN 0 (--on-nonfinite saturate), or their groups NaN "
+        "(--on-nonfinite keep)",
         refused);
   graph.reinfer();
   return graph;

@@ -53,7 +53,7 @@ TEST_F(BadOptions, UnknownFormatsPointAtTheCharacter) {
 }
 
 TEST_F(BadOptions, RulesThatMatchNothingSayWhatThereIs) {
-  expect_refusal(quantize({"--to", "mxint8", "--rule", "layr=mxint4"}), {"\"layr=mxint4\" matches no tensor"});
+  expect_refusal(quantize({"--to", "mxint8", "--rule", "layr=mxint4"}), {"\"layr=mxint4\" matches nothing"});
   expect_refusal(quantize({"--to", "mxint8", "--rule", "op:gathr=mxint4"}), {"op:gathr", "Did you mean gather?"});
   expect_refusal(quantize({"--to", "mxint8", "--rule", "layer=mxint99"}), {"mxint99", "^"});
   expect_refusal(quantize({"--to", "mxint8", "--rule", "layer"}), {"layer", "="});

@@ -1,6 +1,8 @@
 // The table of a quantisation is of the file that was written, not of what was planned.
 #include "jobs/quantize_model.h"
 
+#include "io/numpy.h"
+#include "jobs/calibration_data.h"
 #include "jobs/info.h"
 #include "measure/quality.h"
 #include "tests/jobs/jobs_fixture.h"
@@ -121,6 +123,127 @@ TEST_F(QuantizeModel, WeightsThatTheFormatHoldsExactlyAreExact) {
       ++exact;
     }
   EXPECT_EQ(exact, 1);
+}
+
+// One layer with an outlier, and a file of inputs for it.
+class QuantizeSmallModel : public QuantizeModel {
+ protected:
+  QuantizeSmallModel() {
+    std::vector<float> x(32 * 4);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * (i % 4 == 1 ? 20.0f : 1.0f);
+    write_npy(data, Tensor::of<float>({32, 4}, x));
+  }
+  QuantizedModel quantised(const QuantizeOptions& options, bool with_data = true) const {
+    return quantize_model(load_model(source), options, {}, {.file = with_data ? data : ""});
+  }
+  // Root mean square of what the quantised model's outputs differ by on the data.
+  double error(const QuantizeOptions& options) const {
+    const Graph exact = canonicalise(load_model(source).graph), rounded = quantised(options).graph;
+    double sum = 0;
+    for (const NamedTensors& batch : read_calibration(load_model(source), data, 32).batches) {
+      const std::vector<float> a = Session(exact, {}).run(batch)[0].to_floats(),
+                               b = Session(rounded, {}).run(batch)[0].to_floats();
+      for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return std::sqrt(sum);
+  }
+  std::string data = folder / "x.npy";
+  std::string source = put_graph("small.safetensors", R"(
+    %x : f32[B,4] = input
+    %w : f32[3,4] = const "fc.weight" {0.31, -0.42, 0.23, 0.17, 1.3, 0.11, -0.7, 0.9, 0.51, 0.37, 0.77, -1.9}
+    %b : f32[3] = const "fc.bias" {0.2, 0.4, -0.3}
+    %y = linear %x, %w, %b
+    return %y)");
+};
+
+TEST_F(QuantizeSmallModel, RoundedInputsAndBiasesAreInTheFileAndInTheTables) {
+  const Record record = write(source, to("mxint8", {"name:fc.in=int4", "name:fc.bias=int8"}));
+  const Table& inputs = table_of(record, "activations");
+  EXPECT_EQ(text_of(cell(inputs, "name", 0)), "fc.in");
+  EXPECT_EQ(text_of(cell(inputs, "shape", 0)), "[B,4]");
+  EXPECT_EQ(text_of(cell(inputs, "after", 0)), "int4");
+  EXPECT_EQ(text_of(cell(table_of(record, "tensors"), "after", 1)), "int8");
+  EXPECT_EQ(value_of(item(record, "totals", "data_average_bits")), (4 * 4 + 32) / 4.0);  // four codes and a scale
+  const Graph reopened = load_model(file).graph,
+              written = quantised(to("mxint8", {"name:fc.in=int4", "name:fc.bias=int8"})).graph;
+  EXPECT_EQ(reopened.nodes("fake_quant").size(), 1u);
+  const NamedTensors x{{"x", Tensor::of<float>({1, 4}, {0.3f, -2, 1.7f, 0.1f})}};
+  const Tensor expected = Session(written, {.backend = Backend::reference, .optimise = 0}).run(x)[0];
+  EXPECT_TRUE(Session(reopened, {.backend = Backend::reference, .optimise = 0}).run(x)[0].same_bits(expected));
+  const std::vector<float> compiled = Session(reopened, {}).run(x)[0].to_floats(), exact = expected.to_floats();
+  for (size_t i = 0; i < exact.size(); ++i)
+    EXPECT_NEAR(compiled[i], exact[i], 8 * 6 * 0x1p-24);  // six roundings, of products that sum to less than 8
+}
+
+TEST_F(QuantizeSmallModel, CalibrationDataLowerTheErrorByEachMethodAndPass) {
+  const double nearest = error(to("int4.channel"));
+  for (const char* method : {"scale-search", "gptq"}) {
+    QuantizeOptions options = to("int4.channel");
+    options.method = method;
+    EXPECT_LT(error(options), nearest) << method;
+  }
+  QuantizeOptions awq = to("int4.channel");
+  awq.awq_scaling = true;
+  EXPECT_LT(error(awq), nearest);
+  QuantizeOptions smooth = to("int8.channel");
+  smooth.activations = "int4";
+  const double unsmoothed = error(smooth);
+  smooth.smooth_quant = true;
+  EXPECT_LT(error(smooth), unsmoothed);
+}
+
+TEST_F(QuantizeSmallModel, SqnrIsOfWhatWasRounded) {
+  QuantizeOptions options = to("int8.channel");
+  options.awq_scaling = true;
+  for (const QuantizedTensor& tensor : quantised(options).tensors)
+    if (tensor.choice.format) {
+      EXPECT_GT(*tensor.sqnr_db, 35) << tensor.choice.name;
+    }
+}
+
+TEST_F(QuantizeSmallModel, WhatNeedsDataIsRefusedWithoutThem) {
+  for (const char* name : {"smooth-quant", "awq-scaling", "bias-correction"}) {
+    QuantizeOptions options = to("int4.channel");
+    set_option(quantize_fields(), options, name, {});
+    EXPECT_NE(test::error_of([&] { quantised(options, false); }).find(std::string(name) + " needs calibration data"),
+              std::string::npos);
+  }
+  QuantizeOptions options = to("int4.channel");
+  options.method = "gptq";
+  EXPECT_NE(test::error_of([&] { quantised(options, false); }).find("method gptq needs calibration data"),
+            std::string::npos);
+}
+
+TEST_F(QuantizeSmallModel, ValuesThatTheFormatCannotHoldAreCounted) {
+  const std::string bad = put_graph("bad.safetensors", R"(
+    %x : f32[B,4] = input
+    %w : f32[2,4] = const "fc.weight" {nan, inf, 1e30, 1, -1e30, 0.001, 2, -inf}
+    %y = linear %x, %w
+    return %y)");
+  QuantizeOptions options = to("int8.f4");
+  EXPECT_NE(test::error_of([&] { write(bad, options); }).find("fc.weight: 1 NaN and 2 infinite of 8 values"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  options.on_nonfinite = "saturate";
+  const Record record = write(bad, options);
+  const Table& counts = table_of(record, "counts");
+  EXPECT_EQ(value_of(cell(counts, "nan", 0)), 1);
+  EXPECT_EQ(value_of(cell(counts, "inf", 0)), 2);
+  EXPECT_EQ(value_of(cell(counts, "saturated", 0)), 4);  // two of them were infinite
+  EXPECT_EQ(value_of(cell(counts, "flushed_to_zero", 0)), 1);
+  EXPECT_NE(counts.note.find("on-nonfinite saturate"), std::string::npos);
+}
+
+TEST_F(QuantizeSmallModel, APlanForAnotherModelNamesAllThatDiffers) {
+  QuantizeOptions options;
+  read_quantize_config(folder.put("plan.toml",
+                                  "rule = [\"name:fc.weight=mxint8\", \"name:fc2.weight=mxint4\", "
+                                  "\"name:head.weight=mxint8\"]\n"),
+                       options);
+  const std::string message = test::error_of([&] { write(source, options); });
+  EXPECT_NE(message.find("2 rules give names that the model does not have"), std::string::npos) << message;
+  EXPECT_NE(message.find("name:fc2.weight=mxint4"), std::string::npos) << message;
+  EXPECT_NE(message.find("name:head.weight=mxint8"), std::string::npos) << message;
 }
 
 }  // namespace
