@@ -150,15 +150,16 @@ std::vector<Item> items_of(const Account& account) {
   const int64_t layers = stored(Part::packed_layers), kept = stored(Part::kept_layers);
   const int64_t in_files = r.resident_bytes - r.anonymous_bytes;
   const int64_t counted = r.prepacked_bytes + r.arena_bytes + r.scratch_bytes;
-  return {{"weights of packed layers, laid out", layers},
-          {"weights of kept layers, laid out", kept},
-          {"padding of their panels", r.prepacked_bytes - layers - kept},
-          {"pages read of tables, normalisations and biases", r.model_page_bytes},
-          {"activations (arena)", r.arena_bytes},
-          {"scratch of kernels", r.scratch_bytes},
-          {"program and libraries (pages of their files)", in_files - r.model_page_bytes},
-          {"rest: machine code, graph, inputs, what the allocator keeps", r.anonymous_bytes - counted},
-          {"peak while loading, above what stays", r.peak_bytes - r.resident_bytes}};
+  return {
+      {"weights of packed layers, laid out", layers},
+      {"weights of kept layers, laid out", kept},
+      {"padding of their panels", r.prepacked_bytes - layers - kept},
+      {"pages read of tables, normalisations and biases", r.model_page_bytes},
+      {"activations (arena)", r.arena_bytes},
+      {"scratch of kernels", r.scratch_bytes},
+      {"program and libraries (pages of their files)", in_files - r.model_page_bytes},
+      {"rest: machine code, graph, inputs, ends of huge pages, what the allocator keeps", r.anonymous_bytes - counted},
+      {"peak while loading, above what stays", r.peak_bytes - r.resident_bytes}};
 }
 
 int64_t limit_of(const ProbeResult& r) {
@@ -176,17 +177,20 @@ Table memory_table(const std::vector<Account>& accounts) {
   Table table{.key = "memory",
               .title = "Memory",
               .columns = {{"model", "model"},
-                          {"packed_before", "tensors that are packed, before", "", kBytes},
+                          {"packed_before", "before packing", "", kBytes},
                           {"packed_after", "packed", "", kBytes},
                           {"promised", "saving in theory", "", kPercent},
                           {"packed_saving", "saving on them", "", kPercent},
                           {"weight_bytes", "all weights", "", kBytes},
                           {"weight_saving", "saving on all", "", kPercent},
-                          {"peak_bytes", "peak while running", "", kBytes},
-                          {"peak_saving", "saving of the peak", "", kPercent},
-                          {"above_empty", "resident above an empty process", "", kBytes},
-                          {"limit", "weights, arena and the larger of a tensor and 10 %", "", kBytes}},
+                          {"peak_bytes", "peak running", "", kBytes},
+                          {"peak_saving", "saving of peak", "", kPercent},
+                          {"above_empty", "resident above empty", "", kBytes},
+                          {"limit", "limit of it", "", kBytes}},
               .rows = {},
+              .note =
+                  "Peak: of a process of its own. Above empty: without what a process has before it opens a model; "
+                  "its limit is the stored weights, the arena, and the larger of one tensor and 10 %.",
               .across = true};
   const Account& original = accounts[0];
   for (const Account& a : accounts) {

@@ -207,7 +207,7 @@ class DebertaBuilder {
     const auto bias = [&](const char* name) {
       return emit("reshape", {builder_.as_f32(builder_.weight(at + name, {hidden}))}, {{"shape", of_head}});
     };
-    const ValueId none = emit("full", {}, {{"shape", of_head}, {"value", 0.0}});
+    const ValueId none = graph_.add_constant("", Tensor(DType::f32, constant_shape(of_head)));
     const ValueId biases = emit("concat", {bias("q_bias"), none, bias("v_bias")}, {{"axis", int64_t{1}}});
     const ValueId all = emit("linear", {x, builder_.weight(at + "in_proj.weight", {3 * hidden, hidden}),
                                         emit("reshape", {biases}, {{"shape", Shape{3 * hidden}}})});
