@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 
 #include "base/atomic_file.h"
@@ -28,7 +29,8 @@ void setup(CLI::App& app) {
   app.add_option("--packages", flags.packages, "What `apt-cache dumpavail` prints")->required();
   app.add_option(
          "--formats", flags.formats,
-         "Formats of the weights; the first is what the others are compared with; f32 leaves the model as it is")
+         "Formats of the weights, or plans (.toml files of hone allocate); the first is what the others are compared "
+         "with; f32 leaves the model as it is")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
@@ -59,8 +61,11 @@ int run() {
       .seconds = flags.seconds,
       .command = this_command(),
       .progress = terminal_progress()};
-  for (const std::string& format : flags.formats)
-    options.runs.push_back({format, format == "f32" ? Compute::f32 : parse_compute(flags.compute)});
+  for (const std::string& format : flags.formats) {
+    const bool is_plan = format.ends_with(".toml");
+    options.runs.push_back({is_plan ? std::filesystem::path(format).stem().string() : format,
+                            format == "f32" ? Compute::f32 : parse_compute(flags.compute), is_plan ? format : ""});
+  }
   const Record record = compare_formats(options);
   options.progress = {};  // takes its line away
   flags.output.print(record);

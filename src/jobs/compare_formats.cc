@@ -49,7 +49,8 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
     c.quantized.graph.metadata["compute"] = to_string(run.compute);
   } else {
     QuantizeOptions quantize;
-    quantize.to = run.format;
+    if (run.config.empty()) quantize.to = run.format;
+    else read_quantize_config(run.config, quantize);
     c.quantized = quantize_model(model, quantize, run.compute);
   }
   c.file_bytes = save_model(c.file, c.quantized.graph, model);

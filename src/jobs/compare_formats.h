@@ -15,6 +15,7 @@ namespace hone {
 struct FormatRun {
   std::string format;  // "f32": the model as it is; otherwise what its weights become
   Compute compute = Compute::bf16;
+  std::string config = {};  // a plan in place of one format: a TOML file (jobs/quantize_model.h), which `format` names
 };
 
 struct CompareFormatsOptions {

@@ -8,37 +8,31 @@
 namespace hone {
 namespace {
 
-std::string substitution(const Candidates& candidates, size_t tensor, size_t format, size_t batches) {
-  return fmt::format("{} {}={}", batches, candidates.tensors[tensor].name, candidates.formats[format]);
-}
-
+// One tensor in one format, all others as they are.
 class Substitutions {
  public:
-  Substitutions(const Candidates& candidates, const OutputMeasure& measure, Measurements& known,
-                const SensitivityOptions& options)
-      : candidates_(candidates), measure_(measure), known_(known), options_(options) {
+  Substitutions(const Candidates& candidates, const OutputMeasure& measure, Measurements& known, size_t batches)
+      : candidates_(candidates), measure_(measure), known_(known), batches_(batches) {
     // What the original itself is away from the reference, in the arithmetic that is measured in.
-    floor_ = error("plain", kPlain, 0);
+    floor_ = error("nothing", candidates.uniform(kPlain));
   }
 
   double operator()(size_t tensor, size_t format) {
-    const std::string name = substitution(candidates_, tensor, format, options_.batches);
-    return std::max(0.0, error(name, static_cast<int>(format), tensor) - floor_);
+    std::vector<int> chosen = candidates_.uniform(kPlain);
+    chosen[tensor] = static_cast<int>(format);
+    return std::max(0.0, error(candidates_.text(chosen), chosen) - floor_);
   }
 
  private:
-  double error(const std::string& name, int format, size_t tensor) {
-    return known_.get(name + fmt::format(" /{}", options_.batches), [&] {
-      std::vector<int> chosen = candidates_.uniform(kPlain);
-      chosen[tensor] = format;
-      return std::vector{measure_(candidates_.with(chosen), options_.batches).error};
-    })[0];
+  double error(const std::string& name, const std::vector<int>& chosen) {
+    return known_.get(fmt::format("alone, {} batches\n{}", batches_, name),
+                      [&] { return std::vector{measure_(candidates_.with(chosen), batches_).error}; })[0];
   }
 
   const Candidates& candidates_;
   const OutputMeasure& measure_;
   Measurements& known_;
-  const SensitivityOptions& options_;
+  size_t batches_;
   double floor_ = 0;
 };
 
@@ -52,7 +46,7 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
                                                    const OutputMeasure& measure, Measurements& known,
                                                    const SensitivityOptions& options) {
   LayerError layer_error(options.session);
-  Substitutions measured(candidates, measure, known, options);
+  Substitutions measured(candidates, measure, known, options.batches);
   std::vector<TensorSensitivity> all;
   for (size_t t = 0; t < candidates.tensors.size(); ++t) {
     if (options.told) options.told(t, candidates.tensors.size());
@@ -61,7 +55,7 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
     const LayerStatistics* layer = found == statistics.layers.end() ? nullptr : &found->second;
     TensorSensitivity s;
     for (size_t f = 0; f < candidates.formats.size(); ++f)
-      s.layer_error.push_back(known.get("layer " + substitution(candidates, t, f, 0), [&] {
+      s.layer_error.push_back(known.get(fmt::format("layer {}={}", tensor.name, candidates.formats[f]), [&] {
         return std::vector{layer_error(tensor.plain, tensor.rounded[f], layer)};
       })[0]);
     s.output_error.resize(candidates.formats.size());
