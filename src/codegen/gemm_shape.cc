@@ -49,10 +49,11 @@ int64_t block_rows(WeightSource source, int rows, int64_t m) {
   return round_up((m + blocks - 1) / blocks, rows);
 }
 
-// One row of bf16 decodes at the speed of memory only when little else is to do: four panels at a time share the loads
-// of A and give the sums eight independent chains.
+// One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
+// loads of A and give the sums eight independent chains. Codes in fields keep several words of each panel at hand.
 int wide_item(const GemmShape& s, const GemmPlan& plan) {
-  return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
+  if (s.source != WeightSource::codes || !s.dot || plan.m_hint != 1 || s.panels() < 16) return 1;
+  return s.codec->order == WeightCodec::Order::fields ? 2 : 4;
 }
 
 std::vector<int> tail_rows(int rows, int64_t remainder) {

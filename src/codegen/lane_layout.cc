@@ -2,7 +2,11 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
+
+#include "codegen/weight_codec.h"
 
 namespace hone {
 namespace {
@@ -101,6 +105,23 @@ uint32_t* split_planes(const uint8_t* codes, std::span<const int> planes, uint32
     first_bit += width;
   }
   return lanes;
+}
+
+uint32_t* split_fields(const uint8_t* codes, int bits, int field_bits, uint32_t* lanes) {
+  const int in_word = 16 / 8 * 2 * (field_bits / bits);  // codes: two fields in each half
+  const int rows = field_bits / std::gcd(field_bits, 8), words = 8 / std::gcd(field_bits, 8);
+  std::array<uint32_t, 8> word{};
+  for (int w = 0; w < words; ++w)
+    for (int i = 0; i < in_word; ++i) {
+      const int pair = i / 2, per_field = field_bits / bits;
+      const int at = i % 2 * 16 + pair / per_field * 8 + pair % per_field * bits;
+      word[static_cast<size_t>(w)] |= static_cast<uint32_t>(codes[w * in_word + i]) << at;
+    }
+  for (const FieldPiece& piece : field_pieces(field_bits)) {
+    const uint32_t both = 0x01010101 * (((1u << piece.bits) - 1) << piece.to);
+    word[static_cast<size_t>(piece.row)] |= (word[static_cast<size_t>(piece.word)] & both) << (piece.from - piece.to);
+  }
+  return std::copy_n(word.begin(), rows, lanes);
 }
 
 }  // namespace hone

@@ -30,4 +30,7 @@ uint32_t joined_nibbles(const uint8_t* codes);
 // behind the last lane.
 uint32_t* split_planes(const uint8_t* codes, std::span<const int> planes, uint32_t* lanes);
 
+// The same by Order::fields (weight_codec.h).
+uint32_t* split_fields(const uint8_t* codes, int bits, int field_bits, uint32_t* lanes);
+
 }  // namespace hone

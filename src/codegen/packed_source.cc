@@ -193,6 +193,9 @@ void PackedSource::narrow_line(int64_t row, std::span<const uint32_t> scale_code
   // Where whole lines are split later, the lanes are still in their order.
   if (change_ == LaneChange::split_nibbles) {
     for (size_t i = 0; i < scratch.narrow.size(); i += 8) *lanes++ = joined_nibbles(scratch.narrow.data() + i);
+  } else if (c_.order == Order::fields) {
+    for (int64_t i = 0; i < chunks; ++i)
+      lanes = split_fields(scratch.narrow.data() + i * chunk, c_.bits, c_.field_bits, lanes);
   } else if (c_.order == Order::halves) {
     for (int64_t i = 0; i < chunks; ++i) lanes = split_planes(scratch.narrow.data() + i * chunk, c_.planes, lanes);
   } else {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "formats/group_scales.h"
 #include "formats/packed.h"
@@ -169,6 +170,10 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
   const std::vector<float> values = floats(exact);
   if (looked_up(c, isa)) {
     c.decode = WeightCodec::Decode::words;
+    if (isa != IsaLevel::avx2 && c.planes.size() > 1) {
+      c.order = WeightCodec::Order::fields;
+      c.field_bits = c.bits == 3 ? 6 : c.bits;
+    }
     c.zero_in_index = c.zero_point_bytes && isa != IsaLevel::avx2;
     set_recode(c, values, identity(values.size()));
   } else {
@@ -248,6 +253,20 @@ Refusal prepackable(const Format& format) {
   if (WeightCodec c; !fit_scale(c, format))
     return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
   return {};
+}
+
+std::vector<FieldPiece> field_pieces(int field_bits) {
+  const int parts = std::gcd(field_bits, 8), rows = field_bits / parts, words = 8 / parts;
+  std::vector<FieldPiece> pieces;
+  int row = 0, from = field_bits;
+  for (int word = rows; word < words; ++word)
+    for (int to = 0; to < field_bits;) {
+      const int bits = std::min(field_bits - to, 8 - from);
+      pieces.push_back({word, row, from, bits, to});
+      to += bits, from += bits;
+      if (from == 8) ++row, from = field_bits;
+    }
+  return pieces;
 }
 
 bool is_restored(const Format& format) {

@@ -43,9 +43,11 @@ struct WeightCodec {
   enum class Order : uint8_t {
     natural,     // a 32-bit lane of a plane holds consecutive k, lowest bits first
     halves,      // even k in the low 16 bits, odd k in the high ones: a shift leaves a pair of indices
+    fields,      // so too, but field_bits of each byte are an index, and what bytes have left over makes further words
     interleaved  // bytes of four neighbouring columns as a byte unpack of two tables' results wants them
   };
   Order order = Order::natural;
+  int field_bits = 0;                                 // fields: one code, or two of three bits
   int chunk_k() const { return 32 / planes.back(); }  // k in the lanes of a chunk: its narrowest plane has one row
   int chunk_rows() const { return chunk_k() * bits / 32; }
 
@@ -70,6 +72,14 @@ struct WeightCodec {
     return scale == Scale::none ? 0 : scale <= Scale::minifloat ? 1 : scale == Scale::f32 ? 4 : 2;
   }
 };
+
+// Order::fields: the words of a chunk that have no lane of their own, bit by bit from what the bytes of its rows have
+// left over. Bits [from, from + bits) of both bytes of a half in `row` are bits [to, to + bits) of `word`; words count
+// on from the rows.
+struct FieldPiece {
+  int word, row, from, bits, to;
+};
+std::vector<FieldPiece> field_pieces(int field_bits);
 
 // One scale for `rows` outputs x `columns` inputs of a matrix; 0: for all of them. `flat`: for `columns` consecutive
 // elements, which may go on in the next row.

@@ -122,7 +122,8 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
 TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
   Philox rng(11);
   constexpr int64_t kN = 550, kK = 70;
-  for (const char* name : {"mxint8", "mxfp4", "int4.channel"}) {
+  for (const char* name :
+       {"mxint8", "mxfp4", "int4.channel", "mxfp6_e2m3", "mxint5", "mxint3", "uint4.g16.asym", "nvfp4"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16})
       for (IsaLevel isa : available_isa_levels()) {

@@ -49,6 +49,16 @@ TEST(LaneLayout, SplitsEvenFromOddCodesAndWideCodesIntoPlanes) {
   EXPECT_EQ(lanes({4, 1}), (std::vector<uint32_t>{0x75316420, 0xfdb9eca8, 0x75316420, 0xfdb9eca8, 0xff00ff00}));
 }
 
+// Three words of two 6-bit fields in each half; the bits they leave over make the fourth.
+TEST(LaneLayout, PutsCodesIntoFieldsAndTheRestIntoWhatTheyLeaveOver) {
+  std::vector<uint8_t> codes(16);
+  for (size_t i = 0; i < 12; ++i) codes[i] = static_cast<uint8_t>(i);
+  codes[12] = 0b110110;  // the even code of the fourth word's low byte
+  std::vector<uint32_t> lanes(3);
+  EXPECT_EQ(split_fields(codes.data(), 6, 6, lanes.data()), lanes.data() + 3);
+  EXPECT_EQ(lanes, (std::vector<uint32_t>{0x03010200 | 0b10 << 6, 0x07050604 | 0b01 << 6, 0x0b090a08u | 0b11 << 6}));
+}
+
 TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
   for (IsaLevel isa : available_isa_levels()) {
     constexpr int64_t kN = 50, kK = 7;

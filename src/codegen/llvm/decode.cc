@@ -24,40 +24,60 @@ WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format&
   for (float v : codec.values) words_.push_back(f32_to_bf16(v));
 }
 
-Value* WeightDecoder::pair(const Values& rows, int j, Value* zero) {
+Value* WeightDecoder::pair(const ChunkLanes& chunk, int j, Value* zero) {
   switch (codec_.decode) {
     case Decode::words:
-      return word_pair(rows, j, zero);
+      return word_pair(chunk, j, zero);
     case Decode::mirrored:
     case Decode::bytes256:
-      return byte_pair(rows[0], j);
+      return byte_pair(chunk.rows[0], j);
     default:
-      return e_.join_pair(value(rows, 2 * j, zero), value(rows, 2 * j + 1, zero));
+      return e_.join_pair(value(chunk, 2 * j, zero), value(chunk, 2 * j + 1, zero));
   }
 }
 
-Value* WeightDecoder::value(const Values& rows, int i, Value* zero) {
+Value* WeightDecoder::value(const ChunkLanes& chunk, int i, Value* zero) {
   const bool in_pairs =
       codec_.decode == Decode::words || codec_.decode == Decode::mirrored || codec_.decode == Decode::bytes256;
   if (!in_pairs) {
-    Value* x = number(code(rows, i));
+    Value* x = number(code(chunk, i));
     return zero ? e_.b.CreateFSub(x, zero) : x;
   }
-  const auto [low, high] = e_.split_pair(pair(rows, i / 2, zero));
+  const auto [low, high] = e_.split_pair(pair(chunk, i / 2, zero));
   Value* x = i % 2 ? high : low;
   return zero && !codec_.zero_in_index ? e_.b.CreateFSub(x, zero) : x;
 }
 
-// Sixteen-bit halves hold the even and the odd codes; a shift brings the j-th pair of them down. What lies above an
-// index is not looked at, so bits of several planes need only be put together where they meet.
-Value* WeightDecoder::word_pair(const Values& rows, int j, Value* zero) {
+// Sixteen-bit halves hold the even and the odd codes. What lies above an index is not looked at.
+Value* WeightDecoder::word_pair(const ChunkLanes& chunk, int j, Value* zero) {
+  llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
+  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
+  const bool in_fields = codec_.order == WeightCodec::Order::fields;
+  const int in_field = in_fields ? codec_.field_bits / codec_.bits : 1, above = j % in_field * codec_.bits;
+  Value* index = in_fields ? field_index(chunk, j / in_field) : plane_index(chunk, j);
+  if (codec_.zero_in_index) {
+    if (above) index = e_.b.CreateLShr(index, constant(above));
+    index = e_.b.CreateAnd(index, constant((1 << codec_.bits) - 1));
+    index = e_.b.CreateAdd(index, e_.as(zero, halves));
+    return e_.as(e_.lookup_words(index, codec_.bits + 1, words_), e_.v_i32);
+  }
+  if (!above) return e_.as(e_.lookup_words(index, codec_.bits, words_), e_.v_i32);
+  std::vector<uint16_t> by_field;  // the field's upper code is looked up where it lies
+  for (size_t i = 0; i < size_t{1} << codec_.field_bits; ++i) by_field.push_back(words_[i >> above]);
+  return e_.as(e_.lookup_words(index, codec_.field_bits, by_field), e_.v_i32);
+}
+
+// A shift brings the j-th pair of indices down; bits of several planes are put together where they meet.
+Value* WeightDecoder::plane_index(const ChunkLanes& chunk, int j) {
   llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
   const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
   Value* index = nullptr;
   int done = 0, row = 0;
   for (const int width : codec_.planes) {
-    const int per_row = 16 / width, up = done - j % per_row * width;
-    Value* v = e_.as(rows[static_cast<size_t>(row + j / per_row)], halves);
+    const int per_row = 16 / width, position = j % per_row * width;
+    const bool in_upper = position >= 8 && !chunk.upper.empty();
+    const int up = done - (in_upper ? position - 8 : position);
+    Value* v = e_.as((in_upper ? chunk.upper : chunk.rows)[static_cast<size_t>(row + j / per_row)], halves);
     if (up > 0) v = e_.b.CreateShl(v, constant(up));
     if (up < 0) v = e_.b.CreateLShr(v, constant(-up));
     const int below = (1 << done) - 1;
@@ -66,11 +86,25 @@ Value* WeightDecoder::word_pair(const Values& rows, int j, Value* zero) {
     done += width;
     row += codec_.chunk_k() * width / 32;
   }
-  if (codec_.zero_in_index) {
-    index = e_.b.CreateAnd(index, constant((1 << codec_.bits) - 1));
-    index = e_.b.CreateAdd(index, e_.as(zero, halves));
+  return index;
+}
+
+// The field-th byte of each half, brought down.
+Value* WeightDecoder::field_index(const ChunkLanes& chunk, int field) {
+  llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
+  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
+  const int word = field / 2;
+  const bool in_row = word < codec_.chunk_rows(), upper = field % 2 != 0;
+  if (in_row && upper && !chunk.upper.empty()) return e_.as(chunk.upper[static_cast<size_t>(word)], halves);
+  Value* v = in_row ? e_.as(chunk.rows[static_cast<size_t>(word)], halves) : nullptr;
+  for (const FieldPiece& piece : field_pieces(codec_.field_bits)) {
+    if (piece.word != word) continue;
+    Value* bits = e_.as(chunk.rows[static_cast<size_t>(piece.row)], halves);
+    bits = e_.b.CreateLShr(bits, constant(piece.from - piece.to));
+    bits = e_.b.CreateAnd(bits, constant(0x0101 * (((1 << piece.bits) - 1) << piece.to)));
+    v = v ? e_.b.CreateOr(v, bits) : bits;
   }
-  return e_.as(e_.lookup_words(index, codec_.bits + codec_.zero_in_index, words_), e_.v_i32);
+  return upper ? e_.b.CreateLShr(v, constant(8)) : v;
 }
 
 // The low or the high byte of the bf16 value of each of 64 codes.
@@ -112,7 +146,7 @@ Value* WeightDecoder::byte_pair(Value* codes, int half) {
 }
 
 // The i-th stored code, with zeros above.
-Value* WeightDecoder::code(const Values& rows, int i) {
+Value* WeightDecoder::code(const ChunkLanes& chunk, int i) {
   auto& b = e_.b;
   const bool halves = codec_.order == WeightCodec::Order::halves;
   Value* code = nullptr;
@@ -120,7 +154,7 @@ Value* WeightDecoder::code(const Values& rows, int i) {
   for (const int width : codec_.planes) {
     const int per_row = 32 / width, in_row = i % per_row;
     const int shift = halves ? in_row % 2 * 16 + in_row / 2 * width : in_row * width;
-    Value* v = rows[static_cast<size_t>(row + i / per_row)];
+    Value* v = chunk.rows[static_cast<size_t>(row + i / per_row)];
     if (shift) v = b.CreateLShr(v, e_.c_i32(static_cast<uint32_t>(shift)));
     if (shift + width < 32) v = b.CreateAnd(v, e_.c_i32((1u << width) - 1));
     if (done) v = b.CreateShl(v, e_.c_i32(static_cast<uint32_t>(done)));
@@ -131,8 +165,8 @@ Value* WeightDecoder::code(const Values& rows, int i) {
   return code;
 }
 
-Value* WeightDecoder::signed_sum(const Values& rows, int i, const Values& scales) {
-  Value *signs = code(rows, i), *sum = nullptr;
+Value* WeightDecoder::signed_sum(const ChunkLanes& chunk, int i, const Values& scales) {
+  Value *signs = code(chunk, i), *sum = nullptr;
   for (size_t level = 0; level < scales.size(); ++level) {
     Value* bit = e_.b.CreateShl(signs, e_.c_i32(31 - static_cast<uint32_t>(level)));
     bit = e_.b.CreateAnd(bit, e_.c_i32(0x80000000));
@@ -142,8 +176,8 @@ Value* WeightDecoder::signed_sum(const Values& rows, int i, const Values& scales
   return sum;
 }
 
-Value* WeightDecoder::restored(const Values& rows, int i, Value* scale) {
-  return emit_program(e_, decode_, Values{code(rows, i), e_.as(scale, e_.v_i32)}, nullptr)[0];
+Value* WeightDecoder::restored(const ChunkLanes& chunk, int i, Value* scale) {
+  return emit_program(e_, decode_, Values{code(chunk, i), e_.as(scale, e_.v_i32)}, nullptr)[0];
 }
 
 Value* WeightDecoder::number(Value* code) {

@@ -8,20 +8,26 @@
 
 namespace hone {
 
+// One vector of columns of a chunk of codes: its vectors of lanes, and the same from one byte on where a loop has
+// loaded them so, to save shifts.
+struct ChunkLanes {
+  Values rows, upper;
+};
+
 class WeightDecoder {
  public:
   // `format` is what the codec was made from; its decode expression is emitted for wide codes.
   WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format);
 
-  // Of one vector of columns and one chunk of codes, `rows` being its vectors of lanes, in the order of k; both give
-  // what the format's decode rule gives without scale. `zero` is from zero_points(), null where there are none.
-  llvm::Value* pair(const Values& rows, int j,
+  // Codes of a chunk in the order of k; both give what the format's decode rule gives without scale. `zero` is from
+  // zero_points(), null where there are none.
+  llvm::Value* pair(const ChunkLanes& chunk, int j,
                     llvm::Value* zero);  // k = 2j and 2j + 1 as bf16 pairs; only where codec.pairs
-  llvm::Value* value(const Values& rows, int i, llvm::Value* zero);  // k = i as f32
+  llvm::Value* value(const ChunkLanes& chunk, int i, llvm::Value* zero);  // k = i as f32
   // k = i where codes are the signs of scales, whose sum it is, the first level first.
-  llvm::Value* signed_sum(const Values& rows, int i, const Values& scales);
+  llvm::Value* signed_sum(const ChunkLanes& chunk, int i, const Values& scales);
   // k = i from its code and that of its scale.
-  llvm::Value* restored(const Values& rows, int i, llvm::Value* scale);
+  llvm::Value* restored(const ChunkLanes& chunk, int i, llvm::Value* scale);
   // The scales of the columns of one vector as f32, `lanes` of them from `pointer` on. 2^-127 is kept; the NaN code of
   // E8M0 gives infinity, and prepack() makes every code of such a group zero, so that products are NaN. `global`: the
   // tensor's scale in every lane, where the codec has one.
@@ -29,8 +35,10 @@ class WeightDecoder {
   llvm::Value* zero_points(llvm::Value* pointer);  // `lanes` of them; null when the codec has none
 
  private:
-  llvm::Value* code(const Values& rows, int i);
-  llvm::Value* word_pair(const Values& rows, int j, llvm::Value* zero);
+  llvm::Value* code(const ChunkLanes& chunk, int i);
+  llvm::Value* word_pair(const ChunkLanes& chunk, int j, llvm::Value* zero);
+  llvm::Value* plane_index(const ChunkLanes& chunk, int j);
+  llvm::Value* field_index(const ChunkLanes& chunk, int field);
   llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
   llvm::Value* number(llvm::Value* code);

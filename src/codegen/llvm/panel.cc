@@ -77,15 +77,15 @@ class Unpacker {
     if (rest) decode_chunk(e_.at(codes, whole * from), e_.at(out, whole * to), rest, group);
   }
 
-  Values chunk_rows(Value* codes) {
-    Values rows;
+  ChunkLanes chunk_lanes(Value* codes) {
+    ChunkLanes lanes;
     for (int r = 0; r < s_.codec->chunk_rows(); ++r)
-      rows.push_back(e_.load(e_.v_i32, e_.at(codes, r * s_.row_bytes()), s_.lanes * 4));
-    return rows;
+      lanes.rows.push_back(e_.load(e_.v_i32, e_.at(codes, r * s_.row_bytes()), s_.lanes * 4));
+    return lanes;
   }
 
   void decode_chunk(Value* codes, Value* out, int64_t k, const Group& group) {
-    const Values lanes = chunk_rows(codes);
+    const ChunkLanes lanes = chunk_lanes(codes);
     const bool pairs = s_.panel == PanelType::pairs;
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
@@ -94,13 +94,13 @@ class Unpacker {
     }
   }
 
-  Value* pair(const Values& lanes, int j, const Group& group) {
+  Value* pair(const ChunkLanes& lanes, int j, const Group& group) {
     Value* x = decoder_.pair(lanes, j, group.zero);
     if (group.scales.empty()) return x;
     const auto [low, high] = e_.split_pair(x);
     return e_.join_pair(e_.b.CreateFMul(low, group.scales[0]), e_.b.CreateFMul(high, group.scales[0]));
   }
-  Value* value(const Values& lanes, int i, const Group& group) {
+  Value* value(const ChunkLanes& lanes, int i, const Group& group) {
     if (s_.codec->decode == WeightCodec::Decode::signs) return decoder_.signed_sum(lanes, i, group.scales);
     if (s_.codec->decode == WeightCodec::Decode::restored) return decoder_.restored(lanes, i, group.scales[0]);
     Value* x = decoder_.value(lanes, i, group.zero);
@@ -113,7 +113,7 @@ class Unpacker {
     const int64_t chunk = s_.codec->chunk_k();
     const Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()}, {out, chunk * out_row_bytes_}};
     const auto decode = [&](Value* from, Value* to, Value* first, int64_t k) {
-      const Values lanes = chunk_rows(from);
+      const ChunkLanes lanes = chunk_lanes(from);
       for (int i = 0; i < k; ++i) {
         Value* x = value(lanes, i, group_of(scales, e_.b.CreateAdd(first, e_.num(i))));
         e_.store(x, e_.at(to, i * out_row_bytes_), s_.lanes * 4);

@@ -26,9 +26,9 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
   Value *low = nullptr, *high = nullptr;
 };
 
-// One row of 4-bit codes: the units that shift and permute are what limits.
-bool looks_up_nibbles(const TileSpec& s) {
-  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words && s.codec->bits == 4;
+// One row of codes that are looked up: the units that shift and permute are what limits.
+bool looks_up_one_row(const TileSpec& s) {
+  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words;
 }
 
 class TileBody {
@@ -188,22 +188,23 @@ class TileBody {
   }
 
   // One chunk of codes. Each pair of k is decoded where it is used: registers hold one step at a time. With one row of
-  // 4-bit codes the upper byte of each half comes by a load from one byte on (past the
-  // last row that reads a byte of what follows: scales, or the spare bytes of panel_memory).
+  // codes that are looked up, the upper byte of each half comes by a load from one byte on (past the last row that
+  // reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
-    const bool by_byte = looks_up_nibbles(s_);
-    std::vector<Values> codes, upper;
-    for (int v = 0; v < s_.vectors; ++v) codes.push_back(chunk_rows(e_.at(w, place(v)), e_.lanes * 4));
-    for (int v = 0; by_byte && v < s_.vectors; ++v) upper.push_back(chunk_rows(e_.at(w, place(v) + 1), 1));
+    std::vector<ChunkLanes> codes(static_cast<size_t>(s_.vectors));
+    for (int v = 0; v < s_.vectors; ++v) {
+      ChunkLanes& lanes = codes[static_cast<size_t>(v)];
+      lanes.rows = chunk_rows(e_.at(w, place(v)), e_.lanes * 4);
+      if (looks_up_one_row(s_)) lanes.upper = chunk_rows(e_.at(w, place(v) + 1), 1);
+    }
     for (int j = 0; 2 * j < k; ++j) {
-      const int in_byte = by_byte ? j % 2 : j;
       std::vector<WeightStep> step;
       for (int v = 0; v < s_.vectors; ++v) {
-        const Values& rows = (in_byte < j ? upper : codes)[static_cast<size_t>(v)];
+        const ChunkLanes& lanes = codes[static_cast<size_t>(v)];
         Value* zero = zero_points_.empty() ? nullptr : zero_points_[static_cast<size_t>(v)];
-        step.push_back(s_.dot ? WeightStep{decoder_->pair(rows, in_byte, zero)}
-                              : WeightStep{nullptr, decoder_->value(rows, 2 * in_byte, zero),
-                                           decoder_->value(rows, 2 * in_byte + 1, zero)});
+        step.push_back(
+            s_.dot ? WeightStep{decoder_->pair(lanes, j, zero)}
+                   : WeightStep{nullptr, decoder_->value(lanes, 2 * j, zero), decoder_->value(lanes, 2 * j + 1, zero)});
       }
       pair_step(e_.at(a, int64_t{2} * j * a_bytes()), k == 2 * j + 1, step, sums);
     }
@@ -303,7 +304,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of
   // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.
-  if (looks_up_nibbles(spec)) f->addFnAttr("tune-cpu", "znver4");
+  if (looks_up_one_row(spec)) f->addFnAttr("tune-cpu", "znver4");
   TileBody body(e, spec, f);
   const Values sums = body.sums(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(5));
   for (int r = 0; r < spec.rows; ++r)
