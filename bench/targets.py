@@ -66,6 +66,24 @@ def kernels():
         row(name + ", share of the measured peak", f"{share:.1%}", f">= {target:.0%}", share >= target)
 
 
+def packed():
+    file = work / "packed.json"
+    run(bench / "bench_kernels", "--only", "packed ", "--rounds", 60, "--json", file)
+    formats = {k["name"].removeprefix("packed "): k for k in json.loads(file.read_text())}
+    for name, target in (("mxint8", 0.90), ("mxfp8_e4m3", 0.90), ("int8.channel", 0.90), ("mxfp4", 0.85), ("mxint4", 0.85), ("int4.g32", 0.85), ("int4.g32.s=bf16", 0.85)):
+        share = formats[name]["share"]
+        row(f"one row of {name}, share of the read bandwidth", f"{share:.1%}", f">= {target:.0%}", share >= target)
+    for name in ("mxfp6_e2m3", "mxfp6_e3m2", "mxint6", "mxint5", "mxint3", "nvfp4"):
+        over = formats[name]["over_bytes"]
+        row(f"one row of {name}, over what its bytes predict", f"{over:.2f}", "<= 1.30", over <= 1.30)
+    for name in ("mxint2", "ternary.g64", "ternary.channel", "binary.g64", "binary.channel"):
+        one, two = formats[name]["over_mxfp4"], formats[name]["over_mxfp4_two_threads"]
+        row(f"one row of {name}, over mxfp4, one thread / two", f"{one:.2f} / {two:.2f}", "<= 1.00 / <= 0.65", one <= 1.00 and two <= 0.65)
+    for name in ("mxint8", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "mxint4"):
+        over = formats[name]["rows128_over_bf16"]
+        row(f"128 rows of {name}, over dense bf16", f"{over:.2f}", "<= 1.10", over <= 1.10)
+
+
 def process():
     record = json.loads(run(hone, "bench", args.model, packed, "--seconds", 10, "--json"))
     for result, compute in zip(record["results"], ("f32", "mxint8, bf16 activations")):
@@ -126,6 +144,7 @@ def peers():
 os.environ["OMP_NUM_THREADS"] = "1"
 sizes()
 kernels()
+packed()
 process()
 if not args.skip_peers:
     tokenizer()
