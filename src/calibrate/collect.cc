@@ -14,23 +14,25 @@ namespace {
 
 // Weights that are multiplied with the same vectors, and the layers in which one of them is.
 struct Source {
-  std::vector<WeightedLayer> layers;
+  std::vector<Layer> layers;
   std::vector<std::string> labels;
 };
 
+ValueId input_of(const Graph& graph, const Layer& layer) { return graph.operand(layer.node, layer.inputs[0]); }
+
 // Whether two layers cut the same input into the same vectors.
-bool same_vectors(const Graph& graph, const WeightedLayer& a, const WeightedLayer& b) {
+bool same_vectors(const Graph& graph, const Layer& a, const Layer& b) {
   const Node &first = graph.node(a.node), &second = graph.node(b.node);
-  const auto window = [&](const WeightedLayer& layer) {  // of a conv; matmuls have its length
+  const auto window = [&](const Layer& layer) {  // of a conv; matmuls have its length
     const std::vector<int64_t>& shape = graph.constant(layer.weight)->shape();
     return std::vector<int64_t>(shape.begin() + 1, shape.end());
   };
-  return a.input == b.input && a.input_operand == b.input_operand && first.op == second.op &&
+  return input_of(graph, a) == input_of(graph, b) && a.inputs == b.inputs && first.op == second.op &&
          first.attributes.same(second.attributes) &&
          (std::string_view(first.op->name) != "conv" || window(a) == window(b));
 }
 
-using Readers = std::map<std::string, std::vector<WeightedLayer>>;  // by the weight's label
+using Readers = std::map<std::string, std::vector<Layer>>;  // by the weight's label
 
 void check_labels(const Readers& readers, const std::vector<std::string>& only) {
   std::vector<std::string> known;
@@ -43,9 +45,10 @@ void check_labels(const Readers& readers, const std::vector<std::string>& only) 
 
 std::vector<Source> sources_of(const Graph& graph, const std::vector<std::string>& only) {
   Readers readers;
-  for (const WeightedLayer& layer : weighted_layers(graph)) readers[graph.value(layer.weight).label].push_back(layer);
+  for (const Layer& layer : layers_of(graph))
+    if (multiplies_vectors(graph, layer)) readers[graph.value(layer.weight).label].push_back(layer);
   check_labels(readers, only);
-  const auto same = [&](const WeightedLayer& a, const WeightedLayer& b) { return same_vectors(graph, a, b); };
+  const auto same = [&](const Layer& a, const Layer& b) { return same_vectors(graph, a, b); };
   std::vector<Source> sources;
   for (const auto& [label, layers] : readers) {
     if (!only.empty() && std::find(only.begin(), only.end(), label) == only.end()) continue;
@@ -61,8 +64,8 @@ std::vector<Source> sources_of(const Graph& graph, const std::vector<std::string
 // Bytes of what a run hands out for the source, as far as that is known before it.
 int64_t bytes_of(const Graph& graph, const Source& source, const Bindings& bindings, bool moments) {
   int64_t bytes = 0;
-  for (const WeightedLayer& layer : source.layers) {
-    const Shape& shape = graph.type(layer.input).shape;
+  for (const Layer& layer : source.layers) {
+    const Shape& shape = graph.type(input_of(graph, layer)).shape;
     std::vector<std::string> symbols;
     for (const Dim& dim : shape) dim.collect_symbols(symbols);
     const bool is_known =
@@ -100,10 +103,11 @@ std::string output_name(ValueId input) { return fmt::format("value{}", input); }
 Graph watching(Graph graph, std::span<const Source> sources) {
   std::vector<Output> outputs;
   for (const Source& source : sources)
-    for (const WeightedLayer& layer : source.layers) {
-      const std::string name = output_name(layer.input);
+    for (const Layer& layer : source.layers) {
+      const ValueId input = input_of(graph, layer);
+      const std::string name = output_name(input);
       const auto has_name = [&](const Output& output) { return output.label == name; };
-      if (std::none_of(outputs.begin(), outputs.end(), has_name)) outputs.push_back({layer.input, name});
+      if (std::none_of(outputs.begin(), outputs.end(), has_name)) outputs.push_back({input, name});
     }
   graph.set_outputs(std::move(outputs));
   return graph;
@@ -125,8 +129,8 @@ class Collector {
     for (size_t i = 0; i < names.size(); ++i) activations.emplace(names[i], values[i].converted(DType::f32));
     const TokenMask mask(batch);
     for (size_t s = 0; s < sources_.size(); ++s)
-      for (const WeightedLayer& layer : sources_[s].layers)
-        add(s, layer, activations.at(output_name(layer.input)), mask, index);
+      for (const Layer& layer : sources_[s].layers)
+        add(s, layer, activations.at(output_name(input_of(graph_, layer))), mask, index);
   }
 
   void finish(Statistics& statistics) {
@@ -143,7 +147,7 @@ class Collector {
   }
 
  private:
-  void add(size_t source, const WeightedLayer& layer, const Tensor& input, const TokenMask& mask, size_t batch) {
+  void add(size_t source, const Layer& layer, const Tensor& input, const TokenMask& mask, size_t batch) {
     const std::string& label = sources_[source].labels[0];
     if (const std::string found = first_not_finite(input); !found.empty())
       fail("calibration batch {}: the input of the layer of \"{}\" has {}\nTry: hone run MODEL --check-finite", batch,

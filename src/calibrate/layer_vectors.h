@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "passes/weighted_layers.h"
+#include "passes/layer.h"
 
 namespace hone {
 
@@ -16,7 +16,10 @@ struct LayerVectors {
   std::function<void(int64_t index, float* out, int64_t group_stride)> copy;
 };
 
-// `input`: what the layer was given in one run, as f32.
-LayerVectors layer_vectors(const Graph& graph, const WeightedLayer& layer, const Tensor& input);
+// Whether that is what the layer does: a linear or conv, or a matmul with a matrix, by a weight of floats.
+bool multiplies_vectors(const Graph& graph, const Layer& layer);
+
+// Of such a layer; `input`: what it was given in one run, as f32.
+LayerVectors layer_vectors(const Graph& graph, const Layer& layer, const Tensor& input);
 
 }  // namespace hone

@@ -2,10 +2,10 @@
 
 #include <optional>
 
+#include "passes/layer.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/weight_matrix.h"
-#include "passes/weighted_layers.h"
 
 namespace hone {
 
@@ -33,24 +33,23 @@ std::optional<Tensor> as_matrix(const Tensor& weight, const std::vector<int64_t>
   return weight_matrix(weight);
 }
 
-// "layer.bias" for "layer.weight", unless that is taken.
-std::string bias_label(const Graph& graph, std::string label) {
-  if (label.ends_with(".weight")) label.resize(label.size() - std::string_view(".weight").size());
-  std::string wanted = label + ".bias";
-  for (int i = 2; graph.find_constant(wanted) != kNone; ++i) wanted = fmt::format("{}.bias{}", label, i);
+// "dense.bias" for the layer "dense", unless that is taken.
+std::string bias_label(const Graph& graph, const std::string& layer) {
+  std::string wanted = layer + ".bias";
+  for (int i = 2; graph.find_constant(wanted) != kNone; ++i) wanted = fmt::format("{}.bias{}", layer, i);
   return wanted;
 }
 
 // The operands of a linear or conv with this bias, whose label is the one it had.
-void set_bias(Graph& graph, const WeightedLayer& layer, ValueId old_bias, Tensor bias) {
+void set_bias(Graph& graph, const Layer& layer, ValueId old_bias, Tensor bias) {
   const Node node = graph.node(layer.node);
   const ValueId value = graph.add_constant("", std::move(bias));
   replace_node(graph, layer.node, *node.op, {node.operands[0], node.operands[1], value}, node.attributes);
-  graph.set_label(value, old_bias == kNone ? bias_label(graph, graph.value(layer.weight).label)
-                                           : derived_label(graph, old_bias, ".corrected"));
+  graph.set_label(value,
+                  old_bias == kNone ? bias_label(graph, layer.name) : derived_label(graph, old_bias, ".corrected"));
 }
 
-void correct(Graph& graph, const WeightedLayer& layer, const Graph& original, const Statistics& statistics) {
+void correct(Graph& graph, const Layer& layer, const Graph& original, const Statistics& statistics) {
   const std::string& label = graph.value(layer.weight).label;
   const std::vector<ValueId>& operands = graph.node(layer.node).operands;
   const ValueId source = original.find_constant(label);
@@ -69,9 +68,11 @@ void correct(Graph& graph, const WeightedLayer& layer, const Graph& original, co
 
 Graph correct_bias(Graph graph, const PassContext& context) {
   if (!context.statistics) fail("bias correction needs calibration data");
-  for (const WeightedLayer& layer : weighted_layers(graph))
-    if (std::string_view(graph.node(layer.node).op->name) != "matmul")
+  for (const Layer& layer : layers_of(graph)) {
+    const std::string_view op = graph.node(layer.node).op->name;
+    if (layer.weight != kNone && (op == "linear" || op == "conv"))
       correct(graph, layer, context.get<BiasCorrection>().original, *context.statistics);
+  }
   graph.erase_unused_constants();
   graph.reinfer();
   return graph;

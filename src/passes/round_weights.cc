@@ -9,7 +9,6 @@
 #include "formats/scale_search.h"
 #include "passes/match.h"
 #include "passes/pass.h"
-#include "passes/weighted_layers.h"
 
 namespace hone {
 namespace {
