@@ -52,10 +52,13 @@ TEST(Vision, PublishedModelsHaveTheirPublishedNumberOfParameters) {
   }
 }
 
-TEST(Vision, EveryPresetBuilds) {
+TEST(Models, EveryPresetBuilds) {
   for (const ModelDef* def : models::all())
     for (const ModelPreset& preset : def->presets) {
-      const Graph graph = build(preset_config(preset.name));
+      Json config = preset_config(preset.name);
+      if (config.contains("vocab_size"))
+        config["vocab_size"] = 10, config["num_hidden_layers"] = 2;  // others are alike
+      const Graph graph = build(config);
       verify(graph);
       EXPECT_EQ(graph.outputs()[0].label, "logits") << preset.name;
     }
