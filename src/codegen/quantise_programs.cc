@@ -12,20 +12,20 @@ namespace {
 
 using Combine = QuantisePrograms::Combine;
 
-Combine combine_of(Reduction::Kind kind) {
+Combine combine_of(GroupReduction::Kind kind) {
   switch (kind) {
-    case Reduction::Kind::max:
+    case GroupReduction::Kind::max:
       return Combine::max;
-    case Reduction::Kind::min:
+    case GroupReduction::Kind::min:
       return Combine::min;
-    case Reduction::Kind::sum:
+    case GroupReduction::Kind::sum:
       return Combine::sum;
   }
   CHECK(false);
 }
 
 // A widened f32 may be widened after the reduction: maxima and minima choose an element.
-QuantisePrograms::Reduction reduction_of(const Reduction& reduction, const Format& format, Exprs earlier) {
+QuantisePrograms::Reduction reduction_of(const GroupReduction& reduction, const Format& format, Exprs earlier) {
   Expr term = reduction.term(format, element_arg(), earlier);
   const Combine combine = combine_of(reduction.kind);
   if (combine != Combine::sum && term.op() == ExprOp::cast && term.operands()[0].type() == Scalar::f32)
@@ -90,7 +90,7 @@ class Builder {
   // Terms read earlier results by their place among the results.
   void add_reductions() {
     std::vector<Expr> earlier;
-    for (const Reduction& reduction : kind_.reductions) {
+    for (const GroupReduction& reduction : kind_.reductions) {
       p_.reductions.push_back(reduction_of(reduction, format_, earlier));
       earlier.push_back(Expr::arg(1 + static_cast<int>(earlier.size()), Scalar::f64));
     }

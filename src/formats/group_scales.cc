@@ -29,32 +29,32 @@ std::vector<uint8_t> find_dirty(const Walk& walk, Values values) {
   return dirty;
 }
 
-double identity(Reduction::Kind kind) {
+double identity(GroupReduction::Kind kind) {
   switch (kind) {
-    case Reduction::Kind::max:
+    case GroupReduction::Kind::max:
       return -kInfinity;
-    case Reduction::Kind::min:
+    case GroupReduction::Kind::min:
       return kInfinity;
-    case Reduction::Kind::sum:
+    case GroupReduction::Kind::sum:
       return 0;
   }
   CHECK(false);
 }
 
-double combine(Reduction::Kind kind, double a, double b) {
+double combine(GroupReduction::Kind kind, double a, double b) {
   switch (kind) {
-    case Reduction::Kind::max:
+    case GroupReduction::Kind::max:
       return b > a ? b : a;
-    case Reduction::Kind::min:
+    case GroupReduction::Kind::min:
       return b < a ? b : a;
-    case Reduction::Kind::sum:
+    case GroupReduction::Kind::sum:
       return a + b;
   }
   CHECK(false);
 }
 
-double reduce_run(Reduction::Kind kind, double result, std::span<const double> terms) {
-  if (kind == Reduction::Kind::max)
+double reduce_run(GroupReduction::Kind kind, double result, std::span<const double> terms) {
+  if (kind == GroupReduction::Kind::max)
     for (double t : terms) result = t > result ? t : result;
   else
     for (double t : terms) result = combine(kind, result, t);
@@ -63,7 +63,7 @@ double reduce_run(Reduction::Kind kind, double result, std::span<const double> t
 
 // One value per group. In one-group geometries each unit reduces its own part; the parts are combined in order, so that
 // the result does not depend on threads.
-std::vector<double> reduce(const Walk& walk, Values values, Reduction::Kind kind, const Expr& term,
+std::vector<double> reduce(const Walk& walk, Values values, GroupReduction::Kind kind, const Expr& term,
                            std::span<const GroupColumn> columns) {
   const Program program = flatten(term);
   const bool shared = walk.units_share_group();
@@ -137,7 +137,7 @@ std::vector<double> squared_error(const Format& format, const Walk& walk, Values
   const Expr y = decoded(format, encoded(format, element_arg(), group), group);
   const Expr difference = cast(Scalar::f64, element_arg()) - cast(Scalar::f64, y);
   const Expr term = difference * difference;
-  return reduce(walk, values, Reduction::Kind::sum, term, scales.columns(flatten(term)));
+  return reduce(walk, values, GroupReduction::Kind::sum, term, scales.columns(flatten(term)));
 }
 
 // Keeps, for each group, the candidate with the smallest error.
@@ -235,7 +235,7 @@ GroupScales choose_scales(const Format& format, const Walk& walk, Values values)
   const ScaleKind& kind = *format.scale_kind;
   GroupScales out;
   if (kind.reductions.empty()) return out;
-  for (const Reduction& reduction : kind.reductions) {
+  for (const GroupReduction& reduction : kind.reductions) {
     std::vector<Expr> earlier;
     const std::vector<GroupColumn> columns(out.results.begin(), out.results.end());
     for (size_t i = 0; i < out.results.size(); ++i) earlier.push_back(group_arg(static_cast<int>(i)));

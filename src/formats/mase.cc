@@ -110,12 +110,12 @@ Expr integer(const Format& format, Expr x, const GroupValues& group) {
   return clamped(rint(x * s), p.is_signed ? -codes : 0, codes - 1) / s;
 }
 
-constexpr Reduction kLargest[] = {
-    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
+constexpr GroupReduction kLargest[] = {
+    {GroupReduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
 
 // The smallest largest magnitude but 0; 1 if there is none.
 constinit const GlobalValue kSmallestLargest{
-    .kind = Reduction::Kind::min,
+    .kind = GroupReduction::Kind::min,
     .term = [](const Format&, Exprs results) { return select(results[0] == 0, HUGE_VAL, results[0]); },
     .value = [](const Format&, Expr smallest) { return select(smallest < HUGE_VAL, smallest, 1); },
     .is_scale = false};

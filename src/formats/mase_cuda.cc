@@ -20,8 +20,8 @@ Expr rounded(Expr x) {
   return select(abs(y) < 0x1p-126, 0, y);
 }
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return abs(rounded(x)); }}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::max, [](const Format&, Expr x, Exprs) { return abs(rounded(x)); }}};
 
 // The biased exponent of the largest magnitude.
 Expr code(const Format&, Exprs results, int, int) {

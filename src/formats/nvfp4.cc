@@ -12,8 +12,8 @@ constexpr float kLargestElement = 6, kLargestScale = 448;
 
 ElementParams scale_element() { return minifloat_element(4, 3, ElementParams::Top::fn); }
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
 
 // Without a clean group the largest is minus infinity.
 Expr global_scale(const Format&, Expr largest) {
@@ -21,7 +21,7 @@ Expr global_scale(const Format&, Expr largest) {
   return cast(Scalar::f64, select(largest > 0, max(quotient, 0x1p-126), typed(Scalar::f32, 1)));
 }
 
-constinit const GlobalValue kGlobal{.kind = Reduction::Kind::max,
+constinit const GlobalValue kGlobal{.kind = GroupReduction::Kind::max,
                                     .term = [](const Format&, Exprs results) { return results[0]; },
                                     .value = global_scale,
                                     .is_scale = true};

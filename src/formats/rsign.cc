@@ -34,11 +34,11 @@ Expr magnitude_at(const Format& format, Expr x, Exprs earlier) {
   return cast(Scalar::f64, abs(x));
 }
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::sum, magnitude_at<0>},
-    {Reduction::Kind::sum, [](const Format&, Expr, Exprs) { return Expr::number(Scalar::f64, 1); }},
-    {Reduction::Kind::sum, magnitude_at<1>},
-    {Reduction::Kind::sum, magnitude_at<2>}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::sum, magnitude_at<0>},
+    {GroupReduction::Kind::sum, [](const Format&, Expr, Exprs) { return Expr::number(Scalar::f64, 1); }},
+    {GroupReduction::Kind::sum, magnitude_at<1>},
+    {GroupReduction::Kind::sum, magnitude_at<2>}};
 
 Expr normalise(const Format&, Expr x, const GroupValues& group) {
   Expr code = Expr::number(Scalar::f64, 0);

@@ -17,7 +17,7 @@ namespace hone {
 using Exprs = std::span<const Expr>;
 
 // Over the elements of a group. Without groups (geometry none) all elements are one group.
-struct Reduction {
+struct GroupReduction {
   enum class Kind : uint8_t { max, min, sum } kind;
   // f64 term of an element (x: f32); `earlier` are the f64 results of the reductions listed before, for the same group.
   Expr (*term)(const Format&, Expr x, Exprs earlier);
@@ -25,7 +25,7 @@ struct Reduction {
 
 // One number of the whole tensor, from the results of all groups without NaN and infinity.
 struct GlobalValue {
-  Reduction::Kind kind;
+  GroupReduction::Kind kind;
   Expr (*term)(const Format&, Exprs results);  // f64
   Expr (*value)(const Format&, Expr reduced);  // f64 that is an f32 number
   bool is_scale;  // stored as an f32, and every scale of a group is multiplied by it: fl32(value(code) * global)
@@ -41,7 +41,7 @@ struct GroupValues {
 
 struct ScaleKind {
   const char* name;
-  std::span<const Reduction> reductions;
+  std::span<const GroupReduction> reductions;
   const GlobalValue* global = nullptr;
   int levels = 1;  // scale codes per group: rsign<R> has R
   // How many scale codes are tried; the one with the smallest sum of squared errors is kept, the first at a tie.

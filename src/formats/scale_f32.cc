@@ -12,7 +12,7 @@ namespace {
 Expr magnitude(const Format& format, Expr x, Exprs) {
   return cast(Scalar::f64, format.element.is_signed ? abs(x) : max(x, 0));
 }
-constexpr Reduction kReductions[] = {{Reduction::Kind::max, magnitude}};
+constexpr GroupReduction kReductions[] = {{GroupReduction::Kind::max, magnitude}};
 
 Expr code(const Format& format, Exprs results, int, int) {
   const Expr largest = cast(Scalar::f32, results[0]);

@@ -4,9 +4,9 @@
 namespace hone {
 namespace {
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::sum, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }},
-    {Reduction::Kind::sum, [](const Format&, Expr, Exprs) { return Expr::number(Scalar::f64, 1); }}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::sum, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }},
+    {GroupReduction::Kind::sum, [](const Format&, Expr, Exprs) { return Expr::number(Scalar::f64, 1); }}};
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 namespace hone {
 namespace {
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, abs(x)); }}};
 
 int exponent_bias(const Format& format) { return (1 << (format.scale.bits - 1)) - 1; }
 uint32_t nan_code(const Format& format) { return (1u << format.scale.bits) - 1; }

@@ -6,9 +6,9 @@
 namespace hone {
 namespace {
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::min, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, min(x, 0)); }},
-    {Reduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, max(x, 0)); }}};
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::min, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, min(x, 0)); }},
+    {GroupReduction::Kind::max, [](const Format&, Expr x, Exprs) { return cast(Scalar::f64, max(x, 0)); }}};
 
 double highest_code(const Format& format) { return std::ldexp(1.0, format.element.bits) - 1; }
 

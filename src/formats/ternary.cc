@@ -15,12 +15,13 @@ Expr is_large(Expr x, Exprs results) {
   return magnitude(x) > cast(Scalar::f64, cast(Scalar::f32, results[0] / results[1]) * 0.75);
 }
 
-constexpr Reduction kReductions[] = {
-    {Reduction::Kind::sum, [](const Format&, Expr x, Exprs) { return select(abs(x) < HUGE_VAL, magnitude(x), 0); }},
-    {Reduction::Kind::sum, [](const Format&, Expr x, Exprs) { return select(abs(x) < HUGE_VAL, one(), 0); }},
-    {Reduction::Kind::sum,
+constexpr GroupReduction kReductions[] = {
+    {GroupReduction::Kind::sum,
+     [](const Format&, Expr x, Exprs) { return select(abs(x) < HUGE_VAL, magnitude(x), 0); }},
+    {GroupReduction::Kind::sum, [](const Format&, Expr x, Exprs) { return select(abs(x) < HUGE_VAL, one(), 0); }},
+    {GroupReduction::Kind::sum,
      [](const Format&, Expr x, Exprs earlier) { return select(is_large(x, earlier), magnitude(x), 0); }},
-    {Reduction::Kind::sum,
+    {GroupReduction::Kind::sum,
      [](const Format&, Expr x, Exprs earlier) { return select(is_large(x, earlier), one(), 0); }}};
 
 Expr normalise(const Format&, Expr x, const GroupValues& group) {
