@@ -135,8 +135,7 @@ class Packer {
   void pack_batch(const Batch& batch, Scratch& scratch, EncodeCounts& counts) {
     BatchInputs& inputs = scratch.inputs;
     inputs.load(walk_, batch, values_);
-    if (any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems))))
-      count_nonfinite(batch, inputs.x(), counts);
+    if (any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) count_nonfinite(batch, inputs.x(), counts);
     fill_dirty(batch, inputs.x(), scales_.dirty, 0);  // what makes a group dirty may lie in another batch
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));

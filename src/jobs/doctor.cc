@@ -220,14 +220,8 @@ class Doctor {
 
   // Formats with scales adapt to any range; others end at their largest code.
   bool beyond_range(const Format& format, const std::string& name) const {
-    double largest = std::numeric_limits<double>::infinity();
-    if (const std::optional<DType> plain = dtype_of_plain_format(format))
-      largest = *plain == DType::f16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
-    else if (format.scale.bits == 0) {
-      largest = 0;
-      for (double value : code_values(format))
-        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-    }
+    if (format.scale.bits > 0) return false;
+    const double largest = format.codec->max(format.element);
     return std::any_of(weights_.begin(), weights_.end(),
                        [&](const WeightFacts& facts) { return facts.name == name && facts.largest > largest; });
   }

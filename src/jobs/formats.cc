@@ -1,10 +1,12 @@
 #include "jobs/formats.h"
 
 #include <cmath>
+#include <cstring>
 #include <sstream>
 
 #include "base/philox.h"
-#include "formats/packed.h"
+#include "formats/scale.h"
+#include "formats/zero_points.h"
 #include "measure/quality.h"
 
 namespace hone {
@@ -19,27 +21,50 @@ std::vector<float> normal_values(uint64_t seed) {
   return values;
 }
 
+// "E4M3 x f32", "2^k in 5 bits", "bf16 max", "3 x f32 mean of residuals".
 Cell scale_text(const Format& format) {
   if (format.scale.bits == 0) return std::string("-");
-  return format.scale.bits == 32 ? std::string("f32") : fmt::format("2^k, {} bits", format.scale.bits);
+  const std::string_view kind = format.scale_kind->name;
+  if (kind == "pow2") return fmt::format("2^k in {} bits", format.scale.bits);
+  const std::string levels = is_residual(format) ? fmt::format("{} x ", scales_per_group(format)) : "";
+  std::string text = levels + std::string(kind);
+  const char* const stored = format.scale.type == ScaleType::bf16 ? "bf16" : "fp16";
+  if (format.scale.type != ScaleType::f32) text.replace(text.find("f32"), 3, stored);
+  return text;
 }
 
+// Where a scale reaches; the axis unless it is the usual one.
 Cell geometry_text(const Format& format) {
-  switch (format.geometry.kind) {
+  const Geometry& g = format.geometry;
+  const auto size = [](int64_t n) { return n == 0 ? std::string("all") : std::to_string(n); };
+  const auto along = [&](int usual) { return g.axis == usual ? "" : fmt::format(", axis {}", g.axis); };
+  switch (g.kind) {
     case Geometry::Kind::none:
       return std::string("-");
     case Geometry::Kind::tensor:
       return std::string("tensor");
     case Geometry::Kind::channel:
-      return fmt::format("channel, axis {}", format.geometry.axis);
+      return "channel" + along(0);
     case Geometry::Kind::group:
-      return fmt::format("{} along axis {}", format.geometry.columns, format.geometry.axis);
+      return size(g.columns) + along(-1);
     case Geometry::Kind::tile:
-      return fmt::format("{} x {}", format.geometry.rows, format.geometry.columns);
+      return fmt::format("{} x {}", size(g.rows), size(g.columns));
     case Geometry::Kind::flat:
-      return fmt::format("{} in flat order", format.geometry.columns);
+      return size(g.columns) + ", flat";
   }
   return {};
+}
+
+// The largest magnitude and the smallest above 0 that codes stand for; empty where codes have no value of their own.
+std::pair<Cell, Cell> range_of(const Format& format) {
+  if (format.element.bits > 16 || is_residual(format) || is_fake_only(format)) return {};
+  double largest = 0, smallest = std::numeric_limits<double>::infinity();
+  for (double v : code_values(format)) {
+    if (!std::isfinite(v)) continue;
+    largest = std::max(largest, std::abs(v));
+    if (v > 0) smallest = std::min(smallest, v);
+  }
+  return {number(largest), number(smallest)};
 }
 
 // A tensor of unsigned integers just wide enough for `bits`.
@@ -51,20 +76,22 @@ Tensor code_tensor(const std::vector<uint32_t>& codes, std::vector<int64_t> shap
 }  // namespace
 
 Record list_formats(uint64_t seed) {
-  Table table{.key = "formats",
-              .title = "Number formats",
-              .columns = {{"format", "format"},
-                          {"bits", "bits per element", "", {NumberFormat::fixed, 2}},
-                          {"scale", "scale"},
-                          {"group", "group"},
-                          {"max", "largest", "", {NumberFormat::significant, 4}},
-                          {"min", "smallest", "", {NumberFormat::significant, 3}},
-                          {"sqnr_db", "SQNR on N(0,1)", "dB", {NumberFormat::fixed, 1}},
-                          {"family", "family"}},
-              .rows = {},
-              .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Largest and smallest "
-                                  "(above 0) are of an element, before its scale.",
-                                  kRows, kColumns, seed)};
+  Table table{
+      .key = "formats",
+      .title = "Number formats",
+      .columns = {{"format", "format"},
+                  {"bits", "bits per element", "", {NumberFormat::fixed, 2}},
+                  {"scale", "scale"},
+                  {"group", "group"},
+                  {"max", "largest", "", {NumberFormat::significant, 4}},
+                  {"min", "smallest", "", {NumberFormat::significant, 3}},
+                  {"sqnr_db", "SQNR on N(0,1)", "dB", {NumberFormat::fixed, 1}},
+                  {"family", "family"}},
+      .rows = {},
+      .note = fmt::format("SQNR measured on a [{},{}] tensor of normal values, seed {}. Largest and smallest "
+                          "(above 0) are of an element, before its scale. Formats with compat=mase change values only: "
+                          "nothing is stored, and their bits are those of the sound format.",
+                          kRows, kColumns, seed)};
   const std::vector<float> values = normal_values(seed);
   const std::vector<int64_t> shape{kRows, kColumns};
   std::vector<float> result(values.size());
@@ -73,16 +100,7 @@ Record list_formats(uint64_t seed) {
     for (std::string name; examples >> name;) {
       const Format format = parse_format(name);
       fake_quantise(format, shape, values, result);
-      Cell most, least;
-      if (format.element.bits <= 16) {
-        double largest = 0, smallest = std::numeric_limits<double>::infinity();
-        for (double v : code_values(format)) {
-          if (!std::isfinite(v)) continue;
-          largest = std::max(largest, std::abs(v));
-          if (v > 0) smallest = std::min(smallest, v);
-        }
-        most = number(largest), least = number(smallest);
-      }
+      const auto [most, least] = range_of(format);
       const double sqnr = compare(values, result).sqnr_db;
       table.rows.push_back({to_string(format), number(nominal_bits(format)), scale_text(format), geometry_text(format),
                             most, least, std::isfinite(sqnr) ? number(sqnr) : Cell("exact"), std::string(def->name)});
@@ -101,16 +119,27 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
   if (tensor.is_packed() || !is_float(tensor.dtype()))
     fail("the array is {}; only floating-point arrays can be cast to {}", to_string(tensor.type()), text);
   const std::vector<float> values = tensor.to_floats();
-  CastResult result{
-      .values = Tensor(DType::f32, tensor.shape()), .codes = std::nullopt, .scales = std::nullopt, .counts = {}};
+  CastResult result{.values = Tensor(DType::f32, tensor.shape()),
+                    .codes = {},
+                    .scales = {},
+                    .zero_points = {},
+                    .global_scale = {},
+                    .counts = {}};
   fake_quantise(format, tensor.shape(), values, result.values.mutable_as<float>());
+  if (is_fake_only(format)) {
+    for (float v : values) result.counts.nan += std::isnan(v), result.counts.inf += std::isinf(v);
+    return result;
+  }
   const Planes planes = pack(format, tensor.shape(), values, &result.counts);
   const PlaneView view{planes.codes, planes.scales, planes.zero_points, planes.global};
+  const auto list = [](const std::vector<uint32_t>& codes, int bits) {
+    return code_tensor(codes, {static_cast<int64_t>(codes.size())}, bits);
+  };
   result.codes = code_tensor(codes_of(format, tensor.shape(), view), tensor.shape(), format.element.bits);
-  if (format.scale.bits > 0) {
-    const std::vector<uint32_t> scales = scale_codes_of(format, tensor.shape(), view);
-    result.scales = code_tensor(scales, {static_cast<int64_t>(scales.size())}, format.scale.bits);
-  }
+  if (format.scale.bits > 0) result.scales = list(scale_codes_of(format, tensor.shape(), view), format.scale.bits);
+  const std::vector<uint32_t> zeros = zero_points_of(format, view);
+  if (!zeros.empty()) result.zero_points = list(zeros, format.element.bits);
+  if (!planes.global.empty()) std::memcpy(&result.global_scale.emplace(), planes.global.data(), sizeof(float));
   return result;
 }
 

@@ -13,11 +13,14 @@ namespace hone {
 // measured now.
 Record list_formats(uint64_t seed = 1);
 
-// A tensor through a format and back. Codes and scale codes are in storage order (docs/FORMATS.md, section 3.4).
+// A tensor through a format and back. Formats that change values only (compat=mase) have no codes, and of the counts
+// only those of NaN and infinity.
 struct CastResult {
   Tensor values;                 // f32, of the tensor's shape
   std::optional<Tensor> codes;   // u8, u16 or u32 by width, of the tensor's shape
-  std::optional<Tensor> scales;  // the same, one per group; none without scales
+  std::optional<Tensor> scales;  // the same, in storage order (docs/FORMATS.md, section 3.4): one per group, or level
+  std::optional<Tensor> zero_points;  // one per group
+  std::optional<float> global_scale;  // nvfp4
   EncodeCounts counts;
 };
 CastResult cast_through(const std::string& format, const Tensor& tensor);

@@ -1,22 +1,18 @@
 #include "passes/packed_transpose.h"
 
-#include "formats/bits.h"
+#include "passes/weight_matrix.h"
 
 namespace hone {
 namespace {
 
-// One group, or none: one line of codes, which change places.
+// One group, or none: only codes change places.
 Tensor with_moved_codes(const Tensor& matrix) {
   const auto rows = static_cast<size_t>(matrix.dim(0)), columns = static_cast<size_t>(matrix.dim(1));
-  const Format& format = *matrix.format();
-  const std::vector<uint32_t> codes = codes_of(format, matrix.shape(), matrix.planes());
+  const std::vector<uint32_t> codes = codes_of(*matrix.format(), matrix.shape(), matrix.planes());
   std::vector<uint32_t> moved(codes.size());
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j) moved[j * rows + i] = codes[i * columns + j];
-  Buffer plane(matrix.data().size());
-  write_codes(plane.mutable_bytes().data(), format.element.bits, moved);
-  return Tensor::packed(format, {matrix.dim(1), matrix.dim(0)}, plane, matrix.scales(), matrix.zero_points(),
-                        matrix.global());
+  return with_codes(matrix, *matrix.format(), {matrix.dim(1), matrix.dim(0)}, moved);
 }
 
 }  // namespace
@@ -26,7 +22,7 @@ std::optional<Tensor> packed_transpose(const Tensor& matrix) {
   Format format = *matrix.format();
   using Kind = Geometry::Kind;
   const Kind kind = format.geometry.kind;
-  if (kind == Kind::tile) return std::nullopt;
+  if (kind == Kind::tile || kind == Kind::flat) return std::nullopt;
   if (kind == Kind::none || kind == Kind::tensor) return with_moved_codes(matrix);
   const bool along_rows = format.geometry.axis == 1 || format.geometry.axis == -1;
   // Spelled as a format spells its default axis: 0 for channels, -1 for groups.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/bits.h"
+#include "formats/zero_points.h"
 
 namespace hone {
 namespace {
@@ -42,13 +42,7 @@ std::optional<Tensor> packed_matrix(const Tensor& weights, const std::vector<int
   if (by_row) format.geometry.axis = 0;
   const std::vector<uint32_t> codes = codes_of(format, weights.shape(), weights.planes());
   const Tensor moved = with_channels_last(Tensor::of<uint32_t>(weights.shape(), codes));
-  const PackedLayout layout = packed_layout(format, shape);
-  Buffer plane(weights.data().size());
-  for (int64_t line = 0; line < layout.lines; ++line)
-    write_codes(plane.mutable_bytes().data() + line * layout.line_bytes, format.element.bits,
-                moved.as<uint32_t>().subspan(static_cast<size_t>(line * layout.line_elems),
-                                             static_cast<size_t>(layout.line_elems)));
-  return Tensor::packed(format, shape, plane, weights.scales(), weights.zero_points(), weights.global());
+  return with_codes(weights, format, shape, moved.as<uint32_t>());
 }
 
 }  // namespace
@@ -57,6 +51,15 @@ std::vector<int64_t> weight_matrix_shape(const std::vector<int64_t>& weights) {
   int64_t columns = 1;
   for (size_t i = 1; i < weights.size(); ++i) columns *= weights[i];
   return {weights[0], columns};
+}
+
+Tensor with_codes(const Tensor& packed, const Format& format, std::vector<int64_t> shape,
+                  std::span<const uint32_t> codes) {
+  const Format& own = *packed.format();
+  const Planes planes = planes_of(format, shape, codes, scale_codes_of(own, packed.shape(), packed.planes()),
+                                  zero_points_of(own, packed.planes()));
+  return Tensor::packed(format, std::move(shape), Buffer::copy_of(planes.codes), packed.scales(), packed.zero_points(),
+                        packed.global());
 }
 
 std::optional<Tensor> weight_matrix(const Tensor& weights) {

@@ -69,6 +69,28 @@ TEST_F(Cast, FormatsWithoutScalesRefuseToWriteThem) {
   expect_refusal(cast("int8.f4", normal_values({4}), {"--scales", out + "/s.npy"}), {"int8.f4", "no scales"});
 }
 
+TEST_F(Cast, AFormatOfValuesOnlySaysSoAndHasNoCodes) {
+  const ProgramResult r = cast("bfp8.compat=mase", Tensor::of<float>({2}, {1.0f, 0.5f}));
+  expect_done(r);
+  EXPECT_NE(r.out.find("changes values only"), std::string::npos) << r.out;
+  EXPECT_EQ(result().to_floats(), (std::vector<float>{0.9921875f, 0.5f}));
+  expect_refusal(cast("bfp8.compat=mase", normal_values({4}), {"--codes", out + "/c.npy"}),
+                 {"bfp8.compat=mase", "no codes", "leave --codes out"});
+}
+
+// The largest magnitude, 6, becomes the largest element times the largest scale times the global one.
+TEST_F(Cast, TheGlobalScaleOfNvfp4IsShown) {
+  const ProgramResult r = cast("nvfp4", Tensor::of<float>({2}, {6.0f, -3.0f}), {"--json"});
+  expect_done(r);
+  EXPECT_FLOAT_EQ(parse_json(r.out, "stdout")["cast"]["global_scale"].get<float>(), 1 / 448.f);
+  EXPECT_EQ(result().to_floats(), (std::vector<float>{6, -3}));
+}
+
+TEST_F(Cast, ZeroPointsAreWritten) {
+  expect_done(cast("uint8.asym", Tensor::of<float>({3}, {-1.0f, 0.0f, 3.0f}), {"--zero-points", out + "/z.npy"}));
+  EXPECT_EQ(read_npy(out + "/z.npy").to_integers(), (std::vector<int64_t>{64}));
+}
+
 TEST_F(Cast, BadArraysAreRefused) {
   const std::vector<std::string> tail{"-o", out + "/out.npy"};
   const auto cast_file = [&](const std::string& file) {

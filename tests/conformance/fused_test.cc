@@ -1,9 +1,8 @@
 // Graphs whose nodes share kernels: epilogues, prologues, second results, masks, moves in between.
-#include "base/text.h"
-#include "formats/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/op_cases.h"
+#include "tests/support/packed_examples.h"
 
 namespace hone::test {
 namespace {
@@ -392,14 +391,6 @@ TEST(Fused, PlacesBetweenElements) {
 
 // Every format that gather and linear read, in the shapes of an embedding followed by its norm and a projection.
 class FusedFormat : public testing::TestWithParam<std::string> {};
-
-std::vector<std::string> packed_examples() {
-  std::vector<std::string> names;
-  for (const FormatDef* family : formats::all())
-    for (const std::string& example : split(family->examples, ' '))
-      if (!is_plain_float(parse_format(example))) names.push_back(example);
-  return names;
-}
 
 TEST_P(FusedFormat, GatherAddsAndLayerNorm) {
   Philox rng(11);

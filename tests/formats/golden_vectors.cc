@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "formats/packed.h"
+#include "formats/zero_points.h"
 #include "tests/formats/golden.h"
 
 namespace hone {
@@ -55,12 +55,7 @@ void check(const Format& format, const Case& c) {
   EXPECT_EQ(scale_codes_of(format, c.shape, golden::view(planes)), c.scales);
   EXPECT_EQ(planes.codes, c.packed);
   EXPECT_EQ(planes.scales, c.packed_scales);
-  std::vector<uint32_t> zero_points;
-  const size_t bytes = format.element.bits <= 8 ? 1 : 2;
-  for (size_t i = 0; i < planes.zero_points.size(); i += bytes)
-    zero_points.push_back(std::to_integer<uint32_t>(planes.zero_points[i]) +
-                          (bytes == 2 ? std::to_integer<uint32_t>(planes.zero_points[i + 1]) * 256 : 0));
-  EXPECT_EQ(zero_points, c.zero_points);
+  EXPECT_EQ(zero_points_of(format, golden::view(planes)), c.zero_points);
   const Planes assembled = planes_of(format, c.shape, c.codes, c.scales, c.zero_points, c.global_scale);
   EXPECT_EQ(assembled.codes, planes.codes);
   EXPECT_EQ(assembled.scales, planes.scales);

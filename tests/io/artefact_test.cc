@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "io/safetensors.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/packed_examples.h"
 
 namespace hone {
 namespace {
@@ -57,15 +57,16 @@ void expect_same(const Graph& a, const Graph& b) {
 TEST(Artefact, EveryFormatRoundTripsBitByBit) {
   const TemporaryFolder folder;
   const std::map<std::string, std::string> files{{"tokenizer.json", "{\"a\": 1}"}, {"empty.txt", ""}};
-  for (const FormatDef* family : formats::all())
-    for (const std::string& format : split(family->examples, ' ')) {
-      const Graph graph = small_model(format);
-      save_artefact(folder / "m.safetensors", graph, files);
-      const Artefact back = load_artefact(folder / "m.safetensors");
-      expect_same(graph, back.graph);
-      EXPECT_EQ(back.graph.metadata, graph.metadata);
-      EXPECT_EQ(back.files, files) << format;
-    }
+  std::vector<std::string> formats = test::packed_examples();
+  formats.insert(formats.end(), {"fp32", "fp16", "bf16"});
+  for (const std::string& format : formats) {
+    const Graph graph = small_model(format);
+    save_artefact(folder / "m.safetensors", graph, files);
+    const Artefact back = load_artefact(folder / "m.safetensors");
+    expect_same(graph, back.graph);
+    EXPECT_EQ(back.graph.metadata, graph.metadata);
+    EXPECT_EQ(back.files, files) << format;
+  }
 }
 
 TEST(Artefact, SavingAgainGivesTheSameBytes) {
@@ -110,11 +111,11 @@ TEST(Artefact, IsRecognised) {
   EXPECT_THAT(error_of([&] { is_artefact(folder / "absent"); }), HasSubstr("can't open"));
 }
 
-// The file of small_model("mxint8") with its tensors and metadata changed by `edit`, loaded.
+// The file of small_model(format) with its tensors and metadata changed by `edit`, loaded.
 template <class Edit>
-std::string error_after(Edit edit) {
+std::string error_after(Edit edit, const std::string& format = "mxint8") {
   const TemporaryFolder folder;
-  save_artefact(folder / "a", small_model("mxint8"));
+  save_artefact(folder / "a", small_model(format));
   const SafetensorsFile file(folder / "a");
   std::map<std::string, std::string> metadata = file.metadata();
   std::map<std::string, Tensor> tensors;
@@ -151,6 +152,21 @@ TEST(Artefact, EachDamageIsNamed) {
   EXPECT_THAT(error_after([](auto&, auto& t) { t.erase("layer.bias"); }), HasSubstr("layer.bias"));
   EXPECT_THAT(error_after([](auto&, auto& t) { t["layer.bias"] = Tensor(DType::f32, {9}); }),
               HasSubstr("f32[9] in the file"));
+}
+
+TEST(Artefact, AFormatThatCantBeReadIsNamedWithItsPlace) {
+  const std::string key = "hone.tensor.layer.weight";
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"bfp8.compat=mase","shape":[8,40]})"; }),
+              AllOf(HasSubstr("metadata \"" + key + "\""), HasSubstr("E_FAKE_ONLY")));
+  EXPECT_THAT(error_after([&](auto& m, auto&) { m[key] = R"({"format":"mxint8.ax5","shape":[8,40]})"; }),
+              AllOf(HasSubstr(key), HasSubstr("E_AXIS")));
+  EXPECT_THAT(
+      error_after(
+          [](auto&, auto& t) { t["layer.weight.codes"] = Tensor::of<uint8_t>({80}, std::vector<uint8_t>(80, 0xaa)); },
+          "ternary.channel"),
+      AllOf(HasSubstr(key), HasSubstr("stands for no number")));
+  EXPECT_THAT(error_after([](auto&, auto& t) { t.erase("layer.weight.global"); }, "nvfp4"),
+              HasSubstr("layer.weight.global"));
 }
 
 // Whatever bit flips, the result is a graph or an Error.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/small_float.h"
+#include "formats/zero_points.h"
 #include "io/onnx/data_type.h"
 #include "io/onnx/export_scope.h"
 #include "io/onnx/nibbles.h"
@@ -107,7 +108,8 @@ class PackedConstant {
         format_(*tensor.format()),
         codes_(codes_of(format_, tensor.shape(), tensor.planes())),
         grid_(scale_grid(format_, tensor.shape())) {
-    if (format_.element.bits > 16) return;
+    // ONNX has neither sums of scales nor groups that cross rows.
+    if (format_.element.bits > 16 || is_residual(format_) || format_.geometry.kind == Geometry::Kind::flat) return;
     values_ = code_values(format_);
     used_ = codes_;
     std::sort(used_.begin(), used_.end());
@@ -141,24 +143,21 @@ class PackedConstant {
 
   Tensor scales(int exponent) const {
     const std::vector<uint32_t> stored = scale_codes_of(format_, tensor_.shape(), tensor_.planes());
+    float global = 1;
+    if (tensor_.global().size() > 0) std::memcpy(&global, tensor_.global().bytes().data(), sizeof global);
     std::vector<float> values;
     for (int64_t group : grid_.groups) {
       const double scale = stored.empty() ? 1 : scale_value(format_, stored[static_cast<size_t>(group)]);
-      values.push_back(static_cast<float>(std::ldexp(scale, exponent)));
+      values.push_back(std::ldexp(static_cast<float>(scale * global), exponent));
     }
     return Tensor::of<float>(grid_.shape, values);
   }
 
   std::optional<Tensor> zero_points(DType dtype) const {
-    const auto bytes = tensor_.zero_points().bytes();
-    if (bytes.empty()) return std::nullopt;
-    const size_t width = format_.element.bits <= 8 ? 1 : 2;  // FORMATS 3.5
+    const std::vector<uint32_t> zeros = zero_points_of(format_, tensor_.planes());
+    if (zeros.empty()) return std::nullopt;
     std::vector<float> values;
-    for (int64_t group : grid_.groups) {
-      uint16_t value = 0;
-      std::memcpy(&value, bytes.data() + static_cast<size_t>(group) * width, width);
-      values.push_back(value);
-    }
+    for (int64_t group : grid_.groups) values.push_back(static_cast<float>(zeros[static_cast<size_t>(group)]));
     return Tensor::from_floats(dtype, grid_.shape, values);
   }
 

@@ -2,6 +2,8 @@
 // where QuantizeLinear and DequantizeLinear do the same.
 #include <cmath>
 
+#include "formats/codecs.h"
+#include "formats/scale.h"
 #include "io/onnx/export_direct.h"
 
 namespace hone::onnx {
@@ -101,12 +103,12 @@ std::string scale_of(const ExportNode& n, const std::string& x, const Format& fo
 Names fake_quant(const ExportNode& n) {
   const Format& format = n.attributes().get<Format>("format");
   const ElementParams& element = format.element;
-  const bool is_integer = element.exponent_bits == 0 && element.bits <= 8 && format.scale.bits != 8;
+  const bool is_integer = format.codec == &int_codec && element.bits <= 8 && format.scale.type == ScaleType::f32 &&
+                          (format.scale_kind == &no_scale || format.scale_kind == &f32_max_scale);
   const bool fixed_point = format.geometry.kind == Geometry::Kind::none;
   const bool whole = format.geometry.kind == Geometry::Kind::tensor,
              channel = format.geometry.kind == Geometry::Kind::channel;
-  if (!is_integer || element.round_floor || to_string(format).ends_with("asym") || !(fixed_point || whole || channel))
-    no_such_activations(format);
+  if (!is_integer || element.round_floor || !(fixed_point || whole || channel)) no_such_activations(format);
   const auto rank = static_cast<int64_t>(n.rank(0));
   const int64_t axis = !channel ? -1 : format.geometry.axis < 0 ? format.geometry.axis + rank : format.geometry.axis;
   std::string x = n.in_as(0, DType::f32);
