@@ -303,7 +303,7 @@ struct Bench {
                                       "int4.g128",
                                       "uint4.g32.asym",
                                       "uint4.g128.asym",
-                                      "uint4.g32.asym.s=bf16",
+                                      "uint4.g32.s=bf16.asym",
                                       "nvfp4",
                                       "blog4",
                                       "mxint3",
