@@ -1,6 +1,7 @@
 #include "codegen/compiled_packer.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -153,15 +154,14 @@ struct CompiledPacker::Impl {
   }
 
   // The kernels that leave parts for `next`.
-  std::vector<double> reduce(const QuantisePlan& next, const QuantisePrograms& programs, KernelArgs& args) {
-    const int stages = quantise_stages(programs, quantise_spans(parse_format(next.format)));
-    if (stages == 0) return {};
+  std::vector<double> reduce(const QuantisePlan& next, KernelArgs& args) {
+    const QuantiseParts needed = quantise_parts(next, options.isa, args.dims);
+    std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
+    args.dims[8] = needed.count;
+    args.pointers[4] = parts.data();
     QuantisePlan plan = next;
     plan.task = Task::reduce;
-    args.dims[8] = work_items(plan, options.isa, args);
-    std::vector<double> parts(static_cast<size_t>(args.dims[8]) * (programs.reductions.size() + 1));
-    args.pointers[4] = parts.data();
-    for (plan.stage = 0; plan.stage < stages; ++plan.stage) run(plan, args);
+    for (plan.stage = 0; plan.stage < needed.stages; ++plan.stage) run(plan, args);
     return parts;
   }
 
@@ -186,7 +186,9 @@ CompiledPacker::CompiledPacker(const CompilerOptions& options) : impl_(std::make
 CompiledPacker::~CompiledPacker() = default;
 
 Refusal CompiledPacker::refusal(const Format& format, Dims shape) {
-  if (format.geometry.kind == Geometry::Kind::tile) return {fmt::format("{} has tiles of scales", to_string(format))};
+  if (const Refusal refused = quantise_refusal(format); !refused.accepted()) return refused;
+  if (format.geometry.kind == Geometry::Kind::flat)
+    return {fmt::format("{} has groups that cross rows", to_string(format))};
   const PackedLayout p = packed_layout(format, shape);
   if (p.groups_per_line > 1 && p.padded_elems / p.groups_per_line * (format.element.bits / p.code_planes) % 8 != 0)
     return {fmt::format("groups of {} do not start on a byte", to_string(format))};
@@ -197,7 +199,7 @@ Refusal CompiledPacker::refusal(const Format& format, Dims shape) {
 Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const float> values,
                             EncodeCounts* counts) const {
   const PlaneBytes bytes = plane_bytes(format, shape);
-  if (counts || !refusal(format, shape).accepted()) return Packer::pack(format, shape, values, counts);
+  if (!refusal(format, shape).accepted()) return Packer::pack(format, shape, values, counts);
   const PackedLayout p = packed_layout(format, shape);
   const LineOrder order(format, shape);
   std::vector<float> lines(order.is_row_major() ? 0 : values.size());
@@ -209,9 +211,12 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
   KernelArgs args = line_args(format, p);
   args.pointers = {const_cast<float*>(lines.empty() ? values.data() : lines.data()), planes.codes.data(),
                    scale_codes.data(), zero_points.data()};
-  const QuantisePlan plan{.task = Task::pack, .format = name_of_lines(format)};
-  const std::vector<double> parts = impl_->reduce(plan, programs, args);
+  std::array<int64_t, 4> losses{};
+  args.pointers[5] = losses.data();
+  const QuantisePlan plan{.task = Task::pack, .format = name_of_lines(format), .counts = counts != nullptr};
+  const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);
+  if (counts) *counts = {losses[0], losses[1], losses[2], losses[3]};
   planes.scales = scale_plane(format, p, scale_codes);
   planes.zero_points.resize(static_cast<size_t>(bytes.zero_points));
   if (bytes.zero_points > 0) write_codes(planes.zero_points.data(), 8 * zero_point_bytes(format), zero_points);
@@ -244,7 +249,7 @@ void CompiledPacker::fake_quantise(const Format& format, Dims shape, std::span<c
   args.pointers = {const_cast<float*>(values.data()), out.data()};
   args.dims = lines.dims();
   const QuantisePlan plan{.task = Task::round, .format = to_string(format)};
-  const std::vector<double> parts = impl_->reduce(plan, quantise_programs(format), args);
+  const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);
 }
 

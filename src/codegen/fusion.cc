@@ -140,6 +140,7 @@ class Fuser {
         if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
         if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
         const bool absorbs = group.kind != Codegen::gather && group.kind != Codegen::move &&
+                             group.kind != Codegen::quantise &&
                              (group.kind != Codegen::row || keeps_rows(group.anchor));
         const Refusal refusal = !absorbs ? Refusal{"kernels of this kind have no epilogue"}
                                 : !passes_unrounded(graph_.type(v).dtype)
@@ -262,8 +263,8 @@ std::vector<Group> fuse(const Graph& graph, bool together) {
 }
 
 std::string to_string(const Graph& graph, const Group& group) {
-  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm",   "attention", "row",
-                                          "gather",      "conv",      "window", "move",      "view"};
+  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm", "attention", "row",     "gather",
+                                          "conv",        "window",    "move", "view",      "quantise"};
   std::string text = fmt::format("{} ", kinds[static_cast<size_t>(group.kind)]);
   for (size_t i = 0; i < group.nodes.size(); ++i)
     text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);

@@ -97,6 +97,8 @@ Refusal Lowering::fill(std::vector<Step>& steps) const {
       return gather(step);
     case Codegen::window:
       return window(step);
+    case Codegen::quantise:
+      return quantise(steps);
     default:
       return {fmt::format("no code generation for {}", graph.node(step.group.nodes[0]).op->name)};
   }

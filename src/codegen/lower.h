@@ -15,7 +15,8 @@ namespace hone {
 
 // Which bytes a kernel's pointer means.
 struct PointerBinding {
-  enum class Plane : uint8_t { none, data, scales, zero_points, global, prepacked } plane = Plane::none;
+  // shared: memory that the steps of one group pass to each other.
+  enum class Plane : uint8_t { none, data, scales, zero_points, global, prepacked, shared } plane = Plane::none;
   ValueId value = kNone;
   int64_t byte_offset = 0;
 };
@@ -32,6 +33,7 @@ struct Step {
   // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
+  int64_t shared_bytes = 0;
   double flops = 0, bytes = 0;  // predicted: arithmetic, and bytes of operands and results moved once
   double weight_bytes = 0;      // the part of `bytes` that is constants
 };

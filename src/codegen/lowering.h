@@ -56,6 +56,7 @@ struct Lowering {
   Refusal conv(Step& step) const;
   Refusal attention(Step& step) const;
   Refusal gather(Step& step) const;
+  Refusal quantise(std::vector<Step>& steps) const;
   Refusal window(Step& step) const;     // a pool or a depthwise convolution
   Refusal reduction(Step& step) const;  // over axes with others behind them: a window as large as its plane
 

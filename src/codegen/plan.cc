@@ -93,8 +93,8 @@ std::string text_of(const ResizePlan& plan) {
 
 std::string text_of(const QuantisePlan& plan) {
   constexpr const char* kTasks[] = {"round", "reduce", "pack", "unpack"};
-  return fmt::format("quantise {} stage={} {} x={} result={}", kTasks[static_cast<size_t>(plan.task)], plan.stage,
-                     plan.format, to_string(plan.x), to_string(plan.result));
+  return fmt::format("quantise {} stage={} {} x={} result={}{}", kTasks[static_cast<size_t>(plan.task)], plan.stage,
+                     plan.format, to_string(plan.x), to_string(plan.result), plan.counts ? " counts" : "");
 }
 
 }  // namespace

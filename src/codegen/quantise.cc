@@ -1,6 +1,5 @@
 #include "codegen/quantise.h"
 
-#include "codegen/shapes.h"
 #include "formats/packed.h"
 
 namespace hone {
@@ -33,16 +32,30 @@ int64_t quantise_segment(const QuantisePlan& plan, const QuantisePrograms& progr
   return plan.task == QuantisePlan::Task::reduce && sums ? 1 << 16 : 1 << 12;
 }
 
-int quantise_stages(const QuantisePrograms& p, QuantiseSpans spans) {
-  if (spans != QuantiseSpans::whole) return p.has_global ? 1 : 0;
-  int stages = 0;
-  for (size_t first = 0; first < p.reductions.size(); ++stages) first = p.end_of_stage(first);
-  return stages;
+Refusal quantise_refusal(const Format& format) {
+  if (format.geometry.kind == Kind::tile) return {fmt::format("{} has tiles of scales", to_string(format))};
+  if (quantise_spans(format) == QuantiseSpans::whole && quantise_programs(format).scales.size() > 1)
+    return {fmt::format("{} compares scales over a whole tensor", to_string(format))};
+  return {};
+}
+
+QuantiseParts quantise_parts(QuantisePlan plan, IsaLevel isa, const std::array<int64_t, 48>& dims) {
+  const Format format = parse_format(plan.format);
+  const QuantisePrograms p = quantise_programs(format);
+  QuantiseParts parts;
+  if (quantise_spans(format) != QuantiseSpans::whole) parts.stages = p.has_global;
+  else
+    for (size_t first = 0; first < p.reductions.size(); ++parts.stages) first = p.end_of_stage(first);
+  if (parts.stages == 0) return parts;
+  plan.task = QuantisePlan::Task::reduce;
+  parts.count = work_items(plan, isa, {.dims = dims});
+  parts.bytes = parts.count * (std::ssize(p.reductions) + 1) * static_cast<int64_t>(sizeof(double));
+  return parts;
 }
 
 Refusal quantise_args(const Format& format, std::span<const int64_t> shape, QuantiseArgs& args) {
+  if (const Refusal refusal = quantise_refusal(format); !refusal.accepted()) return refusal;
   const std::string name = to_string(format);
-  if (format.geometry.kind == Kind::tile) return {fmt::format("{} has tiles of scales", name)};
   const PackedLayout p = packed_layout(format, shape);
   const int64_t elems = element_count(std::vector(shape.begin(), shape.end()));
   args = {.lines = 1, .length = elems};

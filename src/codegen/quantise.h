@@ -15,12 +15,18 @@ namespace hone {
 // What shares a scale: all elements (or nothing), a line, or groups along lines.
 enum class QuantiseSpans : uint8_t { whole, lines, groups };
 QuantiseSpans quantise_spans(const Format& format);
+Refusal quantise_refusal(const Format& format);  // whatever the shape
 
 // Elements of one work item where all elements are one span.
 int64_t quantise_segment(const QuantisePlan& plan, const QuantisePrograms& programs);
 
-// How many rounds of `reduce` come before the kernel that rounds or packs, and the f64 that they leave for it.
-int quantise_stages(const QuantisePrograms& programs, QuantiseSpans spans);
+// The kernels with task `reduce` that run before `next`, and what they leave for it.
+struct QuantiseParts {
+  int stages = 0;
+  int64_t count = 0;  // dims[8]
+  int64_t bytes = 0;
+};
+QuantiseParts quantise_parts(QuantisePlan next, IsaLevel isa, const std::array<int64_t, 48>& dims);
 
 // How kernels that round find their way through row-major elements.
 struct QuantiseArgs {

@@ -1,6 +1,7 @@
 #include "codegen/quantise_programs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "formats/group_scales.h"
@@ -135,6 +136,12 @@ class Builder {
 
   void add_codes() {
     p_.code = with_reciprocals([&](const GroupValues& divisors) { return encoded(format_, element_arg(), divisors); });
+    p_.counted = with_reciprocals([&](const GroupValues& divisors) {
+      const Expr t = kind_.normalise(format_, element_arg(), divisors);
+      const Expr code = format_.codec->encode(format_.element, t);
+      const Losses lost = losses(format_, t, code);
+      return std::array{code, lost.saturated, lost.flushed_to_zero};
+    });
     const Expr value = Expr::arg(0, Scalar::f64);
     p_.restored =
         flatten(cast(Scalar::f32, kind_.restore ? kind_.restore(format_, value, group_) : value * group_.scale()));

@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <limits>
 
+#include "formats/codecs.h"
 #include "formats/scale.h"
 
 namespace hone {
@@ -199,6 +201,15 @@ Expr decoded(const Format& format, Expr code, const GroupValues& group) {
 Expr fake(const Format& format, Expr x, const GroupValues& group) {
   const auto direct = format.scale_kind->fake;
   return select(x != x, x, direct ? direct(format, x, group) : decoded(format, encoded(format, x, group), group));
+}
+
+Losses losses(const Format& format, Expr t, Expr code) {
+  const ElementParams& p = format.element;
+  const double step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p));
+  const double highest = format.codec->max(p), lowest = lowest_value(format);
+  const Expr saturated = (t >= highest + step / 2) | (t <= lowest - step / 2);
+  const Expr is_zero = decoded(format, code, group_args(format)) == 0;
+  return {saturated & (abs(element_arg()) < HUGE_VAL), (abs(element_arg()) > 0) & is_zero & ~saturated};
 }
 
 std::vector<GroupColumn> GroupScales::columns(const Program& program) const {

@@ -41,6 +41,13 @@ Expr fake(const Format& format, Expr x, const GroupValues& group);
 // pack() (formats/packed.h) with these scales.
 Planes pack(const Format& format, const Walk& walk, std::span<const float> values, GroupScales scales);
 
+// Two conditions (boolean) on the normalised element t and its code. Saturated: finite and half a step or more beyond
+// the largest or smallest code, so that the next code, if there were one, would be at least as near.
+struct Losses {
+  Expr saturated, flushed_to_zero;
+};
+Losses losses(const Format& format, Expr t, Expr code);
+
 bool any_nonfinite(std::span<const float> values);
 
 }  // namespace hone

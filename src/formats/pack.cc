@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "formats/bits.h"
-#include "formats/codecs.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
@@ -14,21 +13,6 @@ namespace hone {
 namespace {
 
 using Values = std::span<const float>;
-
-// Two conditions on the normalised element t and its code. Saturated: finite and half a step or more beyond the largest
-// or smallest code, so that the next code, if there were one, would be at least as near.
-struct Losses {
-  Expr saturated, flushed_to_zero;  // boolean
-};
-
-Losses losses(const Format& format, Expr t, Expr code) {
-  const ElementParams& p = format.element;
-  const double step = std::ldexp(1.0, top_exponent(format) - format.codec->fraction_bits_on_top(p));
-  const double highest = format.codec->max(p), lowest = lowest_value(format);
-  const Expr saturated = (t >= highest + step / 2) | (t <= lowest - step / 2);
-  const Expr is_zero = decoded(format, code, group_args(format)) == 0;
-  return {saturated & (abs(element_arg()) < HUGE_VAL), (abs(element_arg()) > 0) & is_zero & ~saturated};
-}
 
 // What `counts` needs besides the code: two flags an element.
 Program encode_program(const Format& format, bool with_losses) {

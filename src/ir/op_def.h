@@ -77,7 +77,7 @@ struct AttributeSpec {
 };
 
 // How code is generated; `none` means that the op runs by its reference evaluation, and the profile says so.
-enum class Codegen : uint8_t { none, pointwise, gemm, attention, row, gather, conv, window, move, view };
+enum class Codegen : uint8_t { none, pointwise, gemm, attention, row, gather, conv, window, move, view, quantise };
 
 // A row op works on each run along the last axis: reductions in order, then one expression per result. With k operands,
 // the expressions read arg(i) = element of operand i, arg(k) = the row's length (f32), arg(k + 1 + j) = value of

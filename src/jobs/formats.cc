@@ -5,6 +5,9 @@
 #include <sstream>
 
 #include "base/philox.h"
+#include "base/threads.h"
+#include "codegen/compiled_packer.h"
+#include "formats/packed.h"
 #include "formats/scale.h"
 #include "formats/zero_points.h"
 #include "measure/quality.h"
@@ -125,12 +128,13 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
                     .zero_points = {},
                     .global_scale = {},
                     .counts = {}};
-  fake_quantise(format, tensor.shape(), values, result.values.mutable_as<float>());
+  const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
+  packer.fake_quantise(format, tensor.shape(), values, result.values.mutable_as<float>());
   if (is_fake_only(format)) {
     for (float v : values) result.counts.nan += std::isnan(v), result.counts.inf += std::isinf(v);
     return result;
   }
-  const Planes planes = pack(format, tensor.shape(), values, &result.counts);
+  const Planes planes = packer.pack(format, tensor.shape(), values, &result.counts);
   const PlaneView view{planes.codes, planes.scales, planes.zero_points, planes.global};
   const auto list = [](const std::vector<uint32_t>& codes, int bits) {
     return code_tensor(codes, {static_cast<int64_t>(codes.size())}, bits);

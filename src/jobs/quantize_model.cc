@@ -5,7 +5,9 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/threads.h"
 #include "calibrate/collect.h"
+#include "codegen/compiled_packer.h"
 #include "io/artefact.h"
 #include "io/onnx/export_model.h"
 #include "io/toml.h"
@@ -29,7 +31,8 @@ StatisticsSource statistics_on(const LoadedModel& model, const Calibration& cali
 }
 
 // The constant of that name as it was rounded: in `exact`, what the passes before rounding left of the model's own.
-QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, const Graph& exact, const Graph& packed) {
+QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, const Graph& exact, const Graph& packed,
+                         const Packer& packer) {
   const auto constant = [&](const Graph& graph) -> const Tensor& {
     const ValueId found = graph.find_constant(choice.name);
     CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
@@ -42,8 +45,9 @@ QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, co
   Tensor before = constant(exact);
   if (before.shape() != after.shape()) before = weight_matrix(before).value();
   const std::vector<float> values = before.to_floats();
-  tensor.sqnr_db = compare(values, after.to_floats()).sqnr_db;
-  if (!is_fake_only(*choice.format)) pack(*choice.format, before.is_packed() ? unpack(before) : before, &tensor.counts);
+  tensor.sqnr_db = compare(values, packer.unpack(after).to_floats()).sqnr_db;
+  if (!is_fake_only(*choice.format))
+    packer.pack(*choice.format, before.is_packed() ? packer.unpack(before) : before, &tensor.counts);
   const NonfiniteCounts own = count_nonfinite(source.to_floats());
   tensor.counts.nan = own.nan, tensor.counts.inf = own.inf;
   return tensor;
@@ -85,6 +89,7 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
 
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
+  const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
   const Graph original = canonicalise(model.graph);
   QuantisationPlan plan = plan_quantisation(original, options);
   Graph exact = original;
@@ -94,9 +99,9 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
     if (!is_rounded) exact = graph;
   };
   QuantizedModel result{.graph = quantise(original, options, statistics_on(model, calibration),
-                                          {.disabled = {}, .verify = false, .after = keep_exact})};
+                                          {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer})};
   for (const QuantizeChoice& choice : plan.constants)
-    result.tensors.push_back(compared(choice, original, exact, result.graph));
+    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
   for (const QuantizeChoice& choice : plan.activations)
     result.activation_shapes.push_back(original.type(choice.value).shape);
   result.input_bits = input_bits(original, plan.activations);

@@ -1,4 +1,6 @@
-// fake_quant: what packing in a format and reading back leaves of a tensor.
+// fake_quant: what packing in a format and reading back leaves of a tensor; and the same element by element, for
+// formats in which an element's neighbours have no say.
+#include "formats/element_rounding.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -19,13 +21,27 @@ std::vector<Tensor> eval_fake_quant(const EvalArgs& a) {
   return {Tensor::from_floats(a.results[0].dtype, a[0].shape(), y)};
 }
 
+// An f64 is rounded to f32 first, as fake_quant does it.
+Expr round_to(Args a) {
+  const Format format = a.attributes.get<Format>("format");
+  if (!rounds_elements(format))
+    fail("round_to: {} has scales that follow from the data; use fake_quant", to_string(format));
+  return cast(a[0].type(), rounded_element(format, cast(Scalar::f32, a[0])));
+}
+
 }  // namespace
+
+extern constinit const OpDef round_to_def{.name = "round_to",
+                                          .doc = "fake_quant in a format without scales, element by element.",
+                                          .attributes = kAttributes,
+                                          .pointwise = round_to};
 
 extern constinit const OpDef fake_quant_def{
     .name = "fake_quant",
     .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
     .attributes = kAttributes,
     .infer = infer_fake_quant,
-    .eval = eval_fake_quant};
+    .eval = eval_fake_quant,
+    .codegen = Codegen::quantise};
 
 }  // namespace hone

@@ -19,10 +19,10 @@ constexpr std::array kCanonical = {
     "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",  "recognise_layer_norm",
     "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes", "fold_constants",
     "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"fold_fake_quant",       "decode_vectors", "expand_batch_norm", "fold_constants",
-                                    "expand_conv_transpose", "channels_last",  "fold_constants",    "simplify_shapes",
-                                    "sink_transposes",       "fold_constants", "simplify_shapes",   "set_compute",
-                                    "expand_mean_pool",      "merge_common",   "remove_dead"};
+constexpr std::array kForCodegen = {"fold_fake_quant", "expand_fake_quant",     "decode_vectors", "expand_batch_norm",
+                                    "fold_constants",  "expand_conv_transpose", "channels_last",  "fold_constants",
+                                    "simplify_shapes", "sink_transposes",       "fold_constants", "simplify_shapes",
+                                    "set_compute",     "expand_mean_pool",      "merge_common",   "remove_dead"};
 
 bool is_disabled(const PipelineOptions& options, std::string_view pass) {
   return std::find(options.disabled.begin(), options.disabled.end(), pass) != options.disabled.end();
@@ -68,7 +68,9 @@ Graph run_pass(Graph graph, std::string_view name, const PassContext& context, c
   const PassDef* pass = find_def(passes::all(), name);
   if (!pass) check_pass_names({std::string(name)});
   const auto start = std::chrono::steady_clock::now();
-  graph = pass->run(std::move(graph), context);
+  PassContext own = context;
+  if (!own.packer) own.packer = options.packer;
+  graph = pass->run(std::move(graph), own);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   if (options.verify) verify(graph);
   if (options.after) options.after(*pass, graph, elapsed.count());

@@ -22,6 +22,7 @@ struct PipelineOptions {
   std::vector<std::string> disabled;  // names of passes to leave out; an unknown name is an Error with the nearest ones
   bool verify = false;                // after every pass
   std::function<void(const PassDef&, const Graph&, double milliseconds)> after;  // for --print-after and timing
+  const Packer* packer = nullptr;                                                // see PassContext
 };
 
 // One pass by its name (Error with the nearest when there is none), with what `options` asks for around it.

@@ -25,6 +25,7 @@ Colours colours_of(const OpDef& op) {
     case Codegen::attention:
       return {"#cfe3e8", "#1f7a8c"};
     case Codegen::row:
+    case Codegen::quantise:
       return {"#d9f0e1", "#2a8a57"};
     case Codegen::gather:
       return {"#eadcf5", "#8648b0"};

@@ -59,6 +59,8 @@ void Executable::place_values() {
     places_[static_cast<size_t>(graph_.inputs()[i])] = {Place::Kind::input, static_cast<int64_t>(i)};
   for (ValueId v : graph_.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
   plan_ = plan_arena(graph_, lowered_);
+  shared_offset_ = plan_.bytes;
+  for (const Step& step : lowered_.steps) plan_.bytes = std::max(plan_.bytes, shared_offset_ + step.shared_bytes);
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
 }
 
@@ -76,6 +78,10 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
 
 void Executable::prepare_pointer(size_t i, int position, WeightStore& weights) {
   const PointerBinding& binding = lowered_.steps[i].pointers[static_cast<size_t>(position)];
+  if (binding.plane == PointerBinding::Plane::shared) {
+    ready_[i].in_arena.push_back({position, shared_offset_ + binding.byte_offset});
+    return;
+  }
   const Place& place = places_[static_cast<size_t>(lowered_.alias_of[static_cast<size_t>(binding.value)])];
   if (place.kind == Place::Kind::constant)
     ready_[i].args.pointers[static_cast<size_t>(position)] =

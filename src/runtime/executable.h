@@ -109,6 +109,7 @@ class Executable {
   std::byte* arena_ = nullptr;
   std::vector<const std::byte*> inputs_;
   Arena plan_;
+  int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other
   int64_t scratch_bytes_ = 0;
 };
 

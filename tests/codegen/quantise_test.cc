@@ -120,6 +120,47 @@ TEST(Quantise, CompiledPackingHasTheReferencesBytes) {
   EXPECT_GT(compiled, 500);
 }
 
+TEST(Quantise, CompiledPackingCountsWhatTheReferenceCounts) {
+  for_each_case([&](const Format& format, const Dims& shape, const std::vector<float>& x, const Packer& packer) {
+    if (is_fake_only(format)) return;
+    EncodeCounts expected, found;
+    pack(format, shape, x, &expected);
+    packer.pack(format, shape, x, &found);
+    EXPECT_EQ(found.nan, expected.nan);
+    EXPECT_EQ(found.inf, expected.inf);
+    EXPECT_EQ(found.saturated, expected.saturated);
+    EXPECT_EQ(found.flushed_to_zero, expected.flushed_to_zero);
+  });
+}
+
+TEST(Quantise, GoldenVectorsComeOutCompiled) {
+  const CompiledPacker packer({.threads = 1, .cache_folder = {}});
+  int cases = 0;
+  for (const char* family : {"float", "int", "minifloat", "log", "bfp", "bminifloat", "mx", "sign", "compat"}) {
+    const Json document = golden::document(family);
+    for (const Json& entry : document.at("formats")) {
+      const Format format = parse_format(entry.at("format").get<std::string>());
+      for (const Json& one : entry.at("cases")) {
+        SCOPED_TRACE(fmt::format("{} {}", to_string(format), one.at("name").get<std::string>()));
+        const auto shape = one.at("shape").get<Dims>();
+        const std::vector<float> x = golden::floats_of(one.at("x").get<std::string>());
+        std::vector<float> values(x.size());
+        if (is_fake_only(format)) {
+          packer.fake_quantise(format, shape, x, values);
+          expect_same_values(values, golden::floats_of(one.at("fake").get<std::string>()), x);
+        } else {
+          const Planes planes = packer.pack(format, shape, x);
+          EXPECT_EQ(planes.codes, golden::bytes_of(one.at("packed").get<std::string>()));
+          packer.unpack(format, shape, view(planes), values);
+          expect_same_values(values, golden::floats_of(one.at("decoded").get<std::string>()), x);
+        }
+        ++cases;
+      }
+    }
+  }
+  EXPECT_GT(cases, 300);
+}
+
 TEST(Quantise, CompiledUnpackingHasTheReferencesBits) {
   for_each_case([&](const Format& format, const Dims& shape, const std::vector<float>& x, const Packer& packer) {
     if (is_fake_only(format)) return;

@@ -118,6 +118,7 @@ std::string difference(const Call& call, const Graph& again) {
 const std::multimap<std::string, std::string> kRefused = {
     {"bit_shift", "BitShift takes unsigned"},
     {"fake_quant", "QuantizeLinear can't round to"},  // formats of groups, powers of two, floats and zero points
+    {"round_to", "QuantizeLinear can't round to"},    // floats
     {"resize", "ceil_if_smaller"},                    // of opset 10
     {"cosine_window", "coefficients"},                // other than those of Hann, Hamming and Blackman
 };

@@ -92,6 +92,11 @@ inline OpCases pointwise_cases(const OpDef& op, Philox& rng) {
   if (name == "cast") return cast_cases(rng);
   if (name == "quantize_linear") return quantize_cases(rng);
   if (name == "dequantize_linear") return dequantize_cases(rng);
+  if (name == "round_to") {
+    OpCases cases = float_cases(rng, 1, {{"format", parse_format("int8.f4")}});
+    append(cases, float_cases(rng, 1, {{"format", parse_format("fp8_e4m3")}}));
+    return cases;
+  }
   if (name.starts_with("logical_")) return boolean_cases(rng, operands);
   if (is_one_of({"log", "sqrt", "rsqrt", "reciprocal", "pow", "div"})) return float_cases(rng, operands, {}, {0.1f, 4});
   OpCases cases = float_cases(rng, operands);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/error.h"
 #include "codegen/llvm/vector_math.h"
@@ -153,9 +154,8 @@ class ProgramEmitter {
       case ExprOp::div:
         return b_.CreateFDiv(x, y);
       case ExprOp::min:
-        return b_.CreateBinaryIntrinsic(Intrinsic::minimum, x, y);
       case ExprOp::max:
-        return b_.CreateBinaryIntrinsic(Intrinsic::maximum, x, y);
+        return float_extreme(op, x, y);
       case ExprOp::eq:
         return b_.CreateFCmpOEQ(x, y);
       case ExprOp::ne:
@@ -167,6 +167,22 @@ class ProgramEmitter {
       default:
         CHECK(false, "{} of floats", to_string(op));
     }
+  }
+
+  // Beside a constant there is no order of zeros to keep, and one NaN at most: a compare and a select, which are one
+  // instruction.
+  Value* float_extreme(ExprOp op, Value* x, Value* y) {
+    if (is_ordinary(x)) std::swap(x, y);
+    if (!is_ordinary(y))
+      return b_.CreateBinaryIntrinsic(op == ExprOp::min ? Intrinsic::minimum : Intrinsic::maximum, x, y);
+    return b_.CreateSelect(op == ExprOp::min ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), y, x);
+  }
+
+  // A constant that is neither NaN nor zero.
+  static bool is_ordinary(Value* value) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+    const auto* splat = constant ? llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue()) : nullptr;
+    return splat && !splat->isNaN() && !splat->isZero();
   }
 
   Value* integer_binary(ExprOp op, Scalar type, Value* x, Value* y) {

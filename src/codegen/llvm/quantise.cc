@@ -47,11 +47,12 @@ class QuantiseEmitter {
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
-    for (int i = 0; i < 5; ++i) pointers_.push_back(e_.kernel_pointer(frame_, i));
+    for (int i = 0; i < 6; ++i) pointers_.push_back(e_.kernel_pointer(frame_, i));
     for (int i = 0; i < 9; ++i) dims_.push_back(e_.kernel_dim(frame_, i));
     make_slots();
     if (spans_ == QuantiseSpans::whole) run_whole();
     else run_blocks();
+    if (plan_.counts) add_counts();
     e_.end_function();
   }
 
@@ -63,12 +64,18 @@ class QuantiseEmitter {
   bool reduces() const { return plan_.task == Task::reduce; }
   bool unpacks() const { return plan_.task == Task::unpack; }
   bool has_scale() const { return p_.levels > 0; }
+  // NaN and infinity make groups NaN, where there are groups and their elements are looked at.
+  bool has_dirty() const { return !p_.reductions.empty() && format_.geometry.kind != Geometry::Kind::none; }
   size_t reductions() const { return p_.reductions.size(); }
 
   // ---- What is kept for each group of a block: arrays of `lanes` elements on the stack.
   void make_slots() {
     const auto slot = [&](llvm::Type* type) { return e_.stack(type, e_.lanes); };
     if (unpacks()) return;
+    if (plan_.counts) {
+      counts_ = slot(e_.i64);
+      e_.store(llvm::Constant::getNullValue(e_.vec(e_.i64, 4)), counts_, 64);
+    }
     for (size_t r = 0; r < reductions(); ++r) results_.push_back(slot(e_.f64));
     dirty_ = slot(e_.i32);
     if (reduces()) return;
@@ -185,7 +192,7 @@ class QuantiseEmitter {
 
   // What is found of NaN and infinity: the largest magnitude's bits, where no reduction is just that.
   bool watches(size_t first, size_t last) const {
-    return first == 0 && has_scale() &&
+    return first == 0 && has_dirty() &&
            std::none_of(p_.reductions.begin(), p_.reductions.begin() + static_cast<ptrdiff_t>(last),
                         [](const auto& r) { return r.magnitude; });
   }
@@ -230,7 +237,7 @@ class QuantiseEmitter {
   void finish(const QuantisePrograms::Reduction& r, Value* sum, StageResults& out) {
     if (r.magnitude) {
       Value* bits = e_.reduce(sum, [&](Value* x, Value* y) { return largest(x, y); });
-      if (has_scale()) out.dirty = is_infinite(bits);
+      if (has_dirty()) out.dirty = is_infinite(bits);
       out.results.push_back(b_.CreateFPExt(b_.CreateBitCast(bits, e_.f32), e_.f64));
       return;
     }
@@ -263,7 +270,7 @@ class QuantiseEmitter {
     GroupVectors g;
     for (Value* slot : results_) g.results.push_back(f64s(slot));
     if (global_) g.results.push_back(e_.splat(global_));
-    if (has_scale()) g.dirty = b_.CreateICmpNE(e_.load(e_.v_i32, dirty_, 64), e_.c_i32(0));
+    if (has_dirty()) g.dirty = b_.CreateICmpNE(e_.load(e_.v_i32, dirty_, 64), e_.c_i32(0));
     return g;
   }
 
@@ -339,7 +346,7 @@ class QuantiseEmitter {
       const Values values = values_of(j, p_.error);
       const Values sum = elements(place, n, {llvm::ConstantFP::get(e_.f64, 0)},
                                   [&](Value* at, Value*, Value* mask, Value*, const Values& sums) {
-                                    Value* term = element(p_.error, load_x(at, mask), values);
+                                    Value* term = element(p_.error, load_x(at, mask), values)[0];
                                     if (mask)
                                       term = b_.CreateSelect(mask, term, llvm::Constant::getNullValue(term->getType()));
                                     return Values{b_.CreateFAddReduce(sums[0], term)};
@@ -359,21 +366,49 @@ class QuantiseEmitter {
     known_ = emit_invariants(e_, program, args);
     return args;
   }
-  Value* element(const Program& program, Value* x, Values args) {
+  Values element(const Program& program, Value* x, Values args) {
     args[0] = x;
-    return emit_program(e_, program, args, nullptr, known_)[0];
+    return emit_program(e_, program, args, nullptr, known_);
   }
   Value* is_dirty(Value* j) {
-    return has_scale() ? e_.splat(b_.CreateICmpNE(i32_of(dirty_, j), b_.getInt32(0))) : nullptr;
+    return has_dirty() ? e_.splat(b_.CreateICmpNE(i32_of(dirty_, j), b_.getInt32(0))) : nullptr;
+  }
+
+  // Lanes where `condition` holds, added to count `which` of this call.
+  void count(int which, Value* condition, Value* mask) {
+    if (mask) condition = b_.CreateAnd(condition, mask);
+    Value* bits = b_.CreateBitCast(condition, b_.getIntNTy(static_cast<unsigned>(e_.lanes)));
+    Value* lanes = b_.CreateZExt(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits), e_.i64);
+    Value* at = e_.at(counts_, 8 * which);
+    e_.store(b_.CreateAdd(e_.load(e_.i64, at, 8), lanes), at, 8);
+  }
+
+  void count_losses(Value* x, const Values& lost, Value* mask, Value* dirty) {
+    count(0, b_.CreateFCmpUNO(x, x), mask);
+    count(1, b_.CreateICmpEQ(magnitudes(x), e_.c_i32(kInfinity)), mask);
+    for (int i = 1; i < 3; ++i) {
+      Value* of_clean = lost[static_cast<size_t>(i)];
+      count(1 + i, dirty ? b_.CreateAnd(of_clean, b_.CreateNot(dirty)) : of_clean, mask);
+    }
+  }
+
+  void add_counts() {
+    for (int which = 0; which < 4; ++which)
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.at(pointers_[5], 8 * which),
+                         e_.load(e_.i64, e_.at(counts_, 8 * which), 8), llvm::MaybeAlign(8),
+                         llvm::AtomicOrdering::Monotonic);
   }
 
   // Elements of group `j`; their codes, if any, start at `codes`.
   void quantise_group(Value* j, Value* place, Value* n, Value* codes) {
-    const Program& program = rounds() ? p_.rounded : p_.code;
+    const Program& program = rounds() ? p_.rounded : plan_.counts ? p_.counted : p_.code;
     const Values values = values_of(j, program);
     Value* dirty = is_dirty(j);
     elements(place, n, {}, [&](Value* at, Value* index, Value* mask, Value* stored, const Values&) {
-      Value* y = element(program, load_x(at, mask), values);
+      Value* x = load_x(at, mask);
+      const Values made = element(program, x, values);
+      Value* y = made[0];
+      if (plan_.counts) count_losses(x, made, mask, dirty);
       if (dirty) y = b_.CreateSelect(dirty, rounds() ? static_cast<Value*>(e_.c_f32(std::nan(""))) : e_.c_i32(0), y);
       if (rounds())
         e_.store_elements(y, plan_.result, e_.at(pointers_[1], e_.times(at, size_bytes(plan_.result))), mask);
@@ -388,7 +423,8 @@ class QuantiseEmitter {
   }
 
   void store(Value* code, Value* codes, Value* index, Value* mask, Value* stored) {
-    if (mask && group_ == 0) code = b_.CreateSelect(mask, code, e_.c_i32(0));
+    // What is encoded as 0 is the padding that formats ask for, but for residual signs.
+    if (mask && (group_ == 0 || planes_ > 1)) code = b_.CreateSelect(mask, code, e_.c_i32(0));
     for (int plane = 0; plane < planes_; ++plane) {
       Value* own = code;
       if (planes_ > 1) own = b_.CreateAnd(b_.CreateLShr(code, e_.c_i32(static_cast<uint32_t>(plane))), e_.c_i32(1));
@@ -511,7 +547,7 @@ class QuantiseEmitter {
       Values earlier;
       for (size_t r = 0; r < reductions(); ++r)
         e_.store(e_.splat(combine_parts(static_cast<int>(r), p_.reductions[r].combine)), results_[r], 64);
-      if (has_scale()) {
+      if (has_dirty()) {
         Value* dirty = combine_parts(static_cast<int>(reductions()), Combine::max);
         Value* any = b_.CreateZExt(b_.CreateFCmpOGT(dirty, llvm::ConstantFP::get(e_.f64, 0)), e_.i32);
         e_.store(e_.splat(any), dirty_, 64);
@@ -578,7 +614,7 @@ class QuantiseEmitter {
   KernelFrame frame_{};
   Values pointers_, dims_;
   Values results_, values_, codes_, errors_, known_;
-  Value *dirty_ = nullptr, *global_ = nullptr;
+  Value *dirty_ = nullptr, *global_ = nullptr, *counts_ = nullptr;
 };
 
 }  // namespace

@@ -131,8 +131,10 @@ Names fake_quant(const ExportNode& n) {
   return {n.cast(n.emit("DequantizeLinear", {q, scale, zero_point}, attributes), DType::f32, n.result_type().dtype)};
 }
 
-constexpr ExportRule kRules[] = {
-    {"dequantize_linear", dequantize_linear}, {"fake_quant", fake_quant}, {"quantize_linear", quantize_linear}};
+constexpr ExportRule kRules[] = {{"dequantize_linear", dequantize_linear},
+                                 {"fake_quant", fake_quant},
+                                 {"round_to", fake_quant},
+                                 {"quantize_linear", quantize_linear}};
 
 }  // namespace
 
