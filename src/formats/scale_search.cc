@@ -26,13 +26,19 @@ std::vector<double> fine_factors(const Format& format) {
   return {std::exp2(1 / 16.0), std::exp2(-1 / 16.0), std::exp2(1 / 32.0), std::exp2(-1 / 32.0)};
 }
 
+// A channel along the rows, or a group along them.
+bool lies_in_row(const Geometry& geometry) {
+  if (geometry.kind == Geometry::Kind::channel) return geometry.axis == 0 || geometry.axis == -2;
+  return geometry.kind == Geometry::Kind::group && (geometry.axis == -1 || geometry.axis == 1);
+}
+
 class Search {
  public:
-  Search(const Format& format, const Walk& walk, Values values, Values importance)
+  Search(const Format& format, const Walk& walk, Values values, const ElementInputs& inputs)
       : format_(format),
         walk_(walk),
         values_(values),
-        importance_(importance),
+        inputs_(inputs),
         groups_(static_cast<size_t>(walk.layout().groups)),
         best_(choose_scales(format, walk, values)) {}
 
@@ -81,42 +87,45 @@ class Search {
     const Program program = flatten(decoded(format_, encoded(format_, element_arg(), group), group));
     const std::vector<GroupColumn> columns = scales.columns(program);
     const bool shared = walk_.units_share_group();
-    std::vector<double> parts(shared ? static_cast<size_t>(walk_.units()) : groups_);
+    const bool sums_means = lies_in_row(format_.geometry);
+    std::vector<double> parts(shared ? static_cast<size_t>(walk_.units()) : groups_), means(parts.size());
     struct Scratch {
       BatchInputs inputs;
-      std::vector<float> y = std::vector<float>(Walk::kBatch), weight = std::vector<float>(Walk::kBatch, 1.0f);
+      std::vector<float> y = std::vector<float>(Walk::kBatch), variance = std::vector<float>(Walk::kBatch, 1.0f),
+                         mean = std::vector<float>(Walk::kBatch, 0.0f);
     };
     for_each_unit(
         walk_, [&] { return Scratch{BatchInputs(columns)}; },
         [&](int64_t unit, Scratch& scratch) {
           walk_.for_each_batch(walk_.unit(unit), [&](const Batch& batch) {
             scratch.inputs.load(walk_, batch, values_);
-            if (!importance_.empty()) walk_.gather(batch, importance_, scratch.weight.data());
+            if (!inputs_.variance.empty()) walk_.gather(batch, Values(inputs_.variance), scratch.variance.data());
+            if (!inputs_.mean.empty()) walk_.gather(batch, Values(inputs_.mean), scratch.mean.data());
             const MutableColumn result{scratch.y.data()};
             run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
-            for (const Run& run : batch.runs)
-              parts[static_cast<size_t>(shared ? unit : run.group)] +=
-                  error_of(run, scratch.inputs.x(), scratch.y, scratch.weight);
+            for (const Run& run : batch.runs) {
+              const auto part = static_cast<size_t>(shared ? unit : run.group);
+              for (auto i = static_cast<size_t>(run.begin); i < static_cast<size_t>(run.begin + run.logical); ++i) {
+                const double d = static_cast<double>(scratch.inputs.x()[i]) - static_cast<double>(scratch.y[i]);
+                const double mean = static_cast<double>(scratch.mean[i]) * d;
+                parts[part] += static_cast<double>(scratch.variance[i]) * d * d + (sums_means ? 0 : mean * mean);
+                means[part] += mean;
+              }
+            }
           });
         });
+    if (sums_means)
+      for (size_t g = 0; g < parts.size(); ++g) parts[g] += means[g] * means[g];
     if (!shared) return parts;
     double total = 0;
     for (double part : parts) total += part;
     return {total};
   }
 
-  static double error_of(const Run& run, Values x, Values y, Values weight) {
-    double sum = 0;
-    for (auto i = static_cast<size_t>(run.begin); i < static_cast<size_t>(run.begin + run.logical); ++i) {
-      const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-      sum += static_cast<double>(weight[i]) * difference * difference;
-    }
-    return sum;
-  }
-
   const Format& format_;
   const Walk& walk_;
-  Values values_, importance_;
+  Values values_;
+  const ElementInputs& inputs_;
   size_t groups_;
   GroupScales best_;
   std::vector<double> smallest_;
@@ -124,16 +133,17 @@ class Search {
 
 }  // namespace
 
-GroupScales search_scales(const Format& format, const Walk& walk, Values values, Values importance) {
-  CHECK(importance.empty() || importance.size() == values.size());
-  return Search(format, walk, values, importance).run();
+GroupScales search_scales(const Format& format, const Walk& walk, Values values, const ElementInputs& inputs) {
+  for (const std::vector<float>* each : {&inputs.variance, &inputs.mean})
+    CHECK(each->empty() || each->size() == values.size());
+  return Search(format, walk, values, inputs).run();
 }
 
-Planes pack_searched(const Format& format, std::span<const int64_t> shape, Values values, Values importance) {
+Planes pack_searched(const Format& format, std::span<const int64_t> shape, Values values, const ElementInputs& inputs) {
   const Walk walk(format, shape);
   CHECK(static_cast<int64_t>(values.size()) == walk.elems());
   (void)plane_bytes(format, shape);  // refuses formats that only quantise values
-  return pack(format, walk, values, search_scales(format, walk, values, importance));
+  return pack(format, walk, values, search_scales(format, walk, values, inputs));
 }
 
 }  // namespace hone

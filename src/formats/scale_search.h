@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "formats/packed.h"
 
@@ -10,14 +11,21 @@ namespace hone {
 struct GroupScales;  // formats/group_scales.h
 class Walk;
 
+// What the elements of a matrix are multiplied with, taken as independent of each other: one number per element,
+// row-major. Both empty: variance 1 and mean 0.
+struct ElementInputs {
+  std::vector<float> variance, mean;
+};
+
 // choose_scales(), then for each group what its rule would have given for smaller or larger elements, where that lowers
-// the sum over the group of importance * (x - decoded)^2; never where it does not. A global scale stays.
-//   importance  one number per element, row-major, at least 0; empty: all 1
+// what the errors d = x - decoded of the group add to the mean square of the product: the sum of variance * d^2, and,
+// for groups within a row, the square of the sum of mean * d (other groups: the sum of mean^2 * d^2). Never where it
+// does not. A global scale stays.
 GroupScales search_scales(const Format& format, const Walk& walk, std::span<const float> values,
-                          std::span<const float> importance);
+                          const ElementInputs& inputs);
 
 // pack() with these scales.
 Planes pack_searched(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
-                     std::span<const float> importance);
+                     const ElementInputs& inputs);
 
 }  // namespace hone

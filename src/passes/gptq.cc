@@ -190,21 +190,24 @@ class Tile {
 
 }  // namespace
 
-std::vector<float> importance_of(const LayerStatistics& statistics, int64_t rows) {
+ElementInputs element_inputs(const LayerStatistics& statistics, int64_t rows) {
   const int64_t width = statistics.width, rows_of_group = rows / statistics.groups;
-  std::vector<float> importance;
-  importance.reserve(static_cast<size_t>(rows * width));
+  ElementInputs inputs;
   for (int64_t g = 0; g < statistics.groups; ++g)
     for (int64_t r = 0; r < rows_of_group; ++r)
-      for (int64_t k = 0; k < width; ++k)
-        importance.push_back(statistics.moment[static_cast<size_t>((g * width + k) * width + k)]);
-  return importance;
+      for (int64_t i = g * width; i < (g + 1) * width; ++i) {
+        const float mean = statistics.mean[static_cast<size_t>(i)],
+                    square = statistics.moment[static_cast<size_t>(i * width + i % width)];
+        inputs.variance.push_back(std::max(square - mean * mean, 0.0f));
+        inputs.mean.push_back(mean);
+      }
+  return inputs;
 }
 
 Planes pack_gptq(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                  const LayerStatistics& statistics, const GptqOptions& options) {
   const Walk walk(format, shape);
-  const GroupScales scales = search_scales(format, walk, values, importance_of(statistics, shape[0]));
+  const GroupScales scales = search_scales(format, walk, values, element_inputs(statistics, shape[0]));
   const int64_t width = statistics.width, groups = statistics.groups, rows = shape[0] / groups;
   Matrix matrix{values, width, round_program(format), {}, group_of_elements(walk)};
   matrix.columns = scales.columns(matrix.round);

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "formats/packed.h"
+#include "formats/scale_search.h"
 #include "ir/statistics.h"
 
 namespace hone {
@@ -22,10 +22,10 @@ struct GptqOptions {
   bool activation_order = true;  // columns with large inputs first, while there is much left to make up for them
 };
 
-// E[x²] for each element of a matrix of these rows, row-major.
-std::vector<float> importance_of(const LayerStatistics& statistics, int64_t rows);
+// What the elements of a matrix of these rows are multiplied with.
+ElementInputs element_inputs(const LayerStatistics& statistics, int64_t rows);
 
-// A matrix [rows, width] with finite values, packed; the scales are those of pack_searched() by that importance. The
+// A matrix [rows, width] with finite values, packed; the scales are those of pack_searched() for these inputs. The
 // statistics have second moments of its width; rows / groups rows belong to each group. Without correlations, the codes
 // are the nearest ones.
 Planes pack_gptq(const Format& format, std::span<const int64_t> shape, std::span<const float> values,

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "formats/scale_search.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -24,6 +26,28 @@ void check_fit(const Tensor& weight, const LayerStatistics& statistics) {
   if (shape.size() != 2 || shape[1] != statistics.width || shape[0] % statistics.groups != 0)
     fail("a weight of shape {} can't be rounded by statistics of {} groups of {} inputs; gather them for this model",
          to_string(to_shape(shape)), statistics.groups, statistics.width);
+}
+
+// The mean square that the errors of rounding add to the outputs: e H eᵀ, summed over up to 64 rows e that are spread
+// over the matrix, which are enough to compare two roundings of it.
+double output_error(std::span<const float> exact, const Tensor& rounded, const LayerStatistics& statistics) {
+  constexpr size_t kRows = 64;
+  const std::vector<float> values = rounded.to_floats();
+  const auto width = static_cast<size_t>(statistics.width), rows = exact.size() / width;
+  const size_t step = std::max<size_t>(rows / kRows, 1), rows_of_group = rows / static_cast<size_t>(statistics.groups);
+  std::vector<double> sums((rows + step - 1) / step);
+  parallel_for(std::ssize(sums), [&](int64_t index) {
+    const size_t row = static_cast<size_t>(index) * step, at = row * width;
+    const float* h = statistics.moment.data() + row / rows_of_group * width * width;
+    std::vector<double> e(width);
+    for (size_t k = 0; k < width; ++k) e[k] = static_cast<double>(exact[at + k]) - static_cast<double>(values[at + k]);
+    for (size_t i = 0; i < width; ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < width; ++j) sum += e[j] * static_cast<double>(h[i * width + j]);
+      sums[static_cast<size_t>(index)] += e[i] * sum;
+    }
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 Tensor as_tensor(const Format& format, const std::vector<int64_t>& shape, const Planes& planes) {
@@ -51,9 +75,13 @@ Tensor round_weight(const Tensor& weight, const Format& format, const LayerStati
     fail("rounding by gptq needs the second moments of the layer's input; gather them on calibration data");
   if (is_gptq)
     return as_tensor(format, weight.shape(), pack_gptq(format, weight.shape(), values, *statistics, options.gptq));
-  std::vector<float> importance;
-  if (statistics && !statistics->moment.empty()) importance = importance_of(*statistics, weight.dim(0));
-  return as_tensor(format, weight.shape(), pack_searched(format, weight.shape(), values, importance));
+  const bool knows_inputs = statistics && !statistics->moment.empty();
+  const ElementInputs inputs = knows_inputs ? element_inputs(*statistics, weight.dim(0)) : ElementInputs();
+  const Tensor searched = as_tensor(format, weight.shape(), pack_searched(format, weight.shape(), values, inputs));
+  if (!knows_inputs) return searched;
+  // Clipping is at its worst where inputs go together, which the search does not see.
+  const Tensor nearest = pack(format, plain);
+  return output_error(values, searched, *statistics) < output_error(values, nearest, *statistics) ? searched : nearest;
 }
 
 namespace {

@@ -13,8 +13,9 @@ namespace hone {
 
 struct RoundingOptions {
   // nearest       pack()
-  // scale-search  scales that make the squared error smallest (formats/scale_search.h), weighted by E[x²] where
-  //               statistics have it; never worse than nearest in that measure
+  // scale-search  scales that make the squared error of each group's product smallest (formats/scale_search.h), for
+  //               inputs of mean and variance as in the statistics; those of nearest where, by the second moments, the
+  //               layer's output is then nearer
   // gptq          those scales, and codes that make up for each other's errors (gptq.h); needs second moments
   std::string method = "nearest";
   GptqOptions gptq;

@@ -55,7 +55,12 @@ LayerStatistics statistics_of(int64_t width, int64_t samples, int64_t groups = 1
 }
 
 LayerStatistics with_moment(int64_t width, std::vector<float> moment) {
-  return {.vectors = 1, .width = width, .groups = 1, .mean = {}, .max_abs = {}, .moment = std::move(moment)};
+  return {.vectors = 1,
+          .width = width,
+          .groups = 1,
+          .mean = std::vector<float>(static_cast<size_t>(width)),
+          .max_abs = {},
+          .moment = std::move(moment)};
 }
 
 Tensor weights(int64_t rows = kRows, int64_t width = kWidth) {
