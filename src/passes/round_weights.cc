@@ -112,7 +112,7 @@ Graph round_weights(Graph graph, const PassContext& context) {
     const ValueId source = graph.operand(id, 0);
     const Tensor* weight = graph.constant(source);
     const Format format = graph.node(id).attributes.get<Format>("format");
-    if (!weight || is_plain_float(format)) continue;
+    if (!weight || is_plain_float(format) || is_fake_only(format)) continue;
     const LayerStatistics* statistics = statistics_of(graph, id, context.statistics);
     RoundingOptions chosen = options;
     if (options.method == "gptq" && !statistics) chosen.method = "scale-search";

@@ -336,6 +336,17 @@ TEST(Quantize, BiasesArePackedAndDecodedForKernels) {
   test::expect_same_outputs(packed, prepared, 0x1p-20);
 }
 
+TEST(Quantize, FormatsThatOnlyReproduceValuesLeavePlainOnesByEveryMethod) {
+  for (const char* method : {"nearest", "scale-search"}) {
+    QuantizeOptions options = with_rules({"name:layer.0.dense.weight=minifloat_e4m3.compat=mase"});
+    options.method = method;
+    const Graph g = quantise(model(), options);
+    const Tensor& weight = *g.constant(g.find_constant("layer.0.dense.weight"));
+    EXPECT_FALSE(weight.is_packed());
+    EXPECT_EQ(weight.to_floats()[2], 0.3125f);  // 0.3, with three bits of mantissa
+  }
+}
+
 Graph with_values_that_are_not_finite() {
   return test::parse(R"(
     %x : f32[B,2] = input
