@@ -227,6 +227,7 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
 
 void CompiledPacker::unpack(const Format& format, Dims shape, const PlaneView& planes, std::span<float> values) const {
   check_planes(format, shape, planes);
+  check_codes(format, shape, planes);
   if (!refusal(format, shape).accepted()) return Packer::unpack(format, shape, planes, values);
   impl_->unpack(format, shape, planes, DType::f32, values);
 }
@@ -234,6 +235,7 @@ void CompiledPacker::unpack(const Format& format, Dims shape, const PlaneView& p
 void CompiledPacker::unpack_bf16(const Format& format, Dims shape, const PlaneView& planes,
                                  std::span<uint16_t> values) const {
   check_planes(format, shape, planes);
+  check_codes(format, shape, planes);
   if (refusal(format, shape).accepted()) return impl_->unpack(format, shape, planes, DType::bf16, values);
   std::vector<float> floats(values.size());
   Packer::unpack(format, shape, planes, floats);
