@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "calibrate/collect.h"
+#include "codegen/compiled_packer.h"
 #include "jobs/calibration_data.h"
 #include "jobs/format_costs.h"
 #include "measure/environment.h"
@@ -76,8 +78,8 @@ class Allocator {
   }
 
   Quantise quantiser(const Statistics& statistics) const {
-    return [&statistics](const Graph& graph, const QuantizeOptions& options) {
-      return quantise(graph, options, [&](const Graph&, bool) { return statistics; });
+    return [this, &statistics](const Graph& graph, const QuantizeOptions& options) {
+      return quantise(graph, options, [&](const Graph&, bool) { return statistics; }, {.packer = &packer_});
     };
   }
 
@@ -403,6 +405,7 @@ class Allocator {
   Graph graph_;
   CalibrationData data_;
   Measurements known_;
+  CompiledPacker packer_{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
   Candidates candidates_;
   std::optional<OutputMeasure> measure_;
   std::vector<TensorSensitivity> sensitivities_;

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "base/atomic_file.h"
+#include "base/threads.h"
 #include "calibrate/collect.h"
+#include "codegen/compiled_packer.h"
 #include "jobs/calibration_data.h"
 #include "jobs/format_list.h"
 #include "measure/environment.h"
@@ -58,9 +60,10 @@ class Sweeper {
       QuantizeOptions quantize = options_.quantize;
       quantize.to = format;
       if (options_.activations) quantize.activations = format;
-      const Graph graph = quantise(graph_, quantize, [&](const Graph& g, bool moments) {
+      const StatisticsSource statistics = [&](const Graph& g, bool moments) {
         return collect_statistics(g, data_.batches, {.moments = moments, .session = options_.session});
-      });
+      };
+      const Graph graph = quantise(graph_, quantize, statistics, {.packer = &packer_});
       const Sizes all = sizes(graph);
       const OutputDistance d = (*measure_)(graph);
       return {d.error, d.accuracy.value_or(-1), static_cast<double>(all.weight_bytes),
@@ -186,6 +189,7 @@ class Sweeper {
   Graph graph_;
   CalibrationData data_;
   Measurements known_;
+  CompiledPacker packer_{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
   std::optional<OutputMeasure> measure_;
   std::vector<Swept> swept_;
 };
