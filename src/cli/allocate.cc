@@ -19,7 +19,7 @@ struct {
   std::vector<std::string> formats;
   std::string output, report, budget, memory;
   std::optional<double> lambda;
-  int trials = 16;
+  int trials = 8;
   bool measure_all = false, front = false;
   uint64_t seed = 1;
   double seconds = 10;

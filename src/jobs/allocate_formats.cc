@@ -185,7 +185,7 @@ class Allocator {
   void trace_front() {
     for (double budget : budgets()) {
       const std::optional<Selection> solved = solve_knapsack(items_, budget);
-      if (!solved) continue;  // the first one, by a rounding
+      if (!solved || (!front_.empty() && front_.back().chosen == solved->chosen)) continue;
       tell(options_.progress, fmt::format("front: {:.2f} bits", candidates_.average_bits(solved->chosen)));
       front_.push_back({solved->chosen, solved->cost, solved->loss, loss_of(distance(solved->chosen)), "front"});
     }
@@ -333,6 +333,35 @@ class Allocator {
     return {"Front", {plot, table}};
   }
 
+  // Every measured pair of tensor and format, with what was estimated before.
+  Section sensitivity_section() const {
+    Table table{.key = "sensitivity",
+                .title = "Each tensor alone in each format",
+                .columns = {{"name", "tensor"},
+                            {"format", "format"},
+                            {"layer_error", "layer error", "", {NumberFormat::significant, 3}},
+                            {"estimate", "estimated output error", "", {NumberFormat::significant, 3}},
+                            {"output_error", "measured output error", "", {NumberFormat::significant, 3}}},
+                .note =
+                    "The estimate is the layer error times what one measurement of the tensor, in its coarsest "
+                    "format, says of the output."};
+    ScatterPlot plot{.key = "estimates",
+                     .title = "Estimated and measured output error",
+                     .x = {.title = "estimated", .logarithmic = true},
+                     .y = {.title = "measured", .logarithmic = true},
+                     .pareto = false};
+    for (size_t t = 0; t < sensitivities_.size(); ++t)
+      for (size_t f = 0; f < candidates_.formats.size(); ++f) {
+        const TensorSensitivity& s = sensitivities_[t];
+        if (!s.output_error[f]) continue;
+        const double estimate = s.gain * s.layer_error[f], measured = *s.output_error[f];
+        table.rows.push_back({candidates_.tensors[t].name, candidates_.formats[f], number(s.layer_error[f]),
+                              number(estimate), number(measured)});
+        if (estimate > 0 && measured > 0 && std::isfinite(measured)) plot.points.push_back({"", estimate, measured});
+      }
+    return {"Sensitivity", {plot, table}};
+  }
+
   Section latency_section() {
     Session original(graph_, options_.session), plan(candidates_.with(chosen().chosen), options_.session);
     const Ratio ratio = verified_speed(original, plan, data_.first_sample, options_.seconds, options_.seed);
@@ -363,18 +392,20 @@ class Allocator {
       findings.push_back(fmt::format("The best uniform choice within the budget, {}, has {} {:.3g}; the plan {:.3g}.",
                                      best->origin.substr(8), score_name(), best->score, chosen().score));
     else findings.push_back("No uniform choice meets the budget.");
-    const EstimateQuality quality = estimate_quality(sensitivities_);
-    findings.push_back(
-        options_.measure_all
-            ? fmt::format(
-                  "Estimates from layers' errors rank {} measured pairs of tensor and format with a correlation "
-                  "of {:.3f}; with one measurement a tensor, {:.3f}.",
-                  quality.pairs, quality.layer_error, quality.with_gain)
-            : fmt::format("Layers' errors rank the tensors, each measured once, with a correlation of {:.3f}; "
-                          "--measure-all tells how well the estimates predict the rest.",
-                          quality.layer_error));
-    findings.push_back(
-        fmt::format("{:.1f} s, {} measurements taken, {} remembered.", seconds_, known_.measured(), known_.recalled()));
+    if (options_.measure_all) {
+      const EstimateQuality quality = estimate_quality(sensitivities_);
+      findings.push_back(
+          fmt::format("Of {} pairs of tensor and format, rank correlation with the measured output error: layer errors "
+                      "alone {:.3f}, "
+                      "scaled by one measurement a tensor {:.3f}.",
+                      quality.pairs, quality.layer_error, quality.with_gain));
+    }
+    std::string effort =
+        fmt::format("{:.1f} s; {} measurements taken, {} remembered", seconds_, known_.measured(), known_.recalled());
+    if (!choice_seconds_.empty())
+      effort += fmt::format("; measuring one choice takes {:.2f} s: 30 trials of any search, {:.1f} s",
+                            median(choice_seconds_), 30 * median(choice_seconds_));
+    findings.push_back(effort);
     return findings;
   }
 
@@ -396,6 +427,7 @@ class Allocator {
                      {"output", options_.output, sha256_of_file(options_.output), 0}}};
     record.manifest.back().bytes = static_cast<int64_t>(read_file(options_.output).size());
     if (options_.front) record.sections.push_back(front_section());
+    if (options_.measure_all) record.sections.push_back(sensitivity_section());
     if (times_) record.sections.push_back(latency_section());
     return record;
   }
