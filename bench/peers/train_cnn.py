@@ -39,7 +39,7 @@ def accuracy(model, images, labels):
     return right / len(labels)
 
 
-def main(folder, epochs=6, batch=128):
+def main(folder, epochs=4, batch=128):
     torch.manual_seed(1)
     torch.set_num_threads(2)
     train, test = read("train"), read("t10k")

@@ -32,7 +32,7 @@ struct AllocateFormatsOptions {
   Calibration calibration;
   bool measure_all = false;  // every tensor in every format, instead of an estimate for most
   bool front = false;        // the best choices for other budgets too
-  int trials = 8;               // of the refinement
+  int trials = 8;            // of the refinement
   uint64_t seed = 1;
   double seconds = 10;  // longest measured part of times
   SessionOptions session;

@@ -72,7 +72,7 @@ struct Axis {
 };
 
 struct Point {
-  std::string label = {};
+  std::string label = {};  // empty: a point among many
   double x = 0, y = 0;
   std::optional<Interval> y_interval = std::nullopt;
 };

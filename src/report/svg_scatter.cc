@@ -80,19 +80,22 @@ std::string svg(const ScatterPlot& plot) {
       const double top = y.place(p.y_interval->high), bottom = y.place(p.y_interval->low);
       obstacles.push_back({x.place(p.x) - 1, top, 2, bottom - top});
     }
-  for (const Point& p : plot.points) requests.push_back({x.place(p.x), y.place(p.y), p.label});
+  for (const Point& p : plot.points)
+    if (!p.label.empty()) requests.push_back({x.place(p.x), y.place(p.y), p.label});
   const std::vector<PlacedLabel> labels = place_labels(requests, kArea, obstacles);
-  for (size_t i = 0; i < plot.points.size(); ++i) {
-    const Point& p = plot.points[i];
-    const double px = requests[i].x, py = requests[i].y;
-    const bool best = std::any_of(front.begin(), front.end(), [&](const Point& f) { return f.label == p.label; });
-    if (p.y_interval)
-      canvas.line(px, y.place(p.y_interval->low), px, y.place(p.y_interval->high), palette(0), 1.5, 0.6);
+  for (size_t i = 0; i < labels.size(); ++i) {
     const Box& box = labels[i].box;
     if (labels[i].far)
-      canvas.line(px, py, box.x + box.width / 2, box.y + box.height / 2 + 5, "currentColor", 0.7, 0.35);
+      canvas.line(requests[i].x, requests[i].y, box.x + box.width / 2, box.y + box.height / 2 + 5, "currentColor", 0.7,
+                  0.35);
+    canvas.text(box.x + box.width / 2, box.y + 12, requests[i].text, "middle");
+  }
+  for (const Point& p : plot.points) {
+    const double px = x.place(p.x), py = y.place(p.y);
+    const bool best = std::any_of(front.begin(), front.end(), [&](const Point& f) { return f.x == p.x && f.y == p.y; });
+    if (p.y_interval)
+      canvas.line(px, y.place(p.y_interval->low), px, y.place(p.y_interval->high), palette(0), 1.5, 0.6);
     canvas.circle(px, py, kPointRadius, plot.pareto && !best ? palette(5) : palette(0), describe_point(p, plot));
-    canvas.text(box.x + box.width / 2, box.y + 12, p.label, "middle");
   }
   return canvas.finish();
 }

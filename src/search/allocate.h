@@ -20,7 +20,7 @@ struct Trial {
 
 struct AllocateOptions {
   double budget = 0;  // of the sum of costs
-  int trials = 8;    // of the refinement
+  int trials = 8;     // of the refinement
   uint64_t seed = 1;
   std::function<double(std::span<const int>)> score;  // measures a choice
   std::function<void(const Trial&)> told = {};

@@ -102,8 +102,9 @@ TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
   const Record record = allocate_formats(options("avg-bits=4.3"));
   const Table& results = table_of(record, "results");
   for (size_t row = 1; row + 1 < results.rows.size(); ++row)
-    if (bits(record, row) <= 4.3)
+    if (bits(record, row) <= 4.3) {
       EXPECT_GE(value_of(cell(results, "accuracy", 0)), value_of(cell(results, "accuracy", row)));
+    }
 }
 
 TEST_F(AllocateFormats, APriceOfBitsChoosesTheSize) {
