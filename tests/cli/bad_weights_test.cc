@@ -119,7 +119,7 @@ TEST_F(BadWeights, UnknownArchitectureNamesTheNearest) {
   bert.config["architectures"] = {"BertModle"};
   bert.write(model);
   expect_refusal(hone_program({"info", model}),
-                 {model + "/config.json", "\"BertModle\" is not known", "Did you mean BertModel?"});
+                 {model + "/config.json", "\"BertModle\" is not known", "Did you mean BertModel"});
 }
 
 TEST_F(BadWeights, ConfigThatIsNoJson) {

@@ -69,11 +69,14 @@ TEST_F(Cast, FormatsWithoutScalesRefuseToWriteThem) {
   expect_refusal(cast("int8.f4", normal_values({4}), {"--scales", out + "/s.npy"}), {"int8.f4", "no scales"});
 }
 
-TEST_F(Cast, AFormatOfValuesOnlySaysSoAndHasNoCodes) {
+TEST_F(Cast, AFormatOfValuesOnlySaysSo) {
   const ProgramResult r = cast("bfp8.compat=mase", Tensor::of<float>({2}, {1.0f, 0.5f}));
   expect_done(r);
   EXPECT_NE(r.out.find("changes values only"), std::string::npos) << r.out;
   EXPECT_EQ(result().to_floats(), (std::vector<float>{0.9921875f, 0.5f}));
+}
+
+TEST_F(Cast, AFormatOfValuesOnlyHasNoCodesToWrite) {
   expect_refusal(cast("bfp8.compat=mase", normal_values({4}), {"--codes", out + "/c.npy"}),
                  {"bfp8.compat=mase", "no codes", "leave --codes out"});
 }
