@@ -49,7 +49,8 @@ Graph fold_fake_quant(Graph graph, const PassContext& context) {
     const Tensor* tensor = graph.constant(source);
     if (!tensor) continue;
     const Format format = graph.node(id).attributes.get<Format>("format");
-    const ValueId packed = graph.add_constant("", in_format(tensor->is_packed() ? packer.unpack(*tensor) : *tensor, format, packer));
+    const ValueId packed =
+        graph.add_constant("", in_format(tensor->is_packed() ? packer.unpack(*tensor) : *tensor, format, packer));
     replace_by_value(graph, id, packed);
     graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
     if (!graph.type(packed).is_packed()) keep_result_types(graph, packed);
@@ -63,8 +64,9 @@ Graph fold_fake_quant(Graph graph, const PassContext& context) {
 
 extern constinit const PassDef fold_fake_quant_def{
     .name = "fold_fake_quant",
-    .doc = "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type; "
-           "compat=mase: plain values).",
+    .doc =
+        "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type; "
+        "compat=mase: plain values).",
     .run = fold_fake_quant};
 
 }  // namespace hone

@@ -142,7 +142,8 @@ void finish_constant(QuantizeChoice& choice, const Graph& graph, bool by_default
   const bool is_window = becomes_matrix(graph, choice.value);
   if (is_window) choice.shape = weight_matrix_shape(shape);
   check_fits(choice, choice.shape);
-  if (by_default && is_window && !is_fake_only(*choice.format)) keep_if_larger(choice, graph.constant(choice.value)->bytes());
+  if (by_default && is_window && !is_fake_only(*choice.format))
+    keep_if_larger(choice, graph.constant(choice.value)->bytes());
   if (!choice.format) choice.shape = shape;
 }
 

@@ -112,7 +112,8 @@ TEST_F(BadWeights, IntegersWhereTheModelNeedsFloats) {
 TEST_F(BadWeights, ValuesThatAreNotFiniteAreCountedAndNotQuantised) {
   bert.weight("encoder.layer.0.output.dense.weight").tensor.mutable_as<float>()[5] = NAN;
   bert.write(model);
-  expect_refusal(quantize(model), {"NaN", "encoder.layer.0.output.dense.weight: 1 NaN and 0 infinite of 2048", "--skip"});
+  expect_refusal(quantize(model),
+                 {"NaN", "encoder.layer.0.output.dense.weight: 1 NaN and 0 infinite of 2048", "--skip"});
 }
 
 TEST_F(BadWeights, UnknownArchitectureNamesTheNearest) {
