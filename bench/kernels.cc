@@ -313,7 +313,7 @@ struct Bench {
                                       "ternary.channel",
                                       "binary.g64",
                                       "binary.channel",
-                                      "rsign2.channel",
+                                      "rsign2",
                                       "uint8.g128.asym",
                                       "bfp8.g8x8",
                                       "int8.channel.ax1"};

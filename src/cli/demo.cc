@@ -20,6 +20,7 @@ struct {
   int index = 2000, queries = 500;
   uint64_t seed = 1;
   double seconds = 20;
+  Calibration calibration;
   RunFlags run;
   OutputFlags output;
 } flags;
@@ -33,6 +34,7 @@ void setup(CLI::App& app) {
          "with; f32 leaves the model as it is")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--calib", flags.calibration.file, "Calibration data for plans whose method needs it");
   app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
       ->capture_default_str();
   app.add_option("--index", flags.index, "Packages with a known section")->capture_default_str();
@@ -56,6 +58,7 @@ int run() {
       .task = debian_sections(read_file(flags.packages), flags.packages, flags.index, flags.queries, flags.seed),
       .task_name = "Debian packages: which section does a description belong to?",
       .folder = flags.folder,
+      .calibration = flags.calibration,
       .session = flags.run.options(),
       .program = this_program(),
       .seconds = flags.seconds,

@@ -203,9 +203,12 @@ class Allocator {
   const Trial& chosen() const { return allocation_.trials[allocation_.best]; }
 
   void write_plan() const {
-    std::string text = fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\nrule = [\n", options_.command,
-                                   model_.name, candidates_.average_bits(chosen().chosen),
+    std::string text = fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n", options_.command, model_.name,
+                                   candidates_.average_bits(chosen().chosen),
                                    human_bytes(static_cast<double>(candidates_.stored_bytes(chosen().chosen))));
+    if (options_.quantize.method != QuantizeOptions().method)
+      text += fmt::format("method = \"{}\"\n", options_.quantize.method);
+    text += "rule = [\n";
     for (size_t t = 0; t < candidates_.tensors.size(); ++t)
       text += fmt::format("  \"name:{}={}\",\n", candidates_.tensors[t].name, format_of(t));
     write_file(options_.output, text + "]\n");

@@ -51,7 +51,7 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
     QuantizeOptions quantize;
     if (run.config.empty()) quantize.to = run.format;
     else read_quantize_config(run.config, quantize);
-    c.quantized = quantize_model(model, quantize, run.compute);
+    c.quantized = quantize_model(model, quantize, run.compute, options.calibration);
   }
   c.file_bytes = save_model(c.file, c.quantized.graph, model);
   c.weight_bytes = sizes(c.quantized.graph).weight_bytes;

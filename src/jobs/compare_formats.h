@@ -7,6 +7,7 @@
 
 #include "data/debian_packages.h"
 #include "jobs/progress.h"
+#include "jobs/quantize_model.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -22,8 +23,9 @@ struct CompareFormatsOptions {
   std::string model;
   std::vector<FormatRun> runs;  // the first is what the others are compared with
   NeighbourTask task;
-  std::string task_name;  // for the report
-  std::string folder;     // where the files go
+  std::string task_name;    // for the report
+  std::string folder;       // where the files go
+  Calibration calibration;  // for plans whose method needs data
   SessionOptions session;
   std::string program;  // of hone: started for memory and compile times
   double seconds = 20;  // longest measured part of each of latency and throughput
