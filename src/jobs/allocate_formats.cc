@@ -60,8 +60,9 @@ class Allocator {
     candidates_ = make_candidates(graph_, options_.formats, options_.quantize, quantiser(statistics),
                                   [&](const std::string& f) { tell(options_.progress, "packing in " + f); });
     measure_.emplace(graph_, data_.batches, data_.labels, options_.session);
-    measure_sensitivities(statistics);
     set_costs();
+    if (options_.budget) check_budget();  // before anything that takes long
+    measure_sensitivities(statistics);
     if (options_.lambda) choose_by_price();
     else choose_within(budget_cost(*options_.budget));
     if (options_.front) trace_front();
@@ -92,6 +93,9 @@ class Allocator {
                                             fmt::format("sensitivity of tensor {} of {}", done + 1, of));
                                      }};
     sensitivities_ = measure_sensitivity(candidates_, statistics, *measure_, known_, options);
+    for (size_t t = 0; t < items_.size(); ++t)
+      for (size_t f = 0; f < candidates_.formats.size(); ++f)
+        items_[t][f].loss = std::min(sensitivities_[t].loss(f), kWorst);
   }
 
   // Costs of the candidates and of the rest: bytes, or milliseconds when the budget is one of time.
@@ -99,8 +103,7 @@ class Allocator {
     items_.resize(candidates_.tensors.size());
     for (size_t t = 0; t < items_.size(); ++t)
       for (size_t f = 0; f < candidates_.formats.size(); ++f)
-        items_[t].push_back(
-            {static_cast<double>(candidates_.tensors[t].bytes[f]), std::min(sensitivities_[t].loss(f), kWorst)});
+        items_[t].push_back({static_cast<double>(candidates_.tensors[t].bytes[f]), 0});
     fixed_cost_ = static_cast<double>(candidates_.other_bytes);
     if (!options_.budget || options_.budget->kind != Budget::Kind::latency) return;
     tell(options_.progress, "timing every format");
@@ -162,10 +165,14 @@ class Allocator {
             [&](const Trial& trial) { tell(options_.progress, fmt::format("{}: {:.3g}", trial.origin, trial.score)); }};
   }
 
+  void check_budget() const {
+    const double least = cheapest(items_).cost;
+    if (least > budget_cost(*options_.budget))
+      fail("no choice of formats meets the budget of {}; the least with {} is {}", to_string(*options_.budget),
+           fmt::join(candidates_.formats, ", "), cost_text(least));
+  }
+
   void choose_within(double budget) {
-    if (cheapest(items_).cost > budget)
-      fail("no choice of formats meets the budget of {}; the least that {} reach is {}", to_string(*options_.budget),
-           fmt::join(candidates_.formats, ", "), cost_text(cheapest(items_).cost));
     allocation_ = allocate(items_, candidates_.formats, allocate_options(budget, options_.trials));
   }
 
@@ -197,7 +204,7 @@ class Allocator {
     for (double b : budgets())
       if (const std::optional<Selection> solved = solve_knapsack(items_, b))
         if (const double score = priced(solved->chosen); score < best) best = score, budget = b;
-    allocation_ = allocate(items_, candidates_.formats, allocate_options(budget, options_.trials));
+    choose_within(budget);
   }
 
   const Trial& chosen() const { return allocation_.trials[allocation_.best]; }

@@ -105,6 +105,11 @@ Interval share_interval(double share, double n) {
   return {centre - half, centre + half};
 }
 
+Cell per_second(const Timing& t) {
+  if (!std::isfinite(t.median_ci95.high)) return number(1e9 / t.p50);  // too few rounds for an interval
+  return number(1e9 / t.p50, {1e9 / t.median_ci95.high, 1e9 / t.median_ci95.low});
+}
+
 Table results_table(const CompareFormatsOptions& options, const std::vector<Contender>& all,
                     const std::vector<Timing>& latency, const std::vector<Timing>& throughput) {
   const NumberStyle bytes{NumberFormat::bytes, 3}, ms{NumberFormat::significant, 3}, percent{NumberFormat::percent, 1};
@@ -137,9 +142,8 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
     table.rows.push_back(
         {c.run.format, std::string(to_string(c.run.compute)), number(static_cast<double>(c.file_bytes)),
          number(static_cast<double>(c.weight_bytes)), number(static_cast<double>(c.warm.peak_bytes)),
-         number(l.p50 * 1e-6, {l.median_ci95.low * 1e-6, l.median_ci95.high * 1e-6}),
-         number(1e9 / t.p50, {1e9 / t.median_ci95.high, 1e9 / t.median_ci95.low}), number(c.cold.compile_ms),
-         number(c.warm.compile_ms), number(c.warm.first_result_ms),
+         number(l.p50 * 1e-6, {l.median_ci95.low * 1e-6, l.median_ci95.high * 1e-6}), per_second(t),
+         number(c.cold.compile_ms), number(c.warm.compile_ms), number(c.warm.first_result_ms),
          number(c.result.accuracy, share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()))),
          number(nearest_agreement(all[0].result, c.result)), number(cosine.mean)});
   }

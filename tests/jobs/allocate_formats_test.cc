@@ -134,7 +134,7 @@ TEST_F(AllocateFormats, TimesDecideUnderABudgetOfTime) {
   EXPECT_GT(value_of(item(record, "time", "original_ms")), 0);
   EXPECT_GT(value_of(item(record, "time", "measured_ratio")), 0);
   EXPECT_THAT(error_of([&] { allocate_formats(options("latency=0.0001x")); }),
-              HasSubstr("no choice of formats meets the budget of 0.0001 of the original's time; the least that"));
+              HasSubstr("no choice of formats meets the budget of 0.0001 of the original's time; the least with"));
 }
 
 TEST_F(AllocateFormats, RemembersWhatItMeasured) {
@@ -147,8 +147,8 @@ TEST_F(AllocateFormats, RemembersWhatItMeasured) {
 
 TEST_F(AllocateFormats, RefusesWhatItCantDo) {
   EXPECT_THAT(error_of([&] { allocate_formats(options("avg-bits=2")); }),
-              HasSubstr("no choice of formats meets the budget of 2 bits per element; the least that mxint2, mxint4, "
-                        "mxint8 reach is 2.250 bits per element"));
+              HasSubstr("no choice of formats meets the budget of 2 bits per element; the least with mxint2, mxint4, "
+                        "mxint8 is 2.250 bits per element"));
   EXPECT_THAT(error_of([&] { allocate_formats(options("")); }), HasSubstr("give either a budget"));
   AllocateFormatsOptions rewriting = options("avg-bits=4");
   rewriting.quantize.smooth_quant = true;
