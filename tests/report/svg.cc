@@ -86,8 +86,8 @@ TEST(Svg, PlotsAreWellFormedAndShowEveryItem) {
   for (const std::string& text : {scatter, bars, lines}) EXPECT_EQ(xml_fault(text), "");
   EXPECT_EQ(count(scatter, "<circle"), 4);
   EXPECT_EQ(count(bars, "encoder.layer."),
-            103 + 3 + 2);  // tooltips, the three lowest, lowest and highest in the description
-  EXPECT_EQ(count(lines, "<path"), 1);
+            103 + 3 + 2);               // tooltips, the three lowest, lowest and highest in the description
+  EXPECT_EQ(count(lines, "<path"), 2);  // the curve, and its mark in the legend
 }
 
 TEST(Svg, AFewBarsAreLabelledOneByOne) {
