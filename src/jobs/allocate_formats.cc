@@ -75,7 +75,8 @@ class Allocator {
   // What the measurements depend on besides the choice of formats.
   std::string about() const {
     return fmt::format("{} {} {} {} {}", model_.sha256(), data_.sha256, options_.calibration.batch,
-                       to_string(options_.session.compute.value_or(Compute::f32)), options_.quantize.method);
+                       to_string(options_.session.compute.value_or(Compute::f32)),
+                       options_toml(quantize_fields(), options_.quantize));
   }
 
   Quantise quantiser(const Statistics& statistics) const {
@@ -209,16 +210,15 @@ class Allocator {
 
   const Trial& chosen() const { return allocation_.trials[allocation_.best]; }
 
+  // What was given besides the formats belongs to the plan.
   void write_plan() const {
-    std::string text = fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n", options_.command, model_.name,
-                                   candidates_.average_bits(chosen().chosen),
-                                   human_bytes(static_cast<double>(candidates_.stored_bytes(chosen().chosen))));
-    if (options_.quantize.method != QuantizeOptions().method)
-      text += fmt::format("method = \"{}\"\n", options_.quantize.method);
-    text += "rule = [\n";
+    QuantizeOptions plan = options_.quantize;
     for (size_t t = 0; t < candidates_.tensors.size(); ++t)
-      text += fmt::format("  \"name:{}={}\",\n", candidates_.tensors[t].name, format_of(t));
-    write_file(options_.output, text + "]\n");
+      plan.rule.push_back(fmt::format("name:{}={}", candidates_.tensors[t].name, format_of(t)));
+    write_file(options_.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", options_.command,
+                                            model_.name, candidates_.average_bits(chosen().chosen),
+                                            human_bytes(static_cast<double>(candidates_.stored_bytes(chosen().chosen))),
+                                            options_toml(quantize_fields(), plan)));
   }
 
   const std::string& format_of(size_t tensor) const {

@@ -52,7 +52,7 @@ class Sweeper {
   std::string about() const {
     return fmt::format("{} {} {} {} {} {}", model_.sha256(), data_.sha256, options_.data.batch,
                        to_string(options_.session.compute.value_or(Compute::f32)), options_.activations,
-                       option_texts(quantize_fields(), options_.quantize));
+                       options_toml(quantize_fields(), options_.quantize));
   }
 
   Swept measured(const std::string& format) {

@@ -93,16 +93,41 @@ void set_option(std::span<const OptionField<T>> fields, T& options, std::string_
   fail("unknown option {}; known: {}{}", name, known, did_you_mean(name, names));
 }
 
-// All fields as one text: what depends on the options is remembered by it.
+namespace detail {
+
+inline std::string toml_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+inline std::string toml_value(const std::string& text) { return toml_string(text); }
+inline std::string toml_value(bool flag) { return flag ? "true" : "false"; }
+inline std::string toml_value(const std::vector<std::string>& list) {
+  std::string lines = "[\n";
+  for (const std::string& text : list) lines += "  " + toml_string(text) + ",\n";
+  return lines + "]";
+}
+template <class Number>
+std::string toml_value(Number number) {
+  return fmt::format("{}", number);
+}
+
+}  // namespace detail
+
+// The fields that are not as T{} has them, as the TOML file that sets them.
 template <class T>
-std::string option_texts(std::span<const OptionField<T>> fields, const T& options) {
+std::string options_toml(std::span<const OptionField<T>> fields, const T& options) {
+  const T unset{};
   std::string text;
   for (const OptionField<T>& field : fields)
     std::visit(
         [&](auto member) {
-          if constexpr (std::is_same_v<decltype(member), std::vector<std::string> T::*>)
-            for (const std::string& each : options.*member) text += fmt::format("{}={}\n", field.name, each);
-          else text += fmt::format("{}={}\n", field.name, options.*member);
+          if (options.*member != unset.*member)
+            text += fmt::format("{} = {}\n", field.name, detail::toml_value(options.*member));
         },
         field.member);
   return text;

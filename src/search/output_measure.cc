@@ -57,39 +57,35 @@ OutputMeasure::OutputMeasure(const Graph& reference, std::vector<NamedTensors> b
     fail("{} labels for {} rows of the output \"{}\"", labels_.size(), rows, session.output_names()[0]);
 }
 
+// Of the rows of the first output of the batches before.
+void OutputMeasure::count(size_t batch, std::span<const float> scores, Score& score) const {
+  if (labels_.empty()) return;
+  const int64_t width = widths_[batch][0];
+  const size_t rows = scores.size() / static_cast<size_t>(width);
+  score.right += right_rows(scores, width, std::span(labels_).subspan(score.rows, rows));
+  score.rows += rows;
+}
+
 OutputDistance OutputMeasure::operator()(Graph model, size_t batches) const {
   if (batches == 0 || batches > batches_.size()) batches = batches_.size();
   Session session(std::move(model), options_);
   std::vector<Sums> sums(reference_[0].size());
-  int64_t right = 0;
-  size_t row = 0;
+  Score score;
   for (size_t b = 0; b < batches; ++b) {
     const std::vector<std::vector<float>> values = values_of(session.run(batches_[b]));
     for (size_t o = 0; o < values.size(); ++o) add(sums[o], reference_[b][o], values[o]);
-    if (labels_.empty()) continue;
-    const size_t rows = values[0].size() / static_cast<size_t>(widths_[b][0]);
-    right += right_rows(values[0], widths_[b][0], std::span(labels_).subspan(row, rows));
-    row += rows;
+    count(b, values[0], score);
   }
-  OutputDistance distance;
+  OutputDistance distance{.accuracy = score.share()};
   for (const Sums& s : sums) distance.error += s.relative() / static_cast<double>(sums.size());
   if (std::isnan(distance.error)) distance.error = std::numeric_limits<double>::infinity();
-  if (row > 0) distance.accuracy = static_cast<double>(right) / static_cast<double>(row);
   return distance;
 }
 
 OutputDistance OutputMeasure::of_reference() const {
-  OutputDistance distance;
-  if (labels_.empty()) return distance;
-  int64_t right = 0;
-  size_t row = 0;
-  for (size_t b = 0; b < batches_.size(); ++b) {
-    const size_t rows = reference_[b][0].size() / static_cast<size_t>(widths_[b][0]);
-    right += right_rows(reference_[b][0], widths_[b][0], std::span(labels_).subspan(row, rows));
-    row += rows;
-  }
-  distance.accuracy = static_cast<double>(right) / static_cast<double>(row);
-  return distance;
+  Score score;
+  for (size_t b = 0; b < batches_.size(); ++b) count(b, reference_[b][0], score);
+  return {.accuracy = score.share()};
 }
 
 }  // namespace hone

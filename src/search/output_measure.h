@@ -28,6 +28,15 @@ class OutputMeasure {
   OutputDistance of_reference() const;
 
  private:
+  struct Score {
+    size_t rows = 0;
+    int64_t right = 0;
+    std::optional<double> share() const {
+      return rows > 0 ? std::optional(static_cast<double>(right) / static_cast<double>(rows)) : std::nullopt;
+    }
+  };
+  void count(size_t batch, std::span<const float> scores, Score& score) const;
+
   std::vector<NamedTensors> batches_;
   std::vector<int64_t> labels_;
   SessionOptions options_;

@@ -98,6 +98,20 @@ TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
               testing::AllOf(HasSubstr("first.weight"), HasSubstr("second.weight"), HasSubstr("third.weight")));
 }
 
+TEST_F(AllocateFormats, WhatWasDecidedBeforeBelongsToThePlan) {
+  AllocateFormatsOptions o = options("bytes=1MB");
+  o.quantize.rule = {R"(\bfirst=mxint6)"};
+  o.quantize.skip = {"third"};
+  const Record record = allocate_formats(o);
+  EXPECT_EQ(table_of(record, "plan").rows.size(), 1U);
+  QuantizeOptions quantize;
+  read_quantize_config(folder / "plan.toml", quantize);
+  EXPECT_EQ(quantize.rule[0], o.quantize.rule[0]);
+  EXPECT_EQ(quantize.skip, o.quantize.skip);
+  EXPECT_EQ(static_cast<double>(quantize_model(load_model(net), quantize, std::nullopt).after.weight_bytes),
+            value_of(cell(table_of(record, "results"), "bytes", 0)));
+}
+
 TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
   const Record record = allocate_formats(options("avg-bits=4.3"));
   const Table& results = table_of(record, "results");

@@ -1,7 +1,9 @@
 // The record of a machine: every peak that its instructions allow, remembered until it is asked for anew.
 #include "jobs/machine.h"
 
+#include "base/atomic_file.h"
 #include "base/cpu.h"
+#include "base/json.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"
 
@@ -18,9 +20,16 @@ TEST(Machine, ShowsEveryPeakAndRemembersThem) {
   EXPECT_EQ(first["reads"].size(), 15u);
   EXPECT_FALSE(first["machine"].empty());
   EXPECT_EQ(to_json(machine(options))["peaks"], first["peaks"]);
-  MachineOptions fresh = options;
-  fresh.fresh = true;
-  EXPECT_NE(to_json(machine(fresh))["peaks"], first["peaks"]);
+
+  const std::filesystem::path remembered = *options.cache_folder + "/peaks.json";
+  Json entry = parse_json(read_file(remembered), "peaks.json");
+  entry["f32_gflops"] = 9e30;
+  write_file(remembered, entry.dump());
+  const auto f32_gflops = [](const MachineOptions& o) {
+    return to_json(machine(o))["peaks"]["f32_gflops"].get<double>();
+  };
+  EXPECT_EQ(f32_gflops(options), 9e30);
+  EXPECT_LT(f32_gflops({.cache_folder = options.cache_folder, .fresh = true}), 9e30);
 }
 
 }  // namespace
