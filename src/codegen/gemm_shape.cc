@@ -50,10 +50,9 @@ int64_t block_rows(WeightSource source, int rows, int64_t m) {
 }
 
 // One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
-// loads of A and give the sums eight independent chains. Codes in fields keep several words of each panel at hand.
+// loads of A and give the sums eight independent chains.
 int wide_item(const GemmShape& s, const GemmPlan& plan) {
-  if (s.source != WeightSource::codes || !s.dot || plan.m_hint != 1 || s.panels() < 16) return 1;
-  return s.codec->order == WeightCodec::Order::fields ? 2 : 4;
+  return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
 }
 
 std::vector<int> tail_rows(int rows, int64_t remainder) {
@@ -81,8 +80,8 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
     const bool aligned = s.group == s.k || s.group % 2 == 0;
     const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && by_vector));
     s.panel = pairs ? PanelType::pairs : PanelType::f32;
-    // A power of two folds into bf16 pairs exactly, any scale into f32 as the format's own decode rule has it.
-    const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->scale == WeightCodec::Scale::e8m0);
+    // Any scale folds into f32 as the format's own decode rule has it.
+    const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);
     s.scale_in_loop = s.codec->scale != WeightCodec::Scale::none && !folded;
   }
 }

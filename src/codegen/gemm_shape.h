@@ -54,6 +54,11 @@ struct GemmShape {
   int64_t zero_points_offset() const { return codec->levels * level_bytes(); }   // behind them
   int64_t scale_vector_bytes() const { return zero_points_offset() + int64_t{slots} * codec->zero_point_bytes; }
   int64_t scale_row_bytes() const { return vectors * scale_vector_bytes(); }
+  // Where only the tensor's global scale is left for the sums to be multiplied by.
+  bool global_in_sums() const {
+    return codec && codec->has_global &&
+           (scale_in_loop || (source == WeightSource::unpacked && panel == PanelType::pairs));
+  }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
   int64_t panel_rows() const;      // rows of lanes in a panel as the multiplying loop reads it

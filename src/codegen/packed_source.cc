@@ -111,7 +111,7 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
       const uint32_t code = scratch.scale_codes[static_cast<size_t>(slot * scales_ + i)];
       std::byte* to =
           out + i / c_.levels * s_.scale_row_bytes() + i % c_.levels * s_.level_bytes() + slot * c_.scale_bytes();
-      if (c_.scale == WeightCodec::Scale::e8m0) *to = std::byte{c_.scale_recode[code]};
+      if (!c_.scale_recode.empty()) *to = std::byte{c_.scale_recode[code]};
       else std::memcpy(to, &code, static_cast<size_t>(c_.scale_bytes()));
     }
     const auto zero_bytes = static_cast<size_t>(c_.zero_point_bytes);

@@ -198,6 +198,7 @@ bool fit_e8m0(WeightCodec& c, const std::vector<double>& values) {
     }
   }
   c.scale = WeightCodec::Scale::e8m0;
+  c.folds_into_pairs = true;
   return true;
 }
 
@@ -214,6 +215,11 @@ bool fit_scale_minifloat(WeightCodec& c, const std::vector<double>& values) {
     if (!fits) continue;
     c.scale = WeightCodec::Scale::minifloat;
     c.scale_mantissa_bits = mantissa, c.scale_unit = static_cast<float>(unit);
+    c.scale_recode = identity(256);
+    c.scale_recode[255] = 127;  // one NaN
+    c.folds_into_pairs = std::ranges::all_of(values, [&](double scale) {
+      return std::ranges::all_of(c.values, [&](float v) { return exact_in_bf16(v * scale); });
+    });
     return true;
   }
   return false;

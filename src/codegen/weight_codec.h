@@ -62,7 +62,8 @@ struct WeightCodec {
   };
   Scale scale = Scale::none;
   int levels = 1;                     // scales of a group
-  std::vector<uint8_t> scale_recode;  // e8m0: scale code of the format -> E8M0
+  std::vector<uint8_t> scale_recode;  // scale code of the format -> stored one (8 bits)
+  bool folds_into_pairs = false;      // value times scale (without the global one) is exact in bf16, but for subnormals
   int scale_mantissa_bits = 0;        // minifloat, and what its f32 pattern is multiplied by
   float scale_unit = 1;
   bool has_global = false;

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -48,63 +49,84 @@ Value* WeightDecoder::value(const ChunkLanes& chunk, int i, Value* zero) {
   return zero && !codec_.zero_in_index ? e_.b.CreateFSub(x, zero) : x;
 }
 
-// Sixteen-bit halves hold the even and the odd codes. What lies above an index is not looked at.
+// Sixteen-bit halves hold the even and the odd codes. What lies above the bits that a lookup reads is not looked at;
+// what lies below a code in them only repeats table entries, so that codes share a shift.
 Value* WeightDecoder::word_pair(const ChunkLanes& chunk, int j, Value* zero) {
-  llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
-  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
-  const bool in_fields = codec_.order == WeightCodec::Order::fields;
-  const int in_field = in_fields ? codec_.field_bits / codec_.bits : 1, above = j % in_field * codec_.bits;
-  Value* index = in_fields ? field_index(chunk, j / in_field) : plane_index(chunk, j);
-  if (codec_.zero_in_index) {
-    if (above) index = e_.b.CreateLShr(index, constant(above));
-    index = e_.b.CreateAnd(index, constant((1 << codec_.bits) - 1));
-    index = e_.b.CreateAdd(index, e_.as(zero, halves));
-    return e_.as(e_.lookup_words(index, codec_.bits + 1, words_), e_.v_i32);
-  }
-  if (!above) return e_.as(e_.lookup_words(index, codec_.bits, words_), e_.v_i32);
-  std::vector<uint16_t> by_field;  // the field's upper code is looked up where it lies
-  for (size_t i = 0; i < size_t{1} << codec_.field_bits; ++i) by_field.push_back(words_[i >> above]);
-  return e_.as(e_.lookup_words(index, codec_.field_bits, by_field), e_.v_i32);
+  const int bits = codec_.bits, read = index_bits(), mask = (1 << bits) - 1;
+  if (codec_.zero_in_index) return e_.as(e_.lookup_words(less_zero(chunk, j, zero), bits + 1, words_), e_.v_i32);
+  auto [index, below] = codec_.order == WeightCodec::Order::fields ? field_index(chunk, j) : plane_index(chunk, j);
+  const int down = std::max(0, below + bits - read);
+  index = shifted(index, -down);
+  std::vector<uint16_t> table;
+  for (int i = 0; i < 1 << read; ++i) table.push_back(words_[static_cast<size_t>(i >> (below - down) & mask)]);
+  return e_.as(e_.lookup_words(index, read, table), e_.v_i32);
 }
 
-// A shift brings the j-th pair of indices down; bits of several planes are put together where they meet.
-Value* WeightDecoder::plane_index(const ChunkLanes& chunk, int j) {
-  llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
-  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
+// Codes of both bytes of a half are masked and added to at once.
+Value* WeightDecoder::less_zero(const ChunkLanes& chunk, int j, Value* zero) {
+  const int mask = (1 << codec_.bits) - 1, per_row = 16 / codec_.bits, position = j % per_row * codec_.bits;
+  const bool in_fields = codec_.order == WeightCodec::Order::fields;
   Value* index = nullptr;
-  int done = 0, row = 0;
+  if (in_fields) {
+    const Index field = field_index(chunk, j);
+    index = shifted(field.value, -field.below);
+  } else {
+    index = shifted(e_.as(chunk.rows[static_cast<size_t>(j / per_row)], halves(0)->getType()), -(position % 8));
+  }
+  index = e_.b.CreateAnd(index, halves(in_fields ? mask : 0x0101 * mask));
+  index = e_.b.CreateAdd(index, e_.as(zero, index->getType()));
+  return in_fields ? index : shifted(index, -(position / 8 * 8));
+}
+
+// Those that one permute reads.
+int WeightDecoder::index_bits() const { return e_.avx512 ? std::max(5, codec_.bits) : codec_.bits; }
+
+Value* WeightDecoder::halves(int x) const {
+  return llvm::ConstantInt::get(e_.vec(e_.i16, 2 * e_.lanes), static_cast<uint64_t>(x));
+}
+
+// Sixteen-bit halves shifted up, or down.
+Value* WeightDecoder::shifted(Value* v, int up) {
+  if (up > 0) return e_.b.CreateShl(v, halves(up));
+  return up < 0 ? e_.b.CreateLShr(v, halves(-up)) : v;
+}
+
+// Codes that a lookup can tell from one another share a shift; bits of several planes are put together where they meet.
+WeightDecoder::Index WeightDecoder::plane_index(const ChunkLanes& chunk, int j) {
+  llvm::Type* type = e_.vec(e_.i16, 2 * e_.lanes);
+  const bool single = codec_.planes.size() == 1;
+  Value* index = nullptr;
+  int done = 0, row = 0, below = 0;
   for (const int width : codec_.planes) {
     const int per_row = 16 / width, position = j % per_row * width;
     const bool in_upper = position >= 8 && !chunk.upper.empty();
-    const int up = done - (in_upper ? position - 8 : position);
-    Value* v = e_.as((in_upper ? chunk.upper : chunk.rows)[static_cast<size_t>(row + j / per_row)], halves);
-    if (up > 0) v = e_.b.CreateShl(v, constant(up));
-    if (up < 0) v = e_.b.CreateLShr(v, constant(-up));
-    const int below = (1 << done) - 1;
-    index =
-        index ? e_.b.CreateOr(e_.b.CreateAnd(index, constant(below)), e_.b.CreateAnd(v, constant(0xffff & ~below))) : v;
+    const int at = in_upper ? position - 8 : position;
+    if (single) below = at % (index_bits() / width * width);
+    Value* v = e_.as((in_upper ? chunk.upper : chunk.rows)[static_cast<size_t>(row + j / per_row)], type);
+    v = shifted(v, done + below - at);
+    const int known = (1 << done) - 1;
+    index = index ? e_.b.CreateOr(e_.b.CreateAnd(index, halves(known)), e_.b.CreateAnd(v, halves(0xffff & ~known))) : v;
     done += width;
     row += codec_.chunk_k() * width / 32;
   }
-  return index;
+  return {index, below};
 }
 
-// The field-th byte of each half, brought down.
-Value* WeightDecoder::field_index(const ChunkLanes& chunk, int field) {
-  llvm::Type* halves = e_.vec(e_.i16, 2 * e_.lanes);
-  const auto constant = [&](int x) { return llvm::ConstantInt::get(halves, static_cast<uint64_t>(x)); };
+// A byte of each half, brought down: its field holds one code or two.
+WeightDecoder::Index WeightDecoder::field_index(const ChunkLanes& chunk, int j) {
+  const int in_field = codec_.field_bits / codec_.bits, field = j / in_field, below = j % in_field * codec_.bits;
+  llvm::Type* type = e_.vec(e_.i16, 2 * e_.lanes);
   const int word = field / 2;
   const bool in_row = word < codec_.chunk_rows(), upper = field % 2 != 0;
-  if (in_row && upper && !chunk.upper.empty()) return e_.as(chunk.upper[static_cast<size_t>(word)], halves);
-  Value* v = in_row ? e_.as(chunk.rows[static_cast<size_t>(word)], halves) : nullptr;
+  if (in_row && upper && !chunk.upper.empty()) return {e_.as(chunk.upper[static_cast<size_t>(word)], type), below};
+  Value* v = in_row ? e_.as(chunk.rows[static_cast<size_t>(word)], type) : nullptr;
   for (const FieldPiece& piece : field_pieces(codec_.field_bits)) {
     if (piece.word != word) continue;
-    Value* bits = e_.as(chunk.rows[static_cast<size_t>(piece.row)], halves);
-    bits = e_.b.CreateLShr(bits, constant(piece.from - piece.to));
-    bits = e_.b.CreateAnd(bits, constant(0x0101 * (((1 << piece.bits) - 1) << piece.to)));
+    Value* bits = shifted(e_.as(chunk.rows[static_cast<size_t>(piece.row)], type), piece.to - piece.from);
+    bits = e_.b.CreateAnd(bits, halves(0x0101 * (((1 << piece.bits) - 1) << piece.to)));
     v = v ? e_.b.CreateOr(v, bits) : bits;
   }
-  return upper ? e_.b.CreateLShr(v, constant(8)) : v;
+  return {upper ? shifted(v, -8) : v, below};
 }
 
 // The low or the high byte of the bf16 value of each of 64 codes.
@@ -224,7 +246,6 @@ Value* WeightDecoder::scales(Value* pointer, Value* global) {
   using Scale = WeightCodec::Scale;
   auto& b = e_.b;
   const auto stored = [&](llvm::Type* type) { return e_.load(e_.vec(type), pointer); };
-  Value* scale = nullptr;
   switch (codec_.scale) {
     case Scale::none:
       CHECK(false, "no scales");
@@ -244,14 +265,14 @@ Value* WeightDecoder::scales(Value* pointer, Value* global) {
     case Scale::minifloat: {
       const auto up = static_cast<uint32_t>(23 - codec_.scale_mantissa_bits);
       Value* bits = b.CreateShl(b.CreateSExt(stored(e_.i8), e_.v_i32), e_.c_i32(up));
-      Value* magnitude = b.CreateAnd(bits, e_.c_i32(0x7fu << up));
       bits = b.CreateAnd(bits, e_.c_i32(0x80000000 | 0x7fu << up));
-      scale = b.CreateFMul(e_.as(bits, e_.v_f32), e_.c_f32(codec_.scale_unit));
-      Value* is_nan = b.CreateICmpEQ(magnitude, e_.c_i32(0x7fu << up));
-      scale = b.CreateSelect(is_nan, e_.c_f32(std::numeric_limits<double>::quiet_NaN()), scale);
+      Value* scale = b.CreateFMul(e_.as(bits, e_.v_f32), e_.c_f32(codec_.scale_unit));
+      if (global) scale = b.CreateFMul(scale, global);
+      Value* is_nan = b.CreateICmpEQ(bits, e_.c_i32(0x7fu << up));
+      return b.CreateSelect(is_nan, e_.c_f32(std::numeric_limits<double>::quiet_NaN()), scale);
     }
   }
-  return global ? b.CreateFMul(scale, global) : scale;
+  CHECK(false);
 }
 
 Value* WeightDecoder::zero_points(Value* pointer) {
@@ -260,6 +281,7 @@ Value* WeightDecoder::zero_points(Value* pointer) {
   zero = e_.b.CreateZExt(zero, e_.v_i32);
   if (!codec_.zero_in_index) return e_.b.CreateUIToFP(zero, e_.v_f32);
   Value* offset = e_.b.CreateSub(e_.c_i32(1u << codec_.bits), zero);
+  offset = e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(8)));
   return e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(16)));
 }
 

@@ -30,15 +30,23 @@ class WeightDecoder {
   llvm::Value* restored(const ChunkLanes& chunk, int i, llvm::Value* scale);
   // The scales of the columns of one vector as f32, `lanes` of them from `pointer` on. 2^-127 is kept; the NaN code of
   // E8M0 gives infinity, and prepack() makes every code of such a group zero, so that products are NaN. `global`: the
-  // tensor's scale in every lane, where the codec has one.
+  // tensor's scale in every lane; null where it is multiplied later or there is none.
   llvm::Value* scales(llvm::Value* pointer, llvm::Value* global);
   llvm::Value* zero_points(llvm::Value* pointer);  // `lanes` of them; null when the codec has none
 
  private:
   llvm::Value* code(const ChunkLanes& chunk, int i);
   llvm::Value* word_pair(const ChunkLanes& chunk, int j, llvm::Value* zero);
-  llvm::Value* plane_index(const ChunkLanes& chunk, int j);
-  llvm::Value* field_index(const ChunkLanes& chunk, int field);
+  struct Index {  // in halves, with so many bits of something else below the code
+    llvm::Value* value;
+    int below;
+  };
+  llvm::Value* less_zero(const ChunkLanes& chunk, int j, llvm::Value* zero);
+  Index plane_index(const ChunkLanes& chunk, int j);
+  Index field_index(const ChunkLanes& chunk, int j);
+  int index_bits() const;
+  llvm::Value* halves(int x) const;
+  llvm::Value* shifted(llvm::Value* v, int up);
   llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
   llvm::Value* number(llvm::Value* code);

@@ -15,7 +15,8 @@ class Unpacker {
       : e_(e), s_(shape), out_row_bytes_(out_row_bytes), decoder_(e, *shape.codec, format) {}
 
   void run(Value* panel, Value* scratch) {
-    if (s_.codec->has_global) global_ = e_.load_broadcast(DType::f32, e_.at(panel, s_.global_offset()));
+    if (s_.codec->has_global && !s_.global_in_sums())
+      global_ = e_.load_broadcast(DType::f32, e_.at(panel, s_.global_offset()));
     const Emitter::Moving moving[] = {{panel, int64_t{s_.lanes} * 4},
                                       {e_.at(panel, s_.scales_offset()), s_.scale_vector_bytes()},
                                       {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},

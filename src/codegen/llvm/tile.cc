@@ -42,14 +42,21 @@ class TileBody {
   }
 
   Values sums(Value* a, Value* w, Value* scales, Value* k) {
-    if (s_.codec && s_.codec->has_global) global_ = e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset));
+    Values sums = products(a, w, scales, k);
+    if (s_.global_offset < 0) return sums;
+    Value* global = e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset));
+    for (Value*& sum : sums) sum = e_.b.CreateFMul(sum, global);
+    return sums;
+  }
+
+ private:
+  Values products(Value* a, Value* w, Value* scales, Value* k) {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
     if (s_.segment) return joined(segments(a, w, k, split(zero)));
     if (s_.scale_in_loop) return scaled(a, w, scales, zero);
     return joined(product(a, w, s_.k ? nullptr : k, s_.k, split(zero)));
   }
 
- private:
   int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
   int64_t row_bytes() const { return int64_t{s_.panel_vectors} * e_.lanes * 4; }
   // Where a vector of columns starts in a row of panels.
@@ -111,7 +118,7 @@ class TileBody {
           first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + s_.zero_points_offset)));
     const Values group = joined(product(a, w, nullptr, k, split(zero)));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), global_));
+      Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), nullptr));
       for (int r = 0; r < s_.rows; ++r) {
         const size_t i = static_cast<size_t>(r * s_.vectors + v);
         sums[i] = e_.fma(group[i], scale, sums[i]);
@@ -264,7 +271,6 @@ class TileBody {
   const int sums_, splits_;
   int chain_ = 0;
   Values row_offset_, zero_points_;
-  Value* global_ = nullptr;
   std::unique_ptr<WeightDecoder> decoder_;
 };
 
@@ -284,8 +290,8 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   if (t.codec) {
     t.scale_vector_bytes = shape.scale_vector_bytes(), t.zero_points_offset = shape.zero_points_offset();
     t.shared_scale = shape.slots == 1;
-    t.global_offset = shape.global_offset() - shape.scales_offset();
   }
+  if (shape.global_in_sums()) t.global_offset = shape.global_offset() - shape.scales_offset();
   return t;
 }
 

@@ -30,7 +30,7 @@ struct TileSpec {
   // Of one vector of columns in a row of scales, where zero points lie behind them, and whether one scale is for all.
   int64_t scale_vector_bytes = 0, zero_points_offset = 0;
   bool shared_scale = false;
-  int64_t global_offset = 0;  // from the scales to the tensor's global one
+  int64_t global_offset = -1;  // from the scales to the tensor's global one, where sums are multiplied by it
 };
 
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
