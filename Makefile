@@ -13,7 +13,7 @@ help:
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
-	@echo "make bench-peers  convolutional networks beside other systems, into bench/results.md"
+	@echo "make bench-peers  low-bit layers and convolutional networks beside other systems, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -52,7 +52,7 @@ bench: build models
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr
 	scripts/deps.sh peers
-	build/venv/bin/python bench/peers/$(if $(filter %ocr,$@),ocr,networks).py build/release/hone
+	for part in $(if $(filter %ocr,$@),ocr,low_bit_linear networks); do build/venv/bin/python bench/peers/$$part.py build/release/hone || exit 1; done
 
 format:
 	scripts/deps.sh tools

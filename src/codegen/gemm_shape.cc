@@ -86,6 +86,17 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
   }
 }
 
+// What is decoded at a time stays in the first-level cache, where the strips of the block read it: half of the smallest
+// one of 32 KB, or up to three quarters where that divides k. Whole groups, or parts of one.
+int64_t choose_block_k(const GemmShape& s) {
+  const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
+  const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
+  if (s.loose || s.k <= most) return s.k;
+  for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
+    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || s.group % block == 0)) return block;
+  return s.k;
+}
+
 // How many rows of the scale grid a vector of columns may meet.
 int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
   const int64_t rows = grid.rows;
@@ -127,10 +138,14 @@ int64_t GemmShape::panel_bytes() const {
   return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
 }
 
+int64_t GemmShape::unpacked_bytes() const {
+  return round_up((panel == PanelType::f32 ? block_k : (block_k + 1) / 2) * row_bytes(), 64);
+}
+
 int64_t GemmShape::scratch_bytes() const {
-  return source == WeightSource::unpacked || source == WeightSource::activation
-             ? round_up(panel_rows() * row_bytes(), 64)
-             : 0;
+  if (source == WeightSource::activation) return round_up(panel_rows() * row_bytes(), 64);
+  if (source != WeightSource::unpacked) return 0;
+  return unpacked_bytes() + (block_k < k ? rows_per_block * row_bytes() : 0);
 }
 
 Refusal gemm_refusal(const GemmPlan& plan, IsaLevel) {
@@ -165,6 +180,7 @@ GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
   choose_source(s, plan);
   s.dot = s.dot && s.panel == PanelType::pairs;
   s.rows = balanced_rows(most_rows(s, avx512), plan.m_hint);
+  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
   s.rows_per_block = block_rows(s.source, s.rows, plan.m_hint);  // items stay the same when a tile shrinks
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, plan.m_hint);
   s.item_panels = wide_item(s, plan);

@@ -39,6 +39,7 @@ struct GemmShape {
   int slots = 0;      // scales in a row of one vector of columns; where they are some, numbers say whose is whose
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
   int64_t rows_per_block = 0;  // rows of A in an item
+  int64_t block_k = 0;         // unpacked: decoded to scratch at a time, then multiplied and added; a divisor of k
   int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
   std::vector<int> tails;      // row counts of the tiles below `rows` that a block may end with
 
@@ -66,7 +67,8 @@ struct GemmShape {
   int64_t numbers_offset() const;  // of the columns' numbers (i32) in a prepacked panel
   int64_t global_offset() const;   // of the tensor's global scale (f32) in a prepacked panel
   int64_t panel_bytes() const;     // of a prepacked panel
-  int64_t scratch_bytes() const;   // of a panel in scratch; 0 when none is needed
+  int64_t unpacked_bytes() const;  // of block_k of a panel in scratch
+  int64_t scratch_bytes() const;   // of a panel or a part of it, and of the sums of its blocks; 0 when none is needed
 };
 
 Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);

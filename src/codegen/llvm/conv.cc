@@ -119,7 +119,7 @@ class ConvKernel {
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
     if (unpack_) {
-      Value* const arguments[] = {w, panel_scratch_};
+      Value* const arguments[] = {w, e_.num(0), panel_scratch_};
       e_.b.CreateCall(unpack_, arguments);
       w = panel_scratch_;
     }

@@ -97,6 +97,12 @@ llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, int alignment
   return b.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }
 
+void Emitter::prefetch(llvm::Value* pointer) {
+  constexpr uint32_t kRead = 0, kAllCaches = 3, kData = 1;
+  b.CreateIntrinsic(Intrinsic::prefetch, {ptr},
+                    {pointer, b.getInt32(kRead), b.getInt32(kAllCaches), b.getInt32(kData)});
+}
+
 void Emitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {
   b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }

@@ -1,8 +1,10 @@
 // Gemm kernels: for each item, a panel of W and a block of rows of A; strips of the block go through the tile and the
 // epilogue.
 #include <algorithm>
+#include <functional>
 
 #include "codegen/gemm_shape.h"
+#include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/generate.h"
@@ -82,23 +84,19 @@ class GemmKernel {
     } else {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
-      if (shape_.source == WeightSource::unpacked) {
-        Value* const arguments[] = {w, frame_.scratch};
-        e_.b.CreateCall(prepare_, arguments);
-        w = frame_.scratch;
-      }
     }
     Value* left = e_.b.CreateSub(m_, first);
     Value* rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, e_.num(shape_.rows_per_block));
     const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
-    if (shape_.item_panels == 1) return strips(a, w, scales, rows, place);
+    if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
+    if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
     Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
     e_.when(all, [&] { wide_rows(a, w, scales, rows, place); });
     e_.when(e_.b.CreateNot(all), [&] {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* bytes = e_.times(p, shape_.panel_bytes());
-        strips(a, e_.at(w, bytes), e_.at(scales, bytes), rows, next_panel(place, p));
+        finished_strips(a, e_.at(w, bytes), e_.at(scales, bytes), rows, next_panel(place, p));
         return Values{};
       });
     });
@@ -123,19 +121,53 @@ class GemmKernel {
   // One row after the other through all panels of the item.
   void wide_rows(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* i, const Values&) {
-      multiply(wide_tile_, i, a, w, scales);
+      multiply(wide_tile_, i, a, w, scales, sums_, e_.num(0));
       e_.loop(e_.num(0), e_.num(shape_.item_panels), 1, {}, [&](Value* p, const Values&) {
-        finish(e_.at(sums_, e_.times(p, shape_.row_bytes())), 1, i, next_panel(place, p));
+        finish(e_.at(sums_, e_.times(p, shape_.row_bytes())), e_.num(1), i, next_panel(place, p));
         return Values{};
       });
       return Values{};
     });
   }
 
-  void strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
+  // Part by part of the panel: decoded, then multiplied by all rows.
+  void unpacked_strips(Value* a, Value* panel, Value* scales, Value* rows, const Place& place) {
+    const auto unpack = [&](Value* first) {
+      Value* const arguments[] = {panel, first, frame_.scratch};
+      e_.b.CreateCall(prepare_, arguments);
+    };
+    if (shape_.block_k == shape_.k) {
+      unpack(e_.num(0));
+      return finished_strips(a, frame_.scratch, scales, rows, place);
+    }
+    Value* sums = e_.at(frame_.scratch, shape_.unpacked_bytes());
+    e_.loop(e_.num(0), rows, 1, {}, [&](Value* row, const Values&) {
+      emit_zero(e_, e_.at(sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
+      return Values{};
+    });
+    e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
+      unpack(first);
+      Value* part = e_.at(a, e_.times(first, size_bytes(plan_.a)));
+      strips(rows, [&](Function* tile, int64_t, Value* offset) {
+        multiply(tile, offset, part, frame_.scratch, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
+      });
+      return Values{};
+    });
+    finish(sums, rows, e_.num(0), place);
+  }
+
+  void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
+    strips(rows, [&](Function* tile, int64_t height, Value* offset) {
+      multiply(tile, offset, a, w, scales, sums_, e_.num(0));
+      finish(sums_, e_.num(height), offset, place);
+    });
+  }
+
+  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered.
+  void strips(Value* rows, const std::function<void(Function*, int64_t, Value*)>& strip) {
     Value* whole = e_.b.CreateUDiv(rows, e_.num(shape_.rows));
     e_.loop(e_.num(0), whole, 1, {}, [&](Value* i, const Values&) {
-      strip(tile_, shape_.rows, e_.times(i, shape_.rows), a, w, scales, place);
+      strip(tile_, shape_.rows, e_.times(i, shape_.rows));
       return Values{};
     });
     Value* done = e_.times(whole, shape_.rows);
@@ -144,29 +176,26 @@ class GemmKernel {
     for (size_t t = 0; t < tails_.size(); ++t) {
       const int64_t height = shape_.tails[t];
       if (single) {
-        e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), [&] { strip(tails_[t], height, done, a, w, scales, place); });
+        e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), [&] { strip(tails_[t], height, done); });
         continue;
       }
       // Heights are powers of two, largest first: those already used are the higher bits of what is left.
       e_.when(e_.b.CreateICmpNE(e_.b.CreateAnd(rest, e_.num(height)), e_.num(0)), [&] {
         Value* before = e_.b.CreateAnd(rest, e_.num(~(2 * height - 1)));
-        strip(tails_[t], height, e_.b.CreateAdd(done, before), a, w, scales, place);
+        strip(tails_[t], height, e_.b.CreateAdd(done, before));
       });
     }
   }
 
-  void strip(Function* tile, int64_t height, Value* offset, Value* a, Value* w, Value* scales, const Place& place) {
-    multiply(tile, offset, a, w, scales);
-    finish(sums_, height, offset, place);
-  }
-  void multiply(Function* tile, Value* offset, Value* a, Value* w, Value* scales) {
+  // `before`: what lies in front of w in its panel, in k, where scales are read.
+  void multiply(Function* tile, Value* offset, Value* a, Value* w, Value* scales, Value* sums, Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    Value* const operands[] = {rows_of_a, w, scales, sums_, a_row_bytes_, e_.num(plan_.k)};
+    Value* const operands[] = {rows_of_a, w, scales, sums, a_row_bytes_, before};
     e_.b.CreateCall(tile, operands);
   }
-  void finish(Value* sums, int64_t height, Value* offset, const Place& place) {
+  void finish(Value* sums, Value* height, Value* offset, const Place& place) {
     Value* row = e_.b.CreateAdd(place.row, offset);
-    Value* const operands[] = {frame_.args, sums, row, place.column, e_.num(height), place.result_offset, place.batch};
+    Value* const operands[] = {frame_.args, sums, row, place.column, height, place.result_offset, place.batch};
     e_.b.CreateCall(epilogue_, operands);
   }
 

@@ -1,5 +1,9 @@
 #include "codegen/llvm/panel.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "codegen/llvm/decode.h"
 #include "codegen/llvm/square.h"
 #include "codegen/llvm/tile.h"
@@ -14,11 +18,15 @@ class Unpacker {
   Unpacker(Emitter& e, const GemmShape& shape, const Format& format, int64_t out_row_bytes)
       : e_(e), s_(shape), out_row_bytes_(out_row_bytes), decoder_(e, *shape.codec, format) {}
 
-  void run(Value* panel, Value* scratch) {
+  void run(Value* panel, Value* first, Value* scratch) {
     if (s_.codec->has_global && !s_.global_in_sums())
       global_ = e_.load_broadcast(DType::f32, e_.at(panel, s_.global_offset()));
-    const Emitter::Moving moving[] = {{panel, int64_t{s_.lanes} * 4},
-                                      {e_.at(panel, s_.scales_offset()), s_.scale_vector_bytes()},
+    Value* chunks = e_.b.CreateUDiv(first, e_.num(s_.codec->chunk_k()));
+    Value* codes = e_.at(panel, e_.times(chunks, s_.codec->chunk_rows() * s_.row_bytes()));
+    Value* groups = e_.b.CreateUDiv(first, e_.num(s_.group));
+    Value* scales = e_.at(e_.at(panel, s_.scales_offset()), e_.times(groups, s_.scale_row_bytes()));
+    const Emitter::Moving moving[] = {{codes, int64_t{s_.lanes} * 4},
+                                      {scales, s_.scale_vector_bytes()},
                                       {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},
                                       {scratch, int64_t{s_.lanes} * 4}};
     e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
@@ -30,9 +38,12 @@ class Unpacker {
   }
 
  private:
+  static constexpr int64_t kUnrolled = 32;  // k in a turn of the loop over short chunks
+
   struct Group {    // of one vector of columns
     Values scales;  // of all levels; none where they are not folded in
     Value* zero = nullptr;
+    Value* exponent = nullptr;  // of the scale, as it is added to both halves of a pair
   };
 
   // Rows of lanes that k elements make in scratch.
@@ -55,27 +66,55 @@ class Unpacker {
   }
 
   void column_vector(Value* codes, Value* scales, Value* out) {
-    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
+    const int64_t whole = s_.block_k / s_.group, rest = s_.block_k % s_.group;
     const int64_t from = s_.code_rows(s_.group) * s_.row_bytes(), to = rows_of(s_.group) * out_row_bytes_;
     const Emitter::Moving moving[] = {{codes, from}, {scales, s_.scale_row_bytes()}, {out, to}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      chunks(p[0], p[2], s_.group, group_at(p[1]));
+      group_chunks(p[0], p[2], s_.group, group_at(p[1]));
       return Values{};
     });
     if (rest)
-      chunks(e_.at(codes, whole * from), e_.at(out, whole * to), rest,
-             group_at(e_.at(scales, whole * s_.scale_row_bytes())));
+      group_chunks(e_.at(codes, whole * from), e_.at(out, whole * to), rest,
+                   group_at(e_.at(scales, whole * s_.scale_row_bytes())));
   }
 
+  // A power of two is added to exponents unless some value times it would leave bf16's normal numbers.
+  void group_chunks(Value* codes, Value* out, int64_t k, Group group) {
+    if (group.scales.empty() || s_.panel != PanelType::pairs || s_.codec->scale != WeightCodec::Scale::e8m0)
+      return chunks(codes, out, k, group);
+    const auto [least, most] = exponents();
+    if (most - least > 253) return chunks(codes, out, k, group);
+    Value* biased = e_.b.CreateLShr(e_.as(group.scales[0], e_.v_i32), e_.c_i32(23));
+    Value* above = e_.b.CreateSub(biased, e_.c_i32(static_cast<uint32_t>(128 - least)));
+    Value* fits = e_.b.CreateAndReduce(e_.b.CreateICmpULE(above, e_.c_i32(static_cast<uint32_t>(253 + least - most))));
+    e_.when(e_.b.CreateNot(fits), [&] { chunks(codes, out, k, group); });
+    Value* exponent = e_.b.CreateShl(e_.b.CreateSub(biased, e_.c_i32(127)), e_.c_i32(7));
+    Value* low = e_.b.CreateAnd(exponent, e_.c_i32(0xffff));
+    group.exponent = e_.as(e_.b.CreateOr(low, e_.b.CreateShl(exponent, e_.c_i32(16))), halves());
+    e_.when(fits, [&] { chunks(codes, out, k, group); });
+  }
+
+  // Exponent fields of the values of codes, the least and the most.
+  std::pair<int, int> exponents() const {
+    int least = 254, most = 1;
+    for (float v : s_.codec->values) {
+      if (v == 0 || !std::isfinite(v)) continue;
+      least = std::min(least, std::ilogb(v) + 127), most = std::max(most, std::ilogb(v) + 127);
+    }
+    return {least, most};
+  }
+  llvm::Type* halves() const { return e_.vec(e_.i16, 2 * e_.lanes); }
+
   void chunks(Value* codes, Value* out, int64_t k, const Group& group) {
-    const int64_t chunk = s_.codec->chunk_k(), whole = k / chunk, rest = k % chunk;
+    const int64_t chunk = s_.codec->chunk_k(), step = k % kUnrolled == 0 ? std::max<int64_t>(kUnrolled, chunk) : chunk;
     const int64_t from = s_.codec->chunk_rows() * s_.row_bytes(), to = rows_of(chunk) * out_row_bytes_;
-    const Emitter::Moving moving[] = {{codes, from}, {out, to}};
-    e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      decode_chunk(p[0], p[1], chunk, group);
+    const Emitter::Moving moving[] = {{codes, step / chunk * from}, {out, step / chunk * to}};
+    e_.walk(e_.num(k / step), moving, {}, [&](const Values& p, const Values&) {
+      for (int64_t i = 0; i < step / chunk; ++i) decode_chunk(e_.at(p[0], i * from), e_.at(p[1], i * to), chunk, group);
       return Values{};
     });
-    if (rest) decode_chunk(e_.at(codes, whole * from), e_.at(out, whole * to), rest, group);
+    const int64_t done = k / step * step / chunk;
+    if (k % step) decode_chunk(e_.at(codes, done * from), e_.at(out, done * to), k % step, group);
   }
 
   ChunkLanes chunk_lanes(Value* codes) {
@@ -85,8 +124,14 @@ class Unpacker {
     return lanes;
   }
 
+  // What the next call decodes: it arrives while this one's block is multiplied (past the last it is not used).
+  void prefetch(Value* codes) {
+    for (int r = 0; r < s_.codec->chunk_rows(); ++r) e_.prefetch(e_.at(codes, r * s_.row_bytes()));
+  }
+
   void decode_chunk(Value* codes, Value* out, int64_t k, const Group& group) {
     const ChunkLanes lanes = chunk_lanes(codes);
+    if (s_.block_k < s_.k) prefetch(e_.at(codes, s_.code_rows(s_.block_k) * s_.row_bytes()));
     const bool pairs = s_.panel == PanelType::pairs;
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
@@ -98,8 +143,17 @@ class Unpacker {
   Value* pair(const ChunkLanes& lanes, int j, const Group& group) {
     Value* x = decoder_.pair(lanes, j, group.zero);
     if (group.scales.empty()) return x;
+    if (group.exponent) return e_.as(scaled(e_.as(x, halves()), group.exponent), e_.v_i32);
     const auto [low, high] = e_.split_pair(x);
     return e_.join_pair(e_.b.CreateFMul(low, group.scales[0]), e_.b.CreateFMul(high, group.scales[0]));
+  }
+  Value* scaled(Value* x, Value* exponent) {
+    const auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(halves(), v); };
+    Value* magnitude = e_.b.CreateAnd(x, constant(0x7fff));
+    const bool finite = std::ranges::all_of(s_.codec->values, [](float v) { return std::isfinite(v); });
+    Value* moves = finite ? e_.b.CreateICmpNE(magnitude, constant(0))
+                          : e_.b.CreateICmpULT(e_.b.CreateSub(magnitude, constant(1)), constant(0x7f7f));
+    return e_.b.CreateSelect(moves, e_.b.CreateAdd(x, exponent), x);
   }
   Value* value(const ChunkLanes& lanes, int i, const Group& group) {
     if (s_.codec->decode == WeightCodec::Decode::signs) return decoder_.signed_sum(lanes, i, group.scales);
@@ -289,10 +343,10 @@ llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec
 
 llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
                             int64_t out_row_bytes) {
-  llvm::Type* const params[] = {e.ptr, e.ptr};
+  llvm::Type* const params[] = {e.ptr, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  Unpacker(e, shape, format, out_row_bytes).run(f->getArg(0), f->getArg(1));
+  Unpacker(e, shape, format, out_row_bytes).run(f->getArg(0), f->getArg(1), f->getArg(2));
   e.end_function();
   return f;
 }

@@ -41,20 +41,32 @@ class TileBody {
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
   }
 
-  Values sums(Value* a, Value* w, Value* scales, Value* k) {
-    Values sums = products(a, w, scales, k);
-    if (s_.global_offset < 0) return sums;
-    Value* global = e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset));
-    for (Value*& sum : sums) sum = e_.b.CreateFMul(sum, global);
-    return sums;
+  void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
+    Values before(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32)), zero = before;
+    for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
+    const bool global = s_.global_offset >= 0;
+    Values sums = products(a, w, scales, count, global ? zero : before);
+    Value* factor = global ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (global) sums[i] = e_.fma(sums[i], factor, before[i]);
+      e_.store(sums[i], sum_place(out, i), 4);
+    }
   }
 
  private:
-  Values products(Value* a, Value* w, Value* scales, Value* k) {
-    const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
-    if (s_.segment) return joined(segments(a, w, k, split(zero)));
-    if (s_.scale_in_loop) return scaled(a, w, scales, zero);
-    return joined(product(a, w, s_.k ? nullptr : k, s_.k, split(zero)));
+  Value* sum_place(Value* out, size_t i) const {
+    const auto vectors = static_cast<size_t>(s_.vectors);
+    return e_.at(
+        out, static_cast<int64_t>(i / vectors) * s_.sums_row_bytes + static_cast<int64_t>(i % vectors) * e_.lanes * 4);
+  }
+
+  Values products(Value* a, Value* w, Value* scales, Value* count, const Values& before) {
+    if (s_.segment) return joined(segments(a, w, count, split(before)));
+    if (s_.scale_in_loop) {
+      Value* groups = e_.b.CreateUDiv(count, e_.num(s_.group));
+      return scaled(a, w, e_.at(scales, e_.times(groups, s_.panel_vectors * s_.scale_vector_bytes)), before);
+    }
+    return joined(product(a, w, s_.k ? nullptr : count, s_.k, split(before)));
   }
 
   int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
@@ -281,7 +293,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.rows = rows, t.vectors = shape.vectors * panels;
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
-  t.k = shape.k;
+  t.k = shape.block_k, t.accumulate = shape.block_k < shape.k;
   t.sums_row_bytes = shape.row_bytes() * panels;
   t.codes = shape.source == WeightSource::codes;
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
@@ -312,11 +324,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.
   if (looks_up_one_row(spec)) f->addFnAttr("tune-cpu", "znver4");
   TileBody body(e, spec, f);
-  const Values sums = body.sums(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(5));
-  for (int r = 0; r < spec.rows; ++r)
-    for (int v = 0; v < spec.vectors; ++v)
-      e.store(sums[static_cast<size_t>(r * spec.vectors + v)],
-              e.at(f->getArg(3), r * spec.sums_row_bytes + int64_t{v} * e.lanes * 4), 4);
+  body.run(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(5));
   e.end_function();
   return f;
 }

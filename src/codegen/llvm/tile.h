@@ -21,6 +21,7 @@ struct TileSpec {
   // apart, and that again as often as the call's last argument says, a_step_y bytes apart. 0: one run of k.
   int64_t segment = 0, segments_x = 1, a_step_x = 0, a_step_y = 0;
   int64_t sums_row_bytes = 0;
+  bool accumulate = false;  // adds to the sums that are there
   const WeightCodec* codec =
       nullptr;  // set: w holds codes, decoded here (`panel` is then what is multiplied), or scales are read
   const Format* format = nullptr;
@@ -36,7 +37,8 @@ struct TileSpec {
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
 
 // Adds a local function
-//   void(a, w, scales, sums, a_row_bytes, count)   pointers, then i64; count: k, or of the outer runs of segments
+//   void(a, w, scales, sums, a_row_bytes, count)   pointers, then i64
+// count: k where the spec has none; of the outer runs of segments; or, where scales are read, of the k before w.
 // that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
 // constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).
 //

@@ -44,7 +44,11 @@ int64_t blocks(const WindowPlan& plan, IsaLevel isa) {
   return ceil_div(vectors_of(plan, isa), block_vectors(plan, isa));
 }
 
-GemmShape weight_shape(const WindowPlan& plan, IsaLevel isa) { return gemm_shape(window_weights(plan), isa); }
+GemmShape weight_shape(const WindowPlan& plan, IsaLevel isa) {
+  GemmShape shape = gemm_shape(window_weights(plan), isa);
+  shape.block_k = shape.k;  // all taps are decoded before the first is used
+  return shape;
+}
 
 // From one tap's weights to the next's, as the tiles read them.
 int64_t weight_row_bytes(const WindowPlan& plan, IsaLevel isa) {
@@ -109,7 +113,7 @@ class WindowEmitter {
     const GemmShape shape = weight_shape(plan_, e_.isa);
     const Emitter::Moving moving[] = {{w, shape.panel_bytes()}, {frame_.scratch, shape.row_bytes()}};
     e_.walk(e_.num(shape.panels()), moving, {}, [&](const Values& p, const Values&) {
-      e_.b.CreateCall(unpack, {p[0], p[1]});
+      e_.b.CreateCall(unpack, {p[0], e_.num(0), p[1]});
       return Values{};
     });
     return frame_.scratch;
