@@ -26,6 +26,7 @@ namespace {
 
 constexpr size_t kFrontPoints = 12;
 constexpr size_t kSubstitutionShare = 8;  // substitutions are measured on this part of the data
+constexpr int kRounds = 4;                // of measuring what the solution rests on
 constexpr double kWorst = 1e30;           // in place of an infinite error: outputs that are not finite
 
 using Items = std::vector<std::vector<Choice>>;
@@ -85,15 +86,21 @@ class Allocator {
     };
   }
 
+  SensitivityOptions sensitivity_options() const {
+    return {.measure_all = options_.measure_all,
+            .batches = std::max<size_t>(1, data_.batches.size() / kSubstitutionShare),
+            .session = options_.session,
+            .told = [&](size_t done, size_t of) {
+              tell(options_.progress, fmt::format("sensitivity of tensor {} of {}", done + 1, of));
+            }};
+  }
+
   void measure_sensitivities(const Statistics& statistics) {
-    const SensitivityOptions options{.measure_all = options_.measure_all,
-                                     .batches = std::max<size_t>(1, data_.batches.size() / kSubstitutionShare),
-                                     .session = options_.session,
-                                     .told = [&](size_t done, size_t of) {
-                                       tell(options_.progress,
-                                            fmt::format("sensitivity of tensor {} of {}", done + 1, of));
-                                     }};
-    sensitivities_ = measure_sensitivity(candidates_, statistics, *measure_, known_, options);
+    sensitivities_ = measure_sensitivity(candidates_, statistics, *measure_, known_, sensitivity_options());
+    set_losses();
+  }
+
+  void set_losses() {
     for (size_t t = 0; t < items_.size(); ++t)
       for (size_t f = 0; f < candidates_.formats.size(); ++f)
         items_[t][f].loss = std::min(sensitivities_[t].loss(f), kWorst);
@@ -173,7 +180,16 @@ class Allocator {
            fmt::join(candidates_.formats, ", "), cost_text(least));
   }
 
+  // What a solution rests on is measured until it rests on measurements alone: it would choose what is estimated too
+  // low.
   void choose_within(double budget) {
+    for (int round = 0; round < kRounds; ++round) {
+      const std::optional<Selection> solved = solve_knapsack(items_, budget);
+      if (!solved ||
+          !measure_chosen(solved->chosen, sensitivities_, candidates_, *measure_, known_, sensitivity_options()))
+        break;
+      set_losses();
+    }
     allocation_ = allocate(items_, candidates_.formats, allocate_options(budget, options_.trials));
   }
 
@@ -353,8 +369,8 @@ class Allocator {
                             {"estimate", "estimated output error", "", {NumberFormat::significant, 3}},
                             {"output_error", "measured output error", "", {NumberFormat::significant, 3}}},
                 .note =
-                    "The estimate is the layer error times what one measurement of the tensor, in its coarsest "
-                    "format, says of the output."};
+                    "The estimate is the layer error times what one measurement of the tensor says of the "
+                    "output."};
     ScatterPlot plot{.key = "estimates",
                      .title = "Estimated and measured output error",
                      .x = {.title = "estimated", .logarithmic = true},
@@ -364,7 +380,7 @@ class Allocator {
       for (size_t f = 0; f < candidates_.formats.size(); ++f) {
         const TensorSensitivity& s = sensitivities_[t];
         if (!s.output_error[f]) continue;
-        const double estimate = s.gain * s.layer_error[f], measured = *s.output_error[f];
+        const double estimate = s.estimate(f), measured = *s.output_error[f];
         table.rows.push_back({candidates_.tensors[t].name, candidates_.formats[f], number(s.layer_error[f]),
                               number(estimate), number(measured)});
         if (estimate > 0 && measured > 0 && std::isfinite(measured)) plot.points.push_back({"", estimate, measured});
@@ -408,7 +424,7 @@ class Allocator {
           fmt::format("Of {} pairs of tensor and format, rank correlation with the measured output error: layer errors "
                       "alone {:.3f}, "
                       "scaled by one measurement a tensor {:.3f}.",
-                      quality.pairs, quality.layer_error, quality.with_gain));
+                      quality.pairs, quality.layer_error, quality.estimate));
     }
     std::string effort =
         fmt::format("{:.1f} s; {} measurements taken, {} remembered", seconds_, known_.measured(), known_.recalled());

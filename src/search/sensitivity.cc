@@ -1,6 +1,8 @@
 #include "search/sensitivity.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "measure/statistics.h"
 #include "search/layer_error.h"
@@ -36,11 +38,30 @@ class Substitutions {
   double floor_ = 0;
 };
 
-size_t largest(const std::vector<double>& values) {
-  return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+constexpr double kProportional = 0.1;  // layer error up to which the output's error is in proportion to it
+
+size_t format_to_measure_first(const std::vector<double>& layer_error) {
+  const auto worth = [&](double error) { return error <= kProportional ? error : -error; };
+  return static_cast<size_t>(std::ranges::max_element(layer_error, {}, worth) - layer_error.begin());
 }
 
 }  // namespace
+
+double TensorSensitivity::estimate(size_t format) const {
+  return layer_error[format] > 0 ? layer_error[format] * *output_error[first] / layer_error[first] : 0;
+}
+
+double TensorSensitivity::loss(size_t format) const {
+  if (output_error[format]) return *output_error[format];
+  if (!(layer_error[format] > 0)) return 0;
+  double closest = std::numeric_limits<double>::infinity(), loss = 0;
+  for (size_t f = 0; f < layer_error.size(); ++f) {
+    if (!output_error[f]) continue;
+    const double ratio = layer_error[format] / layer_error[f], distance = std::abs(std::log(ratio));
+    if (distance < closest) closest = distance, loss = ratio * *output_error[f];
+  }
+  return loss;
+}
 
 std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates, const Statistics& statistics,
                                                    const OutputMeasure& measure, Measurements& known,
@@ -59,25 +80,39 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
         return std::vector{layer_error(tensor.plain, tensor.rounded[f], layer)};
       })[0]);
     s.output_error.resize(candidates.formats.size());
-    const size_t coarsest = largest(s.layer_error);
+    s.first = format_to_measure_first(s.layer_error);
     for (size_t f = 0; f < candidates.formats.size(); ++f)
-      if (s.layer_error[f] > 0 && (options.measure_all || f == coarsest)) s.output_error[f] = measured(t, f);
-    if (s.layer_error[coarsest] > 0) s.gain = *s.output_error[coarsest] / s.layer_error[coarsest];
+      if (s.layer_error[f] > 0 && (options.measure_all || f == s.first)) s.output_error[f] = measured(t, f);
     all.push_back(std::move(s));
   }
   return all;
 }
 
+bool measure_chosen(std::span<const int> chosen, std::vector<TensorSensitivity>& sensitivities,
+                    const Candidates& candidates, const OutputMeasure& measure, Measurements& known,
+                    const SensitivityOptions& options) {
+  Substitutions measured(candidates, measure, known, options.batches);
+  bool any = false;
+  for (size_t t = 0; t < chosen.size(); ++t) {
+    const auto f = static_cast<size_t>(chosen[t]);
+    TensorSensitivity& s = sensitivities[t];
+    if (s.output_error[f] || !(s.layer_error[f] > 0)) continue;
+    if (options.told) options.told(t, chosen.size());
+    s.output_error[f] = measured(t, f);
+    any = true;
+  }
+  return any;
+}
+
 EstimateQuality estimate_quality(const std::vector<TensorSensitivity>& sensitivities) {
-  std::vector<double> measured, layer, others, with_gain;
+  std::vector<double> measured, layer, others, estimates;
   for (const TensorSensitivity& s : sensitivities)
     for (size_t f = 0; f < s.layer_error.size(); ++f) {
       if (!s.output_error[f]) continue;
       measured.push_back(*s.output_error[f]), layer.push_back(s.layer_error[f]);
-      if (f == largest(s.layer_error)) continue;  // where the gain is from
-      others.push_back(*s.output_error[f]), with_gain.push_back(s.gain * s.layer_error[f]);
+      if (f != s.first) others.push_back(*s.output_error[f]), estimates.push_back(s.estimate(f));
     }
-  return {rank_correlation(layer, measured), rank_correlation(with_gain, others), measured.size()};
+  return {rank_correlation(layer, measured), rank_correlation(estimates, others), measured.size()};
 }
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,16 @@ namespace hone {
 struct TensorSensitivity {
   std::vector<double> layer_error;                  // by format: of the layer's output, relative (LayerError)
   std::vector<std::optional<double>> output_error;  // by format: measured with this tensor alone in that format
-  double gain = 0;                                  // output error per layer error, from what was measured
-  // Measured where that was done; otherwise the layer's error times the gain.
-  double loss(size_t format) const { return output_error[format] ? *output_error[format] : gain * layer_error[format]; }
+  size_t first = 0;                                 // the format that was measured first
+  // From the first measurement: output error in proportion to the layer's.
+  double estimate(size_t format) const;
+  // Measured where that was done; otherwise in proportion to the measured format of the most similar layer error.
+  double loss(size_t format) const;
 };
 
 struct SensitivityOptions {
-  // false: each tensor is measured in one format only, that of the largest layer error, which gives its gain.
+  // false: each tensor is measured in one format only, the coarsest in which its layer loses little enough for losses
+  // to be in proportion.
   bool measure_all = false;
   size_t batches = 0;  // of the data that substitutions are measured on; 0: all
   SessionOptions session;
@@ -34,10 +38,15 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
                                                    const OutputMeasure& measure, Measurements& known,
                                                    const SensitivityOptions& options);
 
+// Measures each tensor in its format of a choice where that is not known. Whether any was not.
+bool measure_chosen(std::span<const int> chosen, std::vector<TensorSensitivity>& sensitivities,
+                    const Candidates& candidates, const OutputMeasure& measure, Measurements& known,
+                    const SensitivityOptions& options);
+
 // Rank correlations of estimates with everything that was measured, over all tensors and formats.
 struct EstimateQuality {
   double layer_error = 0;  // of the layers' errors alone
-  double with_gain = 0;    // of layer error times gain: only where a tensor was measured in more than one format
+  double estimate = 0;     // of estimates from each tensor's first measurement, of the other formats
   size_t pairs = 0;
 };
 EstimateQuality estimate_quality(const std::vector<TensorSensitivity>& sensitivities);
