@@ -1,12 +1,10 @@
 #include <optional>
 
-#include "base/atomic_file.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "jobs/allocate_formats.h"
 #include "jobs/format_list.h"
-#include "report/html.h"
 
 namespace hone {
 namespace {
@@ -17,7 +15,7 @@ struct {
   RunFlags run;
   OutputFlags result;
   std::vector<std::string> formats;
-  std::string output, report, budget, memory;
+  std::string output, budget, memory;
   std::optional<double> lambda;
   int trials = 8;
   bool measure_all = false, front = false;
@@ -36,7 +34,7 @@ void setup(CLI::App& app) {
       ->excludes(budget);
   app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
       ->required();
-  app.add_option("--report", flags.report, "HTML file to write");
+  flags.result.add_report_to(app);
   app.add_flag("--front", flags.front, "The best choices for other budgets too, as table and plot");
   app.add_flag("--measure-all", flags.measure_all,
                "Measure each tensor in every format; otherwise one measurement a tensor scales its layers' errors");
@@ -55,8 +53,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  std::optional<AtomicFile> report;
-  if (!flags.report.empty()) report.emplace(flags.report);
+  Report report(flags.result);
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Record record =
@@ -77,11 +74,7 @@ int run() {
                         .memory = flags.memory,
                         .command = this_command(),
                         .progress = terminal_progress()});
-  flags.result.print(record);
-  if (report) {
-    report->write(html(record));
-    report->commit();
-  }
+  report.finish(record);
   return 0;
 }
 

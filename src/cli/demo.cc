@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <optional>
 
 #include "base/atomic_file.h"
 #include "cli/flags.h"
@@ -8,13 +7,12 @@
 #include "jobs/compare_formats.h"
 #include "jobs/probe.h"
 #include "passes/pipelines.h"
-#include "report/html.h"
 
 namespace hone {
 namespace {
 
 struct {
-  std::string model, packages, folder = "build/demo", report;
+  std::string model, packages, folder = "build/demo";
   std::vector<std::string> formats{"f32", "bf16", "mxint8", "mxint4", "mxfp4"};
   std::string compute = "bf16";
   int index = 2000, queries = 500;
@@ -44,14 +42,13 @@ void setup(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--folder", flags.folder, "Where the written models go")->capture_default_str();
-  app.add_option("--report", flags.report, "HTML file to write");
+  flags.output.add_report_to(app);
   flags.run.add_to(app);
   flags.output.add_to(app);
 }
 
 int run() {
-  std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
-  if (!flags.report.empty()) report.emplace(flags.report);
+  Report report(flags.output);
   CompareFormatsOptions options{
       .model = flags.model,
       .runs = {},
@@ -71,11 +68,7 @@ int run() {
   }
   const Record record = compare_formats(options);
   options.progress = {};  // takes its line away
-  flags.output.print(record);
-  if (report) {
-    report->write(html(record));
-    report->commit();
-  }
+  report.finish(record);
   return 0;
 }
 

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <sstream>
 
-#include "base/atomic_file.h"
 #include "codegen/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -124,7 +124,20 @@ SessionOptions RunFlags::options() const {
 
 void OutputFlags::add_to(CLI::App& app) { app.add_flag("--json", json, "Print the result as JSON"); }
 
+void OutputFlags::add_report_to(CLI::App& app) { app.add_option("--report", report, "HTML file to write"); }
+
 void OutputFlags::print(const Record& record) const { print_text(json ? json_text(record) : text(record)); }
+
+Report::Report(const OutputFlags& flags) : flags_(flags) {
+  if (!flags.report.empty()) file_.emplace(flags.report);
+}
+
+void Report::finish(const Record& record) {
+  flags_.print(record);
+  if (!file_) return;
+  file_->write(html(record));
+  file_->commit();
+}
 
 void print_text(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("standard output: writing failed");

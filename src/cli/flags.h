@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "jobs/default_inputs.h"
 #include "jobs/load_model.h"
 #include "report/record.h"
@@ -60,11 +62,25 @@ struct RunFlags {
 constexpr const char* kCheckFiniteHelp =
     "Look at every result of the first run; name the first step that computes NaN or an infinity";
 
-// --json
+// --json, and --report where the verb adds it
 struct OutputFlags {
   bool json = false;
+  std::string report;
   void add_to(CLI::App& app);
+  void add_report_to(CLI::App& app);
   void print(const Record& record) const;  // text, or JSON, to standard output
+};
+
+// What a verb has to show: printed, and as the HTML file of --report, if any. That is opened first: a place that can't
+// be written is known before the work.
+class Report {
+ public:
+  explicit Report(const OutputFlags& flags);
+  void finish(const Record& record);
+
+ private:
+  const OutputFlags& flags_;
+  std::optional<AtomicFile> file_;
 };
 
 // "name=value" pairs; throws Error on anything else or a repeated name.

@@ -1,13 +1,9 @@
 #include "jobs/memory.h"
 
-#include <optional>
-
-#include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "jobs/probe.h"
-#include "report/html.h"
 
 namespace hone {
 namespace {
@@ -18,7 +14,6 @@ struct {
   ShapeFlags shapes;
   RunFlags run;
   OutputFlags result;
-  std::string report;
 } flags;
 
 void setup(CLI::App& app) {
@@ -28,7 +23,7 @@ void setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--skip", flags.skip, "Regular expression on names of weights that are kept (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--report", flags.report, "HTML file to write");
+  flags.result.add_report_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
@@ -36,8 +31,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
-  if (!flags.report.empty()) report.emplace(flags.report);
+  Report report(flags.result);
   const Record record = memory({.model = flags.model.model,
                                 .inputs = flags.model.inputs,
                                 .to = flags.to,
@@ -47,11 +41,7 @@ int run() {
                                 .program = this_program(),
                                 .command = this_command(),
                                 .progress = terminal_progress()});
-  flags.result.print(record);
-  if (report) {
-    report->write(html(record));
-    report->commit();
-  }
+  report.finish(record);
   return 0;
 }
 

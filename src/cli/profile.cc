@@ -7,7 +7,6 @@
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "measure/peaks.h"
-#include "report/html.h"
 
 namespace hone {
 namespace {
@@ -22,7 +21,7 @@ struct {
   double seconds = 10;
   uint64_t seed = 1;
   bool check_finite = false;
-  std::string trace, report;
+  std::string trace;
 } flags;
 
 void setup(CLI::App& app) {
@@ -37,15 +36,15 @@ void setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of runs")->capture_default_str();
   app.add_option("--trace", flags.trace, "JSON file to write, for chrome://tracing or ui.perfetto.dev");
-  app.add_option("--report", flags.report, "HTML file to write");
+  flags.output.add_report_to(app);
   app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
   flags.output.add_to(app);
 }
 
 int run() {
-  std::optional<AtomicFile> trace, report;  // opened first: a place that can't be written is known before the work
+  std::optional<AtomicFile> trace;  // opened first, as the report is
   if (!flags.trace.empty()) trace.emplace(flags.trace);
-  if (!flags.report.empty()) report.emplace(flags.report);
+  Report report(flags.output);
   const SessionOptions session = flags.run.options();
   const ProfileReport profiled = profile({.models = flags.models,
                                           .open = {.inputs = flags.model.inputs,
@@ -58,9 +57,8 @@ int run() {
                                           .seconds = flags.seconds,
                                           .command = this_command(),
                                           .progress = terminal_progress()});
-  flags.output.print(profiled.record);
+  report.finish(profiled.record);
   if (trace) trace->write(profiled.trace), trace->commit();
-  if (report) report->write(html(profiled.record)), report->commit();
   return 0;
 }
 

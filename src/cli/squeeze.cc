@@ -1,12 +1,8 @@
-#include <optional>
-
-#include "base/atomic_file.h"
+#include "jobs/squeeze.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "jobs/probe.h"
-#include "jobs/squeeze.h"
-#include "report/html.h"
 
 namespace hone {
 namespace {
@@ -19,7 +15,7 @@ struct {
   ShapeFlags shapes;
   RunFlags run;
   OutputFlags result;
-  std::string output, report;
+  std::string output;
   double seconds = 20;
   uint64_t seed = 1;
 } flags;
@@ -27,7 +23,7 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
-  app.add_option("--report", flags.report, "HTML file to write");
+  flags.result.add_report_to(app);
   flags.quantize.compute = "bf16";
   flags.quantize.add_to(app);
   flags.given.add_to(app);
@@ -42,8 +38,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  std::optional<AtomicFile> report;  // opened first: a place that can't be written is known before the work
-  if (!flags.report.empty()) report.emplace(flags.report);
+  Report report(flags.result);
   const Record record = squeeze({.model = flags.model.model,
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,
@@ -59,11 +54,7 @@ int run() {
                                  .seed = flags.seed,
                                  .command = this_command(),
                                  .progress = terminal_progress()});
-  flags.result.print(record);
-  if (report) {
-    report->write(html(record));
-    report->commit();
-  }
+  report.finish(record);
   return 0;
 }
 

@@ -1,11 +1,9 @@
-#include <optional>
-
+#include "jobs/sweep.h"
 #include "base/atomic_file.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
 #include "jobs/format_list.h"
-#include "jobs/sweep.h"
 #include "report/html.h"
 
 namespace hone {
