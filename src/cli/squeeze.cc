@@ -1,4 +1,5 @@
 #include "jobs/squeeze.h"
+
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"

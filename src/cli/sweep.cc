@@ -1,4 +1,5 @@
 #include "jobs/sweep.h"
+
 #include "base/atomic_file.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"

@@ -6,6 +6,7 @@
 #include "base/registry.h"
 #include "ir/text.h"
 #include "ops/registry.h"
+#include "tests/support/error_of.h"
 
 namespace hone::test {
 
@@ -17,16 +18,5 @@ inline ParseContext op_context() {
 }
 
 inline Graph parse(std::string_view text) { return parse_graph(text, op_context()); }
-
-// The message of the Error that `fn` throws, "" when it throws none.
-template <class Fn>
-std::string error_of(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace hone::test
