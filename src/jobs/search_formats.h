@@ -1,0 +1,34 @@
+// The search of hone allocate: candidates are made, their sensitivities measured, and a choice solved for and refined.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jobs/allocate_formats.h"
+#include "jobs/format_costs.h"
+#include "jobs/format_study.h"
+#include "search/allocate.h"
+#include "search/sensitivity.h"
+
+namespace hone {
+
+struct FoundFormats {
+  FormatStudy& study;
+  Candidates candidates = {};
+  std::vector<TensorSensitivity> sensitivities = {};  // of candidates.tensors
+  std::optional<FormatTimes> times = {};              // where the budget is one of time
+  double fixed_cost = 0;  // of all but the candidates: bytes, or milliseconds where the budget is one of time
+  Allocation allocation = {};
+  std::vector<Trial> front = {};            // solutions for other budgets, when asked for
+  std::vector<double> choice_seconds = {};  // of whole choices that were measured
+  double seconds = 0;                       // of the search
+
+  const Trial& chosen() const { return allocation.trials[allocation.best]; }
+  OutputDistance distance(std::span<const int> choice);  // measured when it is not remembered
+};
+
+// Throws Error when the options contradict each other or no choice meets the budget.
+FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study);
+
+}  // namespace hone
