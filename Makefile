@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -14,6 +14,7 @@ help:
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
 	@echo "make bench-peers  low-bit layers and convolutional networks beside other systems, into bench/results.md"
+	@echo "make bench-ptq    ways of quantising after training at four bits, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -48,6 +49,11 @@ bench: build models
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target bench
 	scripts/bench.sh
+
+bench-ptq: build models
+	scripts/deps.sh peers
+	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
+	build/venv/bin/python bench/post_training.py build/release/hone
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

@@ -1,6 +1,7 @@
 #include "jobs/sweep.h"
 
 #include "base/atomic_file.h"
+#include "base/error.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/terminal_progress.h"
@@ -16,7 +17,7 @@ struct {
   RunFlags run;
   OutputFlags result;
   std::vector<std::string> formats;
-  std::string folder;
+  std::string folder, data;
   bool with_activations = false;
 } flags;
 
@@ -26,6 +27,7 @@ void setup(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
       ->required();
+  app.add_option("--data", flags.data, "What quality is measured on, a file as of --calib (default: that of --calib)");
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
   flags.quantize.compute = "f32";
   flags.quantize.add_to(app);
@@ -36,13 +38,17 @@ void setup(CLI::App& app) {
 int run() {
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
+  const Calibration& calibration = flags.quantize.calibration;
+  if (flags.data.empty()) flags.data = calibration.file;
+  if (flags.data.empty()) fail("there is nothing to measure quality on; give --data FILE");
   const Record record = sweep({.model = flags.model.model,
                                .folder = flags.folder,
                                .inputs = flags.model.inputs,
                                .formats = parse_format_list(flags.formats),
                                .activations = flags.with_activations,
                                .quantize = flags.quantize.options(),
-                               .data = flags.quantize.calibration,
+                               .data = {flags.data, calibration.batch},
+                               .calibration = calibration,
                                .session = session,
                                .command = this_command(),
                                .progress = terminal_progress()});
@@ -57,9 +63,10 @@ extern constinit const VerbDef sweep_verb_def{
     .name = "sweep",
     .summary = "A model in many number formats, one after the other: table and curves by family",
     .examples =
-        "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --calib texts.txt -o sweep\n"
-        "  hone sweep cnn.onnx --formats 'mxint{2..8},bfp{2..12},log{3..8}' --with-activations --calib test.npz -o "
-        "sweep",
+        "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --data texts.txt -o sweep\n"
+        "  hone sweep cnn.onnx --formats 'mxint{2..8},bfp{2..12},log{3..8}' --with-activations --data test.npz -o "
+        "sweep\n"
+        "  hone sweep cnn.onnx --formats 'mxint{2..8}' --method gptq --calib train.npz --data test.npz -o sweep",
     .setup = setup,
     .run = run};
 

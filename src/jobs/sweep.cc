@@ -4,8 +4,10 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/atomic_file.h"
+#include "base/hash.h"
 #include "calibrate/collect.h"
 #include "jobs/format_list.h"
 #include "jobs/format_study.h"
@@ -28,7 +30,8 @@ class Sweeper {
   explicit Sweeper(const SweepOptions& options)
       : options_(options),
         study_(options.model, options.inputs, options.data, options.session, options.folder + "/measurements.txt",
-               fmt::format("{} {}", options.activations, options_toml(quantize_fields(), options.quantize))) {
+               fmt::format("{} {} {}", options.activations, calibration_text(options.calibration),
+                           options_toml(quantize_fields(), options.quantize))) {
     if (options.formats.empty()) fail("no formats to sweep; give --formats, e.g. 'int{{4..16}}.f{{2,4,8}}'");
   }
 
@@ -48,7 +51,7 @@ class Sweeper {
       quantize.to = format;
       if (options_.activations) quantize.activations = format;
       const StatisticsSource statistics = [&](const Graph& g, bool moments) {
-        return collect_statistics(g, study_.data.batches, {.moments = moments, .session = options_.session});
+        return collect_statistics(g, calibration_batches(), {.moments = moments, .session = options_.session});
       };
       const Graph graph = quantise(study_.graph, quantize, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
@@ -58,6 +61,17 @@ class Sweeper {
       return found;
     });
     return {format, distance_of(values), 8 * values[2] / std::max(values[3], 1.0), static_cast<int64_t>(values[2])};
+  }
+
+  static std::string calibration_text(const Calibration& calibration) {
+    return calibration.file.empty() ? "" : fmt::format("{} {}", sha256_of_file(calibration.file), calibration.batch);
+  }
+
+  const std::vector<NamedTensors>& calibration_batches() {
+    if (options_.calibration.file.empty()) return study_.data.batches;
+    if (!calibration_)
+      calibration_ = read_calibration(study_.model, options_.calibration.file, options_.calibration.batch);
+    return calibration_->batches;
   }
 
   // Larger is better.
@@ -159,6 +173,7 @@ class Sweeper {
 
   const SweepOptions& options_;
   FormatStudy study_;
+  std::optional<CalibrationData> calibration_;  // other than the study's, read when a method asks for it
   std::vector<Swept> swept_;
 };
 

@@ -210,6 +210,20 @@ TEST_F(SweepTest, GoesOnWhereItWasStopped) {
   EXPECT_THAT(sweep(both).findings[1], HasSubstr("1 measured, 0 remembered"));
 }
 
+TEST_F(SweepTest, CalibratesOnOtherDataThanItMeasuresOn) {
+  SweepOptions same = options({"mxint3"}), other = same;
+  same.quantize.method = other.quantize.method = "gptq";
+  other.calibration.file = folder / "other.npz";
+  Tensor x = random({64, 32}, 9);
+  for (size_t i = 0; i < 64 * 32; ++i)
+    if (i % 32 != 0) x.mutable_as<float>()[i] *= 1e-3f;  // only the first input seems to matter
+  write_npz(other.calibration.file, std::vector<NamedTensor>{{"x", x}});
+  const double error = value_of(cell(table_of(sweep(same), "sweep"), "output_error", 0));
+  const Record record = sweep(other);  // in the same folder: what was measured before is not taken
+  EXPECT_THAT(record.findings[1], HasSubstr("1 measured, 0 remembered"));
+  EXPECT_GT(value_of(cell(table_of(record, "sweep"), "output_error", 0)), 1.1 * error);
+}
+
 TEST_F(SweepTest, InputsOfProductsCanBeInTheFormatToo) {
   SweepOptions weights = options({"mxint4"}), both = options({"mxint4"});
   both.activations = true, both.folder = folder / "both";
