@@ -5,13 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/philox.h"
+#include "bench/timing.h"
 #include "codegen/compiled_packer.h"
 #include "measure/peaks_kernels.h"
 
@@ -23,18 +22,7 @@ constexpr const char* kFormats[] = {"mxint8",   "mxint4",   "mxfp8_e4m3", "mxfp6
                                     "int8.g32", "int4.g32", "int8.g128",  "int4.g128",   "uint4.g32.asym",
                                     "int6.g32", "bfp12",    "nvfp4",      "fp8_e4m3.g32"};
 
-double seconds_of(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double best_of(int rounds, const std::function<void()>& run) {
-  run();
-  double best = 1e300;
-  for (int i = 0; i < rounds; ++i) best = std::min(best, seconds_of(run));
-  return best;
-}
+double best_of(int rounds, const std::function<void()>& run) { return alternate(rounds, {run})[0]; }
 
 std::vector<float> normal_values(int64_t n) {
   Philox random(1);

@@ -1,0 +1,81 @@
+// What the parts of bench_kernels share: its options and figures, and how plans become kernels that run on made-up
+// data.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/philox.h"
+#include "codegen/compiler.h"
+#include "codegen/gemm_shape.h"
+#include "formats/packed.h"
+#include "ir/tensor.h"
+
+namespace hone {
+
+struct KernelBench {
+  std::vector<std::string> only;
+  int rounds = 40;
+  bool every_format = false;
+  Json measured = Json::array();
+
+  bool skips(const std::string& name) const {
+    return !only.empty() && std::none_of(only.begin(), only.end(), [&](const std::string& wanted) {
+      return name.find(wanted) != std::string::npos;
+    });
+  }
+};
+
+// Products with one row, and everything that is asked of packed formats (weight_streams.cc).
+void time_gemv(KernelBench& bench, int64_t n, int64_t k, DType type, const std::string& format);
+void time_packed_formats(KernelBench& bench);
+
+struct Compiled {
+  explicit Compiled(const KernelPlan& plan) : library(CompilerOptions{.cache_folder = {}}) {
+    kernel = library.compile(std::span(&plan, 1))[0];
+    milliseconds = library.statistics().milliseconds;
+    spilled = library.statistics().spilled;
+    scratch = Buffer(static_cast<size_t>(kernel.scratch_bytes) + 64);
+  }
+  void run(const KernelArgs& args, int64_t items) { kernel.run(&args, 0, items, scratch.mutable_bytes().data()); }
+
+  KernelLibrary library;
+  Kernel kernel;
+  double milliseconds = 0;
+  int spilled = 0;
+  Buffer scratch;
+};
+
+inline std::byte* bytes_of(const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); }
+
+inline Tensor random_tensor(DType dtype, std::vector<int64_t> shape) {
+  Philox rng(1);
+  std::vector<float> values(static_cast<size_t>(element_count(shape)));
+  for (float& v : values) v = rng.uniform(-1, 1);
+  return Tensor::from_floats(dtype, std::move(shape), values);
+}
+
+// Of a linear layer: in `format`, or of `type` where that is empty.
+inline Tensor random_weights(int64_t n, int64_t k, DType type, const std::string& format) {
+  Tensor w = random_tensor(format.empty() ? type : DType::f32, {n, k});
+  return format.empty() ? w : pack(parse_format(format), w);
+}
+
+// A linear layer without bias.
+inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format) {
+  GemmPlan plan;
+  plan.n = n, plan.k = k, plan.a = plan.w = type, plan.w_format = format;
+  plan.results = {DType::f32};
+  plan.program = flatten(Expr::arg(0, Scalar::f32));
+  return plan;
+}
+inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
+  GemmPlan plan = linear_plan(n, k, type, format);
+  plan.m_hint = m, plan.a_row_stride = k;
+  plan.m_remainder = m % gemm_tile_rows(plan, best_isa_level());
+  return plan;
+}
+
+}  // namespace hone
