@@ -6,15 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "data/bert_normalizer.h"
 #include "data/unicode.h"
+#include "tests/support/error_of.h"
 #include "tests/support/token_reference.h"
 
 namespace hone {
 namespace {
 
+using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<int64_t>;
@@ -36,16 +37,6 @@ Ids inner(const Tokenizer& tokenizer, std::string_view text) {
   EXPECT_EQ(ids.front(), 1);
   EXPECT_EQ(ids.back(), 2);
   return Ids(ids.begin() + 1, ids.end() - 1);
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(Tokenizer, IdsEqualThoseOfTheReference) {

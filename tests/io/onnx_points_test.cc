@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "passes/registry.h"
 #include "tests/io/one_node.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -135,12 +136,7 @@ TEST(OnnxDropout, IsNothingInInferenceAndUnsupportedInTraining) {
 }
 
 std::string import_error(const OneNode& node) {
-  try {
-    node.import();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { node.import(); });
 }
 
 TEST(OnnxPoints, AxesOutsideTheTensorAreErrors) {

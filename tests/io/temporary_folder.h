@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 
@@ -46,15 +46,6 @@ inline std::string content_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The text of the Error that `action` throws; "" when it throws none.
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::error_of;
 
 }  // namespace hone

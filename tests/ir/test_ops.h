@@ -1,9 +1,9 @@
 // A handful of ops to build graphs from: the real ones live in a layer above.
 #pragma once
 
-#include "base/error.h"
 #include "ir/graph.h"
 #include "ir/text.h"
+#include "tests/support/error_of.h"
 
 namespace hone::test {
 
@@ -71,16 +71,5 @@ inline ParseContext context() {
 }
 
 inline Graph parse(std::string_view text) { return parse_graph(text, context(), "t"); }
-
-// The message of the Error that `fn` throws, "" when it throws none.
-template <class Fn>
-std::string error_of(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace hone::test

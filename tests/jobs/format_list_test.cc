@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -10,12 +10,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 std::string error_of(const std::string& list) {
-  try {
-    parse_format_list({list});
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return test::error_of([&] { parse_format_list({list}); });
 }
 
 TEST(FormatList, ExpandsRangesAndLists) {

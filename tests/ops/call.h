@@ -3,6 +3,7 @@
 
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 
@@ -26,12 +27,7 @@ using Sizes64 = std::vector<int64_t>;
 
 // The text of the Error that the call throws, "" when it throws none.
 inline std::string error_of(const char* op, const std::vector<Tensor>& operands, const Attributes& attributes = {}) {
-  try {
-    call(op, operands, attributes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { call(op, operands, attributes); });
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ops/call.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -19,12 +20,7 @@ Graph sample() {
 }
 
 std::string error_with(const std::map<std::string, Tensor>& inputs) {
-  try {
-    evaluate(sample(), inputs);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { evaluate(sample(), inputs); });
 }
 
 TEST(Evaluate, BindsTheBatchAndGivesTheOutputsInOrder) {

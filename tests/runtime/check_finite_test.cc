@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/passes/parse_ops.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -29,12 +30,7 @@ class CheckFinite : public testing::TestWithParam<int> {
     return {{"x", Tensor::of<float>({1, n}, values)}};
   }
   static std::string error(Session& session, const NamedTensors& inputs) {
-    try {
-      session.run_checked(inputs);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
+    return test::error_of([&] { session.run_checked(inputs); });
   }
 };
 

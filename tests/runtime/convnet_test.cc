@@ -7,6 +7,7 @@
 #include "ops/evaluate.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
+#include "tests/support/error_of.h"
 #include "tests/support/graph_bound.h"
 
 namespace hone::test {
@@ -91,14 +92,7 @@ TEST(ConvolutionalNetwork, NoImagesGiveNoScores) {
 
 TEST(ConvolutionalNetwork, ShapesThatDoNotFitAreErrorsThatNameTheInput) {
   Session session(network(), {});
-  const auto message = [&](const NamedTensors& inputs) -> std::string {
-    try {
-      session.run(inputs);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto message = [&](const NamedTensors& inputs) { return test::error_of([&] { session.run(inputs); }); };
   EXPECT_NE(message({{"x", Tensor(DType::f32, {1, 4, 20, 20})}}).find("\"x\""), std::string::npos);
   EXPECT_NE(message({{"x", Tensor(DType::f32, {1, 3, 20})}}).find("\"x\""), std::string::npos);
   EXPECT_NE(message({{"x", Tensor(DType::f32, {1, 3, 0, 20})}}), "");
