@@ -86,8 +86,9 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
   }
 }
 
-// What is decoded at a time stays in the first-level cache, where the strips of the block read it: half of the smallest
-// one of 32 KB, or up to three quarters where that divides k. Whole groups, or parts of one.
+// What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
+// quarters of the smallest one (32 KB), whole groups or a part of one, and a divisor of k. Below 4 KB the sums would be
+// loaded and stored too often: then all of k.
 int64_t choose_block_k(const GemmShape& s) {
   const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
