@@ -98,9 +98,9 @@ llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, int alignment
 }
 
 void Emitter::prefetch(llvm::Value* pointer) {
-  constexpr uint32_t kRead = 0, kAllCaches = 3, kData = 1;
+  constexpr uint32_t kRead = 0, kSecondLevel = 2, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {ptr},
-                    {pointer, b.getInt32(kRead), b.getInt32(kAllCaches), b.getInt32(kData)});
+                    {pointer, b.getInt32(kRead), b.getInt32(kSecondLevel), b.getInt32(kData)});
 }
 
 void Emitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {

@@ -72,7 +72,7 @@ class Emitter {
   }
   llvm::Value* load(llvm::Type* type, llvm::Value* pointer, int alignment = 1);
   void store(llvm::Value* value, llvm::Value* pointer, int alignment = 1);
-  void prefetch(llvm::Value* pointer);  // the line into all caches, to be read; any address
+  void prefetch(llvm::Value* pointer);  // the line into the second-level cache, to be read; any address
   llvm::Value* as(llvm::Value* value, llvm::Type* type) { return b.CreateBitCast(value, type); }
   llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
   llvm::Value* call(llvm::Intrinsic::ID id, std::span<llvm::Type* const> overloads,
