@@ -134,9 +134,8 @@ def hone_files(hone):
         onnx_file(plain, [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": weight})
     for name in (*FORMATS, "bf16"):
         files[name] = WORK / f"{name}.safetensors"
-        if not files[name].exists():
-            command = [hone, "quantize", plain, "--to", name, "--compute", "bf16", "-o", files[name]]
-            subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+        command = [hone, "quantize", plain, "--to", name, "--compute", "bf16", "-o", files[name]]
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
     return files
 
 

@@ -68,7 +68,8 @@ class Sweeper {
   }
 
   const std::vector<NamedTensors>& calibration_batches() {
-    if (options_.calibration.file.empty()) return study_.data.batches;
+    if (options_.calibration.file.empty() || options_.calibration.file == options_.data.file)
+      return study_.data.batches;
     if (!calibration_)
       calibration_ = read_calibration(study_.model, options_.calibration.file, options_.calibration.batch);
     return calibration_->batches;

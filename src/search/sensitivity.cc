@@ -41,7 +41,10 @@ class Substitutions {
 constexpr double kProportional = 0.1;  // layer error up to which the output's error is in proportion to it
 
 size_t format_to_measure_first(const std::vector<double>& layer_error) {
-  const auto worth = [&](double error) { return error <= kProportional ? error : -error; };
+  const auto worth = [](double error) {  // an exact format says nothing of the others
+    if (!(error > 0)) return -std::numeric_limits<double>::infinity();
+    return error <= kProportional ? error : -error;
+  };
   return static_cast<size_t>(std::ranges::max_element(layer_error, {}, worth) - layer_error.begin());
 }
 
@@ -53,7 +56,8 @@ double TensorSensitivity::estimate(size_t format) const {
 
 double TensorSensitivity::loss(size_t format) const {
   if (output_error[format]) return *output_error[format];
-  if (!(layer_error[format] > 0)) return 0;
+  if (!std::isfinite(layer_error[format])) return std::numeric_limits<double>::infinity();
+  if (layer_error[format] == 0) return 0;
   double closest = std::numeric_limits<double>::infinity(), loss = 0;
   for (size_t f = 0; f < layer_error.size(); ++f) {
     if (!output_error[f]) continue;

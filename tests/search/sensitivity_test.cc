@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "calibrate/collect.h"
@@ -100,6 +101,15 @@ TEST_F(SensitivityTest, EstimatesFollowFromOneMeasurementATensor) {
   }
 }
 
+TEST_F(SensitivityTest, AnExactFormatIsNotWhatEstimatesComeFrom) {
+  Measurements known;
+  candidates_ = small_candidates({"fp32", "mxint2"});  // mxint2 loses more than a tenth
+  for (const TensorSensitivity& s : measured(known, false)) {
+    EXPECT_EQ(s.loss(0), 0);
+    EXPECT_GT(s.loss(1), 0);
+  }
+}
+
 TEST_F(SensitivityTest, AChoiceIsMeasuredWhereThatIsNotKnown) {
   Measurements known;
   auto sensitivities = measured(known, false);
@@ -124,6 +134,8 @@ TEST(TensorSensitivity, LossesFollowTheMostSimilarMeasurement) {
   EXPECT_DOUBLE_EQ(s.loss(2), 0.01);  // a quarter of that of 0.08, which is nearer than 0.001
   EXPECT_DOUBLE_EQ(s.loss(3), 0.01);
   EXPECT_EQ(s.loss(4), 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ((TensorSensitivity{.layer_error = {0.1, infinity}, .output_error = {0.1, std::nullopt}}.loss(1)), infinity);
   EXPECT_DOUBLE_EQ(s.estimate(3), 0.0005);
 }
 
