@@ -15,7 +15,7 @@ struct {
   RunFlags run;
   OutputFlags result;
   std::vector<std::string> formats;
-  std::string output, budget, memory;
+  std::string output, budget, data, memory;
   std::optional<double> lambda;
   int trials = 8;
   bool measure_all = false, front = false;
@@ -32,6 +32,9 @@ void setup(CLI::App& app) {
          "--lambda", flags.lambda,
          "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
       ->excludes(budget);
+  app.add_option("--data", flags.data,
+                 "What losses are measured on, a file as of --calib (default: that of --calib, half of it where the "
+                 "method learns from the other half)");
   app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
       ->required();
   flags.result.add_report_to(app);
@@ -47,13 +50,16 @@ void setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of the refinement and of the order of rounds")->capture_default_str();
   flags.quantize.compute = "bf16";
+  flags.quantize.options = AllocateFormatsOptions().quantize;
   flags.quantize.add_to(app);
+  app.get_option("--method")->default_str(flags.quantize.options.method);
   flags.run.add_to(app);
   flags.result.add_to(app);
 }
 
 int run() {
   Report report(flags.result);
+  flags.quantize.read();
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Record record =
@@ -61,9 +67,10 @@ int run() {
                         .output = flags.output,
                         .inputs = flags.model.inputs,
                         .formats = parse_format_list(flags.formats),
-                        .quantize = flags.quantize.options(),
+                        .quantize = flags.quantize.options,
                         .budget = flags.budget.empty() ? std::nullopt : std::optional(parse_budget(flags.budget)),
                         .lambda = flags.lambda,
+                        .data = {flags.data, flags.quantize.calibration.batch, {}},
                         .calibration = flags.quantize.calibration,
                         .measure_all = flags.measure_all,
                         .front = flags.front,

@@ -32,7 +32,7 @@ void setup(CLI::App& app) {
          "with; f32 leaves the model as it is")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--calib", flags.calibration.file, "Calibration data for plans whose method needs it");
+  app.add_option("--calib", flags.calibration.file, "Calibration data in place of what plans name");
   app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
       ->capture_default_str();
   app.add_option("--index", flags.index, "Packages with a known section")->capture_default_str();

@@ -20,9 +20,9 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  const QuantizeOptions options = flags.quantize.options();
-  flags.result.print(quantize_to_file(flags.model.load(), options, flags.quantize.compute_type(), flags.output,
-                                      this_command(), flags.quantize.calibration));
+  flags.quantize.read();
+  flags.result.print(quantize_to_file(flags.model.load(), flags.quantize.options, flags.quantize.compute_type(),
+                                      flags.output, this_command(), flags.quantize.calibration));
   return 0;
 }
 

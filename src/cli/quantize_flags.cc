@@ -1,34 +1,46 @@
 #include "cli/quantize_flags.h"
 
 namespace hone {
+namespace {
 
-void QuantizeFlags::add_to(CLI::App& app) {
-  for (const auto& field : quantize_fields()) {
+template <class T>
+void add_fields(CLI::App& app, std::span<const OptionField<T>> fields,
+                std::map<std::string, std::vector<std::string>>& given) {
+  for (const OptionField<T>& field : fields) {
+    const std::string flag = "--" + std::string(field.name);
     if (field.kind() == OptionKind::flag) {
       app.add_flag_callback(
-          "--" + std::string(field.name), [this, &field] { given[field.name] = {"true"}; }, field.doc);
+          flag, [&given, &field] { given[field.name] = {"true"}; }, field.doc);
       continue;
     }
-    CLI::Option* option = app.add_option("--" + std::string(field.name), given[field.name], field.doc);
+    CLI::Option* option = app.add_option(flag, given[field.name], field.doc);
     if (field.kind() == OptionKind::list) option->allow_extra_args(false);
     else option->expected(1);
   }
+}
+
+template <class T>
+void set_fields(std::span<const OptionField<T>> fields, T& options,
+                const std::map<std::string, std::vector<std::string>>& given) {
+  for (const OptionField<T>& field : fields)
+    if (const auto found = given.find(field.name); found != given.end() && !found->second.empty())
+      set_option(fields, options, field.name, found->second);
+}
+
+}  // namespace
+
+void QuantizeFlags::add_to(CLI::App& app) {
+  add_fields(app, quantize_fields(), given);
   app.add_option("--config", config, "TOML file with the same keys; flags win");
-  app.add_option("--calib", calibration.file,
-                 "Calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy");
-  app.add_option("--calib-batch", calibration.batch, "Samples of it that run at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_fields(app, calibration_fields(), given);
   app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")
       ->capture_default_str();
 }
 
-QuantizeOptions QuantizeFlags::options() const {
-  QuantizeOptions options;
-  if (!config.empty()) read_quantize_config(config, options);
-  for (const auto& [name, values] : given)
-    if (!values.empty()) set_option(quantize_fields(), options, name, values);
-  return options;
+void QuantizeFlags::read() {
+  if (!config.empty()) read_quantize_config(config, options, calibration);
+  set_fields(quantize_fields(), options, given);
+  set_fields(calibration_fields(), calibration, given);
 }
 
 std::optional<Compute> QuantizeFlags::compute_type() const {

@@ -1,4 +1,5 @@
-// The options of quantisation as flags, read off their table (passes/quantize.h), --config and --calib.
+// The options of quantisation and their calibration data as flags, read off their tables (passes/quantize.h,
+// jobs/quantize_model.h), and --config.
 #pragma once
 
 #include <map>
@@ -13,9 +14,11 @@ namespace hone {
 struct QuantizeFlags {
   std::map<std::string, std::vector<std::string>> given;
   std::string config, compute;
+  QuantizeOptions options;  // as they are where nothing is given; read() sets the rest
   Calibration calibration;
+
   void add_to(CLI::App& app);
-  QuantizeOptions options() const;  // the file's first, then the command line's
+  void read();  // the file's first, then the command line's
   std::optional<Compute> compute_type() const;
 };
 

@@ -40,10 +40,11 @@ void setup(CLI::App& app) {
 
 int run() {
   Report report(flags.result);
+  flags.quantize.read();
   const Record record = squeeze({.model = flags.model.model,
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,
-                                 .quantize = flags.quantize.options(),
+                                 .quantize = flags.quantize.options,
                                  .calibration = flags.quantize.calibration,
                                  .compute = flags.quantize.compute_type().value_or(Compute::bf16),
                                  .given = flags.given.get(),

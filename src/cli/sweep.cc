@@ -27,7 +27,9 @@ void setup(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
       ->required();
-  app.add_option("--data", flags.data, "What quality is measured on, a file as of --calib (default: that of --calib)");
+  app.add_option("--data", flags.data,
+                 "What quality is measured on, a file as of --calib (default: that of --calib, half of it where the "
+                 "method learns from the other half)");
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
   flags.quantize.compute = "f32";
   flags.quantize.add_to(app);
@@ -36,18 +38,18 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  flags.quantize.read();
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Calibration& calibration = flags.quantize.calibration;
-  if (flags.data.empty()) flags.data = calibration.file;
-  if (flags.data.empty()) fail("there is nothing to measure quality on; give --data FILE");
+  if (flags.data.empty() && calibration.file.empty()) fail("there is nothing to measure quality on; give --data FILE");
   const Record record = sweep({.model = flags.model.model,
                                .folder = flags.folder,
                                .inputs = flags.model.inputs,
                                .formats = parse_format_list(flags.formats),
                                .activations = flags.with_activations,
-                               .quantize = flags.quantize.options(),
-                               .data = {flags.data, calibration.batch},
+                               .quantize = flags.quantize.options,
+                               .data = {flags.data, calibration.batch, {}},
                                .calibration = calibration,
                                .session = session,
                                .command = this_command(),

@@ -32,7 +32,7 @@ Tensor as_scalars(const Tensor& tensor) {
     case DType::f16:
       return mapped<uint16_t, float>(tensor, DType::f32, f16_to_f32);
     case DType::bf16:
-      return mapped<uint16_t, float>(tensor, DType::f32, bf16_to_f32);
+      return mapped<uint16_t, float>(tensor, DType::f32, [](uint16_t x) { return bf16_to_f32(x); });
     case DType::i8:
     case DType::i4:
       return widened<int8_t, int32_t>(tensor, DType::i32);
@@ -62,7 +62,7 @@ Tensor store_column(DType dtype, const Tensor& scalars) {
     case DType::f16:
       return mapped<float, uint16_t>(scalars, dtype, f32_to_f16);
     case DType::bf16:
-      return mapped<float, uint16_t>(scalars, dtype, f32_to_bf16);
+      return mapped<float, uint16_t>(scalars, dtype, [](float x) { return f32_to_bf16(x); });  // inlined
     case DType::i8:
       return widened<int32_t, int8_t>(scalars, dtype);
     case DType::i16:

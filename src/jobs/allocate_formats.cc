@@ -14,6 +14,10 @@
 namespace hone {
 namespace {
 
+const Calibration& calibration_of(const AllocateFormatsOptions& options) {
+  return options.calibration.file.empty() ? options.data : options.calibration;
+}
+
 // What was given besides the formats belongs to the plan.
 void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found) {
   const Candidates& candidates = found.candidates;
@@ -25,7 +29,7 @@ void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found
   write_file(options.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", options.command,
                                          found.study.model.name, candidates.average_bits(chosen),
                                          human_bytes(static_cast<double>(candidates.stored_bytes(chosen))),
-                                         options_toml(quantize_fields(), plan)));
+                                         quantize_config(options.output, plan, calibration_of(options))));
 }
 
 class AllocationRecord {
@@ -60,7 +64,8 @@ class AllocationRecord {
   }
 
   Table results_table() {
-    Table table{.key = "results", .title = study_.title(), .columns = study_.distance_columns({{"choice", "choice"}})};
+    Table table{
+        .key = "results", .title = study_.data.title, .columns = study_.distance_columns({{"choice", "choice"}})};
     table.rows.push_back(result_row("the plan", plan_.chosen));
     for (size_t f = 0; f < candidates_.formats.size(); ++f)
       table.rows.push_back(result_row("all in " + candidates_.formats[f], candidates_.uniform(static_cast<int>(f))));
@@ -189,7 +194,8 @@ class AllocationRecord {
 
   Section latency_section() {
     Session original(study_.graph, options_.session), plan(candidates_.with(plan_.chosen), options_.session);
-    const Ratio ratio = verified_speed(original, plan, study_.data.first_sample, options_.seconds, options_.seed);
+    const Ratio ratio =
+        verified_speed(original, plan, study_.data.measured.first_sample, options_.seconds, options_.seed);
     return {"Time",
             {KeyValues{.key = "time",
                        .title = "One sample",
@@ -250,8 +256,13 @@ class AllocationRecord {
 }  // namespace
 
 Record allocate_formats(const AllocateFormatsOptions& options) {
-  FormatStudy study(options.model, options.inputs, options.calibration, options.session, options.memory,
-                    options_toml(quantize_fields(), options.quantize));
+  FormatStudy study({.model = options.model,
+                     .inputs = options.inputs,
+                     .data = options.data,
+                     .calibration = options.calibration,
+                     .quantize = options.quantize,
+                     .session = options.session,
+                     .memory = options.memory});
   FoundFormats found = search_formats(options, study);
   write_plan(options, found);
   return AllocationRecord(options, found).make();

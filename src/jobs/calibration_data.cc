@@ -182,4 +182,20 @@ CalibrationData read_calibration(const LoadedModel& model, const std::string& pa
   return data;
 }
 
+std::pair<CalibrationData, CalibrationData> alternating(const CalibrationData& data) {
+  CHECK(data.batches.size() > 1);
+  CalibrationData halves[2];
+  for (size_t b = 0; b < data.batches.size(); ++b) {
+    CalibrationData& half = halves[b % 2];
+    const int64_t samples = data.batches[b].begin()->second.dim(0);
+    half.batches.push_back(data.batches[b]);
+    half.samples += samples;
+    if (data.labels.empty()) continue;
+    const auto first = data.labels.begin() + halves[0].samples + halves[1].samples - samples;
+    half.labels.insert(half.labels.end(), first, first + samples);
+  }
+  for (CalibrationData& half : halves) half.first_sample = data.first_sample, half.sha256 = data.sha256;
+  return {halves[0], halves[1]};
+}
+
 }  // namespace hone

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/load_model.h"
@@ -26,5 +27,9 @@ struct CalibrationData {
 // samples, arrays of different length, unknown or missing names, a shape or type that the model does not take, and
 // numbers beyond the rows of the table that they select from.
 CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch);
+
+// Every other batch, from the first on and from the second on: what is learnt from one part can be judged by the other.
+// At least two batches.
+std::pair<CalibrationData, CalibrationData> alternating(const CalibrationData& data);
 
 }  // namespace hone

@@ -49,9 +49,11 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
     c.quantized.graph.metadata["compute"] = to_string(run.compute);
   } else {
     QuantizeOptions quantize;
+    Calibration calibration;
     if (run.config.empty()) quantize.to = run.format;
-    else read_quantize_config(run.config, quantize);
-    c.quantized = quantize_model(model, quantize, run.compute, options.calibration);
+    else read_quantize_config(run.config, quantize, calibration);
+    if (!options.calibration.file.empty()) calibration = options.calibration;
+    c.quantized = quantize_model(model, quantize, run.compute, calibration);
   }
   c.file_bytes = save_model(c.file, c.quantized.graph, model);
   c.weight_bytes = sizes(c.quantized.graph).weight_bytes;

@@ -25,7 +25,7 @@ struct CompareFormatsOptions {
   NeighbourTask task;
   std::string task_name;    // for the report
   std::string folder;       // where the files go
-  Calibration calibration;  // for plans whose method needs data
+  Calibration calibration;  // in place of what plans name
   SessionOptions session;
   std::string program;  // of hone: started for memory and compile times
   double seconds = 20;  // longest measured part of each of latency and throughput

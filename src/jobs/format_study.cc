@@ -2,28 +2,66 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace hone {
 
-FormatStudy::FormatStudy(const std::string& path, const std::vector<std::string>& inputs,
-                         const Calibration& calibration, const SessionOptions& session, const std::string& memory,
-                         const std::string& settings)
-    : calibration(calibration),
-      session(session),
-      model(load_model(path, inputs)),
+namespace {
+
+SessionOptions with_all_threads(SessionOptions session) {
+  session.threads = hardware_threads();
+  return session;
+}
+
+CalibrationData read(const LoadedModel& model, const Calibration& from) {
+  return read_calibration(model, from.file, from.batch);
+}
+
+StudyData dealt(const LoadedModel& model, const Calibration& from) {
+  CalibrationData all = read(model, from);
+  if (all.batches.size() == 1) all = read_calibration(model, from.file, std::max<int64_t>(1, (all.samples + 1) / 2));
+  if (all.batches.size() == 1) {
+    std::string title =
+        fmt::format("On the {} samples of {}, which the method learnt from too", all.samples, from.file);
+    return {std::move(all), std::nullopt, std::move(title)};
+  }
+  auto [learnt, measured] = alternating(all);
+  std::string title = fmt::format("On {} of the {} samples of {}; the method learnt from the others", measured.samples,
+                                  all.samples, from.file);
+  return {std::move(measured), std::move(learnt), std::move(title)};
+}
+
+StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
+  const Calibration& data = options.data.file.empty() ? options.calibration : options.data;
+  const Calibration& calibration = options.calibration.file.empty() ? data : options.calibration;
+  const bool one_file = data.file == calibration.file;
+  if (one_file && calibrates(options.quantize)) return dealt(model, data);
+  StudyData study{.measured = read(model, data)};
+  study.title = fmt::format("On the {} samples of {}", study.measured.samples, data.file);
+  if (!one_file) study.learnt = read(model, calibration);
+  return study;
+}
+
+}  // namespace
+
+FormatStudy::FormatStudy(const StudyOptions& options)
+    : model(load_model(options.model, options.inputs)),
       graph(canonicalise(model.graph)),
-      data(read_calibration(model, calibration.file, calibration.batch)),
-      known(memory, fmt::format("{} {} {} {} {}", model.sha256(), data.sha256, calibration.batch,
-                                to_string(session.compute.value_or(Compute::f32)), settings)) {}
+      session(with_all_threads(options.session)),
+      data(study_data(model, options)),
+      known(options.memory, fmt::format("{} {} {} {} {} {} {} {}{}", model.sha256(), data.measured.sha256,
+                                        data.measured.samples, options.data.batch, data.for_methods().sha256,
+                                        options.calibration.batch, to_string(session.compute.value_or(Compute::f32)),
+                                        options.settings, options_toml(quantize_fields(), options.quantize))) {}
 
 const OutputMeasure& FormatStudy::measure() {
-  if (!measure_) measure_.emplace(graph, data.batches, data.labels, session);
+  if (!measure_) measure_.emplace(graph, data.measured.batches, data.measured.labels, session);
   return *measure_;
 }
 
-std::string FormatStudy::title() const {
-  return fmt::format("On the {} samples of {}", data.samples, calibration.file);
+Axis FormatStudy::quality() const {
+  return has_labels() ? Axis{.title = "accuracy"} : Axis{.title = "output SQNR", .unit = "dB"};
 }
 
 std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) const {
@@ -33,10 +71,6 @@ std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) c
   columns.push_back({"output_sqnr_db", "output SQNR", "dB", {NumberFormat::fixed, 2}});
   if (has_labels()) columns.push_back({"accuracy", "accuracy", "", {NumberFormat::percent, 2}});
   return columns;
-}
-
-Axis FormatStudy::quality() const {
-  return has_labels() ? Axis{.title = "accuracy"} : Axis{.title = "output SQNR", .unit = "dB"};
 }
 
 std::vector<double> values_of(const OutputDistance& distance) {

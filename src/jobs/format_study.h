@@ -16,27 +16,41 @@
 
 namespace hone {
 
+struct StudyOptions {
+  std::string model;
+  std::vector<std::string> inputs;
+  Calibration data;         // what outputs are compared on; without a file, what methods learn from
+  Calibration calibration;  // what methods learn from; without a file, what outputs are compared on
+  QuantizeOptions quantize;
+  SessionOptions session;
+  std::string memory;         // file in which measurements are remembered; empty: none
+  std::string settings = {};  // what they depend on besides all this
+};
+
+struct StudyData {
+  CalibrationData measured;               // what outputs are compared on
+  std::optional<CalibrationData> learnt;  // what methods learn from, where it is other data
+  std::string title;                      // of what is measured
+  const CalibrationData& for_methods() const { return learnt ? *learnt : measured; }
+};
+
 class FormatStudy {
  public:
-  // `memory`: the file in which measurements are remembered, "" for none. `settings`: what they depend on besides the
-  // model, the data and the type that products read activations in.
-  FormatStudy(const std::string& model, const std::vector<std::string>& inputs, const Calibration& calibration,
-              const SessionOptions& session, const std::string& memory, const std::string& settings);
+  explicit FormatStudy(const StudyOptions& options);
 
   const OutputMeasure& measure();  // the outputs to compare with are computed at the first call
-  bool has_labels() const { return !data.labels.empty(); }
+  bool has_labels() const { return !data.measured.labels.empty(); }
 
-  // For tables and plots of distances: which data; accuracy where there are labels, otherwise the output SQNR; and the
-  // columns `first`, average bits, bytes, output error and SQNR, with labels accuracy.
-  std::string title() const;
+  // For tables and plots of distances: accuracy where there are labels, otherwise the output SQNR; and the columns
+  // `first`, average bits, bytes, output error and SQNR, with labels accuracy.
   Axis quality() const;
   std::vector<Column> distance_columns(std::vector<Column> first) const;
 
-  const Calibration& calibration;
-  const SessionOptions& session;
   const LoadedModel model;
-  const Graph graph;  // canonical
-  const CalibrationData data;
+  const Graph graph;             // canonical
+  const SessionOptions session;  // of what is measured but times: with all threads
+  // A method that learns from data is judged by other data: the batches of a file that is given for both are dealt out.
+  const StudyData data;
   Measurements known;
   const CompiledPacker packer{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
 

@@ -1,5 +1,6 @@
 #include "jobs/quantize_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -21,6 +22,16 @@
 
 namespace hone {
 namespace {
+
+void check_batch(const std::string& text) {
+  if (text.starts_with('-') || text == "0") fail("option calib-batch: expected a number above 0, found \"{}\"", text);
+}
+
+constexpr OptionField<Calibration> kCalibrationFields[] = {
+    {"calib", "calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy",
+     &Calibration::file},
+    {"calib-batch", "samples of it that run at once (16)", &Calibration::batch, check_batch},
+};
 
 StatisticsSource statistics_on(const LoadedModel& model, const Calibration& calibration) {
   if (calibration.file.empty()) return {};
@@ -87,6 +98,8 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
 
 }  // namespace
 
+std::span<const OptionField<Calibration>> calibration_fields() { return kCalibrationFields; }
+
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
@@ -131,15 +144,29 @@ int64_t save_model(const std::string& path, const Graph& graph, const LoadedMode
   return static_cast<int64_t>(std::filesystem::file_size(path));
 }
 
-void read_quantize_config(const std::string& path, QuantizeOptions& options) {
+void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration) {
   for (const auto& [key, values] : read_toml_options(path)) {
     const std::string name = key.starts_with("quantize.") ? key.substr(9) : key;
     try {
-      set_option(quantize_fields(), options, name, values);
+      if (std::ranges::count(option_names(calibration_fields()), name))
+        set_option(calibration_fields(), calibration, name, values);
+      else set_option(quantize_fields(), options, name, values);
     } catch (const Error& e) {
       fail("{}: {}", path, e.what());
     }
+    if (name == "calib") calibration.file = std::filesystem::path(path).parent_path() / calibration.file;
   }
+}
+
+std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration) {
+  std::string text = options_toml(quantize_fields(), options);
+  if (!calibrates(options)) return text;
+  Calibration named = calibration;
+  const std::filesystem::path file = std::filesystem::absolute(calibration.file).lexically_normal();
+  const std::filesystem::path folder = std::filesystem::absolute(path).lexically_normal().parent_path();
+  const std::filesystem::path below = file.lexically_relative(folder);
+  named.file = below.empty() || *below.begin() == ".." ? file : below;
+  return options_toml(calibration_fields(), named) + text;
 }
 
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,

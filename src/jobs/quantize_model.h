@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Calibration {
   int64_t batch = 16;  // samples that run at once
   SessionOptions session;
 };
+std::span<const OptionField<Calibration>> calibration_fields();
 
 struct QuantizedTensor {
   QuantizeChoice choice;
@@ -56,8 +58,12 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 // file of hone's may be replaced by its successor; the weights of a folder may not.
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
-// Reads a TOML file with the keys of quantize_fields() into `options`; also under a table [quantize].
-void read_quantize_config(const std::string& path, QuantizeOptions& options);
+// Reads a TOML file with the keys of quantize_fields() and calibration_fields(), where a path starts at the file's
+// folder; also under a table [quantize].
+void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration);
+
+// Such a file, to be written as `path`. The data are named where the options calibrate.
+std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration);
 
 enum class Listed : uint8_t { all, changed };
 

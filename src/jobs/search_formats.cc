@@ -38,12 +38,11 @@ class FormatSearch {
   FoundFormats run() {
     const auto start = std::chrono::steady_clock::now();
     tell(options_.progress, "gathering statistics of the layers' inputs");
-    const Statistics statistics = collect_statistics(study_.graph, study_.data.batches, {.session = options_.session});
-    found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantiser(statistics),
+    found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantiser(),
                                         [&](const std::string& f) { tell(options_.progress, "packing in " + f); });
     set_costs();
     if (options_.budget) check_budget();  // before anything that takes long
-    measure_sensitivities(statistics);
+    measure_sensitivities();
     if (options_.lambda) choose_by_price();
     else choose_within(budget_cost(*options_.budget));
     if (options_.front) trace_front();
@@ -52,24 +51,31 @@ class FormatSearch {
   }
 
  private:
-  Quantise quantiser(const Statistics& statistics) const {
-    return [this, &statistics](const Graph& graph, const QuantizeOptions& options) {
-      return quantise(graph, options, [&](const Graph&, bool) { return statistics; }, {.packer = &study_.packer});
+  Statistics statistics(const CalibrationData& data) const {
+    return collect_statistics(study_.graph, data.batches, {.session = study_.session});
+  }
+
+  Quantise quantiser() const {
+    StatisticsSource learnt;
+    if (calibrates(options_.quantize))
+      learnt = [all = statistics(study_.data.for_methods())](const Graph&, bool) { return all; };
+    return [this, learnt](const Graph& graph, const QuantizeOptions& options) {
+      return quantise(graph, options, learnt, {.packer = &study_.packer});
     };
   }
 
   SensitivityOptions sensitivity_options() const {
     return {.measure_all = options_.measure_all,
-            .batches = std::max<size_t>(1, study_.data.batches.size() / kSubstitutionShare),
-            .session = options_.session,
+            .batches = std::max<size_t>(1, study_.data.measured.batches.size() / kSubstitutionShare),
+            .session = study_.session,
             .told = [&](size_t done, size_t of) {
               tell(options_.progress, fmt::format("sensitivity of tensor {} of {}", done + 1, of));
             }};
   }
 
-  void measure_sensitivities(const Statistics& statistics) {
-    found_.sensitivities =
-        measure_sensitivity(found_.candidates, statistics, study_.measure(), study_.known, sensitivity_options());
+  void measure_sensitivities() {
+    found_.sensitivities = measure_sensitivity(found_.candidates, statistics(study_.data.measured), study_.measure(),
+                                               study_.known, sensitivity_options());
     set_losses();
   }
 
@@ -88,7 +94,7 @@ class FormatSearch {
     found_.fixed_cost = static_cast<double>(found_.candidates.other_bytes);
     if (!options_.budget || options_.budget->kind != Budget::Kind::latency) return;
     tell(options_.progress, "timing every format");
-    found_.times = time_formats(found_.candidates, study_.graph, study_.data.first_sample, options_.session,
+    found_.times = time_formats(found_.candidates, study_.graph, study_.data.measured.first_sample, options_.session,
                                 options_.seconds, options_.seed);
     for (size_t t = 0; t < items_.size(); ++t)
       for (size_t f = 0; f < found_.candidates.formats.size(); ++f) items_[t][f].cost = found_.times->tensor_ms[t][f];

@@ -4,10 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "base/atomic_file.h"
-#include "base/hash.h"
 #include "calibrate/collect.h"
 #include "jobs/format_list.h"
 #include "jobs/format_study.h"
@@ -29,9 +27,14 @@ class Sweeper {
  public:
   explicit Sweeper(const SweepOptions& options)
       : options_(options),
-        study_(options.model, options.inputs, options.data, options.session, options.folder + "/measurements.txt",
-               fmt::format("{} {} {}", options.activations, calibration_text(options.calibration),
-                           options_toml(quantize_fields(), options.quantize))) {
+        study_({.model = options.model,
+                .inputs = options.inputs,
+                .data = options.data,
+                .calibration = options.calibration,
+                .quantize = options.quantize,
+                .session = options.session,
+                .memory = options.folder + "/measurements.txt",
+                .settings = options.activations ? "activations " : ""}) {
     if (options.formats.empty()) fail("no formats to sweep; give --formats, e.g. 'int{{4..16}}.f{{2,4,8}}'");
   }
 
@@ -51,7 +54,8 @@ class Sweeper {
       quantize.to = format;
       if (options_.activations) quantize.activations = format;
       const StatisticsSource statistics = [&](const Graph& g, bool moments) {
-        return collect_statistics(g, calibration_batches(), {.moments = moments, .session = options_.session});
+        return collect_statistics(g, study_.data.for_methods().batches,
+                                  {.moments = moments, .session = study_.session});
       };
       const Graph graph = quantise(study_.graph, quantize, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
@@ -61,18 +65,6 @@ class Sweeper {
       return found;
     });
     return {format, distance_of(values), 8 * values[2] / std::max(values[3], 1.0), static_cast<int64_t>(values[2])};
-  }
-
-  static std::string calibration_text(const Calibration& calibration) {
-    return calibration.file.empty() ? "" : fmt::format("{} {}", sha256_of_file(calibration.file), calibration.batch);
-  }
-
-  const std::vector<NamedTensors>& calibration_batches() {
-    if (options_.calibration.file.empty() || options_.calibration.file == options_.data.file)
-      return study_.data.batches;
-    if (!calibration_)
-      calibration_ = read_calibration(study_.model, options_.calibration.file, options_.calibration.batch);
-    return calibration_->batches;
   }
 
   // Larger is better.
@@ -125,7 +117,7 @@ class Sweeper {
 
   Table table() const {
     Table table{.key = "sweep",
-                .title = study_.title(),
+                .title = study_.data.title,
                 .columns = study_.distance_columns({{"format", "format"}, {"family", "family"}}),
                 .note = fmt::format("{} in that format. Output error: sum of squared differences to the original's "
                                     "outputs over the sum of their squares. Average bits count everything stored.",
@@ -174,7 +166,6 @@ class Sweeper {
 
   const SweepOptions& options_;
   FormatStudy study_;
-  std::optional<CalibrationData> calibration_;  // other than the study's, read when a method asks for it
   std::vector<Swept> swept_;
 };
 

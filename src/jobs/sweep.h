@@ -17,8 +17,7 @@ struct SweepOptions {
   std::vector<std::string> formats;  // canonical, in the order in which they are measured
   bool activations = false;          // inputs of products too, not only weights
   QuantizeOptions quantize;          // all but the format
-  Calibration data;                  // what outputs are compared on
-  Calibration calibration;           // what methods calibrate on; without a file the same data
+  Calibration data, calibration;     // what outputs are compared on, what methods learn from (StudyOptions)
   SessionOptions session;
   std::string command;
   Progress progress = {};

@@ -121,6 +121,10 @@ Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
   return graph;
 }
 
+bool calibrates(const QuantizeOptions& options) {
+  return options.method != "nearest" || options.bias_correction || options.smooth_quant || options.awq_scaling;
+}
+
 Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {
   graph = canonicalise(std::move(graph), options);
   return run_passes(std::move(graph), kForCodegen, {compute}, options);

@@ -43,4 +43,7 @@ using StatisticsSource = std::function<Statistics(const Graph&, bool moments)>;
 Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect = {},
                const PipelineOptions& options = {});
 
+// Whether what quantise() makes depends on calibration data, given some.
+bool calibrates(const QuantizeOptions& options);
+
 }  // namespace hone

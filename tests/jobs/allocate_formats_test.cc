@@ -84,8 +84,11 @@ TEST_F(AllocateFormats, KeepsToTheBudgetAndBeatsTheUniformFormatOfItsSize) {
 TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
   const Record record = allocate_formats(options("bytes=2.5kB"));
   QuantizeOptions quantize;
-  read_quantize_config(folder / "plan.toml", quantize);
-  const QuantizedModel packed = quantize_model(load_model(net), quantize, std::nullopt);
+  Calibration calibration;
+  read_quantize_config(folder / "plan.toml", quantize, calibration);
+  EXPECT_EQ(quantize.method, "gptq");
+  EXPECT_EQ(calibration.file, folder / "data.npz");
+  const QuantizedModel packed = quantize_model(load_model(net), quantize, std::nullopt, calibration);
   EXPECT_EQ(static_cast<double>(packed.after.weight_bytes), value_of(cell(table_of(record, "results"), "bytes", 0)));
   const Table& plan = table_of(record, "plan");
   for (size_t row = 0; row < plan.rows.size(); ++row) {
@@ -98,6 +101,22 @@ TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
               testing::AllOf(HasSubstr("first.weight"), HasSubstr("second.weight"), HasSubstr("third.weight")));
 }
 
+TEST_F(AllocateFormats, ThePlanNamesItsDataFromItsFolderOn) {
+  allocate_formats(options("bytes=2.5kB"));
+  EXPECT_THAT(read_file(folder / "plan.toml"), HasSubstr("\ncalib = \"data.npz\"\n"));
+  AllocateFormatsOptions elsewhere = options("bytes=2.5kB");
+  std::filesystem::create_directory(folder / "plans");
+  elsewhere.output = folder / "plans" + "/plan.toml";
+  elsewhere.calibration.batch = 8;
+  allocate_formats(elsewhere);
+  EXPECT_THAT(read_file(elsewhere.output),
+              HasSubstr(fmt::format("\ncalib = \"{}\"\ncalib-batch = 8\n", folder / "data.npz")));
+  AllocateFormatsOptions nearest = options("bytes=2.5kB");  // quantises without data
+  nearest.quantize.method = "nearest";
+  allocate_formats(nearest);
+  EXPECT_THAT(read_file(folder / "plan.toml"), testing::Not(HasSubstr("\ncalib")));
+}
+
 TEST_F(AllocateFormats, WhatWasDecidedBeforeBelongsToThePlan) {
   AllocateFormatsOptions o = options("bytes=1MB");
   o.quantize.rule = {R"(\bfirst=mxint6)"};
@@ -105,11 +124,13 @@ TEST_F(AllocateFormats, WhatWasDecidedBeforeBelongsToThePlan) {
   const Record record = allocate_formats(o);
   EXPECT_EQ(table_of(record, "plan").rows.size(), 1U);
   QuantizeOptions quantize;
-  read_quantize_config(folder / "plan.toml", quantize);
+  Calibration calibration;
+  read_quantize_config(folder / "plan.toml", quantize, calibration);
   EXPECT_EQ(quantize.rule[0], o.quantize.rule[0]);
   EXPECT_EQ(quantize.skip, o.quantize.skip);
-  EXPECT_EQ(static_cast<double>(quantize_model(load_model(net), quantize, std::nullopt).after.weight_bytes),
-            value_of(cell(table_of(record, "results"), "bytes", 0)));
+  EXPECT_EQ(
+      static_cast<double>(quantize_model(load_model(net), quantize, std::nullopt, calibration).after.weight_bytes),
+      value_of(cell(table_of(record, "results"), "bytes", 0)));
 }
 
 TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
@@ -222,6 +243,33 @@ TEST_F(SweepTest, CalibratesOnOtherDataThanItMeasuresOn) {
   const Record record = sweep(other);  // in the same folder: what was measured before is not taken
   EXPECT_THAT(record.findings[1], HasSubstr("1 measured, 0 remembered"));
   EXPECT_GT(value_of(cell(table_of(record, "sweep"), "output_error", 0)), 1.1 * error);
+}
+
+TEST_F(SweepTest, JudgesWhatALearningMethodMadeByDataThatItHasNotSeen) {
+  const Tensor x = random({64, 32}, 1);
+  const auto rows = [&](std::vector<int64_t> batches) {  // of 16 samples
+    std::vector<float> values;
+    for (int64_t b : batches) {
+      const std::span<const float> part = x.as<float>().subspan(static_cast<size_t>(b) * 16 * 32, 16 * 32);
+      values.insert(values.end(), part.begin(), part.end());
+    }
+    return std::vector<NamedTensor>{{"x", Tensor::of<float>({32, 32}, values)}};
+  };
+  write_npz(folder / "learnt.npz", rows({0, 2}));
+  write_npz(folder / "judged.npz", rows({1, 3}));
+  write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}});
+  SweepOptions one = options({"mxint3"}), two = one;
+  one.quantize.method = two.quantize.method = "gptq";
+  two.folder = folder / "two";
+  two.calibration.file = folder / "learnt.npz", two.data.file = folder / "judged.npz";
+  const Record of_one = sweep(one), of_two = sweep(two);
+  EXPECT_EQ(value_of(cell(table_of(of_one, "sweep"), "output_error", 0)),
+            value_of(cell(table_of(of_two, "sweep"), "output_error", 0)));
+  EXPECT_THAT(table_of(of_one, "sweep").title, HasSubstr("On 32 of the 64 samples of"));
+  one.data.batch = 64;  // one batch is read as two
+  EXPECT_THAT(table_of(sweep(one), "sweep").title, HasSubstr("On 32 of the 64 samples of"));
+  one.quantize.method = "nearest";
+  EXPECT_THAT(table_of(sweep(one), "sweep").title, HasSubstr("On the 64 samples of"));
 }
 
 TEST_F(SweepTest, InputsOfProductsCanBeInTheFormatToo) {

@@ -55,6 +55,19 @@ TEST_F(CalibrationDataTest, OneArrayIsEnoughForOneInput) {
   EXPECT_TRUE(batches[0].at("image").same_bits(images.converted(DType::f32)));
 }
 
+TEST_F(CalibrationDataTest, BatchesAreDealtOutWithTheirLabels) {
+  const CalibrationData data =
+      read_calibration(classifier, put_npz({{"image", Tensor(DType::f32, {5, 3})}, {"labels", ids({5})}}), 2);
+  const auto [first, second] = alternating(data);
+  EXPECT_EQ(first.labels, (std::vector<int64_t>{1, 2, 5}));
+  EXPECT_EQ(second.labels, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(first.samples, 3);
+  EXPECT_EQ(second.samples, 2);
+  ASSERT_EQ(first.batches.size(), 2U);
+  EXPECT_EQ(first.batches[1].at("image").dim(0), 1);
+  EXPECT_EQ(second.batches.size(), 1U);
+}
+
 TEST_F(CalibrationDataTest, LabelsComeWithTheSamples) {
   const Tensor images(DType::f32, {2, 3});
   EXPECT_EQ(read_calibration(classifier, put_npz({{"image", images}, {"labels", ids({2})}}), 1).labels,

@@ -236,10 +236,11 @@ TEST_F(QuantizeSmallModel, ValuesThatTheFormatCannotHoldAreCounted) {
 
 TEST_F(QuantizeSmallModel, APlanForAnotherModelNamesAllThatDiffers) {
   QuantizeOptions options;
+  Calibration calibration;
   read_quantize_config(folder.put("plan.toml",
                                   "rule = [\"name:fc.weight=mxint8\", \"name:fc2.weight=mxint4\", "
                                   "\"name:head.weight=mxint8\"]\n"),
-                       options);
+                       options, calibration);
   const std::string message = test::error_of([&] { write(source, options); });
   EXPECT_NE(message.find("2 rules give names that the model does not have"), std::string::npos) << message;
   EXPECT_NE(message.find("name:fc2.weight=mxint4"), std::string::npos) << message;
