@@ -14,7 +14,7 @@ help:
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
 	@echo "make bench-peers  low-bit layers and convolutional networks beside other systems, into bench/results.md"
-	@echo "make bench-ptq    ways of quantising after training at four bits, into bench/results.md"
+	@echo "make bench-ptq    ways of quantising after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -54,6 +54,7 @@ bench-ptq: build models
 	scripts/deps.sh peers
 	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
 	build/venv/bin/python bench/post_training.py build/release/hone
+	build/venv/bin/python bench/mixed_precision.py build/release/hone
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

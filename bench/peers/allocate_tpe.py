@@ -3,7 +3,8 @@
     build/venv/bin/python bench/peers/allocate_tpe.py build/release/hone build/models/all-MiniLM-L6-v2 texts.txt
 
 A trial of TPE chooses a format for each weight, which hone then quantises and runs; choices above the budget are given to
-TPE as violated constraints. It starts from the uniform format that fits. Errors are of embeddings against the f32 model's.
+TPE as violated constraints. It starts from the uniform format that fits. Weights are rounded to nearest on both sides, and errors are of
+embeddings against the f32 model's.
 """
 import argparse
 import json
@@ -49,7 +50,7 @@ def main():
         folder = pathlib.Path(name)
         begin = time.time()
         hone(arguments, "allocate", arguments.model, "--formats", arguments.formats, "--budget", f"avg-bits={arguments.bits}",
-             "--calib", arguments.texts, "-o", folder / "allocated.toml")
+             "--method", "nearest", "--calib", arguments.texts, "-o", folder / "allocated.toml")
         seconds = time.time() - begin
         rules = [line.strip().strip(",") for line in (folder / "allocated.toml").read_text().splitlines() if "name:" in line]
         rules = [json.loads(rule) for rule in rules]
