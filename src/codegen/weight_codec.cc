@@ -127,18 +127,27 @@ std::vector<int> planes_of_width(int bits) {
   return planes;
 }
 
+// Integers that differ by at most 256 units: codes less zero points are exact in bf16.
+bool differences_exact_in_bf16(const WeightCodec& c) {
+  const auto [least, most] = std::minmax_element(c.values.begin(), c.values.end());
+  return *most - *least <= 256 * c.unit && exact_in_bf16(c.unit);
+}
+
 void choose_byte_decode(WeightCodec& c, const std::vector<float>& values, bool byte_permutes) {
   using Decode = WeightCodec::Decode;
-  if (byte_permutes && c.pairs && c.bits == 8) {
+  if (byte_permutes && c.pairs && c.bits == 8 && c.zero_point_bytes == 0) {
     c.order = WeightCodec::Order::interleaved;
     c.decode = Decode::mirrored;
     if (fit_mirrored(c, values)) return;
     c.decode = Decode::bytes256;
     return set_recode(c, values, identity(values.size()));
   }
-  c.pairs &= c.zero_point_bytes == 0;
   c.decode = Decode::integer;
-  if (fit_integer(c, values)) return;
+  if (fit_integer(c, values)) {
+    c.pairs &= c.zero_point_bytes == 0 || differences_exact_in_bf16(c);
+    return;
+  }
+  c.pairs &= c.zero_point_bytes == 0;
   c.decode = Decode::minifloat;
   if (fit_minifloat(c, values)) return;
   c.decode = Decode::table;
@@ -177,7 +186,6 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
     c.zero_in_index = c.zero_point_bytes && isa != IsaLevel::avx2;
     set_recode(c, values, identity(values.size()));
   } else {
-    c.pairs &= c.zero_point_bytes == 0;
     choose_byte_decode(c, values, isa == IsaLevel::avx512_bf16 && cpu_features().avx512_vbmi);
   }
   for (size_t i = 0; i < c.recode.size() && c.zero_code < 0; ++i)

@@ -122,8 +122,8 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
 TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
   Philox rng(11);
   constexpr int64_t kN = 550, kK = 70;
-  for (const char* name :
-       {"mxint8", "mxfp4", "int4.channel", "mxfp6_e2m3", "mxint5", "mxint3", "uint4.g16.asym", "nvfp4"}) {
+  for (const char* name : {"mxint8", "mxfp4", "int4.channel", "mxfp6_e2m3", "mxint5", "mxint3", "uint4.g16.asym",
+                           "uint8.g16.asym", "nvfp4"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16})
       for (IsaLevel isa : available_isa_levels()) {
@@ -202,6 +202,42 @@ TEST(GemmPacked, EveryCodeDecodesExactlyIncludingNan) {
   }
 }
 
+// The identity times W: results are single weights, codes and zero points from one end to the other.
+TEST(GemmPacked, CodesLessTheirZeroPointsAreExact) {
+  constexpr int64_t kK = 32;
+  for (const int bits : {2, 4, 5, 6, 7, 8}) {
+    const std::string name = fmt::format("uint{}.channel.asym", bits);
+    const int64_t n = int64_t{1} << bits;
+    const Tensor like = pack(parse_format(name), Tensor(DType::f32, {n, kK}));
+    Buffer codes(like.data().size()), zeros(like.zero_points().size());
+    ASSERT_EQ(zeros.size(), static_cast<size_t>(n));
+    std::vector<float> want(static_cast<size_t>(kK * n));
+    for (int64_t row = 0; row < n; ++row) {
+      const int64_t zero = row * 37 % n;
+      zeros.mutable_bytes()[static_cast<size_t>(row)] = static_cast<std::byte>(zero);
+      for (int64_t k = 0; k < kK; ++k) {
+        const int64_t code = (row + k * 7) % n;
+        want[static_cast<size_t>(k * n + row)] = static_cast<float>(code - zero);
+        for (int b = 0; b < bits; ++b)
+          if (const int64_t at = (row * kK + k) * bits + b; code >> b & 1)
+            codes.mutable_bytes()[static_cast<size_t>(at / 8)] |= std::byte(1 << (at % 8));
+      }
+    }
+    const std::vector<float> ones(static_cast<size_t>(n), 1.f);
+    const Tensor w = Tensor::packed(parse_format(name), {n, kK}, codes, Buffer::copy_of(std::as_bytes(std::span(ones))),
+                                    zeros, like.global());
+    std::vector<float> identity(static_cast<size_t>(kK * kK));
+    for (int64_t k = 0; k < kK; ++k) identity[static_cast<size_t>(k * kK + k)] = 1;
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (IsaLevel isa : available_isa_levels())
+        for (int64_t m_hint : {1, 0}) {
+          GemmRunner gemm(packed_plan(name, n, kK, dtype, m_hint), isa, w);
+          ASSERT_EQ(gemm.run(Tensor::from_floats(dtype, {kK, kK}, identity)), want)
+              << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint;
+        }
+  }
+}
+
 TEST(GemmPacked, AGroupWithANanScaleGivesNan) {
   for (const char* name : {"mxint8", "mxfp4", "int4.g32"}) {
     const Format format = parse_format(name);
@@ -255,7 +291,7 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
   Philox rng(21);
   constexpr int64_t kN = 40, kK = 1536;
   for (const char* name : {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym",
-                           "mxint3", "ternary.tensor", "bfp8", "minifloat_e5m10"}) {
+                           "uint8.g128.asym", "mxint3", "ternary.tensor", "bfp8", "minifloat_e5m10"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);

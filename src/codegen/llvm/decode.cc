@@ -41,6 +41,7 @@ Value* WeightDecoder::value(const ChunkLanes& chunk, int i, Value* zero) {
   const bool in_pairs =
       codec_.decode == Decode::words || codec_.decode == Decode::mirrored || codec_.decode == Decode::bytes256;
   if (!in_pairs) {
+    if (zero && zero_is_offset()) return e_.b.CreateFSub(offset(code(chunk, i)), zero);
     Value* x = number(code(chunk, i));
     return zero ? e_.b.CreateFSub(x, zero) : x;
   }
@@ -187,6 +188,12 @@ Value* WeightDecoder::code(const ChunkLanes& chunk, int i) {
   return code;
 }
 
+bool WeightDecoder::zero_is_offset() const {
+  return codec_.decode == Decode::integer && !codec_.is_signed && codec_.unit == 1;
+}
+
+Value* WeightDecoder::offset(Value* integer) { return e_.as(e_.b.CreateOr(integer, e_.c_i32(0x4b000000)), e_.v_f32); }
+
 Value* WeightDecoder::signed_sum(const ChunkLanes& chunk, int i, const Values& scales) {
   Value *signs = code(chunk, i), *sum = nullptr;
   for (size_t level = 0; level < scales.size(); ++level) {
@@ -279,6 +286,7 @@ Value* WeightDecoder::zero_points(Value* pointer) {
   if (!codec_.zero_point_bytes) return nullptr;
   Value* zero = e_.load(e_.vec(codec_.zero_point_bytes == 1 ? e_.i8 : e_.i16), pointer);
   zero = e_.b.CreateZExt(zero, e_.v_i32);
+  if (zero_is_offset()) return offset(zero);
   if (!codec_.zero_in_index) return e_.b.CreateUIToFP(zero, e_.v_f32);
   Value* offset = e_.b.CreateSub(e_.c_i32(1u << codec_.bits), zero);
   offset = e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(8)));

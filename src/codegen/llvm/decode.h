@@ -36,6 +36,9 @@ class WeightDecoder {
 
  private:
   llvm::Value* code(const ChunkLanes& chunk, int i);
+  // Integers are put below the bits of 2^23, zero points too: a difference of two f32 numbers is that of the integers.
+  bool zero_is_offset() const;
+  llvm::Value* offset(llvm::Value* integer);
   llvm::Value* word_pair(const ChunkLanes& chunk, int j, llvm::Value* zero);
   struct Index {  // in halves, with so many bits of something else below the code
     llvm::Value* value;
