@@ -76,9 +76,9 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
     const WeightCodec::Decode decode = s.codec->decode;
     const bool in_loop = few && by_vector && decode < WeightCodec::Decode::expression;
     s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
-    // Pairs must not straddle groups.
-    const bool aligned = s.group == s.k || s.group % 2 == 0;
-    const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && by_vector));
+    // Pairs must not straddle groups, and what columns of a vector don't share is folded into them.
+    const bool aligned = !s.loose && (s.group == s.k || s.group % 2 == 0);
+    const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && (by_vector || s.codec->folds_into_pairs)));
     s.panel = pairs ? PanelType::pairs : PanelType::f32;
     // Any scale folds into f32 as the format's own decode rule has it.
     const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);

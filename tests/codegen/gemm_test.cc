@@ -254,32 +254,34 @@ TEST(GemmPacked, AGroupWithANanScaleGivesNan) {
   }
 }
 
-// Row n has scale code n, NaN and negative ones among them, and the value 1.5 or the nearest to it in one place.
+// Row n, or tile n, has scale code n, NaN and negative ones among them, and the value 1.5 or the nearest to it in one
+// place of each row.
 TEST(GemmPacked, EveryScaleCodeScalesExactly) {
-  constexpr int64_t kRows = 256, kK = 32;
-  for (const char* name : {"mxint8", "mxfp8_e4m3", "mxfp4", "nvfp4", "mxint3"}) {
+  constexpr int64_t kCodes = 256, kK = 32;
+  for (const char* name : {"mxint8", "mxfp8_e4m3", "mxfp4", "nvfp4", "mxint3", "bfp8.g8x32"}) {
     const Format format = parse_format(name);
-    std::vector<float> values(kRows * kK, 0.f), one(kK, 0.f);
-    for (int64_t n = 0; n < kRows; ++n) values[static_cast<size_t>(n * kK)] = n % 2 ? 1.5f : -1.5f;
+    const int64_t rows = kCodes * std::max<int64_t>(1, format.geometry.rows);
+    std::vector<float> values(rows * kK, 0.f), one(kK, 0.f);
+    for (int64_t n = 0; n < rows; ++n) values[static_cast<size_t>(n * kK)] = n % 2 ? 1.5f : -1.5f;
     one[0] = 1;
-    const Tensor packed = pack(format, Tensor::from_floats(DType::f32, {kRows, kK}, values));
+    const Tensor packed = pack(format, Tensor::from_floats(DType::f32, {rows, kK}, values));
     Buffer scales = packed.scales();
-    const int64_t per_row = static_cast<int64_t>(scales.size()) / kRows;
-    for (int64_t n = 0; n < kRows; ++n) scales.mutable_bytes()[static_cast<size_t>(n * per_row)] = std::byte(n);
-    const Tensor w = Tensor::packed(format, {kRows, kK}, packed.data(), scales, packed.zero_points(), packed.global());
+    const int64_t apart = static_cast<int64_t>(scales.size()) / kCodes;
+    for (int64_t n = 0; n < kCodes; ++n) scales.mutable_bytes()[static_cast<size_t>(n * apart)] = std::byte(n);
+    const Tensor w = Tensor::packed(format, {rows, kK}, packed.data(), scales, packed.zero_points(), packed.global());
     const std::vector<float> want = w.to_floats();
     for (DType dtype : {DType::f32, DType::bf16})
       for (IsaLevel isa : available_isa_levels())
         for (int64_t m_hint : {1, 0}) {
-          GemmRunner gemm(packed_plan(name, kRows, kK, dtype, m_hint), isa, w);
+          GemmRunner gemm(packed_plan(name, rows, kK, dtype, m_hint), isa, w);
           const std::vector<float> got = gemm.run(Tensor::from_floats(dtype, {1, kK}, one));
-          for (int64_t n = 0; n < kRows; ++n) {
+          for (int64_t n = 0; n < rows; ++n) {
             const float x = got[static_cast<size_t>(n)], y = want[static_cast<size_t>(n * kK)];
             if (std::isnan(y)) {
-              ASSERT_TRUE(std::isnan(x)) << name << " scale code " << n;
+              ASSERT_TRUE(std::isnan(x)) << name << " row " << n;
             } else if (x != y) {  // infinities are equal
               ASSERT_NEAR(x, y, std::abs(y) < 0x1p-120f ? 0x1p-120 : 1e-6 * std::abs(double{y}))
-                  << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " code " << n;
+                  << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " row " << n;
             }
           }
         }
@@ -291,7 +293,7 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
   Philox rng(21);
   constexpr int64_t kN = 40, kK = 1536;
   for (const char* name : {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym",
-                           "uint8.g128.asym", "mxint3", "ternary.tensor", "bfp8", "minifloat_e5m10"}) {
+                           "uint8.g128.asym", "mxint3", "ternary.tensor", "bfp8", "bfp8.g8x32", "minifloat_e5m10"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);
