@@ -92,9 +92,10 @@ void choose_source(GemmShape& s, const GemmPlan& plan) {
 int64_t choose_block_k(const GemmShape& s) {
   const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
-  if (s.loose || s.k <= most) return s.k;
+  if (s.flat || s.k <= most) return s.k;
   for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
-    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || s.group % block == 0)) return block;
+    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.loose)))
+      return block;
   return s.k;
 }
 

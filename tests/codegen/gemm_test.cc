@@ -292,8 +292,9 @@ TEST(GemmPacked, EveryScaleCodeScalesExactly) {
 TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
   Philox rng(21);
   constexpr int64_t kN = 40, kK = 1536;
-  for (const char* name : {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym",
-                           "uint8.g128.asym", "mxint3", "ternary.tensor", "bfp8", "bfp8.g8x32", "minifloat_e5m10"}) {
+  for (const char* name :
+       {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym", "uint8.g128.asym",
+        "mxint3", "ternary.tensor", "bfp8", "bfp8.g8x32", "int8.channel.ax1", "int4.g12", "minifloat_e5m10"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);

@@ -174,7 +174,7 @@ class Unpacker {
         e_.store(x, e_.at(to, i * out_row_bytes_), s_.lanes * 4);
       }
     };
-    const int64_t whole = s_.k / chunk, rest = s_.k % chunk;
+    const int64_t whole = s_.block_k / chunk, rest = s_.block_k % chunk;
     e_.walk(e_.num(whole), moving, {e_.num(0)}, [&](const Values& p, const Values& first) {
       decode(p[0], p[1], first[0], chunk);
       return Values{e_.b.CreateAdd(first[0], e_.num(chunk))};
