@@ -193,7 +193,7 @@ TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
 TEST(Conv, PackedWeightsOfEveryKindOfScale) {
   Philox rng(3);
   for (const char* format : {"mxint8", "mxint4", "mxfp4", "int4.g32", "int8.channel", "int12.g16", "uint4.g32.asym",
-                             "mxfp6_e2m3", "int8.ax0.g5", "bfp8.g3x4"})
+                             "uint8.g8.asym", "bfp8.g4x8", "mxfp6_e2m3", "int8.ax0.g5", "bfp8.g3x4"})
     for (const ConvCase& c : {kCases[1], kCases[2], kCases[7]}) {
       const Tensor x = random_tensor(DType::bf16, x_shape(c), rng);
       const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
