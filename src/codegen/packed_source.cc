@@ -162,7 +162,7 @@ void PackedSource::read_row(int64_t row, std::span<T> codes) const {
 const std::byte* PackedSource::line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch,
                                     uint32_t* lanes) const {
   auto* const bytes = reinterpret_cast<std::byte*>(lanes);
-  if (c_.decode == WeightCodec::Decode::expression) wide_line(row, scratch, lanes);
+  if (c_.code_bits > 8) wide_line(row, scratch, lanes);
   else if (whole_ && std::ranges::none_of(scale_codes, [&](uint32_t code) { return is_nan(code); }))
     return whole_line(row, bytes);
   else narrow_line(row, scale_codes, scratch, lanes);

@@ -61,26 +61,31 @@ bool fit_mirrored(WeightCodec& c, const std::vector<float>& values) {
   return true;
 }
 
-bool fit_integer(WeightCodec& c, const std::vector<float>& values) {
-  const float unit = values.size() > 1 ? values[1] : 0;
-  if (!std::isfinite(unit) || unit == 0) return false;
+int integer_of(size_t code, size_t codes, bool is_signed) {
+  return static_cast<int>(code) - (is_signed && code >= codes / 2 ? static_cast<int>(codes) : 0);
+}
+
+// Sets is_signed and unit.
+bool are_integers(WeightCodec& c, const std::vector<float>& values) {
+  c.unit = values.size() > 1 ? values[1] : 0;
+  if (!std::isfinite(c.unit) || c.unit == 0) return false;
   for (const bool is_signed : {true, false}) {
-    const auto integer = [&](size_t code) {
-      return static_cast<int>(code) - (is_signed && code >= values.size() / 2 ? static_cast<int>(values.size()) : 0);
-    };
+    c.is_signed = is_signed;
     bool fits = true;
     for (size_t code = 0; code < values.size() && fits; ++code)
-      fits = same(values[code], static_cast<float>(integer(code)) * unit);
-    if (!fits) continue;
-    std::vector<uint8_t> recode;
-    for (size_t code = 0; code < values.size(); ++code)
-      recode.push_back(static_cast<uint8_t>(integer(code) & ((1 << c.bits) - 1)));
-    c.is_signed = is_signed;
-    c.unit = unit;
-    set_recode(c, values, std::move(recode));
-    return true;
+      fits = same(values[code], static_cast<float>(integer_of(code, values.size(), is_signed)) * c.unit);
+    if (fits) return true;
   }
   return false;
+}
+
+bool fit_integer(WeightCodec& c, const std::vector<float>& values) {
+  if (!are_integers(c, values)) return false;
+  std::vector<uint8_t> recode;
+  for (size_t code = 0; code < values.size(); ++code)
+    recode.push_back(static_cast<uint8_t>(integer_of(code, values.size(), c.is_signed) & ((1 << c.bits) - 1)));
+  set_recode(c, values, std::move(recode));
+  return true;
 }
 
 // The value that the arithmetic decoder makes of a magnitude field (see WeightDecoder::minifloat): a field below one
@@ -165,7 +170,9 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
   if (c.code_bits == 7) c.bits = 8;  // three planes would cost more than the bit
   c.planes = planes_of_width(c.bits);
   if (c.code_bits > 8) {
-    c.decode = WeightCodec::Decode::expression;
+    const bool lists_values = c.code_bits <= 16 && c.levels == 1 && !is_restored(format);
+    const bool is_integer = lists_values && are_integers(c, floats(code_values(format)));
+    c.decode = is_integer ? WeightCodec::Decode::integer : WeightCodec::Decode::expression;
     return;
   }
   if (c.bits < 8) c.order = WeightCodec::Order::halves;

@@ -21,7 +21,7 @@ struct WeightCodec {
     integer,     // value = unit * integer
     minifloat,   // sign, exponent and mantissa fields: integer arithmetic on the f32 pattern
     table,       // f32 table in memory, gathered
-    expression,  // more than 8 bits: the format's own decode expression
+    expression,  // more than 8 bits and no integer: the format's own decode expression
     restored,    // the format's own expression of a code and its scale's code
     signs,       // bit l is the sign of the l-th scale: a value is their sum
   };

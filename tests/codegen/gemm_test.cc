@@ -172,7 +172,7 @@ TEST(GemmPacked, IntegersAreExact) {
 TEST(GemmPacked, EveryCodeDecodesExactlyIncludingNan) {
   // A = 1 in one place: results are single weights.
   for (const char* name :
-       {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp4", "int8.f3", "fp8_e4m3", "fp8_e5m2"}) {
+       {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp4", "int8.f3", "int12.f4", "fp8_e4m3", "fp8_e5m2"}) {
     const Format format = parse_format(name);
     const int64_t codes = int64_t{1} << format.element.bits;
     Tensor w = pack(
@@ -292,9 +292,9 @@ TEST(GemmPacked, EveryScaleCodeScalesExactly) {
 TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
   Philox rng(21);
   constexpr int64_t kN = 40, kK = 1536;
-  for (const char* name :
-       {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym", "uint8.g128.asym",
-        "mxint3", "ternary.tensor", "bfp8", "bfp8.g8x32", "int8.channel.ax1", "int4.g12", "minifloat_e5m10"}) {
+  for (const char* name : {"mxint8", "mxfp4", "int4.g32", "int8.channel", "int4.g768", "nvfp4", "uint4.g128.asym",
+                           "uint8.g128.asym", "mxint3", "ternary.tensor", "bfp8", "bfp8.g8x32", "int8.channel.ax1",
+                           "int4.g12", "int16.channel", "bfp12", "minifloat_e5m10"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);
