@@ -98,30 +98,42 @@ float minifloat_value(uint32_t magnitude, int mantissa_bits, uint32_t offset, ui
   return std::bit_cast<float>(field + offset + kStep) - std::bit_cast<float>(offset + kStep);
 }
 
-bool fit_minifloat(WeightCodec& c, const std::vector<float>& values) {
+// Sets what decoding takes.
+bool are_minifloats(WeightCodec& c, const std::vector<float>& values) {
   const size_t half = values.size() / 2;
   for (size_t i = 0; i < half; ++i)
     if (!same(std::isnan(values[i]) ? values[i] : -values[i], values[i + half])) return false;
-  uint32_t nan_from = 128;
-  for (size_t i = half; i-- > 0 && std::isnan(values[i]);) nan_from = static_cast<uint32_t>(i);
+  c.nan_from = WeightCodec::kNoNan;
+  for (size_t i = half; i-- > 0 && std::isnan(values[i]);) c.nan_from = static_cast<uint32_t>(i);
   for (int m = 0; (size_t{1} << m) < half; ++m) {
     const float first_normal = values[size_t{1} << m];
     if (!(first_normal >= 0x1p-120f) || std::isinf(first_normal)) continue;
     const uint32_t offset = bits_of(first_normal) - (1u << 23);
     bool fits = true;
     for (size_t i = 0; i < half && fits; ++i)
-      fits = same(values[i], minifloat_value(static_cast<uint32_t>(i), m, offset, nan_from));
-    if (!fits) continue;
-    std::vector<uint8_t> recode;
-    for (size_t code = 0; code < values.size(); ++code)
-      recode.push_back(static_cast<uint8_t>(code % half | (code >= half ? size_t{1} << (c.bits - 1) : 0)));
+      fits = same(values[i], minifloat_value(static_cast<uint32_t>(i), m, offset, c.nan_from));
     c.mantissa_bits = m;
     c.exponent_offset = offset;
-    c.nan_from = nan_from;
-    set_recode(c, values, std::move(recode));
-    return true;
+    if (fits) return true;
   }
   return false;
+}
+
+bool fit_minifloat(WeightCodec& c, const std::vector<float>& values) {
+  if (!are_minifloats(c, values)) return false;
+  const size_t half = values.size() / 2;
+  std::vector<uint8_t> recode;
+  for (size_t code = 0; code < values.size(); ++code)
+    recode.push_back(static_cast<uint8_t>(code % half | (code >= half ? size_t{1} << (c.bits - 1) : 0)));
+  set_recode(c, values, std::move(recode));
+  return true;
+}
+
+WeightCodec::Decode decode_of_wide(WeightCodec& c, const Format& format) {
+  if (c.code_bits > 16 || c.levels > 1 || is_restored(format)) return WeightCodec::Decode::expression;
+  const std::vector<float> values = floats(code_values(format));
+  if (are_integers(c, values)) return WeightCodec::Decode::integer;
+  return are_minifloats(c, values) ? WeightCodec::Decode::minifloat : WeightCodec::Decode::expression;
 }
 
 // Powers of two that add up to `bits`, the widest first.
@@ -170,9 +182,7 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
   if (c.code_bits == 7) c.bits = 8;  // three planes would cost more than the bit
   c.planes = planes_of_width(c.bits);
   if (c.code_bits > 8) {
-    const bool lists_values = c.code_bits <= 16 && c.levels == 1 && !is_restored(format);
-    const bool is_integer = lists_values && are_integers(c, floats(code_values(format)));
-    c.decode = is_integer ? WeightCodec::Decode::integer : WeightCodec::Decode::expression;
+    c.decode = decode_of_wide(c, format);
     return;
   }
   if (c.bits < 8) c.order = WeightCodec::Order::halves;

@@ -21,10 +21,11 @@ struct WeightCodec {
     integer,     // value = unit * integer
     minifloat,   // sign, exponent and mantissa fields: integer arithmetic on the f32 pattern
     table,       // f32 table in memory, gathered
-    expression,  // more than 8 bits and no integer: the format's own decode expression
+    expression,  // more than 8 bits and neither of these: the format's own decode expression
     restored,    // the format's own expression of a code and its scale's code
     signs,       // bit l is the sign of the l-th scale: a value is their sum
   };
+  static constexpr uint32_t kNoNan = ~uint32_t{0};
   Decode decode = Decode::words;
   int code_bits = 0;             // as the format has them
   int bits = 0;                  // as they are stored
@@ -38,7 +39,7 @@ struct WeightCodec {
   float unit = 1;                // integer
   int mantissa_bits = 0;         // minifloat
   uint32_t exponent_offset = 0;  // minifloat: added to the magnitude at its place in the f32 pattern
-  uint32_t nan_from = 128;       // minifloat: magnitudes from here on are NaN
+  uint32_t nan_from = kNoNan;    // minifloat: magnitudes from here on are NaN
 
   enum class Order : uint8_t {
     natural,     // a 32-bit lane of a plane holds consecutive k, lowest bits first

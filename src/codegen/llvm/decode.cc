@@ -241,7 +241,7 @@ Value* WeightDecoder::minifloat(Value* code) {
   Value* shifted = e_.as(b.CreateAdd(magnitude, e_.c_i32(offset + kStep)), e_.v_f32);
   Value* subnormal = e_.as(b.CreateFSub(shifted, e_.as(e_.c_i32(offset + kStep), e_.v_f32)), e_.v_i32);
   Value* bits = b.CreateSelect(b.CreateICmpULT(magnitude, e_.c_i32(kStep)), subnormal, normal);
-  if (codec_.nan_from < 128) {
+  if (codec_.nan_from != WeightCodec::kNoNan) {
     Value* limit = e_.c_i32(codec_.nan_from << (23 - codec_.mantissa_bits));
     bits = b.CreateSelect(b.CreateICmpUGE(magnitude, limit), e_.c_i32(0x7fc00000), bits);
   }
