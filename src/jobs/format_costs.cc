@@ -56,7 +56,7 @@ FormatTimes time_formats(const Candidates& candidates, const Graph& original, co
     for (size_t t = 0; t < ms.size(); ++t) times.tensor_ms[t].push_back(ms[t]), rest -= ms[t];
     rests.push_back(rest);
   }
-  times.rest_ms = std::max(0.0, median(rests));  // a disturbed measurement may have left less than nothing
+  times.rest_ms = median(rests);
   return times;
 }
 

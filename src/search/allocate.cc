@@ -1,5 +1,6 @@
 #include "search/allocate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -43,6 +44,7 @@ class Search {
  private:
   static constexpr int kAttempts = 40;
   static constexpr double kShare = 0.15;  // of the items that a trial changes
+  static constexpr double kLargest = 60;  // factor: losses stay finite
 
   struct Mutant {
     std::vector<double> factors;
@@ -65,6 +67,7 @@ class Search {
     factors[rng_.below(static_cast<uint32_t>(factors.size()))] += width * static_cast<double>(rng_.normal());
     for (double& factor : factors)
       if (rng_.uniform() < kShare) factor += width * static_cast<double>(rng_.normal());
+    for (double& factor : factors) factor = std::clamp(factor, -kLargest, kLargest);
     return factors;
   }
 

@@ -20,7 +20,8 @@ struct Option {
 std::vector<Option> undominated(const std::vector<Choice>& choices) {
   std::vector<Option> all, kept;
   for (size_t i = 0; i < choices.size(); ++i) {
-    CHECK(std::isfinite(choices[i].cost) && choices[i].cost >= 0 && std::isfinite(choices[i].loss));
+    CHECK(std::isfinite(choices[i].cost) && choices[i].cost >= 0 && std::isfinite(choices[i].loss),
+          "choice {} costs {} and loses {}", i, choices[i].cost, choices[i].loss);
     all.push_back({choices[i].cost, choices[i].loss, static_cast<int>(i)});
   }
   std::sort(all.begin(), all.end(),

@@ -54,6 +54,15 @@ TEST(Allocate, RefinementFindsWhatPredictionsMissed) {
   EXPECT_LE(refined.trials.size(), 60 + 1 + 2U);  // the solution, two uniform choices
 }
 
+TEST(Allocate, ABudgetForEverythingLeavesNothingToRefine) {
+  const auto items = items_with({1, 2, 3});
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto score = [&](std::span<const int> c) { return sum_of(items, c); };
+    const Allocation found = allocate(items, kNames, {.budget = 1000, .trials = 8, .seed = seed, .score = score});
+    EXPECT_EQ(found.trials[found.best].chosen, (std::vector<int>{2, 2, 2}));
+  }
+}
+
 TEST(Allocate, IsNeverWorseThanOneFormatForAll) {
   // Predictions that say the opposite of the truth.
   const auto predicted = items_with(weights(1));
