@@ -1,5 +1,7 @@
 #include "cli/quantize_flags.h"
 
+#include <filesystem>
+
 namespace hone {
 namespace {
 
@@ -39,8 +41,11 @@ void QuantizeFlags::add_to(CLI::App& app) {
 
 void QuantizeFlags::read() {
   if (!config.empty()) read_quantize_config(config, options, calibration);
+  const std::string named = calibration.file;
   set_fields(quantize_fields(), options, given);
   set_fields(calibration_fields(), calibration, given);
+  if (!named.empty() && calibration.file == named && !std::filesystem::exists(named))
+    fail("{}: names the calibration data {}, which is not there; give it with --calib", config, named);
 }
 
 std::optional<Compute> QuantizeFlags::compute_type() const {

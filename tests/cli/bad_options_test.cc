@@ -80,6 +80,9 @@ TEST_F(BadOptions, WrongValuesInTomlNameTheFile) {
   expect_refusal(quantize_with("to = 3\n"), {"'3'"});
   expect_refusal(quantize_with("to = [\"mxint8\", \"mxint4\"]\n"), {folder / "q.toml", "to"});
   expect_refusal(quantize({"--config", folder / "absent.toml"}), {folder / "absent.toml"});
+  expect_refusal(quantize_with("to = \"mxint4\"\nmethod = \"gptq\"\ncalib = \"gone.txt\"\n"),
+                 {folder / "q.toml", folder / "gone.txt", "not there", "--calib"});
+  expect_refusal(quantize_with("to = \"mxint4\"\ncalib-batch = 0\n"), {folder / "q.toml", "calib-batch", "\"0\""});
 }
 
 TEST_F(BadOptions, UnknownNamesOfTheEngine) {
