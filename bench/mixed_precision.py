@@ -6,12 +6,12 @@ usage: mixed_precision.py HONE [--dry]
 import argparse
 import json
 import pathlib
-import random
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 import results  # noqa: E402
+from debian import descriptions, packages  # noqa: E402
 
 MODEL = "build/models/all-MiniLM-L6-v2"
 WORK = pathlib.Path("build/bench/mixed_precision")
@@ -25,13 +25,10 @@ PLANS = {
 
 def data(samples):
     """Calibration texts, and the packages whose descriptions they are not."""
-    dump = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True).stdout
-    packages = [p for p in dump.split("\n\n") if "\nDescription" in p]
-    descriptions = {p: next(line for line in p.splitlines() if line.startswith("Description")).split(": ", 1)[-1] for p in packages}
-    texts = sorted({d for d in descriptions.values() if d.strip()})
-    chosen = set(random.Random(7).sample(texts, samples))
+    chosen = set(descriptions(7, samples))
     (WORK / "calibration.txt").write_text("\n".join(sorted(chosen)) + "\n")
-    (WORK / "packages.txt").write_text("\n\n".join(p for p in packages if descriptions[p] not in chosen) + "\n")
+    others = [p for p in packages().split("\n\n") if chosen.isdisjoint(line.split(": ", 1)[-1] for line in p.splitlines())]
+    (WORK / "packages.txt").write_text("\n\n".join(others) + "\n")
 
 
 def record(hone, *arguments):

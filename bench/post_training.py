@@ -6,12 +6,12 @@ usage: post_training.py HONE [--formats mxint4,int4.g32,int4.channel] [--dry]
 import argparse
 import csv
 import pathlib
-import random
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 import results  # noqa: E402
+from debian import descriptions  # noqa: E402
 
 WORK = pathlib.Path("build/bench/ptq")
 MODELS = pathlib.Path("build/models")
@@ -26,14 +26,6 @@ WAYS = {
     "GPTQ and bias correction": ["--method", "gptq", "--bias-correction"],
 }
 WITH_INPUTS = {"plain rounding": [], "SmoothQuant": ["--smooth-quant"], "Hadamard rotation": ["--rotate-hadamard"]}
-
-
-def descriptions(seed, count):
-    """Short descriptions of this machine's Debian packages, shuffled."""
-    dump = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True).stdout
-    lines = sorted({line.split(": ", 1)[1] for line in dump.splitlines() if line.startswith("Description: ")} |
-                   {line.split(": ", 1)[1] for line in dump.splitlines() if line.startswith("Description-en: ")})
-    return random.Random(seed).sample(lines, count)
 
 
 def texts():

@@ -14,10 +14,6 @@
 namespace hone {
 namespace {
 
-const Calibration& calibration_of(const AllocateFormatsOptions& options) {
-  return options.calibration.file.empty() ? options.data : options.calibration;
-}
-
 // What was given besides the formats belongs to the plan.
 void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found) {
   const Candidates& candidates = found.candidates;
@@ -29,7 +25,7 @@ void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found
   write_file(options.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", options.command,
                                          found.study.model.name, candidates.average_bits(chosen),
                                          human_bytes(static_cast<double>(candidates.stored_bytes(chosen))),
-                                         quantize_config(options.output, plan, calibration_of(options))));
+                                         quantize_config(options.output, plan, found.study.data.calibration)));
 }
 
 class AllocationRecord {

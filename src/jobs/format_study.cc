@@ -24,12 +24,12 @@ StudyData dealt(const LoadedModel& model, const Calibration& from) {
   if (all.batches.size() == 1) {
     std::string title =
         fmt::format("On the {} samples of {}, which the method learnt from too", all.samples, from.file);
-    return {std::move(all), std::nullopt, std::move(title)};
+    return {std::move(all), std::nullopt, std::move(title), from};
   }
   auto [learnt, measured] = alternating(all);
   std::string title = fmt::format("On {} of the {} samples of {}; the method learnt from the others", measured.samples,
                                   all.samples, from.file);
-  return {std::move(measured), std::move(learnt), std::move(title)};
+  return {std::move(measured), std::move(learnt), std::move(title), from};
 }
 
 StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
@@ -37,7 +37,7 @@ StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
   const Calibration& calibration = options.calibration.file.empty() ? data : options.calibration;
   const bool one_file = data.file == calibration.file;
   if (one_file && calibrates(options.quantize)) return dealt(model, data);
-  StudyData study{.measured = read(model, data)};
+  StudyData study{.measured = read(model, data), .calibration = calibration};
   study.title = fmt::format("On the {} samples of {}", study.measured.samples, data.file);
   if (!one_file) study.learnt = read(model, calibration);
   return study;
@@ -52,7 +52,7 @@ FormatStudy::FormatStudy(const StudyOptions& options)
       data(study_data(model, options)),
       known(options.memory, fmt::format("{} {} {} {} {} {} {} {}{}", model.sha256(), data.measured.sha256,
                                         data.measured.samples, options.data.batch, data.for_methods().sha256,
-                                        options.calibration.batch, to_string(session.compute.value_or(Compute::f32)),
+                                        data.calibration.batch, to_string(session.compute.value_or(Compute::f32)),
                                         options.settings, options_toml(quantize_fields(), options.quantize))) {}
 
 const OutputMeasure& FormatStudy::measure() {

@@ -31,6 +31,7 @@ struct StudyData {
   CalibrationData measured;               // what outputs are compared on
   std::optional<CalibrationData> learnt;  // what methods learn from, where it is other data
   std::string title;                      // of what is measured
+  Calibration calibration;                // what methods learn from beyond the study: all of it
   const CalibrationData& for_methods() const { return learnt ? *learnt : measured; }
 };
 
