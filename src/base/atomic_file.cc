@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,21 +17,39 @@
 
 namespace hone {
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(path + ".XXXXXX") {
+namespace {
+
+// A new file beside `path`, and its name. Unlike mkstemp, with the permissions that the umask grants.
+int create_beside(const std::string& path, std::string& name) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) < 0) return -1;
+    name = fmt::format("{}.{:08x}", path, random);
+    const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   std::error_code unknown;  // an unreachable path: creating the temporary file tells why
   const std::filesystem::file_status target = std::filesystem::status(path, unknown);
   if (std::filesystem::is_directory(target)) fail("{}: is a directory; give the name of a file to write", path);
   // Renaming would put a plain file in the place of a device or a pipe, /dev/full or /dev/stdout say.
   if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target))
     fail("{}: is a device, pipe or socket, which can't be replaced as a whole; give the name of a plain file", path);
-  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  std::string name;
+  file_ = create_beside(path, name);
   if (file_ < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
-  ::fchmod(file_, 0644);
+  temporary_ = Temporary(name);
+  if (std::filesystem::is_regular_file(target)) ::fchmod(file_, static_cast<mode_t>(target.permissions()));
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ >= 0) ::close(file_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::failed(const char* what) const {
@@ -47,12 +66,13 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  require_whole_mappings();  // what was written may have come from one
   if (::fsync(file_) != 0) failed("syncing");
   const int closed = ::close(file_);
   file_ = -1;
   if (closed != 0) failed("closing");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) failed("renaming");
-  temporary_.clear();
+  if (::rename(temporary_.path().c_str(), path_.c_str()) != 0) failed("renaming");
+  temporary_.release();
   std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   if (folder.empty()) folder = ".";
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -67,8 +87,8 @@ namespace {
 // A file that is about to be replaced: set aside, and put back unless keep_new() is called.
 class Replaced {
  public:
-  explicit Replaced(const std::string& path) : path_(path), aside_(path + ".XXXXXX") {
-    const int file = ::mkstemp(aside_.data());
+  explicit Replaced(const std::string& path) : path_(path) {
+    const int file = create_beside(path, aside_);
     if (file < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
     ::close(file);
     existed_ = ::rename(path_.c_str(), aside_.c_str()) == 0;

@@ -1,11 +1,14 @@
 // Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the
-// target, and the directory synced. Without commit() nothing is left behind.
+// target, and the directory synced. Without commit() nothing is left behind. A new file has the permissions that the
+// umask grants, one that replaces another has that one's. A link is replaced, not followed.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "base/temporary.h"
 
 namespace hone {
 
@@ -24,7 +27,8 @@ class AtomicFile {
 
  private:
   [[noreturn]] void failed(const char* what) const;
-  std::string path_, temporary_;
+  std::string path_;
+  Temporary temporary_;
   int file_ = -1;
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace hone {
@@ -68,6 +70,22 @@ std::string human_bytes(double bytes) {
   for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
   if (unit == 0) return fmt::format("{:.0f} B", bytes);
   return fmt::format("{:.{}f} {}", bytes, bytes < 10 ? 2 : bytes < 100 ? 1 : 0, units[unit]);
+}
+
+std::optional<double> parse_bytes(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"", 1},     {"B", 1},        {"kB", 1e3},        {"MB", 1e6},
+                             {"GB", 1e9}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number) || number <= 0) return std::nullopt;
+  const std::string_view name = trim(text.substr(static_cast<size_t>(end - text.data())));
+  for (const Unit& unit : kUnits)
+    if (name == unit.name) return number * unit.bytes;
+  return std::nullopt;
 }
 
 }  // namespace hone

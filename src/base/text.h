@@ -1,6 +1,7 @@
 // Small text helpers for messages and parsers.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,5 +24,9 @@ std::string_view trim(std::string_view text);
 
 // "90.9 MB", "1.50 GB", "812 B": decimal units with three significant digits.
 std::string human_bytes(double bytes);
+
+// "12MB", "1.5 GiB", "4096": bytes, with a unit B, kB, MB, GB, KiB, MiB, GiB or none. None for anything else and for
+// what is not above 0.
+std::optional<double> parse_bytes(std::string_view text);
 
 }  // namespace hone

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/stop.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -46,6 +48,7 @@ struct Region {
 
   void run_chunk(int64_t c, int thread) {
     try {
+      check_stop();
       fn(c * grain, std::min(n, (c + 1) * grain), thread);
     } catch (...) {
       std::lock_guard lock(failure_mutex);

@@ -46,6 +46,7 @@ extern constinit const VerbDef doctor_verb_def{
         "  hone doctor model.onnx --dim H=640 --dim W=640\n"
         "  hone doctor all-MiniLM-L6-v2 --to mxint8 --to int4.g32 --json",
     .setup = setup,
-    .run = run};
+    .run = run,
+    .inspects = true};
 
 }  // namespace hone

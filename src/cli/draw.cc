@@ -34,6 +34,7 @@ extern constinit const VerbDef draw_verb_def{
     .summary = "Draw a model's graph",
     .examples = "  hone draw all-MiniLM-L6-v2 -o graph.svg\n  hone draw folder --inputs input_ids -o graph.dot",
     .setup = setup,
-    .run = run};
+    .run = run,
+    .inspects = true};
 
 }  // namespace hone

@@ -29,6 +29,7 @@ extern constinit const VerbDef info_verb_def{
     .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
     .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
     .setup = setup,
-    .run = run};
+    .run = run,
+    .inspects = true};
 
 }  // namespace hone

@@ -4,23 +4,34 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "base/registry.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/flags.h"
+#include "cli/limits.h"
 #include "cli/registry.h"
 
 namespace {
 
 constexpr int kBadInput = 1, kUsage = 2, kBug = 70;
 
+hone::LimitFlags limits;
+
 void add_verb(CLI::App& app, const hone::VerbDef& verb, int& code) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
   command->footer(std::string("Examples:\n") + verb.examples);
   verb.setup(*command);
-  command->callback([&verb, &code] { code = verb.run(); });
+  limits.add_to(*command);
+  command->callback([command, &verb, &code] {
+    limits.start(verb.inspects ? command->get_option("MODEL")->as<std::string>() : "");
+    code = verb.run();
+    hone::require_whole_mappings();
+  });
 }
 
 // CLI11 does not suggest names; an unknown first word is most often a misspelt verb.
@@ -54,6 +65,9 @@ int main(int argc, char** argv) {
     std::fputs(suggestion(argc, argv).c_str(), stderr);
     app.exit(e);
     return kUsage;
+  } catch (const hone::Stopped& e) {
+    std::fprintf(stderr, "hone: %s\n", e.what());
+    return e.why() == hone::Stop::timeout ? kBadInput : hone::kInterruptedCode;
   } catch (const hone::Error& e) {
     std::fprintf(stderr, "hone: %s\n", e.what());
     return kBadInput;
@@ -61,7 +75,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "hone: %s: %s\n", e.path1().c_str(), e.code().message().c_str());
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "hone: out of memory\n");
+    std::fprintf(stderr, "hone: out of memory; --max-memory SIZE sets the limit\n");
+    return kBadInput;
+  } catch (const std::length_error&) {
+    std::fprintf(stderr, "hone: out of memory: a list longer than memory holds\n");
     return kBadInput;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "hone: this is a bug in hone, please report it with the command line:\n  %s\n", e.what());

@@ -38,6 +38,7 @@ extern constinit const VerbDef print_verb_def{
     .summary = "Print a model's graph as text",
     .examples = "  hone print all-MiniLM-L6-v2\n  hone print small.safetensors --stage prepared --compute bf16",
     .setup = setup,
-    .run = run};
+    .run = run,
+    .inspects = true};
 
 }  // namespace hone

@@ -17,6 +17,7 @@ struct VerbDef {
   // the exit code.
   void (*setup)(CLI::App& app);
   int (*run)();
+  bool inspects = false;  // only looks at its MODEL, which takes little: tight limits on time and memory
 };
 
 namespace cli {

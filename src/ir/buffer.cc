@@ -1,6 +1,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/memory_limit.h"
 #include "ir/tensor.h"
 
 namespace hone {
@@ -9,7 +10,9 @@ namespace {
 constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector register
 
 std::shared_ptr<void> allocate(size_t bytes) {
-  return {::operator new(bytes, kAlignment), [](void* memory) { ::operator delete(memory, kAlignment); }};
+  auto charge = std::make_shared<MemoryCharge>(static_cast<int64_t>(bytes), "a tensor");
+  return {::operator new(bytes, kAlignment),
+          [charge = std::move(charge)](void* memory) { ::operator delete(memory, kAlignment); }};
 }
 
 }  // namespace

@@ -2,29 +2,12 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ir/dim_parse.h"
 
 namespace hone {
 namespace {
-
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) fail("dimension arithmetic overflows: {} + {}", a, b);
-  return sum;
-}
-
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) fail("dimension arithmetic overflows: {} * {}", a, b);
-  return product;
-}
-
-int64_t floor_quotient(int64_t a, int64_t b) {
-  if (b == 0) fail("dimension arithmetic divides {} by zero", a);
-  if (b == -1) return checked_mul(a, -1);
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
 
 const std::string kUnknown = "?";  // no name of a symbol
 
@@ -171,7 +154,7 @@ std::optional<int64_t> Dim::least_of_factor(const std::string& factor) {
   const std::optional<int64_t> least = parse(a).least();
   const Dim divisor = parse(b);
   if (!least || *least < 0 || !divisor.is_constant()) return std::nullopt;
-  return floor_quotient(*least, divisor.constant());
+  return checked_floor_div(*least, divisor.constant());
 }
 
 std::optional<int64_t> Dim::least() const {
@@ -218,7 +201,7 @@ Dim operator*(const Dim& a, const Dim& b) {
 Dim floordiv(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   if (b.is_constant() && b.constant() == 0) fail("dimension {} is divided by zero", a.to_string());
-  if (a.is_constant() && b.is_constant()) return floor_quotient(a.constant(), b.constant());
+  if (a.is_constant() && b.is_constant()) return checked_floor_div(a.constant(), b.constant());
   if (b.is_constant() && b.constant() < 0) return floordiv(Dim(-1) * a, Dim(-1) * b);
 
   // a = b * quotient + rest. A constant divisor takes its multiples out of every term; another one must divide exactly.
@@ -226,7 +209,7 @@ Dim floordiv(const Dim& a, const Dim& b) {
   if (b.is_constant()) {
     const int64_t divisor = b.constant();
     for (const auto& [factors, coefficient] : a.terms_) {
-      const int64_t whole = floor_quotient(coefficient, divisor), part = coefficient - whole * divisor;
+      const int64_t whole = checked_floor_div(coefficient, divisor), part = coefficient - whole * divisor;
       if (whole != 0) quotient.terms_[factors] = whole;
       if (part != 0) rest.terms_[factors] = part;
     }

@@ -13,13 +13,6 @@ namespace {
 constexpr const char* kAccepted =
     "avg-bits=4.5, bytes=12MB (B, kB, MB, GB, KiB, MiB or GiB), latency=0.7x (of the original's time) or latency=12ms";
 
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-constexpr Unit kByteUnits[] = {{"", 1},     {"B", 1},        {"kB", 1e3},        {"MB", 1e6},
-                               {"GB", 1e9}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
-
 struct Quantity {
   double number;
   std::string unit;
@@ -49,8 +42,7 @@ Budget parse_budget(const std::string& text) {
     return {Budget::Kind::average_bits, quantity.number, false};
   }
   if (what == "bytes") {
-    for (const Unit& unit : kByteUnits)
-      if (quantity.unit == unit.name) return {Budget::Kind::bytes, quantity.number * unit.factor, false};
+    if (const auto bytes = parse_bytes(text.substr(equals + 1))) return {Budget::Kind::bytes, *bytes, false};
     refuse_unit();
   }
   if (what != "latency") fail("budget \"{}\": unknown quantity {}; give {}", text, what, kAccepted);

@@ -11,12 +11,7 @@ namespace hone {
 ScratchFolder::ScratchFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "hone_XXXXXX").string();
   if (!::mkdtemp(pattern.data())) fail("{}: can't make a temporary folder", pattern);
-  path_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  folder_ = Temporary(pattern);
 }
 
 }  // namespace hone

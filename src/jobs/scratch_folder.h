@@ -3,19 +3,17 @@
 
 #include <string>
 
+#include "base/temporary.h"
+
 namespace hone {
 
 class ScratchFolder {
  public:
   ScratchFolder();  // throws Error naming the place where none can be made
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.path(); }
 
  private:
-  std::string path_;
+  Temporary folder_;
 };
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/stop.h"
 #include "base/text.h"
 #include "ir/pointwise.h"
 #include "ir/text.h"
@@ -58,6 +59,7 @@ class Evaluation {
   }
 
   void step(NodeId id, const AfterNode& after) {
+    check_stop();
     const Node& node = graph_.node(id);
     std::vector<const Tensor*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &at(v));

@@ -1,0 +1,34 @@
+// One budget for the memory of the process. What takes much (tensors, arenas, weights laid out, decoded files) is held
+// against it before it is allocated; beyond it is an Error that says what needs how much. One for the process, since
+// memory is (docs/decisions/limits.md).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hone {
+
+// Unless set, what the machine, or the container around the process, has free when first asked.
+int64_t memory_limit();
+void set_memory_limit(int64_t bytes);  // 0: as unless set, found out anew
+int64_t memory_charged();              // what living MemoryCharges hold
+int64_t free_memory_bytes();           // of the machine or container now
+
+// Throws Error when `bytes` more than what is charged would exceed the limit. `what` begins the message: "a tensor
+// f32[4096,4096]".
+void require_memory(int64_t bytes, std::string_view what);
+
+// Bytes that count for as long as this lives.
+class MemoryCharge {
+ public:
+  MemoryCharge() = default;
+  MemoryCharge(int64_t bytes, std::string_view what);  // require_memory first
+  ~MemoryCharge();
+  MemoryCharge(MemoryCharge&& other) noexcept;
+  MemoryCharge& operator=(MemoryCharge&& other) noexcept;
+
+ private:
+  int64_t bytes_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,23 @@
+// What one run of the program may take: --max-memory and --timeout of every verb, and an end that leaves no temporary
+// files behind, whether it comes from Ctrl-C, SIGTERM, the time limit, or memory that runs out inside a library.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+namespace hone {
+
+constexpr int kInterruptedCode = 130;
+
+struct LimitFlags {
+  std::string memory;
+  double seconds = 0;  // 0: none given
+  void add_to(CLI::App& app);
+
+  // Starts what watches over the limits; called once, before the verb runs. `inspected`: the file that a verb only
+  // looks at, whose limits are tight unless given; empty: none.
+  void start(const std::string& inspected) const;
+};
+
+}  // namespace hone
