@@ -5,13 +5,13 @@ set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
 cd "$root/build/fuzz"
 seconds=${1:-60}
-testdata=/usr/share/libonnx-testdata/data
+cases=(/usr/share/libonnx-testdata/data "$root/tests/data/onnx")
 
 # Copies the files of a kind that have at most 2 KB; libFuzzer looks into folders of folders.
 seeds() {
   local ending=$1 folder=$2
   mkdir -p "$folder"
-  find "$testdata" -type f -name "*.$ending" -size -2049c -exec cp --parents -t "$folder" {} +
+  find "${cases[@]}" -type f -name "*.$ending" -size -2049c -exec cp --parents -t "$folder" {} +
 }
 
 for program in tests/fuzz/*_fuzz; do
@@ -22,9 +22,14 @@ for program in tests/fuzz/*_fuzz; do
       protoc --proto_path="$root/src" --encode=hone.onnx.ModelProto io/onnx/onnx.proto \
         <"$root/tests/fuzz/onnx_model.textproto" >"$corpus/seeds/textproto"
       ;;
+    *onnx_structure*) seeds onnx "$corpus/seeds" ;;
+    *artefact_structure*)
+      mkdir -p "$corpus/seeds"
+      tests/fuzz/write_artefact_seeds "$corpus/seeds" "$root"/tests/data/onnx/*/model.onnx
+      ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
   esac
   mkdir -p "$corpus/found"
-  "$program" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+  "$program" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=10 -detect_leaks=0 -print_final_stats=1 \
     "$corpus/found" "$corpus/seeds"
 done
