@@ -35,12 +35,36 @@ ValueId Graph::add_value(Value value, std::string_view wanted_name) {
   value.name = unique_name(wanted_name);
   names_[value.name] = id;
   values_.push_back(std::move(value));
+  readers_.emplace_back();
   return id;
 }
 
+bool Graph::reads(NodeId id, ValueId operand) const {
+  const Node& reader = nodes_[static_cast<size_t>(id)];
+  return reader.live && std::find(reader.operands.begin(), reader.operands.end(), operand) != reader.operands.end();
+}
+
+void Graph::add_reader(ValueId id, NodeId node) {
+  if (id == kNone) return;
+  Readers& known = readers(id);
+  ++known.operands;
+  if (known.nodes.empty() || known.nodes.back() != node) known.nodes.push_back(node);
+}
+
+// Call it when the operand is another already, or the node gone. Nodes that no longer read the value are dropped when
+// there are many.
+void Graph::drop_reader(ValueId id) {
+  if (id == kNone) return;
+  Readers& known = readers(id);
+  --known.operands;
+  if (known.nodes.size() < 2 * static_cast<size_t>(known.operands) + 16) return;
+  std::sort(known.nodes.begin(), known.nodes.end());
+  known.nodes.erase(std::unique(known.nodes.begin(), known.nodes.end()), known.nodes.end());
+  std::erase_if(known.nodes, [&](NodeId node) { return !reads(node, id); });
+}
+
 ValueId Graph::add_input(std::string label, TensorType type) {
-  for (ValueId input : inputs_)
-    if (value(input).label == label) fail("graph {} already has an input \"{}\"", name, label);
+  if (!input_labels_.insert(label).second) fail("graph {} already has an input \"{}\"", name, label);
   note_symbols(type);
   name_unknown(type, nullptr);
   Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
@@ -105,6 +129,7 @@ NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attribute
     node.results.push_back(add_value(std::move(value), result_name.empty() ? op.name : result_name));
   }
   nodes_.push_back(std::move(node));
+  for (ValueId operand : nodes_.back().operands) add_reader(operand, id);
   const auto before =
       insertion_point_ == kNone ? order_.end() : std::find(order_.begin(), order_.end(), insertion_point_);
   order_.insert(before, id);
@@ -119,8 +144,8 @@ ValueId Graph::emit(const OpDef& op, std::vector<ValueId> operands, Attributes a
 
 void Graph::add_output(ValueId id, std::string label) {
   CHECK(value(id).live);
-  for (const Output& output : outputs_)
-    if (output.label == label) fail("graph {} already has an output \"{}\"", name, label);
+  if (!output_labels_.insert(label).second) fail("graph {} already has an output \"{}\"", name, label);
+  ++readers(id).outputs;
   outputs_.push_back({id, std::move(label)});
 }
 
@@ -163,8 +188,13 @@ std::vector<ValueId> Graph::constants() const {
 }
 
 std::vector<Graph::Use> Graph::uses(ValueId id) const {
+  CHECK(id >= 0 && static_cast<size_t>(id) < readers_.size(), "no value {}", id);
+  std::vector<NodeId> nodes = readers_[static_cast<size_t>(id)].nodes;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   std::vector<Use> found;
-  for (NodeId user : order_) {
+  for (NodeId user : nodes) {
+    if (!node(user).live) continue;
     const std::vector<ValueId>& operands = node(user).operands;
     for (size_t i = 0; i < operands.size(); ++i)
       if (operands[i] == id) found.push_back({user, static_cast<int>(i)});
@@ -173,9 +203,9 @@ std::vector<Graph::Use> Graph::uses(ValueId id) const {
 }
 
 int Graph::use_count(ValueId id) const {
-  const auto by_outputs =
-      std::count_if(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.value == id; });
-  return static_cast<int>(uses(id).size()) + static_cast<int>(by_outputs);
+  CHECK(id >= 0 && static_cast<size_t>(id) < readers_.size(), "no value {}", id);
+  const Readers& known = readers_[static_cast<size_t>(id)];
+  return known.operands + known.outputs;
 }
 
 std::vector<std::vector<Graph::Use>> Graph::all_uses() const {
@@ -201,8 +231,13 @@ ValueId Graph::find_constant(std::string_view label) const {
 
 std::vector<std::string> Graph::symbols() const {
   std::vector<std::string> names;
-  for (ValueId input : inputs_)
-    for (const Dim& dim : type(input).shape) dim.collect_symbols(names);
+  std::set<std::string> seen;
+  for (ValueId input : inputs_) {
+    std::vector<std::string> own;
+    for (const Dim& dim : type(input).shape) dim.collect_symbols(own);
+    for (std::string& each : own)
+      if (seen.insert(each).second) names.push_back(std::move(each));
+  }
   return names;
 }
 

@@ -3,9 +3,12 @@
 //
 // Values are inputs, constants or results of nodes. Value and node ids are small integers that stay valid until erased;
 // names are for people and files (%name in text). Nodes are kept in an order in which operands precede users.
+// References to values, nodes and types stay valid while more are added, until compact().
 #pragma once
 
+#include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,7 +86,7 @@ class Graph {
     NodeId node;
     int operand;
   };
-  std::vector<Use> uses(ValueId id) const;
+  std::vector<Use> uses(ValueId id) const;          // by node id
   int use_count(ValueId id) const;                  // by nodes and outputs
   std::vector<std::vector<Use>> all_uses() const;   // indexed by ValueId: one sweep for passes that look at everything
   ValueId find_value(std::string_view name) const;  // kNone when absent
@@ -119,8 +122,19 @@ class Graph {
   void name_unknown(TensorType& type, const TensorType* previous);
   void note_symbols(const TensorType& type);
   std::string users_text(ValueId id) const;
-  std::vector<Value> values_;
-  std::vector<Node> nodes_;
+  // Who reads a value: kept while the graph changes, so that asking takes as long as there are readers.
+  struct Readers {
+    std::vector<NodeId> nodes;      // each that reads it, some that did
+    int operands = 0, outputs = 0;  // that are this value
+  };
+  Readers& readers(ValueId id) { return readers_[static_cast<size_t>(id)]; }
+  bool reads(NodeId node, ValueId id) const;
+  void add_reader(ValueId id, NodeId node);
+  void drop_reader(ValueId id);
+  void drop_from_order(NodeId id);
+  std::deque<Value> values_;
+  std::deque<Node> nodes_;
+  std::vector<Readers> readers_;  // by ValueId
   std::vector<NodeId> order_;
   std::vector<ValueId> inputs_;
   std::vector<Output> outputs_;
@@ -128,6 +142,7 @@ class Graph {
   int symbols_minted_ = 0;
   std::map<std::string, ValueId, std::less<>> names_;
   std::map<std::string, int, std::less<>> next_suffix_;  // per wanted name: where the search for a free one goes on
+  std::set<std::string> input_labels_, output_labels_;
 };
 
 // Types of a node's results by its op's rule; throws Error that names the op and shows the operand types. Sizes that

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/graph.h"
@@ -16,16 +17,23 @@ std::string Graph::users_text(ValueId id) const {
 
 void Graph::replace_all_uses(ValueId old_value, ValueId new_value) {
   CHECK(value(new_value).live && old_value != new_value);
-  for (NodeId id : order_)
-    for (ValueId& operand : nodes_[static_cast<size_t>(id)].operands)
-      if (operand == old_value) operand = new_value;
+  for (NodeId id : std::exchange(readers(old_value).nodes, {}))
+    if (nodes_[static_cast<size_t>(id)].live)
+      for (ValueId& operand : nodes_[static_cast<size_t>(id)].operands)
+        if (operand == old_value) operand = new_value, add_reader(new_value, id);
+  readers(old_value).operands = 0;
+  if (readers(old_value).outputs == 0) return;
   for (Output& output : outputs_)
     if (output.value == old_value) output.value = new_value;
+  readers(new_value).outputs += std::exchange(readers(old_value).outputs, 0);
 }
 
 void Graph::set_operand(NodeId id, int i, ValueId operand) {
   CHECK(node(id).live && (operand == kNone || value(operand).live));
-  nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)) = operand;
+  const ValueId before =
+      std::exchange(nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)), operand);
+  add_reader(operand, id);
+  drop_reader(before);
 }
 
 void Graph::set_attribute(NodeId id, const std::string& attribute, Attribute value) {
@@ -70,16 +78,20 @@ void Graph::rename(ValueId id, std::string wanted) {
 
 void Graph::set_label(ValueId id, std::string label) {
   CHECK(value(id).live);
-  values_[static_cast<size_t>(id)].label = std::move(label);
+  Value& labelled = values_[static_cast<size_t>(id)];
+  if (labelled.kind == ValueKind::input) {
+    input_labels_.erase(labelled.label);
+    input_labels_.insert(label);
+  }
+  labelled.label = std::move(label);
 }
 
 void Graph::erase(NodeId id) {
   CHECK(node(id).live, "node {} is erased twice", id);
   Node& erased = nodes_[static_cast<size_t>(id)];
-  for (ValueId result : erased.results) {
-    const std::string users = users_text(result);
-    if (!users.empty()) fail("can't erase {}: %{} is used by{}", erased.op->name, value(result).name, users);
-  }
+  for (ValueId result : erased.results)
+    if (use_count(result) > 0)
+      fail("can't erase {}: %{} is used by{}", erased.op->name, value(result).name, users_text(result));
   for (ValueId result : erased.results) {
     names_.erase(value(result).name);
     values_[static_cast<size_t>(result)].live = false;
@@ -89,14 +101,20 @@ void Graph::erase(NodeId id) {
     insertion_point_ = next == order_.end() ? kNone : *next;
   }
   erased.live = false;
-  std::erase(order_, id);
+  for (ValueId operand : erased.operands) drop_reader(operand);
+  drop_from_order(id);
+}
+
+void Graph::drop_from_order(NodeId id) {
+  if (order_.back() == id) order_.pop_back();
+  else order_.erase(std::find(order_.begin(), order_.end(), id));
 }
 
 void Graph::erase_input(ValueId id) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);
-  const std::string users = users_text(id);
-  if (!users.empty()) fail("can't erase input \"{}\": it is used by{}", value(id).label, users);
+  if (use_count(id) > 0) fail("can't erase input \"{}\": it is used by{}", value(id).label, users_text(id));
   names_.erase(value(id).name);
+  input_labels_.erase(value(id).label);
   values_[static_cast<size_t>(id)].live = false;
   std::erase(inputs_, id);
 }
@@ -117,7 +135,9 @@ void Graph::erase_unused_constants() {
 }
 
 void Graph::set_outputs(std::vector<Output> outputs) {
+  for (const Output& output : outputs_) --readers(output.value).outputs;
   outputs_.clear();
+  output_labels_.clear();
   for (Output& output : outputs) add_output(output.value, std::move(output.label));
 }
 
@@ -138,7 +158,7 @@ void Graph::reinfer(NodeId id) {
 
 void Graph::compact() {
   std::vector<ValueId> value_ids(values_.size(), kNone);
-  std::vector<Value> values;
+  std::deque<Value> values;
   std::vector<NodeId> node_ids(nodes_.size(), kNone);
   for (size_t i = 0; i < order_.size(); ++i) node_ids[static_cast<size_t>(order_[i])] = static_cast<NodeId>(i);
   auto renumber = [&](ValueId& id) { id = id == kNone ? kNone : value_ids[static_cast<size_t>(id)]; };
@@ -150,7 +170,7 @@ void Graph::compact() {
     NodeId& producer = values.back().node;
     if (producer != kNone) producer = node_ids[static_cast<size_t>(producer)];
   }
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;
   for (NodeId& id : order_) {
     nodes.push_back(std::move(nodes_[static_cast<size_t>(id)]));
     id = static_cast<NodeId>(nodes.size()) - 1;
@@ -163,6 +183,10 @@ void Graph::compact() {
   if (insertion_point_ != kNone) insertion_point_ = node_ids[static_cast<size_t>(insertion_point_)];
   values_ = std::move(values);
   nodes_ = std::move(nodes);
+  readers_.assign(values_.size(), {});
+  for (NodeId id : order_)
+    for (ValueId operand : node(id).operands) add_reader(operand, id);
+  for (const Output& output : outputs_) ++readers(output.value).outputs;
 }
 
 }  // namespace hone
