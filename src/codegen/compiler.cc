@@ -107,7 +107,7 @@ struct KernelLibrary::Impl {
       check_stop();
       if (const auto found = carried.find(w.key.hex()); found != carried.end())
         w.code.object = found->second, w.source = Wanted::Source::carried;
-      else if (auto object = cache ? cache->read(w.key) : std::nullopt)
+      else if (auto object = cache && !options.keep_objects ? cache->read(w.key) : std::nullopt)
         w.code.object = std::move(*object), w.source = Wanted::Source::cached;
     }
   }

@@ -26,7 +26,9 @@ class Fuser {
         uses_(graph.all_uses()),
         group_of_(graph.node_capacity(), -1),
         position_(graph.node_capacity(), 0),
-        seen_(graph.node_capacity(), 0) {
+        seen_(graph.node_capacity(), 0),
+        is_output_(graph.value_capacity(), false) {
+    for (const Output& output : graph.outputs()) is_output_[static_cast<size_t>(output.value)] = true;
     int next = 0;
     for (NodeId n : graph.nodes()) position_[static_cast<size_t>(n)] = next++;
   }
@@ -91,7 +93,7 @@ class Fuser {
     for (NodeId n : nodes)
       for (ValueId v : graph_.node(n).results) {
         const auto is_outside = [&](const Graph::Use& use) { return std::ranges::find(nodes, use.node) == nodes.end(); };
-        if (graph_.is_output(v) || std::ranges::any_of(uses(v), is_outside)) values.push_back(v);
+        if (is_output_[static_cast<size_t>(v)] || std::ranges::any_of(uses(v), is_outside)) values.push_back(v);
       }
     return values;
   }
@@ -227,7 +229,7 @@ class Fuser {
       const TensorType& like = graph_.type(graph_.node(group.anchor).operands[0]);
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
-        if (p == kNone || group_of(p) >= 0 || graph_.is_output(v) || !graph_.node(p).op->pointwise) continue;
+        if (p == kNone || group_of(p) >= 0 || is_output_[static_cast<size_t>(v)] || !graph_.node(p).op->pointwise) continue;
         if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
             !is_compilable(graph_, graph_.node(p)))
           continue;
@@ -292,6 +294,7 @@ class Fuser {
   std::vector<std::vector<Graph::Use>> uses_;
   std::vector<int> group_of_, position_;
   std::vector<uint32_t> seen_;  // per node: the last search that met it
+  std::vector<bool> is_output_;
   uint32_t search_ = 0;
   std::vector<Group> groups_;
 };

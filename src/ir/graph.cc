@@ -35,32 +35,24 @@ ValueId Graph::add_value(Value value, std::string_view wanted_name) {
   value.name = unique_name(wanted_name);
   names_[value.name] = id;
   values_.push_back(std::move(value));
-  readers_.emplace_back();
   return id;
 }
 
-void Graph::note_operands(NodeId id) {
-  for (ValueId operand : node(id).operands)
-    if (operand != kNone) readers(operand).nodes.push_back(id);
-}
-
 ValueId Graph::add_input(std::string label, TensorType type) {
-  if (input_labels_.contains(label)) fail("graph {} already has an input \"{}\"", name, label);
+  for (ValueId input : inputs_)
+    if (value(input).label == label) fail("graph {} already has an input \"{}\"", name, label);
   note_symbols(type);
   name_unknown(type, nullptr);
   Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
   const ValueId id = add_value(std::move(value), label);
   inputs_.push_back(id);
-  input_labels_.insert(std::move(label));
   return id;
 }
 
 ValueId Graph::add_constant(std::string label, Tensor tensor) {
   Value value{.kind = ValueKind::constant, .type = tensor.type(), .name = {}, .label = label, .constant = {}};
   value.constant = std::move(tensor);
-  const ValueId id = add_value(std::move(value), label.empty() ? "c" : label);
-  constant_labels_[std::move(label)].insert(id);
-  return id;
+  return add_value(std::move(value), label.empty() ? "c" : label);
 }
 
 std::vector<TensorType> Graph::infer(const Node& node) const {
@@ -113,7 +105,6 @@ NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attribute
     node.results.push_back(add_value(std::move(value), result_name.empty() ? op.name : result_name));
   }
   nodes_.push_back(std::move(node));
-  note_operands(id);
   const auto before =
       insertion_point_ == kNone ? order_.end() : std::find(order_.begin(), order_.end(), insertion_point_);
   order_.insert(before, id);
@@ -128,9 +119,8 @@ ValueId Graph::emit(const OpDef& op, std::vector<ValueId> operands, Attributes a
 
 void Graph::add_output(ValueId id, std::string label) {
   CHECK(value(id).live);
-  if (output_labels_.contains(label)) fail("graph {} already has an output \"{}\"", name, label);
-  output_labels_.insert(label);
-  ++readers(id).outputs;
+  for (const Output& output : outputs_)
+    if (output.label == label) fail("graph {} already has an output \"{}\"", name, label);
   outputs_.push_back({id, std::move(label)});
 }
 
@@ -173,25 +163,8 @@ std::vector<ValueId> Graph::constants() const {
 }
 
 std::vector<Graph::Use> Graph::uses(ValueId id) const {
-  CHECK(id >= 0 && static_cast<size_t>(id) < values_.size(), "no value {}", id);
-  std::vector<NodeId> users = readers(id).nodes;
-  std::sort(users.begin(), users.end());
-  users.erase(std::unique(users.begin(), users.end()), users.end());
-  // In the order of the nodes. A few are found one by one in less time than all are looked through.
-  constexpr size_t kFew = 8;
-  if (users.size() > 1 && users.size() <= kFew) {
-    std::vector<std::pair<ptrdiff_t, NodeId>> places;
-    for (NodeId user : users) places.emplace_back(std::find(order_.begin(), order_.end(), user) - order_.begin(), user);
-    std::sort(places.begin(), places.end());
-    std::transform(places.begin(), places.end(), users.begin(), [](const auto& place) { return place.second; });
-  } else if (users.size() > kFew) {
-    const std::vector<NodeId> sorted = std::move(users);
-    users.clear();
-    for (NodeId n : order_)
-      if (std::binary_search(sorted.begin(), sorted.end(), n)) users.push_back(n);
-  }
   std::vector<Use> found;
-  for (NodeId user : users) {
+  for (NodeId user : order_) {
     const std::vector<ValueId>& operands = node(user).operands;
     for (size_t i = 0; i < operands.size(); ++i)
       if (operands[i] == id) found.push_back({user, static_cast<int>(i)});
@@ -200,8 +173,9 @@ std::vector<Graph::Use> Graph::uses(ValueId id) const {
 }
 
 int Graph::use_count(ValueId id) const {
-  CHECK(id >= 0 && static_cast<size_t>(id) < values_.size(), "no value {}", id);
-  return static_cast<int>(readers(id).nodes.size()) + readers(id).outputs;
+  const auto by_outputs =
+      std::count_if(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.value == id; });
+  return static_cast<int>(uses(id).size()) + static_cast<int>(by_outputs);
 }
 
 std::vector<std::vector<Graph::Use>> Graph::all_uses() const {
@@ -220,8 +194,9 @@ ValueId Graph::find_value(std::string_view name) const {
 }
 
 ValueId Graph::find_constant(std::string_view label) const {
-  const auto found = constant_labels_.find(label);
-  return found == constant_labels_.end() ? kNone : *found->second.begin();
+  for (ValueId id : constants())
+    if (value(id).label == label) return id;
+  return kNone;
 }
 
 std::vector<std::string> Graph::symbols() const {

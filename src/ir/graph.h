@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,7 +85,6 @@ class Graph {
   };
   std::vector<Use> uses(ValueId id) const;
   int use_count(ValueId id) const;                  // by nodes and outputs
-  bool is_output(ValueId id) const { return readers(id).outputs > 0; }
   std::vector<std::vector<Use>> all_uses() const;   // indexed by ValueId: one sweep for passes that look at everything
   ValueId find_value(std::string_view name) const;  // kNone when absent
   ValueId find_constant(std::string_view label) const;
@@ -115,17 +113,6 @@ class Graph {
   void compact();           // drops erased slots: ids change
 
  private:
-  // Who reads a value: a node once for each of its operands that is this value, in no order.
-  struct Readers {
-    std::vector<NodeId> nodes;
-    int outputs = 0;
-    bool none() const { return nodes.empty() && outputs == 0; }
-  };
-  Readers& readers(ValueId id) { return readers_[static_cast<size_t>(id)]; }
-  const Readers& readers(ValueId id) const { return readers_[static_cast<size_t>(id)]; }
-  void note_operands(NodeId id);
-  void forget_operand(NodeId id, ValueId operand);
-  void forget_constant_label(ValueId id);
   ValueId add_value(Value value, std::string_view wanted_name);
   std::string unique_name(std::string_view wanted);
   std::vector<TensorType> infer(const Node& node) const;
@@ -133,7 +120,6 @@ class Graph {
   void note_symbols(const TensorType& type);
   std::string users_text(ValueId id) const;
   std::vector<Value> values_;
-  std::vector<Readers> readers_;  // per value
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;
   std::vector<ValueId> inputs_;
@@ -141,8 +127,6 @@ class Graph {
   NodeId insertion_point_ = kNone;
   int symbols_minted_ = 0;
   std::map<std::string, ValueId, std::less<>> names_;
-  std::multiset<std::string, std::less<>> input_labels_, output_labels_;
-  std::map<std::string, std::set<ValueId>, std::less<>> constant_labels_;
   std::map<std::string, int, std::less<>> next_suffix_;  // per wanted name: where the search for a free one goes on
 };
 

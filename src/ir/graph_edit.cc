@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "ir/graph.h"
@@ -15,44 +14,18 @@ std::string Graph::users_text(ValueId id) const {
   return text;
 }
 
-void Graph::forget_operand(NodeId id, ValueId operand) {
-  std::vector<NodeId>& users = readers(operand).nodes;
-  const auto found = std::find(users.rbegin(), users.rend(), id);
-  CHECK(found != users.rend());
-  *found = users.back();
-  users.pop_back();
-}
-
-void Graph::forget_constant_label(ValueId id) {
-  const auto found = constant_labels_.find(value(id).label);
-  found->second.erase(id);
-  if (found->second.empty()) constant_labels_.erase(found);
-}
-
 void Graph::replace_all_uses(ValueId old_value, ValueId new_value) {
   CHECK(value(new_value).live && old_value != new_value);
-  Readers& from = readers(old_value);
-  Readers& to = readers(new_value);
-  NodeId done = kNone;  // a node stands there once for each operand, mostly side by side
-  for (NodeId id : from.nodes) {
-    if (id == done) continue;
-    std::ranges::replace(nodes_[static_cast<size_t>(id)].operands, old_value, new_value);
-    done = id;
-  }
-  to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
-  from.nodes.clear();
-  if (from.outputs > 0)
-    for (Output& output : outputs_)
-      if (output.value == old_value) output.value = new_value;
-  to.outputs += std::exchange(from.outputs, 0);
+  for (NodeId id : order_)
+    for (ValueId& operand : nodes_[static_cast<size_t>(id)].operands)
+      if (operand == old_value) operand = new_value;
+  for (Output& output : outputs_)
+    if (output.value == old_value) output.value = new_value;
 }
 
 void Graph::set_operand(NodeId id, int i, ValueId operand) {
   CHECK(node(id).live && (operand == kNone || value(operand).live));
-  ValueId& place = nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i));
-  if (place != kNone) forget_operand(id, place);
-  if (operand != kNone) readers(operand).nodes.push_back(id);
-  place = operand;
+  nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)) = operand;
 }
 
 void Graph::set_attribute(NodeId id, const std::string& attribute, Attribute value) {
@@ -97,26 +70,16 @@ void Graph::rename(ValueId id, std::string wanted) {
 
 void Graph::set_label(ValueId id, std::string label) {
   CHECK(value(id).live);
-  Value& labelled = values_[static_cast<size_t>(id)];
-  if (labelled.kind == ValueKind::input) {
-    input_labels_.erase(input_labels_.find(labelled.label));
-    input_labels_.insert(label);
-  }
-  if (labelled.kind == ValueKind::constant) {
-    forget_constant_label(id);
-    constant_labels_[label].insert(id);
-  }
-  labelled.label = std::move(label);
+  values_[static_cast<size_t>(id)].label = std::move(label);
 }
 
 void Graph::erase(NodeId id) {
   CHECK(node(id).live, "node {} is erased twice", id);
   Node& erased = nodes_[static_cast<size_t>(id)];
-  for (ValueId result : erased.results)
-    if (!readers(result).none())
-      fail("can't erase {}: %{} is used by{}", erased.op->name, value(result).name, users_text(result));
-  for (ValueId operand : erased.operands)
-    if (operand != kNone) forget_operand(id, operand);
+  for (ValueId result : erased.results) {
+    const std::string users = users_text(result);
+    if (!users.empty()) fail("can't erase {}: %{} is used by{}", erased.op->name, value(result).name, users);
+  }
   for (ValueId result : erased.results) {
     names_.erase(value(result).name);
     values_[static_cast<size_t>(result)].live = false;
@@ -131,18 +94,22 @@ void Graph::erase(NodeId id) {
 
 void Graph::erase_input(ValueId id) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);
-  if (!readers(id).none()) fail("can't erase input \"{}\": it is used by{}", value(id).label, users_text(id));
+  const std::string users = users_text(id);
+  if (!users.empty()) fail("can't erase input \"{}\": it is used by{}", value(id).label, users);
   names_.erase(value(id).name);
-  input_labels_.erase(input_labels_.find(value(id).label));
   values_[static_cast<size_t>(id)].live = false;
   std::erase(inputs_, id);
 }
 
 void Graph::erase_unused_constants() {
+  std::vector<bool> used(values_.size(), false);
+  for (NodeId id : order_)
+    for (ValueId operand : node(id).operands)
+      if (operand != kNone) used[static_cast<size_t>(operand)] = true;
+  for (const Output& output : outputs_) used[static_cast<size_t>(output.value)] = true;
   for (ValueId id : constants()) {
-    if (!readers(id).none()) continue;
+    if (used[static_cast<size_t>(id)]) continue;
     Value& erased = values_[static_cast<size_t>(id)];
-    forget_constant_label(id);
     names_.erase(erased.name);
     erased.constant.reset();
     erased.live = false;
@@ -150,9 +117,7 @@ void Graph::erase_unused_constants() {
 }
 
 void Graph::set_outputs(std::vector<Output> outputs) {
-  for (const Output& output : outputs_) --readers(output.value).outputs;
   outputs_.clear();
-  output_labels_.clear();
   for (Output& output : outputs) add_output(output.value, std::move(output.label));
 }
 
@@ -198,11 +163,6 @@ void Graph::compact() {
   if (insertion_point_ != kNone) insertion_point_ = node_ids[static_cast<size_t>(insertion_point_)];
   values_ = std::move(values);
   nodes_ = std::move(nodes);
-  readers_.assign(values_.size(), {});
-  constant_labels_.clear();
-  for (ValueId id : constants()) constant_labels_[value(id).label].insert(id);
-  for (NodeId id : order_) note_operands(id);
-  for (const Output& output : outputs_) ++readers(output.value).outputs;
 }
 
 }  // namespace hone

@@ -97,7 +97,7 @@ class Sinker {
     for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
       const Node& node = graph_.node(*id);
       for (ValueId result : node.results)
-        future(result).meets = meetings.add(*id, uses[static_cast<size_t>(result)], graph_.is_output(result));
+        future(result).meets = meetings.add(*id, uses[static_cast<size_t>(result)], is_output(result));
       for (ValueId operand : node.operands)
         if (operand != kNone) want(node, *id, operand);
     }
@@ -169,7 +169,7 @@ class Sinker {
       if (future(operand).meets) return true;
       const std::vector<Graph::Use> uses = graph_.uses(operand);
       const bool only = std::all_of(uses.begin(), uses.end(), [&](const Graph::Use& use) { return use.node == id; });
-      gone += only && !graph_.is_output(operand) && costs(graph_.type(graph_.operand(transpose, 0)).shape, perm);
+      gone += only && !is_output(operand) && costs(graph_.type(graph_.operand(transpose, 0)).shape, perm);
     }
     for (ValueId result : graph_.node(id).results) {
       const Shape source = permuted(graph_.type(result).shape, inverse(moved.result));
@@ -178,6 +178,10 @@ class Sinker {
       left += !cancels && costs(source, moved.result);
     }
     return left <= gone;
+  }
+
+  bool is_output(ValueId v) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(), [&](const Output& o) { return o.value == v; });
   }
 
   // The shape of an operand of a broadcast before the transpose, without ones in front.
