@@ -17,7 +17,7 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
   flags.shapes.add_to(app);
-  flags.run.add_to(app);
+  flags.run.add_all_but_trust_to(app);
   flags.run.add_compute_to(app);
   flags.result.add_to(app);
 }
@@ -35,7 +35,8 @@ extern constinit const VerbDef compile_verb_def{
     .summary = "Write a model with its machine code, so that it starts without compiling",
     .examples =
         "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors --seq 128\n"
-        "  hone compile minilm.safetensors -o minilm.safetensors --isa avx2   # adds the code of another level",
+        "  hone compile minilm.safetensors -o minilm.safetensors --isa avx2   # adds the code of another level\n"
+        "  hone run minilm.safetensors --seq 128 --trust-code                 # runs it; without, it is left aside",
     .setup = setup,
     .run = run};
 

@@ -72,6 +72,13 @@ std::vector<std::string> TextFlags::get() const {
 }
 
 void RunFlags::add_to(CLI::App& app) {
+  add_all_but_trust_to(app);
+  app.add_flag("--trust-code", trust_code,
+               "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever "
+               "hone can");
+}
+
+void RunFlags::add_all_but_trust_to(CLI::App& app) {
   app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")
       ->check(CLI::IsMember({"cpu", "reference"}))
       ->capture_default_str();
@@ -89,8 +96,7 @@ void RunFlags::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--verify", verify, "Verify the graph after every pass");
   app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
-  app.add_flag("--no-cache", no_cache,
-               "Neither read nor write machine code on disk, nor run what a model's file carries");
+  app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
 }
 
 void RunFlags::add_compute_to(CLI::App& app) {
@@ -106,7 +112,7 @@ SessionOptions RunFlags::options() const {
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.exact = exact;
   options.fuse = !no_fusion;
-  options.model_code = !no_cache;
+  options.model_code = trust_code;
   options.threads = threads;
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;

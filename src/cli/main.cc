@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <set>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -51,7 +52,8 @@ int main(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   hone::set_this_command(argc, argv);
   int code = 0;
-  hone::set_log_sink([](hone::LogLevel level, std::string_view text) {
+  hone::set_log_sink([said = std::set<std::string>()](hone::LogLevel level, std::string_view text) mutable {
+    if (!said.emplace(text).second) return;  // a model that is opened again has the same to say
     std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()),
                  text.data());
   });

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/stop.h"
 #include "base/threads.h"
 #include "codegen/llvm/generate.h"
 #include "codegen/llvm/jit.h"
@@ -48,6 +49,8 @@ std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
 Refusal supports(const KernelPlan& plan, IsaLevel isa) {
   return std::visit([&](const auto& p) { return kernels::supports(p, isa); }, plan);
 }
+
+int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa) { return needs_of(plan, isa).scratch_bytes; }
 
 std::optional<std::string> default_cache_folder() {
   std::string folder;
@@ -100,11 +103,13 @@ struct KernelLibrary::Impl {
   }
 
   void find_objects(std::span<Wanted> wanted) const {
-    for (Wanted& w : wanted)
+    for (Wanted& w : wanted) {
+      check_stop();
       if (const auto found = carried.find(w.key.hex()); found != carried.end())
         w.code.object = found->second, w.source = Wanted::Source::carried;
-      else if (auto object = cache ? cache->read(w.key) : std::nullopt)
+      else if (auto object = cache && !options.keep_objects ? cache->read(w.key) : std::nullopt)
         w.code.object = std::move(*object), w.source = Wanted::Source::cached;
+    }
   }
 
   void compile_missing(std::span<Wanted> wanted) {
@@ -131,6 +136,7 @@ struct KernelLibrary::Impl {
     for (const Wanted& w : wanted) linker->add(w.code.object, w.symbol);
     for (const Wanted& w : wanted) {
       const KernelNeeds needs = needs_of(*w.plan, options.isa);
+      check_stop();
       kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
                          needs.items_per_chunk};
       count(w);
@@ -165,7 +171,10 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   const std::lock_guard lock(impl_->mutex);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> texts;
-  for (const KernelPlan& plan : plans) texts.push_back(to_text(plan));
+  for (const KernelPlan& plan : plans) {
+    check_stop();
+    texts.push_back(to_text(plan));
+  }
   std::vector<Impl::Wanted> wanted = impl_->missing(plans, texts);
   impl_->find_objects(wanted);
   impl_->compile_missing(wanted);

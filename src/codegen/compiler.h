@@ -17,8 +17,8 @@ struct CompilerOptions {
   int threads = 1;  // compile threads
   std::optional<std::string>
       cache_folder;                  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
-  std::vector<std::string> carried;  // bundles of objects (object_bundle.h), looked into before the disk
-  bool keep_objects = false;         // for bundle()
+  std::vector<std::string> carried;  // bundles of objects (object_bundle.h), looked into before the disk; never put there
+  bool keep_objects = false;         // for bundle(): nothing is taken from the disk
 };
 // None when HONE_CACHE is empty, or there is no such folder and none can be made. It may be one that can only be read.
 std::optional<std::string> default_cache_folder();
@@ -55,5 +55,6 @@ class KernelLibrary {
 
 // Whether code can be generated for the plan on this level, and why not.
 Refusal supports(const KernelPlan& plan, IsaLevel isa);
+int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);  // per thread, as Kernel will have it
 
 }  // namespace hone

@@ -1,9 +1,10 @@
 #include "codegen/fusion.h"
-#include "codegen/elements.h"
 
 #include <algorithm>
 #include <set>
 
+#include "base/stop.h"
+#include "codegen/elements.h"
 #include "codegen/shapes.h"
 
 namespace hone {
@@ -12,14 +13,22 @@ namespace {
 constexpr size_t kMaxResults = 3;    // values one kernel writes
 constexpr size_t kMaxOperands = 10;  // values one kernel reads besides its anchor's own
 
+// What keeps the work linear in the size of the graph, and one function short enough for LLVM. Networks stay far below.
+constexpr size_t kMaxNodes = 64;      // of a group
+constexpr size_t kMaxUses = 256;      // of a value through which a group grows
+constexpr size_t kMaxLookedAt = 8192;  // operands of nodes between a group and a candidate
+constexpr size_t kMaxLeftOut = 16;    // nodes of which a group says why they are not in it
+
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
       : graph_(graph),
         uses_(graph.all_uses()),
         group_of_(graph.node_capacity(), -1),
-        position_(graph.node_capacity(), 0) {
-    for (const Output& output : graph.outputs()) is_output_.insert(output.value);
+        position_(graph.node_capacity(), 0),
+        seen_(graph.node_capacity(), 0),
+        is_output_(graph.value_capacity(), false) {
+    for (const Output& output : graph.outputs()) is_output_[static_cast<size_t>(output.value)] = true;
     int next = 0;
     for (NodeId n : graph.nodes()) position_[static_cast<size_t>(n)] = next++;
   }
@@ -38,6 +47,7 @@ class Fuser {
     for (NodeId n : graph_.nodes()) {
       const Codegen kind = graph_.node(n).op->codegen;
       if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
+      check_stop();
       start(n, kind);
       if (kind == Codegen::gemm || kind == Codegen::conv || kind == Codegen::window || kind == Codegen::attention ||
           (kind == Codegen::row && keeps_rows(n)))
@@ -46,6 +56,7 @@ class Fuser {
     }
     for (NodeId n : graph_.nodes())
       if (group_of(n) < 0) {
+        check_stop();
         start(n, Codegen::pointwise);
         groups_.back().anchor = kNone;
         absorb_users(group_of(n));
@@ -81,9 +92,8 @@ class Fuser {
     std::vector<ValueId> values;
     for (NodeId n : nodes)
       for (ValueId v : graph_.node(n).results) {
-        bool outside = is_output_.count(v) > 0;
-        for (const Graph::Use& use : uses(v)) outside |= std::find(nodes.begin(), nodes.end(), use.node) == nodes.end();
-        if (outside) values.push_back(v);
+        const auto is_outside = [&](const Graph::Use& use) { return std::ranges::find(nodes, use.node) == nodes.end(); };
+        if (is_output_[static_cast<size_t>(v)] || std::ranges::any_of(uses(v), is_outside)) values.push_back(v);
       }
     return values;
   }
@@ -101,17 +111,20 @@ class Fuser {
     int first = position(nodes.front());
     for (NodeId n : nodes) first = std::min(first, position(n));
     std::vector<NodeId> stack;
-    std::set<NodeId> seen;
+    size_t looked_at = 0;
+    ++search_;
     auto push = [&](ValueId v) {
+      ++looked_at;
       const NodeId p = v == kNone ? kNone : graph_.producer(v);
-      if (p == kNone || position(p) < first || !seen.insert(p).second) return;
+      if (p == kNone || position(p) < first || seen_[static_cast<size_t>(p)] == search_) return;
+      seen_[static_cast<size_t>(p)] = search_;
       stack.push_back(p);
     };
     for (ValueId v : external_operands(nodes)) push(v);
     while (!stack.empty()) {
       const NodeId n = stack.back();
       stack.pop_back();
-      if (std::find(nodes.begin(), nodes.end(), n) != nodes.end()) return true;
+      if (std::find(nodes.begin(), nodes.end(), n) != nodes.end() || looked_at > kMaxLookedAt) return true;
       // A node that already runs as part of a group needs everything which that group reads.
       if (const int g = group_of(n); g >= 0) {
         for (ValueId v : external_operands(groups_[static_cast<size_t>(g)].nodes)) push(v);
@@ -123,6 +136,7 @@ class Fuser {
   }
 
   Refusal acceptable(const Group& group, NodeId candidate) {
+    if (group.nodes.size() >= kMaxNodes) return {fmt::format("more than {} nodes", kMaxNodes)};
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
     if (escaping(nodes).size() > kMaxResults) return {fmt::format("more than {} results", kMaxResults)};
@@ -137,6 +151,7 @@ class Fuser {
     for (ValueId v : group.results)
       for (const Graph::Use& use : uses(v)) {
         const Node& node = graph_.node(use.node);
+        if (group.left_out.size() >= kMaxLeftOut) return;
         if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
         if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
         const bool absorbs = group.kind != Codegen::gather && group.kind != Codegen::move &&
@@ -158,7 +173,7 @@ class Fuser {
       const TensorType& shape_of = graph_.type(graph_.node(group.nodes.front()).results[0]);
       for (size_t i = 0; i < group.nodes.size() && !grown; ++i)
         for (ValueId v : std::vector<ValueId>(graph_.node(group.nodes[i]).results)) {
-          if (!passes_unrounded(graph_.type(v).dtype)) continue;
+          if (!passes_unrounded(graph_.type(v).dtype) || uses(v).size() > kMaxUses) continue;
           for (const Graph::Use& use : uses(v)) {
             if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).accepted()) continue;
             group.nodes.push_back(use.node);
@@ -214,7 +229,7 @@ class Fuser {
       const TensorType& like = graph_.type(graph_.node(group.anchor).operands[0]);
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
-        if (p == kNone || group_of(p) >= 0 || is_output_.count(v) || !graph_.node(p).op->pointwise) continue;
+        if (p == kNone || group_of(p) >= 0 || is_output_[static_cast<size_t>(v)] || !graph_.node(p).op->pointwise) continue;
         if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
             !is_compilable(graph_, graph_.node(p)))
           continue;
@@ -233,26 +248,54 @@ class Fuser {
     }
   }
 
+  // Groups that the group reads from.
+  std::vector<size_t> read_by(size_t g) {
+    std::vector<size_t> groups;
+    for (ValueId v : external_operands(groups_[g].nodes))
+      if (const NodeId p = graph_.producer(v); p != kNone) groups.push_back(static_cast<size_t>(group_of(p)));
+    std::ranges::reverse(groups);  // they are taken from the back
+    return groups;
+  }
+
   std::vector<Group> ordered() {
-    std::vector<Group> result;
-    std::vector<char> state(groups_.size(), 0);
-    auto visit = [&](auto&& self, size_t g) -> void {
-      if (state[g] == 2) return;
-      CHECK(state[g] == 0, "fusion groups depend on each other");
-      state[g] = 1;
-      for (ValueId v : external_operands(groups_[g].nodes))
-        if (const NodeId p = graph_.producer(v); p != kNone) self(self, static_cast<size_t>(group_of(p)));
-      state[g] = 2;
-      result.push_back(groups_[g]);
+    enum class State : uint8_t { unseen, open, placed };
+    struct Visit {
+      size_t group;
+      std::vector<size_t> reads;  // those that are still to be placed before it
     };
-    for (NodeId n : graph_.nodes()) visit(visit, static_cast<size_t>(group_of(n)));
+    std::vector<Group> result;
+    std::vector<State> state(groups_.size(), State::unseen);
+    std::vector<Visit> visits;  // a stack of its own: groups may depend on each other in a long chain
+    const auto open = [&](size_t g) {
+      if (state[g] == State::placed) return;
+      CHECK(state[g] == State::unseen, "fusion groups depend on each other");
+      state[g] = State::open;
+      visits.push_back({g, read_by(g)});
+    };
+    for (NodeId n : graph_.nodes()) {
+      open(static_cast<size_t>(group_of(n)));
+      while (!visits.empty()) {
+        if (!visits.back().reads.empty()) {
+          const size_t next = visits.back().reads.back();
+          visits.back().reads.pop_back();
+          open(next);
+          continue;
+        }
+        const size_t g = visits.back().group;
+        visits.pop_back();
+        state[g] = State::placed;
+        result.push_back(std::move(groups_[g]));
+      }
+    }
     return result;
   }
 
   const Graph& graph_;
   std::vector<std::vector<Graph::Use>> uses_;
   std::vector<int> group_of_, position_;
-  std::set<ValueId> is_output_;
+  std::vector<uint32_t> seen_;  // per node: the last search that met it
+  std::vector<bool> is_output_;
+  uint32_t search_ = 0;
   std::vector<Group> groups_;
 };
 

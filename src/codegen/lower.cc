@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/stop.h"
 #include "codegen/compiler.h"
+#include "codegen/kernel_sizes.h"
 #include "codegen/lowering.h"
 #include "ir/flops.h"
 #include "ir/pointwise.h"
@@ -71,15 +73,17 @@ bool Lowering::in_group(const Group& group, NodeId n) const {
   return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end();
 }
 
-bool Lowering::depends_on_anchor(const Group& group, NodeId n) const {
-  if (n == group.anchor) return true;
-  for (ValueId v : graph.node(n).operands)
-    if (v != kNone && in_group(group, graph.producer(v)) && depends_on_anchor(group, graph.producer(v))) return true;
-  return false;
+std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
+  std::set<NodeId> behind{group.anchor};
+  for (NodeId n : group.nodes)
+    for (ValueId v : graph.node(n).operands)
+      if (v != kNone && behind.contains(graph.producer(v))) behind.insert(n);
+  return behind;
 }
 
 Refusal Lowering::fill(std::vector<Step>& steps) const {
   Step& step = steps[0];
+  if (Refusal refusal = sizes_refusal(graph, step.group); !refusal.accepted()) return refusal;
   switch (step.group.kind) {
     case Codegen::pointwise:
       return pointwise(step);
@@ -107,14 +111,13 @@ Refusal Lowering::fill(std::vector<Step>& steps) const {
 void Lowering::finish(Step& step) const {
   step.name =
       graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0]).name;
-  const auto has = [](const auto& list, auto item) { return std::ranges::find(list, item) != list.end(); };
-  const auto bound = [&](ValueId v) {
-    return !step.plan || has(std::views::transform(step.pointers, &PointerBinding::value), v);
-  };
+  std::set<ValueId> pointed_to, read;
+  for (const PointerBinding& pointer : step.pointers) pointed_to.insert(pointer.value);
+  const auto bound = [&](ValueId v) { return !step.plan || pointed_to.contains(v); };
   for (NodeId n : step.group.nodes) {
     step.flops += node_flops(graph, n);
     for (ValueId v : graph.node(n).operands)
-      if (v != kNone && !in_group(step.group, graph.producer(v)) && bound(v) && !has(step.reads, v))
+      if (v != kNone && !in_group(step.group, graph.producer(v)) && bound(v) && read.insert(v).second)
         step.reads.push_back(v);
   }
   step.writes = step.plan ? step.group.results : graph.node(step.group.nodes[0]).results;
@@ -129,6 +132,7 @@ void Lowering::finish(Step& step) const {
 }
 
 LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
+  check_sizes(graph);
   LoweredGraph lowered;
   lowered.alias_of.resize(graph.value_capacity());
   for (size_t v = 0; v < lowered.alias_of.size(); ++v) lowered.alias_of[v] = static_cast<ValueId>(v);
@@ -154,9 +158,14 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
     return refusal;
   };
   for (const Group& group : fuse(graph, options.fuse)) {
+    check_stop();
     if (group.results.empty()) continue;  // dead code
     if (group.kind == Codegen::view) {
       const Node& node = graph.node(group.anchor);
+      if (element_count(shape_of(graph, node.operands[0])) != element_count(shape_of(graph, node.results[0])))
+        fail("%{} {} is a view of %{} {}, which has another number of elements", graph.value(node.results[0]).name,
+             to_string(graph.type(node.results[0])), graph.value(node.operands[0]).name,
+             to_string(graph.type(node.operands[0])));
       lowered.alias_of[static_cast<size_t>(node.results[0])] = lowered.alias_of[static_cast<size_t>(node.operands[0])];
       continue;
     }

@@ -2,6 +2,8 @@
 #include "codegen/lowering.h"
 
 #include <cmath>
+#include <limits>
+
 #include "codegen/shapes.h"
 
 namespace hone {
@@ -10,9 +12,14 @@ Refusal Lowering::attention(Step& step) const {
   const Node& node = graph.node(step.group.anchor);
   const std::vector<int64_t> q = shape_of(graph, node.operands[0]), k = shape_of(graph, node.operands[1]),
                              v = shape_of(graph, node.operands[2]);
+  const int64_t heads = node.attributes.get<int64_t>("heads"),
+                kv_heads = node.attributes.get_or<int64_t>("kv_heads", heads);
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || heads < 1 || kv_heads < 1 || q[2] % heads != 0 ||
+      k[2] % kv_heads != 0 || q[2] > std::numeric_limits<int>::max())
+    return {fmt::format("{} heads over {} of {}, {} and {}", heads, kv_heads, to_string(graph.type(node.operands[0])),
+                        to_string(graph.type(node.operands[1])), to_string(graph.type(node.operands[2])))};
   AttentionPlan plan;
-  plan.heads = static_cast<int>(node.attributes.get<int64_t>("heads"));
-  plan.kv_heads = static_cast<int>(node.attributes.get_or<int64_t>("kv_heads", plan.heads));
+  plan.heads = static_cast<int>(heads), plan.kv_heads = static_cast<int>(kv_heads);
   plan.head_dim = static_cast<int>(q[2] / plan.heads);
   plan.causal = node.attributes.get_or<int64_t>("causal", 0) != 0;
   plan.scale =

@@ -1,5 +1,6 @@
 // Convolutions over channels-last planes with constant weights as a matrix.
 #include "codegen/conv_shape.h"
+#include "codegen/kernel_sizes.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
 #include "codegen/winograd_shape.h"
@@ -11,9 +12,12 @@ Refusal Lowering::conv(Step& step) const {
   if (std::string_view(node.op->name) != "conv") return {fmt::format("no generator for {}", node.op->name)};
   const auto placed = placed_window(graph, step.group.anchor);
   if (!placed) return {"its channels are not the last of three or four dimensions"};
+  if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
   const ValueId x = node.operands[0], w = node.operands[1];
   const int64_t groups = node.attributes.get_or<int64_t>("groups", 1),
                 outputs = shape_of(graph, node.results[0]).back();
+  if (groups < 1 || placed->channels % groups != 0 || outputs % groups != 0)
+    return {fmt::format("{} groups of {} channels and {} outputs", groups, placed->channels, outputs)};
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
   if (groups > 1 && groups == placed->channels && groups == outputs) return window(step);
   ConvPlan plan;

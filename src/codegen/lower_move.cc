@@ -14,7 +14,8 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostParts = 16;  // kernels that one node may become
+constexpr size_t kMostParts = 16;              // kernels that one node may become
+constexpr size_t kMostSamples = size_t{1} << 18;  // of one axis, in the tables of a resize: 4 MB of code
 
 // Positions i * count + j of a stretch, i below `repeats`, read element from + i * jump + j * step of the axis.
 struct Stretch {
@@ -74,6 +75,7 @@ struct Part {
 // Parts of the axes from `axis` on, behind those before. A part of the border's value spans all further axes.
 void add_parts(const Move& move, std::span<const int64_t> from_strides, std::span<const int64_t> to_strides,
                const Part& outer, std::vector<Part>& parts) {
+  if (parts.size() > kMostParts) return;  // refused anyway
   const size_t axis = move.axes.size() - to_strides.size();
   if (to_strides.empty() || outer.value) {
     parts.push_back(outer);
@@ -240,6 +242,10 @@ Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, std
     std::vector<int64_t> shape = shape_of(graph, move.from);
     shape.insert(shape.begin(), move.axes.size() - shape.size(), 1);
     const std::vector<int64_t> from = dense_strides(shape), to = dense_strides(shape_of(graph, move.to));
+    size_t stretches_of_axes = 0;
+    for (const Stretches& axis : move.axes) stretches_of_axes += axis.size();
+    if (stretches_of_axes > 2 * kMostParts + move.axes.size())
+      return {fmt::format("more than {} regular parts", kMostParts)};
     std::vector<Part> parts;
     Part first;
     for (size_t i = 0; i < to.size(); ++i) first.to += move.start[i] * to[i];
@@ -273,6 +279,8 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
   const std::string_view op = node.op->name;
   if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
   if (op == "transpose") return transpose(steps[0]);
+  if (node.operands.size() > kMostParts || group.results.size() > kMostParts)
+    return {fmt::format("more than {} regular parts", kMostParts)};
   const ValueId x = node.operands[0], result = node.results[0];
   std::vector<int64_t> in = shape_of(graph, x), out = shape_of(graph, result);
   for (ValueId v : group.results)
@@ -321,6 +329,8 @@ Refusal Lowering::resize(Step& step, std::vector<ResizedAxis> resized) const {
   const auto columns = sampled(resized.back().places);
   const auto rows = last != first ? sampled(resized.front().places) : ResizePlan::Axis{1, {0}, {1}};
   if (!rows || !columns) return {"weights below 0, or places outside x"};
+  for (const ResizePlan::Axis* axis : {&*rows, &*columns})
+    if (axis->positions.size() > kMostSamples) return {"more places than the tables of a kernel hold"};
   plan.rows = *rows, plan.columns = *columns;
   step.dims[0] = element_count(std::vector(in.begin(), in.begin() + first));
   bind(step, node.operands[0]);

@@ -20,13 +20,10 @@ Refusal Lowering::row(Step& step) const {
     if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
       return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
   ExprBuilderForGroup builder(graph, 0);
-  bool after_anchor = false;
+  const std::set<NodeId> behind = behind_anchor(step.group);
   std::vector<NodeId> before, after;
-  for (NodeId n : step.group.nodes) {
-    if (n == step.group.anchor) after_anchor = true;
-    else (depends_on_anchor(step.group, n) ? after : before).push_back(n);
-  }
-  CHECK(after_anchor);
+  for (NodeId n : step.group.nodes)
+    if (n != step.group.anchor) (behind.contains(n) ? after : before).push_back(n);
   for (NodeId n : before) builder.apply(n);
   std::vector<Expr> own;
   std::vector<DType> own_dtypes;

@@ -1,6 +1,8 @@
 // Pools, depthwise convolutions, and reductions over axes with others behind them.
 #include <algorithm>
 
+#include "base/multiples.h"
+#include "codegen/kernel_sizes.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
 #include "codegen/shapes.h"
@@ -13,12 +15,9 @@ std::vector<int64_t> taps_within(int64_t places, int64_t stride, int64_t before,
                                  int64_t lo, int64_t hi) {
   std::vector<int64_t> counts;
   for (int64_t place = 0; place < places; ++place) {
-    int64_t count = 0;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t at = place * stride - before + tap * dilation;
-      count += at >= lo && at < hi;
-    }
-    counts.push_back(count);
+    const int64_t at = place * stride - before;
+    const int64_t first = at >= lo ? 0 : ceil_div(lo - at, dilation), end = at >= hi ? 0 : ceil_div(hi - at, dilation);
+    counts.push_back(std::max<int64_t>(std::min(end, taps) - first, 0));
   }
   return counts;
 }
@@ -48,6 +47,7 @@ Refusal Lowering::window(Step& step) const {
   const ValueId x = node.operands[0];
   const auto placed = placed_window(graph, step.group.anchor);
   if (!placed) return {"its channels are not the last of three or four dimensions"};
+  if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
   WindowPlan plan;
   plan.plane = placed->plane;
   plan.channels = placed->channels;

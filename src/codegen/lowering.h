@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "codegen/lower.h"
@@ -77,7 +78,7 @@ struct Lowering {
   std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
   static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);
   bool in_group(const Group& group, NodeId n) const;
-  bool depends_on_anchor(const Group& group, NodeId n) const;
+  std::set<NodeId> behind_anchor(const Group& group) const;  // the anchor and what is computed from it
 };
 
 }  // namespace hone

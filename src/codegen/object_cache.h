@@ -1,8 +1,8 @@
 // Compiled kernels on disk, shared by all processes of a user.
 //
 // One file a kernel, named by its key. A reader takes only what it can prove to be whole and its own (magic, version,
-// key and checksum); anything else counts as absent and is written anew. Files appear by rename, so that writers never
-// meet. A folder that can't be written, or a full disk, means that nothing is kept; it is never an error.
+// key and checksum); anything else counts as absent, and a plain file of a key's name is written anew. Links, FIFOs and
+// devices are left alone. Files appear by rename, so that writers never meet. A folder that can't be written, or a full disk, means that nothing is kept; it is never an error.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,8 @@ class ObjectCache {
   std::string write(const ObjectKey& key, std::span<const std::byte> object) const;
   std::string path_of(const ObjectKey& key) const;
 
-  // Removes the oldest files until at most `bytes` are left. write() calls it now and then with kMaxBytes.
+  // Removes the oldest objects until at most `bytes` of them are left: plain files that are named and begin as write()
+  // makes them, nothing else that lies in the folder. write() calls it now and then with kMaxBytes.
   void shrink(uint64_t bytes) const;
   static constexpr uint64_t kMaxBytes = uint64_t{512} << 20;
 

@@ -18,7 +18,7 @@ struct PanelMemory {
 PanelMemory panel_memory(size_t bytes);
 
 // The same for many weights, which lie one behind the other so that small ones share huge pages too. Memory goes back
-// when all that lie in the same stretch are gone.
+// when all that lie in the same stretch are gone. What is taken, not the stretch, counts against the memory limit.
 class PanelPool {
  public:
   PanelMemory take(size_t bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -31,7 +32,13 @@ std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
     axis = {extents[i],           places[i],           window.kernel[i].constant(),
             window.strides[i],    window.dilations[i], -start[3 - dims + i],
             window.pads[i + dims]};
-    const int64_t reached = (axis.places - 1) * axis.stride - axis.before + window.reach(i).constant() - axis.extent;
+    // With one place, or one tap, the distance to the next one means nothing, however large a file has it.
+    if (axis.places == 1) axis.stride = 1;
+    if (axis.kernel == 1) axis.dilation = 1;
+    const int64_t places_reach = checked_mul(checked_sub(axis.places, 1), axis.stride),
+                  taps_reach = checked_add(checked_mul(axis.dilation, checked_sub(axis.kernel, 1)), 1);
+    const int64_t reached =
+        checked_sub(checked_add(checked_sub(places_reach, axis.before), taps_reach), axis.extent);
     if (window.same != Window::Same::no) axis.after = std::max<int64_t>(0, reached);
   }
   const auto& [h, w] = axes;

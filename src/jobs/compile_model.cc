@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "io/artefact.h"
-#include "jobs/open_session.h"
 #include "jobs/quantize_model.h"
 #include "measure/environment.h"
 
@@ -34,7 +33,8 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   if (std::filesystem::is_directory(model.path)) refuse_source_as_output(output, model);
   if (options.compute) model.graph.metadata["compute"] = to_string(*options.compute);
   options.keep_objects = true;
-  Session session = open_session(model, options);
+  options.model_code = false;
+  Session session(model.graph, options);
   session.prepare(bind_symbols(session.graph(), shapes));
   const std::string objects = session.objects();
   std::map<std::string, std::string> files = model.files;

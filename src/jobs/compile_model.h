@@ -1,5 +1,6 @@
 // hone compile: a model with the machine code of its kernels in one file, so that it starts without compiling where the
-// instruction set, the CPU's features and the versions of hone and LLVM are those it was made with.
+// instruction set, the CPU's features and the versions of hone and LLVM are those it was made with, for those who trust
+// the file (SessionOptions::model_code).
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace hone {
 
-// Compiles for the given shapes and writes the model as it was read, with the code. Code for other levels that the
-// model carries already stays in it. A compute type that was asked for is stored too.
+// Compiles for the given shapes and writes the model as it was read, with the code, all of it made in this process: none
+// comes from the disk cache or from the model's file. Code for other levels that the model carries already stays in it
+// byte for byte, and is not looked at. A compute type that was asked for is stored too.
 Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
                      const std::string& command);
 

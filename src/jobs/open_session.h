@@ -1,4 +1,5 @@
-// A session for a model with the machine code that came with it.
+// A session for a model, with the machine code that came with it where SessionOptions::model_code trusts that; where it
+// does not, a note says that there is some.
 #pragma once
 
 #include "jobs/load_model.h"

@@ -205,7 +205,7 @@ class FormatSearch {
 }  // namespace
 
 OutputDistance FoundFormats::distance(std::span<const int> choice) {
-  return distance_of(study.known.get("whole\n" + candidates.text(choice), [&] {
+  return distance_of(study.known.get("whole\n" + candidates.text(choice), 2, [&] {
     const auto start = std::chrono::steady_clock::now();
     const OutputDistance d = study.measure()(candidates.with(choice));
     choice_seconds.push_back(milliseconds_since(start) / 1000);

@@ -49,7 +49,7 @@ class Sweeper {
 
  private:
   Swept measured(const std::string& format) {
-    const std::vector<double> values = study_.known.get(format, [&] {
+    const std::vector<double> values = study_.known.get(format, 4, [&] {
       QuantizeOptions quantize = options_.quantize;
       quantize.to = format;
       if (options_.activations) quantize.activations = format;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "measure/peaks_kernels.h"
@@ -99,10 +101,38 @@ std::string machine_key() {
 
 std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }
 
-std::optional<MachinePeaks> load(const std::string& path) try {
+constexpr size_t kMostBytes = size_t{1} << 20;  // of the file
+
+// Whether store() may put its own there: nothing, what it has written, or what is left of that.
+bool may_replace(const std::string& path) {
   std::error_code none;
-  if (!std::filesystem::exists(path, none)) return std::nullopt;
-  const Json json = read_json_file(path);
+  if (std::filesystem::symlink_status(path, none).type() == std::filesystem::file_type::not_found) return true;
+  const std::optional<std::string> content = read_regular_file(path, kMostBytes);
+  if (!content) return false;
+  try {
+    const Json json = parse_json(*content, path);
+    return json.is_object() && json.contains("machine");
+  } catch (const Error&) {
+    return content->empty() || content->starts_with("{");
+  }
+}
+
+// Rates are positive, or 0 where there is none; ranges grow.
+bool are_plausible(const MachinePeaks& peaks) {
+  const auto is_rate = [](double rate) { return rate >= 0 && std::isfinite(rate); };
+  int64_t smaller = 0;
+  for (const MachinePeaks::Read& read : peaks.reads) {
+    if (read.bytes <= smaller || !is_rate(read.gbytes) || read.gbytes == 0) return false;
+    smaller = read.bytes;
+  }
+  return is_rate(peaks.f32_gflops) && is_rate(peaks.bf16_gflops) && is_rate(peaks.int8_gops) &&
+         is_rate(peaks.fork_join_us);
+}
+
+std::optional<MachinePeaks> load(const std::string& path) try {
+  const std::optional<std::string> content = read_regular_file(path, kMostBytes);
+  if (!content) return std::nullopt;
+  const Json json = parse_json(*content, path);
   if (json_get<std::string>(json, "machine", path) != machine_key()) return std::nullopt;
   MachinePeaks peaks{.f32_gflops = json_get<double>(json, "f32_gflops", path),
                      .bf16_gflops = json_get<double>(json, "bf16_gflops", path),
@@ -110,12 +140,13 @@ std::optional<MachinePeaks> load(const std::string& path) try {
                      .fork_join_us = json_get<double>(json, "fork_join_us", path)};
   for (const auto& [bytes, rate] : json_get<std::vector<std::pair<int64_t, double>>>(json, "reads", path))
     peaks.reads.push_back({bytes, rate});
-  return peaks;
+  return are_plausible(peaks) ? std::optional(peaks) : std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // damaged: measured and written anew
 }
 
 void store(const std::string& path, const MachinePeaks& peaks) try {
+  if (!may_replace(path)) return;
   Json reads = Json::array();
   for (const MachinePeaks::Read& read : peaks.reads) reads.push_back({read.bytes, read.gbytes});
   const Json json{{"machine", machine_key()},         {"f32_gflops", peaks.f32_gflops},

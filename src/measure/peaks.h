@@ -13,7 +13,7 @@ namespace hone {
 MachinePeaks measure_peaks();
 
 // measure_peaks(), remembered in `cache_folder` until the next boot, another CPU or another version of hone. A damaged
-// or unwritable entry is measured anew, and any with `fresh`.
+// or unwritable entry is measured anew, and any with `fresh`. A file of that name that is another's stays as it is.
 MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh = false);
 
 // What machine_peaks() would remember, without measuring; none before the first time.

@@ -8,7 +8,7 @@ namespace {
 
 bool is_all_f32(const Graph& graph, NodeId id) {
   for (ValueId operand : graph.node(id).operands)
-    if (graph.type(operand).dtype != DType::f32) return false;
+    if (operand == kNone || graph.type(operand).dtype != DType::f32 || !graph.type(operand).ranked) return false;
   return true;
 }
 

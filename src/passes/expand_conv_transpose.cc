@@ -3,6 +3,7 @@
 // other. Phases whose windows lie alike share one convolution; where the window is the stride, that is one product of
 // every pixel.
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 
@@ -54,18 +55,26 @@ Phase phase_at(int64_t p, const Axis& axis, int64_t dilation, int64_t growth) {
   return phase;
 }
 
+// Strides, kernels and paddings of real networks are far below; beyond, phases and their zero taps would outgrow what
+// they save.
+constexpr int64_t kMost = 1024;
+
 // None where it depends on sizes that are not known how much of the result is cut off.
 std::optional<Axis> axis_of(const Window& window, size_t i, int64_t added, const Dim& x, const Dim& size,
                             bool has_output_shape) {
+  if (!window.kernel[i].is_constant()) return std::nullopt;
+  for (int64_t number : {window.strides[i], window.dilations[i], window.kernel[i].constant()})
+    if (number < 1 || number > kMost) return std::nullopt;
   Axis axis{.stride = window.strides[i], .kernel = window.kernel[i].constant(), .size = size, .phases = {}};
   const Dim beyond = size - axis.stride * (x - 1);  // of the result, from the place of the last element of x on
   if (!beyond.is_constant()) return std::nullopt;
   const int64_t steps = (beyond.constant() + axis.stride - 1) / axis.stride, growth = steps - 1;
-  if (beyond.constant() < 1) return std::nullopt;
+  if (beyond.constant() < 1 || beyond.constant() > kMost * kMost || std::abs(added) > kMost) return std::nullopt;
   const int64_t cut = std::max<int64_t>(added + window.reach(i).constant() - beyond.constant(), 0);
   int64_t before = window.pads[i];
   if (window.same == Window::Same::upper) before = cut / 2;
   else if (window.same == Window::Same::lower || has_output_shape) before = cut - cut / 2;
+  if (std::abs(before) > kMost || growth > kMost) return std::nullopt;
   axis.places = x + growth;
   axis.is_cut = steps * axis.stride != beyond.constant();
   axis.dilation = window.dilations[i] / std::gcd(window.dilations[i], axis.stride);
@@ -82,11 +91,13 @@ struct Plan {
 std::optional<Plan> plan_of(const Graph& graph, const Node& node) {
   const Tensor* weight = graph.constant(node.operands[1]);
   const TensorType &x = graph.type(node.operands[0]), &y = graph.type(node.results[0]);
-  if (!weight || weight->is_packed() || x.rank() < 3 || x.rank() > 4 || depends_on_data(y.shape)) return std::nullopt;
+  if (!weight || weight->is_packed() || x.rank() < 3 || x.rank() > 4 || y.rank() != x.rank() || depends_on_data(y.shape)) return std::nullopt;
   const size_t dims = x.rank() - 2;
   const Window window = read_window(node.attributes, spatial(to_shape(weight->shape())));
   const List added = node.attributes.get_or<List>("output_padding", List(dims, 0));
+  if (added.size() != dims || weight->shape().size() != x.rank() || weight->elements() == 0) return std::nullopt;
   Plan plan{.groups = node.attributes.get_or<int64_t>("groups", 1), .inputs = weight->dim(0)};
+  if (plan.groups < 1 || plan.inputs % plan.groups != 0) return std::nullopt;
   plan.outputs = weight->dim(1) * plan.groups;
   for (size_t i = 0; i < dims; ++i) {
     const std::optional<Axis> axis =
@@ -94,6 +105,7 @@ std::optional<Plan> plan_of(const Graph& graph, const Node& node) {
     if (!axis) return std::nullopt;
     (i + 1 == dims ? plan.columns : plan.rows) = *axis;
   }
+  if (plan.rows.stride * plan.columns.stride > kMost) return std::nullopt;
   return plan;
 }
 

@@ -11,7 +11,7 @@ constexpr float kSmallestCount = 1e-9f;  // as mean_pool
 Graph expand_mean_pool(Graph graph, const PassContext&) {
   for (NodeId n : graph.nodes("mean_pool")) {
     const ValueId x = graph.operand(n, 0), mask = graph.operand(n, 1);
-    if (graph.type(x).dtype != DType::f32) continue;
+    if (graph.type(x).dtype != DType::f32 || !graph.type(x).ranked || !graph.type(mask).ranked) continue;
     const Shape shape = graph.type(graph.result(n)).shape;
     graph.set_insertion_point(n);
     const ValueId weights = graph.emit(ops::get("cast"), {mask}, {{"dtype", DType::f32}});

@@ -35,7 +35,9 @@ NodeId product_before(const Graph& graph, NodeId norm) {
 // twice.)
 constexpr int64_t kLongSum = 256;
 
-bool is_long_sum(const Tensor& weight) { return element_count(weight.shape()) > kLongSum * weight.dim(0); }
+bool is_long_sum(const Tensor& weight) {
+  return !weight.shape().empty() && element_count(weight.shape()) > kLongSum * weight.dim(0);
+}
 
 std::optional<Folding> read(const Graph& graph, NodeId norm) {
   const NodeId product = product_before(graph, norm);
@@ -49,6 +51,11 @@ std::optional<Folding> read(const Graph& graph, NodeId norm) {
   auto values = [&](int i) { return graph.constant(graph.operand(norm, i))->to_doubles(); };
   Folding folding{product, *graph.constant(operands[1]), {}, values(1), values(2), values(3), values(4)};
   folding.bias = bias == kNone ? std::vector<double>(folding.scale.size(), 0.0) : graph.constant(bias)->to_doubles();
+  // Where shapes are not known yet, nothing has compared these sizes.
+  const std::vector<int64_t>& weight = folding.weight.shape();
+  const size_t channels = weight.empty() ? 0 : static_cast<size_t>(weight[0]);
+  for (const auto* each : {&folding.scale, &folding.shift, &folding.mean, &folding.variance, &folding.bias})
+    if (each->size() != channels || channels == 0) return std::nullopt;
   return folding;
 }
 

@@ -1,3 +1,4 @@
+#include "base/stop.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -30,13 +31,15 @@ std::optional<Operands> constant_operands(const Graph& graph, const Node& node) 
 }
 
 bool results_are_small(const Graph& graph, const Node& node, int64_t operand_bytes) {
-  int64_t bytes = 0;
+  double bytes = 0;
   for (ValueId result : node.results) {
     const TensorType& type = graph.type(result);
     if (!type.is_static() || type.is_packed() || type.dtype == DType::string) return false;
-    bytes += element_count(constant_shape(type.shape)) * size_bytes(type.dtype);
+    double elements = 1;
+    for (int64_t size : constant_shape(type.shape)) elements *= static_cast<double>(size);
+    bytes += elements * static_cast<double>(size_bytes(type.dtype));
   }
-  return bytes <= operand_bytes + kFreeBytes;
+  return bytes <= static_cast<double>(operand_bytes + kFreeBytes);
 }
 
 void fold(Graph& graph, NodeId id, const Operands& operands) {
@@ -60,6 +63,7 @@ void fold(Graph& graph, NodeId id, const Operands& operands) {
 Graph fold_constants(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
+    check_stop();
     const Node& node = graph.node(id);
     if (std::string_view(node.op->name) == "fake_quant") continue;
     const std::optional<Operands> operands = constant_operands(graph, node);

@@ -41,6 +41,8 @@ std::optional<WithNumber> with_number(const Graph& graph, NodeId node) {
 
 namespace {
 
+constexpr int kMaxDepth = 8;  // deeper products are none of the forms that are looked for
+
 // One mul or div by a number.
 std::optional<Scaled> scaled_once(const Graph& graph, ValueId id) {
   const NodeId mul = produced_by(graph, id, "mul"), div = produced_by(graph, id, "div");
@@ -52,7 +54,6 @@ std::optional<Scaled> scaled_once(const Graph& graph, ValueId id) {
 }
 
 void collect_factors(const Graph& graph, ValueId id, ValueId stop, int depth, Product& product) {
-  constexpr int kMaxDepth = 8;  // deeper products are none of the forms that are looked for
   if (id != stop && depth < kMaxDepth) {
     if (const std::optional<Scaled> scaled = scaled_once(graph, id)) {
       product.factor *= scaled->factor;
@@ -70,8 +71,11 @@ void collect_factors(const Graph& graph, ValueId id, ValueId stop, int depth, Pr
 
 Scaled peel_scale(const Graph& graph, ValueId id) {
   Scaled total{id, 1};
-  while (const std::optional<Scaled> scaled = scaled_once(graph, total.value))
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    const std::optional<Scaled> scaled = scaled_once(graph, total.value);
+    if (!scaled) break;
     total = {scaled->value, total.factor * scaled->factor};
+  }
   return total;
 }
 
@@ -90,8 +94,9 @@ bool reduces_last_axis(const Graph& graph, NodeId node) {
   const Attributes& attributes = graph.node(node).attributes;
   if (!attributes.has("axes") || attributes.get_or<int64_t>("keepdims", 1) != 1) return false;
   const auto& axes = attributes.get<std::vector<int64_t>>("axes");
-  const auto rank = static_cast<int64_t>(graph.type(graph.operand(node, 0)).rank());
-  return axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1);
+  const TensorType& type = graph.type(graph.operand(node, 0));
+  const auto rank = static_cast<int64_t>(type.rank());
+  return type.ranked && axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1);
 }
 
 NodeId replace_node(Graph& graph, NodeId old, const OpDef& op, std::vector<ValueId> operands, Attributes attributes) {
@@ -124,9 +129,17 @@ std::string derived_label(Graph& graph, ValueId source, std::string_view suffix)
     graph.set_label(source, "");
     return label;
   }
-  std::string wanted = label + std::string(suffix);
-  for (int i = 2; graph.find_constant(wanted) != kNone; ++i) wanted = fmt::format("{}{}{}", label, suffix, i);
-  return wanted;
+  const auto numbered = [&](int64_t i) { return fmt::format("{}{}{}", label, suffix, i == 1 ? "" : std::to_string(i)); };
+  const auto taken = [&](int64_t i) { return graph.find_constant(numbered(i)) != kNone; };
+  if (!taken(1)) return numbered(1);
+  // Numbers are given out one after the other: between a taken one and a free one is a free one behind a taken one.
+  int64_t low = 1, high = 2;
+  while (taken(high)) low = high, high *= 2;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (taken(middle) ? low : high) = middle;
+  }
+  return numbered(high);
 }
 
 }  // namespace hone

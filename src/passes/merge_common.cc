@@ -1,8 +1,13 @@
 // Common subexpressions: equal ops on equal operands with equal attributes, and anonymous constants of equal contents.
 #include <algorithm>
 #include <map>
+#include <span>
+#include <tuple>
+
+#include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/stop.h"
 #include "ir/minted.h"
 #include "passes/pass.h"
 
@@ -17,7 +22,10 @@ void merge_constants(Graph& graph) {
     if (!graph.value(id).label.empty() || tensor.is_packed() || tensor.dtype() == DType::string ||
         tensor.container() != Container::none)
       continue;
-    const uint64_t hash = hash_bytes(tensor.data().bytes(), static_cast<uint64_t>(tensor.dtype()));
+    check_stop();
+    const std::vector<int64_t>& shape = tensor.shape();
+    const uint64_t kind = hash_bytes(std::as_bytes(std::span(shape)), static_cast<uint64_t>(tensor.dtype()));
+    const uint64_t hash = hash_bytes(tensor.data().bytes(), kind);
     bool merged = false;
     for (auto [other, end] = seen.equal_range(hash); other != end && !merged; ++other) {
       if (!graph.constant(other->second)->same_bits(tensor)) continue;
@@ -35,14 +43,31 @@ bool names_a_size(const Graph& graph, const Node& node) {
                      [&](ValueId v) { return depends_on_data(graph.type(v).shape); });
 }
 
+// Equal for equal attributes, and seldom for others: with them thousands of nodes on one operand are told apart.
+uint64_t fingerprint(const Attributes& attributes) {
+  uint64_t hash = 0;
+  for (const auto& [name, value] : attributes.items()) {
+    hash = hash_text(name, hash);
+    if (const auto* integer = std::get_if<int64_t>(&value)) hash = hash_text(std::to_string(*integer), hash);
+    if (const auto* text = std::get_if<std::string>(&value)) hash = hash_text(*text, hash);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) hash = hash_bytes(std::as_bytes(std::span(*list)), hash);
+    if (const auto* dim = std::get_if<Dim>(&value)) hash = hash_text(dim->to_string(), hash);
+    if (const auto* shape = std::get_if<Shape>(&value)) hash = hash_text(to_string(*shape), hash);
+    if (const auto* dtype = std::get_if<DType>(&value)) hash = hash_text(to_string(*dtype), hash);
+    if (const auto* number = std::get_if<double>(&value)) hash = hash_text(fmt::format("{}", *number), hash);
+  }
+  return hash;
+}
+
 Graph merge_common(Graph graph, const PassContext&) {
   merge_constants(graph);
-  std::map<std::pair<const OpDef*, std::vector<ValueId>>, std::vector<NodeId>> seen;
+  std::map<std::tuple<const OpDef*, uint64_t, std::vector<ValueId>>, std::vector<NodeId>> seen;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
+    check_stop();
     const Node& node = graph.node(id);
     if (!node.subgraphs.empty() || names_a_size(graph, node)) continue;
-    std::vector<NodeId>& alike = seen[{node.op, node.operands}];
+    std::vector<NodeId>& alike = seen[{node.op, fingerprint(node.attributes), node.operands}];
     NodeId first = kNone;
     for (NodeId other : alike)
       if (graph.node(other).attributes.same(node.attributes)) first = other;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/registry.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "passes/correct_bias.h"
 #include "passes/registry.h"
@@ -70,6 +71,7 @@ Graph run_pass(Graph graph, std::string_view name, const PassContext& context, c
   const auto start = std::chrono::steady_clock::now();
   PassContext own = context;
   if (!own.packer) own.packer = options.packer;
+  check_stop();
   graph = pass->run(std::move(graph), own);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   if (options.verify) verify(graph);

@@ -1,5 +1,6 @@
 // A tensor of one value stays one under pointwise and shape ops: so a mask of ones made inside the graph becomes a bias
 // of zeros without being computed, whatever the batch size.
+#include "base/stop.h"
 #include "ir/minted.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -45,6 +46,7 @@ std::optional<double> apply(const Graph& graph, const Node& node, const std::vec
 Graph propagate_full(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
+    check_stop();
     const Node& node = graph.node(id);
     if (!node.op->pointwise && !moves_elements(node.op->name)) continue;
     const std::optional<std::vector<double>> values = operand_values(graph, node);

@@ -90,7 +90,7 @@ std::optional<Match> masked_scores(const Graph& graph, ValueId id) {
   if (add == kNone) return std::nullopt;
   for (int i : {0, 1}) {
     const ValueId mask = graph.operand(add, 1 - i);
-    if (graph.type(mask).rank() > 4 || !is_float(graph.type(mask).dtype)) continue;
+    if (!graph.type(mask).ranked || graph.type(mask).rank() > 4 || !is_float(graph.type(mask).dtype)) continue;
     if (graph.type(graph.operand(add, i)).shape != graph.type(id).shape) continue;
     if (const auto scores = scores_of(graph, graph.operand(add, i))) return Match{*scores, mask, {}};
   }

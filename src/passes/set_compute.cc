@@ -20,7 +20,8 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
 // How many leading operands of the node are products' operands.
 size_t computed_operands(const Graph& graph, const Node& node) {
   const std::string_view op = node.op->name;
-  if (op == "conv") return !graph.type(node.results[0]).ranked || is_depthwise(graph, node) ? 0 : 2;
+  if (op == "conv")
+    return graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 || is_depthwise(graph, node) ? 0 : 2;
   return op == "linear" || op == "matmul" ? 2 : op == "attention" ? 3 : 0;
 }
 

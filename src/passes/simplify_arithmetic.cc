@@ -1,4 +1,5 @@
 // Pointwise ops that change nothing (up to the sign of a zero), and a mask of attention that masks nothing.
+#include "base/stop.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -16,6 +17,7 @@ bool changes_nothing(std::string_view op, const WithNumber& found) {
 Graph simplify_arithmetic(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
+    check_stop();
     const std::string_view name = graph.node(id).op->name;
     if (name == "cast" && graph.type(graph.operand(id, 0)) == graph.type(graph.result(id)))
       replace_by_value(graph, id, graph.operand(id, 0));

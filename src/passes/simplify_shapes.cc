@@ -1,6 +1,7 @@
 // Ops that only move or reshape: pairs become one, and those that change nothing go.
 #include <algorithm>
 
+#include "base/stop.h"
 #include "ir/minted.h"
 #include "ops/registry.h"
 #include "passes/match.h"
@@ -26,7 +27,7 @@ void simplify_view(Graph& graph, NodeId id) {
 void simplify_transpose(Graph& graph, NodeId id) {
   Permutation perm = permutation_of(graph, id);
   ValueId source = graph.operand(id, 0);
-  const NodeId inner = produced_by(graph, source, "transpose");
+  const NodeId inner = permutation_before(graph, source);
   if (inner != kNone) {
     perm = composed(permutation_of(graph, inner), perm);
     source = graph.operand(inner, 0);
@@ -40,8 +41,9 @@ Graph simplify_shapes(Graph graph, const PassContext&) {
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
     const std::string_view name = node.op->name;
+    check_stop();
     if (is_view(node.op)) simplify_view(graph, id);
-    else if (name == "transpose") simplify_transpose(graph, id);
+    else if (is_permutation(graph, id)) simplify_transpose(graph, id);
     else if ((name == "expand" || (name == "concat" && node.operands.size() == 1)) &&
              graph.type(graph.result(id)) == graph.type(graph.operand(id, 0)))
       replace_by_value(graph, id, graph.operand(id, 0));

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/stop.h"
 #include "ir/minted.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -14,14 +15,12 @@
 namespace hone {
 namespace {
 
-bool is_transpose(const Node& node) { return std::string_view(node.op->name) == "transpose"; }
-
 bool costs(const Shape& shape, const Permutation& perm) { return !keeps_order(shape, perm); }
 
 int count_transposes(const Graph& graph) {
   int count = 0;
   for (NodeId id : graph.nodes("transpose"))
-    count += costs(graph.type(graph.operand(id, 0)).shape, permutation_of(graph, id));
+    count += !is_permutation(graph, id) || costs(graph.type(graph.operand(id, 0)).shape, permutation_of(graph, id));
   return count;
 }
 
@@ -46,13 +45,15 @@ class Meetings {
   NodeId passed(NodeId id) const { return has_axis_rule(*graph_.node(id).op) ? id : kNone; }
 
   NodeId meet(NodeId a, NodeId b) const {
-    while (a != b) {
-      if (a == kNone || b == kNone) return kNone;
+    for (int steps = 0; a != b; ++steps) {
+      if (a == kNone || b == kNone || steps > kFarthest) return kNone;
       NodeId& earlier = position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)] ? a : b;
       earlier = next_[static_cast<size_t>(earlier)];
     }
     return a;
   }
+
+  static constexpr int kFarthest = 1000;  // a place farther away than so many nodes is taken not to be there
 
   const Graph& graph_;
   std::vector<size_t> position_;
@@ -68,7 +69,8 @@ class Sinker {
     ahead_.insert(nodes.begin(), nodes.end());
     for (NodeId id : nodes) {
       if (ahead_.erase(id) == 0) continue;
-      if (is_transpose(graph_.node(id))) join(id);
+      check_stop();
+      if (is_permutation(graph_, id)) join(id);
       else if (has_axis_rule(*graph_.node(id).op)) sink(id);
     }
     for (const auto& [key, made] : moved_constants_)
@@ -102,7 +104,7 @@ class Sinker {
   }
 
   void want(const Node& node, NodeId id, ValueId operand) {
-    if (is_transpose(node)) future(operand).wanted = permutation_of(graph_, id);
+    if (is_permutation(graph_, id)) future(operand).wanted = permutation_of(graph_, id);
     if (!has_axis_rule(*node.op)) return;
     for (ValueId result : node.results) {
       const Permutation wanted = future(result).wanted;
@@ -112,7 +114,7 @@ class Sinker {
 
   // A transpose of a transpose is one, or none.
   void join(NodeId id) {
-    const NodeId inner = produced_by(graph_, graph_.operand(id, 0), "transpose");
+    const NodeId inner = permutation_before(graph_, graph_.operand(id, 0));
     if (inner == kNone) return;
     const ValueId source = graph_.operand(inner, 0);
     const Permutation perm = composed(permutation_of(graph_, inner), permutation_of(graph_, id));
@@ -132,14 +134,19 @@ class Sinker {
     const Node node = graph_.node(id);
     const std::span operands(node.operands.data(), std::min(transposed_operands(node), node.operands.size()));
     const auto first = std::find_if(operands.begin(), operands.end(),
-                                    [&](ValueId v) { return produced_by(graph_, v, "transpose") != kNone; });
+                                    [&](ValueId v) { return permutation_before(graph_, v) != kNone; });
     if (first == operands.end()) return;
     const Permutation perm = permutation_of(graph_, graph_.producer(*first));
+    if (!has_ranked_operands(node)) return;
     const std::optional<Moved> moved = moved_before(graph_, node, perm);
     if (!moved || !has_ranks(node, moved->result.size()) || !pays(id, operands, *moved, perm)) return;
     for (ValueId operand : operands)
       if (!has_source(node, operand, perm)) return;
     move(id, operands.size(), *moved, perm);
+  }
+
+  bool has_ranked_operands(const Node& node) const {
+    return std::ranges::all_of(node.operands, [&](ValueId v) { return v == kNone || graph_.type(v).ranked; });
   }
 
   bool has_ranks(const Node& node, size_t rank) const {
@@ -148,7 +155,7 @@ class Sinker {
   }
 
   NodeId transpose_by(ValueId operand, const Permutation& perm) const {
-    const NodeId found = produced_by(graph_, operand, "transpose");
+    const NodeId found = permutation_before(graph_, operand);
     return found != kNone && permutation_of(graph_, found) == perm ? found : kNone;
   }
 
@@ -196,7 +203,7 @@ class Sinker {
   // The transpose of an operand that is there for another node's sake.
   NodeId existing(ValueId operand, const Permutation& perm) const {
     for (const Graph::Use& use : graph_.uses(operand))
-      if (is_transpose(graph_.node(use.node)) && permutation_of(graph_, use.node) == perm) return use.node;
+      if (is_permutation(graph_, use.node) && permutation_of(graph_, use.node) == perm) return use.node;
     return kNone;
   }
 
@@ -254,7 +261,7 @@ class Sinker {
     graph_.erase(id);
     for (size_t i = 0; i < names.size(); ++i) graph_.rename(graph_.result(sunk, static_cast<int>(i)), names[i]);
     for (ValueId operand : std::set(node.operands.begin(), node.operands.end()))
-      if (const NodeId transpose = produced_by(graph_, operand, "transpose"); transpose != kNone) drop(transpose);
+      if (const NodeId transpose = permutation_before(graph_, operand); transpose != kNone) drop(transpose);
   }
 
   // The transpose of `source` replaces `old`, whose sizes it has, those that depend on data among them.
@@ -280,7 +287,7 @@ void make_views(Graph& graph) {
   for (NodeId id : graph.nodes("transpose")) {
     const Shape shape = graph.type(graph.result(id)).shape;
     const ValueId source = graph.operand(id, 0);
-    if (!depends_on_data(shape) && keeps_order(graph.type(source).shape, permutation_of(graph, id)))
+    if (is_permutation(graph, id) && !depends_on_data(shape) && keeps_order(graph.type(source).shape, permutation_of(graph, id)))
       replace_node(graph, id, ops::get("reshape"), {source}, {{"shape", shape}});
   }
 }

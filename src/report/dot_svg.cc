@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 namespace hone {
@@ -63,20 +64,20 @@ class DotProcess {
   }
   DotProcess(const DotProcess&) = delete;
 
-  // Writes and reads by turns, since dot may fill its output before it has read all of its input.
-  void exchange(std::string_view input) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  // Writes and reads by turns, since dot may fill its output before it has read all of its input. Whether it has ended
+  // its output in time.
+  bool exchange(std::string_view input, double seconds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (out_.ends[0] >= 0 || err_.ends[0] >= 0) {
-      if (std::chrono::steady_clock::now() > deadline)
-        fail(
-            "dot took longer than a minute for this graph; write the DOT text instead (-o g.dot) and lay it out with: "
-            "sfdp -Tsvg");
+      check_stop();
+      if (std::chrono::steady_clock::now() > deadline) return false;
       std::array<pollfd, 3> waiting{{{in_.ends[1], POLLOUT, 0}, {out_.ends[0], POLLIN, 0}, {err_.ends[0], POLLIN, 0}}};
-      poll(waiting.data(), waiting.size(), 1000);
+      poll(waiting.data(), waiting.size(), 50);
       if (waiting[0].revents) feed(input);
       if (waiting[1].revents) drain(out_, output);
       if (waiting[2].revents) drain(err_, errors);
     }
+    return true;
   }
 
   int wait() {
@@ -131,6 +132,14 @@ class IgnoreBrokenPipe {
 bool dot_installed() { return !find_program("dot").empty(); }
 
 std::string dot_svg(const std::string& dot) {
+  constexpr double kMinute = 60;
+  if (std::optional<std::string> svg = dot_svg_within(dot, kMinute)) return *std::move(svg);
+  fail(
+      "dot took longer than a minute for this graph; write the DOT text instead (-o g.dot) and lay it out with: "
+      "sfdp -Tsvg");
+}
+
+std::optional<std::string> dot_svg_within(const std::string& dot, double seconds) {
   const std::string program = find_program("dot");
   if (program.empty())
     fail(
@@ -139,7 +148,7 @@ std::string dot_svg(const std::string& dot) {
         "DOT text with -o g.dot");
   const IgnoreBrokenPipe guard;
   DotProcess process(program);
-  process.exchange(dot);
+  if (!process.exchange(dot, seconds)) return std::nullopt;
   const int status = process.wait();
   const size_t begin = process.output.find("<svg");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || begin == std::string::npos)

@@ -72,6 +72,9 @@ class DotWriter {
   DotWriter(const Graph& graph, const DotOptions& options) : graph_(graph), layers_(find_layers(graph)) {
     if (!options.fold_repeats)
       for (size_t i = 0; i < layers_.same_as.size(); ++i) layers_.same_as[i] = static_cast<int>(i);
+    nodes_of_.resize(layers_.names.size());
+    for (NodeId n : graph.nodes())
+      if (layer_of(n) >= 0) nodes_of_[size_t(layer_of(n))].push_back(n);
   }
 
   std::string write() {
@@ -153,8 +156,7 @@ class DotWriter {
     out_ += fmt::format(
         "  subgraph cluster_{} {{\n    label={}; labeljust=l; fontsize=12; color=\"#b8c2cd\"; style=\"rounded\";\n",
         layer, quoted(layers_.names[size_t(layer)]));
-    for (NodeId n : graph_.nodes())
-      if (layer_of(n) == layer) node(n, "    ");
+    for (NodeId n : nodes_of_[size_t(layer)]) node(n, "    ");
     out_ += "  }\n";
   }
 
@@ -187,6 +189,7 @@ class DotWriter {
 
   const Graph& graph_;
   GraphLayers layers_;
+  std::vector<std::vector<NodeId>> nodes_of_;  // by layer
   std::set<ValueId> constants_;         // drawn already
   std::set<std::string> folded_edges_;  // drawn already, into folded layers
   std::string out_;

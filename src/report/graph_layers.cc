@@ -1,7 +1,7 @@
 #include "report/graph_layers.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -34,37 +34,45 @@ class LayerFinder {
   }
 
   int index_of(const std::string& name) {
-    auto& names = layers_.names;
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<int>(found - names.begin());
-    names.push_back(name);
-    return static_cast<int>(names.size()) - 1;
+    const auto [found, is_new] = indices_.try_emplace(name, static_cast<int>(layers_.names.size()));
+    if (is_new) layers_.names.push_back(name);
+    return found->second;
   }
 
-  // Layers that some user of the node's results belongs to or leads to.
-  std::vector<std::set<int>> layers_below() const {
-    std::vector<std::set<int>> below(graph_.node_capacity());
-    const std::vector<NodeId> order(graph_.nodes().begin(), graph_.nodes().end());
-    for (auto n = order.rbegin(); n != order.rend(); ++n)
-      for (ValueId v : graph_.node(*n).operands) {
-        const NodeId producer = v == kNone ? kNone : graph_.producer(v);
-        if (producer == kNone) continue;
-        std::set<int>& set = below[size_t(producer)];
-        set.insert(below[size_t(*n)].begin(), below[size_t(*n)].end());
-        if (layers_.of_node[size_t(*n)] >= 0) set.insert(layers_.of_node[size_t(*n)]);
-      }
-    return below;
-  }
+  // Which layers some user of a node's results belongs to or leads to: a bit for each.
+  class LayersBelow {
+   public:
+    LayersBelow(const Graph& graph, const GraphLayers& layers)
+        : words_((layers.names.size() + 63) / 64), bits_(graph.node_capacity() * words_) {
+      const std::vector<NodeId> order(graph.nodes().begin(), graph.nodes().end());
+      for (auto n = order.rbegin(); n != order.rend(); ++n)
+        for (ValueId v : graph.node(*n).operands) {
+          const NodeId producer = v == kNone ? kNone : graph.producer(v);
+          if (producer == kNone) continue;
+          for (size_t w = 0; w < words_; ++w) word(producer, w) |= word(*n, w);
+          const int own = layers.of_node[size_t(*n)];
+          if (own >= 0) word(producer, size_t(own) / 64) |= uint64_t{1} << (own % 64);
+        }
+    }
+    bool contains(NodeId n, int layer) { return word(n, size_t(layer) / 64) >> (layer % 64) & 1; }
+
+   private:
+    uint64_t& word(NodeId n, size_t w) { return bits_[size_t(n) * words_ + w]; }
+    size_t words_;
+    std::vector<uint64_t> bits_;
+  };
 
   void fill_between() {
-    const std::vector<std::set<int>> below = layers_below();
+    constexpr size_t kMostBits = size_t{1} << 28;  // what is between layers of larger graphs stays outside of them
+    if (layers_.names.empty() || graph_.node_capacity() > kMostBits / (layers_.names.size() + 63)) return;
+    LayersBelow below(graph_, layers_);
     for (NodeId n : graph_.nodes()) {
       int& layer = layers_.of_node[size_t(n)];
       if (layer >= 0) continue;
       for (ValueId v : graph_.node(n).operands) {
         const NodeId producer = v == kNone ? kNone : graph_.producer(v);
         const int above = producer == kNone ? -1 : layers_.of_node[size_t(producer)];
-        if (above > layer && below[size_t(n)].contains(above)) layer = above;
+        if (above > layer && below.contains(n, above)) layer = above;
       }
     }
   }
@@ -96,6 +104,7 @@ class LayerFinder {
 
   const Graph& graph_;
   GraphLayers layers_;
+  std::unordered_map<std::string, int> indices_;  // of names
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/checked.h"
 #include "runtime/memory_plan.h"
 
 namespace hone {
@@ -85,7 +86,7 @@ class ArenaPlanner {
 }  // namespace
 
 int64_t bytes_in_memory(const TensorType& type) {
-  return element_count(constant_shape(type.shape)) * size_bytes(type.dtype);
+  return checked_mul(element_count(constant_shape(type.shape)), size_bytes(type.dtype));
 }
 
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) { return ArenaPlanner(graph, lowered).plan(); }

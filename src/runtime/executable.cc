@@ -4,14 +4,39 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/clock.h"
+#include "base/memory_limit.h"
+#include "base/stop.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "codegen/prepack.h"
 #include "ir/pointwise.h"
 #include "runtime/check_finite.h"
 
 namespace hone {
-namespace {}  // namespace
+namespace {
+
+// The rows of a call on one thread, so that it can be stopped: tens of milliseconds of work.
+constexpr int64_t kChunksAtOnce = 1024;
+
+std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+}  // namespace
+
+std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
+  const auto layout = [&](const auto& p) -> std::optional<Layout> {
+    if constexpr (requires { prepack_key(p, isa_); }) {
+      Layout found{fmt::format("{} {}", constant, prepack_key(p, isa_)), 0};
+      if (buffers_.contains(found.key)) return std::nullopt;
+      found.bytes = prepacked_bytes(p, isa_);
+      return found;
+    } else {
+      return std::nullopt;
+    }
+  };
+  return std::visit(layout, plan);
+}
 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
 const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
@@ -34,13 +59,14 @@ const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, cons
 }
 
 Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
-                       const LowerOptions& options, int threads)
+                       const LowerOptions& options, int threads, int64_t held)
     : graph_(std::move(graph)),
       lowered_(lower(graph_, options)),
       own_weights_(options.isa, threads),
       shared_values_(shared_values),
       threads_(threads) {
   place_values();
+  require_memory_for_runs(weights, options.isa, held);
   std::vector<KernelPlan> plans;
   for (const Step& step : lowered_.steps)
     if (step.plan) plans.push_back(*step.plan);
@@ -48,6 +74,7 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
   ready_.resize(lowered_.steps.size());
   for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i)
     if (lowered_.steps[i].plan) {
+      check_stop();
       prepare_step(i, kernels[k++], weights);
       ready_[i].items = work_items(*lowered_.steps[i].plan, options.isa, ready_[i].args);
     }
@@ -60,8 +87,35 @@ void Executable::place_values() {
   for (ValueId v : graph_.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
   plan_ = plan_arena(graph_, lowered_);
   shared_offset_ = plan_.bytes;
-  for (const Step& step : lowered_.steps) plan_.bytes = std::max(plan_.bytes, shared_offset_ + step.shared_bytes);
+  for (const Step& step : lowered_.steps)
+    plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step.shared_bytes));
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
+}
+
+// All that a run takes from the system, as the plan has it.
+void Executable::require_memory_for_runs(const WeightStore& weights, IsaLevel isa, int64_t held) const {
+  int64_t scratch = 0, outputs = 0, laid_out = 0;
+  std::map<std::string, int64_t> layouts;
+  for (const Step& step : lowered_.steps) {
+    if (!step.plan) continue;
+    scratch = std::max(scratch, scratch_bytes(*step.plan, isa));
+    for (const PointerBinding& pointer : step.pointers)
+      if (pointer.plane == PointerBinding::Plane::prepacked) {
+        const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];
+        if (const auto missing = store_of(holder, weights).missing(*step.plan, holder))
+          layouts[missing->key] = missing->bytes;
+      }
+  }
+  for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
+  for (const Output& output : graph_.outputs())
+    outputs = checked_add(outputs, bytes_in_memory(graph_.type(output.value)));
+  const int64_t areas = checked_mul(scratch, threads_),
+                whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs));
+  require_memory(std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0),
+                 fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, {} "
+                             "of weights laid out, {} of outputs)",
+                             megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out),
+                             megabytes(outputs)));
 }
 
 void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weights) {
@@ -153,10 +207,11 @@ void Executable::interpret(const Step& step) const {
   for (ValueId v : node.results) types.push_back(graph_.type(v));
   const EvalArgs args{pointers, node.attributes, types};
   const std::vector<Tensor> results = node.op->pointwise ? eval_pointwise(*node.op, args) : node.op->eval(args);
-  for (size_t i = 0; i < results.size(); ++i) {
-    const auto bytes = results[i].data().bytes();
-    CHECK(static_cast<int64_t>(bytes.size()) == bytes_in_memory(types[i]), "{} gave a result of another size",
-          node.op->name);
+  for (size_t i = 0; i < node.results.size(); ++i) {
+    const auto bytes = i < results.size() ? results[i].data().bytes() : std::span<const std::byte>();
+    if (static_cast<int64_t>(bytes.size()) != bytes_in_memory(types[i]))
+      fail("%{}, computed by {}, is {}; its shape rule says {}", graph_.value(node.results[i]).name, node.op->name,
+           i < results.size() ? to_string(results[i].type()) : "missing", to_string(types[i]));
     if (!bytes.empty()) std::memcpy(address(node.results[i]), bytes.data(), bytes.size());
   }
 }
@@ -178,13 +233,22 @@ void Executable::check_indices(const Step& step, const Ready& ready) const {
 
 void Workspace::reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads) {
   const auto grow = [](Buffer& buffer, int64_t bytes) {
-    if (static_cast<int64_t>(buffer.size()) < bytes) buffer = Buffer(static_cast<size_t>(bytes));
+    if (static_cast<int64_t>(buffer.size()) < bytes) {
+      buffer = Buffer();  // the old one goes first
+      buffer = Buffer(static_cast<size_t>(bytes));
+    }
     return buffer.mutable_bytes().data();
   };
   arena_ = grow(arena_buffer_, arena_bytes);
   scratch_buffers_.resize(static_cast<size_t>(threads));
   scratch_.resize(static_cast<size_t>(threads));
   for (size_t t = 0; t < scratch_.size(); ++t) scratch_[t] = grow(scratch_buffers_[t], scratch_bytes);
+}
+
+int64_t Workspace::bytes() const {
+  size_t bytes = arena_buffer_.size();
+  for (const Buffer& scratch : scratch_buffers_) bytes += scratch.size();
+  return static_cast<int64_t>(bytes);
 }
 
 // Pointers into the arena change only when it has moved; those into inputs with every run.
@@ -208,8 +272,14 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (!step.plan) return interpret(step);
   if (ready.items == 0) return;
   if (ready.checks_indices) check_indices(step, ready);
-  if (threads_ == 1 || ready.items <= ready.kernel.items_per_chunk)
-    return ready.kernel.run(&ready.args, 0, ready.items, workspace.scratch(0));
+  if (threads_ == 1 || ready.items <= ready.kernel.items_per_chunk) {
+    const int64_t at_once = std::max<int64_t>(ready.kernel.items_per_chunk, 1) * kChunksAtOnce;
+    for (int64_t begin = 0; begin < ready.items; begin += at_once) {
+      check_stop();
+      ready.kernel.run(&ready.args, begin, std::min(ready.items, begin + at_once), workspace.scratch(0));
+    }
+    return;
+  }
   auto chunk = [&](int64_t begin, int64_t end, int thread) {
     ready.kernel.run(&ready.args, begin, end, workspace.scratch(thread));
   };
@@ -266,6 +336,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& works
   bind(inputs, workspace);
   if (profile) profile->marks_ns.push_back(steady_ns());
   for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    check_stop();
     run_step(i, workspace);
     if (profile) profile->marks_ns.push_back(steady_ns());
     if (check) require_finite_results(lowered_.steps[i], inputs);

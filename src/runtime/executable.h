@@ -17,6 +17,12 @@ class WeightStore {
  public:
   WeightStore(IsaLevel isa, int threads) : isa_(isa), threads_(threads) {}
   const std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
+  // What get() would lay out: its key and bytes; none where that has happened.
+  struct Layout {
+    std::string key;
+    int64_t bytes = 0;
+  };
+  std::optional<Layout> missing(const KernelPlan& plan, ValueId constant) const;
   int64_t bytes() const { return bytes_; }
   double milliseconds() const { return milliseconds_; }
 
@@ -33,6 +39,7 @@ class WeightStore {
 class Workspace {
  public:
   void reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  int64_t bytes() const;  // that it has
   std::byte* arena() const { return arena_; }
   std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
 
@@ -47,9 +54,10 @@ class Executable {
  public:
   // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as
   // constants their layouts are in `weights`, which all specialisations share; constants above belong to these shapes
-  // alone.
+  // alone. Throws Error, before code is generated or weights are laid out, when a run would need more memory than the
+  // process may take; `held` bytes of it are there already.
   Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
-             const LowerOptions& options, int threads);
+             const LowerOptions& options, int threads, int64_t held);
 
   // `profile`, when given, gets the marks of the steps. `check`: every result must be finite (check_finite.h).
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check);
@@ -83,8 +91,12 @@ class Executable {
     int64_t offset;
   };
   void place_values();
+  void require_memory_for_runs(const WeightStore& weights, IsaLevel isa, int64_t held) const;
   void prepare_step(size_t i, const Kernel& kernel, WeightStore& weights);
   void prepare_pointer(size_t i, int position, WeightStore& weights);
+  const WeightStore& store_of(ValueId constant, const WeightStore& weights) const {
+    return constant < shared_values_ ? weights : own_weights_;
+  }
   const std::byte* constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights);
   void bind(const NamedTensors& inputs, Workspace& workspace);
   void run_step(size_t i, const Workspace& workspace) const;

@@ -20,6 +20,8 @@ struct MemoryPlan {
 
 // Greedy, each range at the lowest offset where nothing that is live at the same time lies: the largest first, the
 // largest product of bytes and steps first, in the order of steps, or the longest-lived first, whichever needs least.
+// Thousands of ranges are placed step by step instead, each in the smallest stretch that is free. Throws Error for an
+// arena whose size overflows.
 MemoryPlan plan_memory(const std::vector<LiveRange>& ranges);
 
 }  // namespace hone

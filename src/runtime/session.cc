@@ -104,7 +104,8 @@ struct Session::Impl {
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
     Executable executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                          {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads);
+                          {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads,
+                          workspace.bytes());
     auto steps = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, parts.open));
     return {std::move(executable), std::move(handed), std::move(parts.open), bindings, std::move(steps)};
   }

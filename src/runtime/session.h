@@ -26,7 +26,8 @@ struct SessionOptions {
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
-  bool model_code = true;                   // machine code in the model's file (hone compile) is used: it is a program
+  // Machine code in the model's file (hone compile) is run: it is a program, and can do whatever this one can.
+  bool model_code = false;
   std::vector<std::string> carried;         // that code, see CompilerOptions
   bool keep_objects = false;                // for Session::objects()
   PipelineOptions pipeline;

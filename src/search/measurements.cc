@@ -6,15 +6,18 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 
 namespace hone {
 namespace {
 
 constexpr std::string_view kVersion = "m1";
+constexpr size_t kMostBytes = size_t{256} << 20;
 
 // "m1 <key> <value> <value> ... ;": the semicolon tells a whole line from one that a stop has cut.
 std::optional<std::pair<std::string, std::vector<double>>> parse_line(const std::string& line) {
@@ -24,7 +27,8 @@ std::optional<std::pair<std::string, std::vector<double>>> parse_line(const std:
   for (size_t i = 2; i + 1 < words.size(); ++i) {
     double value = 0;
     const char* end = words[i].data() + words[i].size();
-    if (std::from_chars(words[i].data(), end, value).ptr != end) return std::nullopt;
+    const auto [stopped, problem] = std::from_chars(words[i].data(), end, value);
+    if (stopped != end || problem != std::errc()) return std::nullopt;
     values.push_back(value);
   }
   return {{words[1], values}};
@@ -38,7 +42,8 @@ Measurements::Measurements(std::string path, std::string about) : path_(std::mov
     std::error_code error;
     std::filesystem::create_directories(folder, error);
   }
-  std::ifstream file(path_);
+  if (!is_regular_or_absent(path_)) fail("{}: is no plain file; give another place for it", path_);
+  std::istringstream file(read_regular_file(path_, kMostBytes).value_or(""));
   for (std::string line; std::getline(file, line);)
     if (auto entry = parse_line(line)) values_.insert(std::move(*entry));
   // What a stop has cut gets its end, so that it does not run into the next line.
@@ -49,9 +54,9 @@ std::string Measurements::key(const std::string& name) const {
   return fmt::format("{:016x}{:016x}", hash_text(about_, 1), hash_text(name, hash_text(about_, 2)));
 }
 
-const std::vector<double>* Measurements::find(const std::string& name) {
+const std::vector<double>* Measurements::find(const std::string& name, size_t count) {
   const auto found = values_.find(key(name));
-  if (found == values_.end()) return nullptr;
+  if (found == values_.end() || found->second.size() != count) return nullptr;
   ++recalled_;
   return &found->second;
 }

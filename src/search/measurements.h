@@ -8,19 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+
 namespace hone {
 
 class Measurements {
  public:
   // `path` empty: in memory only. `about` says what was measured on what (model, data, settings) and is part of every
-  // key. Lines that are not whole or of another version are skipped. Throws Error when the file can't be written.
+  // key. Lines that are not whole or of another version are skipped. Throws Error when the file can't be written, or is
+  // no plain file.
   explicit Measurements(std::string path = "", std::string about = "");
 
-  // What was measured under this name, or what `measure()` gives now, which is then kept.
+  // The `count` numbers that were measured under this name, or that `measure()` gives now, which are then kept. A line
+  // with more or fewer counts as damaged: they are measured again.
   template <class F>
-  std::vector<double> get(const std::string& name, F&& measure) {
-    if (const std::vector<double>* known = find(name)) return *known;
+  std::vector<double> get(const std::string& name, size_t count, F&& measure) {
+    if (const std::vector<double>* known = find(name, count)) return *known;
     std::vector<double> values = measure();
+    CHECK(values.size() == count, "{} numbers were measured, {} expected", values.size(), count);
     put(name, values);
     return values;
   }
@@ -30,7 +35,7 @@ class Measurements {
 
  private:
   std::string key(const std::string& name) const;
-  const std::vector<double>* find(const std::string& name);
+  const std::vector<double>* find(const std::string& name, size_t count);
   void put(const std::string& name, const std::vector<double>& values);
 
   std::string path_, about_;

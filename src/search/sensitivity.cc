@@ -27,7 +27,7 @@ class Substitutions {
 
  private:
   double error(const std::string& name, const std::vector<int>& chosen) {
-    return known_.get(fmt::format("alone, {} batches\n{}", batches_, name),
+    return known_.get(fmt::format("alone, {} batches\n{}", batches_, name), 1,
                       [&] { return std::vector{measure_(candidates_.with(chosen), batches_).error}; })[0];
   }
 
@@ -80,7 +80,7 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
     const LayerStatistics* layer = found == statistics.layers.end() ? nullptr : &found->second;
     TensorSensitivity s;
     for (size_t f = 0; f < candidates.formats.size(); ++f)
-      s.layer_error.push_back(known.get(fmt::format("layer {}={}", tensor.name, candidates.formats[f]), [&] {
+      s.layer_error.push_back(known.get(fmt::format("layer {}={}", tensor.name, candidates.formats[f]), 1, [&] {
         return std::vector{layer_error(tensor.plain, tensor.rounded[f], layer)};
       })[0]);
     s.output_error.resize(candidates.formats.size());

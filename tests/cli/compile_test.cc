@@ -7,9 +7,10 @@ namespace {
 
 class Compile : public CliTest {
  protected:
-  Json probed(const std::string& file) const {
-    const ProgramResult result =
-        hone_program({"probe", file, "--batch", "2", "--seq", "16"}, {.environment = {{"HONE_CACHE", ""}}});
+  Json probed(const std::string& file, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments{"probe", file, "--batch", "2", "--seq", "16"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = hone_program(arguments, {.environment = {{"HONE_CACHE", ""}}});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return parse_json(result.out.substr(result.out.find('\n') + 1), "hone probe");
   }
@@ -19,7 +20,20 @@ TEST_F(Compile, ACompiledModelStartsWithoutCompilingAndWithoutACache) {
   const std::string file = out + "/compiled.safetensors";
   expect_done(hone_program({"compile", model, "-o", file, "--batch", "2", "--seq", "16", "--no-cache"}));
   EXPECT_GT(probed(model)["kernels_compiled"], 0);
-  EXPECT_EQ(probed(file)["kernels_compiled"], 0);
+  EXPECT_EQ(probed(file, {"--trust-code"})["kernels_compiled"], 0);
+  EXPECT_GT(probed(file)["kernels_compiled"], 0);
+}
+
+TEST_F(Compile, CodeInAFileRunsOnlyWhereItIsTrusted) {
+  const std::string file = out + "/compiled.safetensors";
+  expect_done(hone_program({"compile", model, "-o", file, "--batch", "2", "--seq", "16", "--no-cache"}));
+  const std::vector<std::string> run{"run", file, "--batch", "2", "--seq", "16"};
+  const ProgramResult plain = hone_program(run);
+  expect_done(plain);
+  EXPECT_THAT(plain.err, testing::AllOf(testing::HasSubstr("--trust-code"), testing::HasSubstr("left aside")));
+  std::vector<std::string> trusting = run;
+  trusting.push_back("--trust-code");
+  EXPECT_EQ(hone_program(trusting).err.find("left aside"), std::string::npos);
 }
 
 TEST_F(Compile, RefusesAnOutputOfAnotherKind) {

@@ -1,5 +1,6 @@
 // The object cache: hits, damage, foreign files, several processes, and folders that can't be used.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,6 +179,80 @@ TEST_F(Cache, ShrinkingRemovesTheOldestFirst) {
   cache.shrink(2500);
   EXPECT_FALSE(cache.read({0, 1}) || cache.read({0, 2}));
   EXPECT_TRUE(cache.read({0, 3}) && cache.read({0, 4}));
+}
+
+// A folder of the user's own may be given as the cache.
+TEST_F(Cache, ShrinkingRemovesOnlyWhatTheCacheHasWritten) {
+  const ObjectCache cache(folder_.string());
+  const std::vector<std::byte> object(1000, std::byte{1});
+  const ObjectKey own{0, 1};
+  cache.write(own, object);
+  const std::string like_an_object = cache.path_of({7, 7}), renamed = cache.path_of({8, 8});
+  write_file((folder_ / "thesis.tex").string(), std::string(5000, 'x'));
+  write_file((folder_ / "0123.o").string(), std::string(5000, 'x'));
+  write_file(like_an_object, std::string(5000, 'x'));
+  fs::copy_file(cache.path_of(own), renamed);
+  fs::create_directories(cache.path_of({9, 9}));
+  write_file((folder_ / "elsewhere").string(), std::string(5000, 'x'));
+  fs::create_symlink(folder_ / "elsewhere", cache.path_of({10, 10}));
+  ASSERT_EQ(mkfifo(cache.path_of({11, 11}).c_str(), 0600), 0);
+  cache.shrink(0);
+  EXPECT_FALSE(fs::exists(cache.path_of(own)));
+  for (const std::string& kept : {(folder_ / "thesis.tex").string(), (folder_ / "0123.o").string(), like_an_object,
+                                  renamed, cache.path_of({9, 9}), (folder_ / "elsewhere").string(),
+                                  cache.path_of({10, 10}), cache.path_of({11, 11})})
+    EXPECT_TRUE(fs::exists(fs::symlink_status(kept))) << kept;
+}
+
+TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
+  const ObjectKey key = object_key(to_text(plan(2)), best_isa_level());
+  const ObjectCache cache(folder_.string());
+  const std::string path = cache.path_of(key);
+  multiply(2, folder_);
+  fs::rename(path, folder_ / "target");
+  const std::string whole = read_file((folder_ / "target").string());
+  const auto expect_compiled_and_said = [&] {
+    const Outcome outcome = multiply(2, folder_);
+    EXPECT_EQ(outcome.result, 6);
+    EXPECT_EQ(outcome.statistics.compiled, 1);
+    EXPECT_NE(outcome.statistics.cache_problem.find("no plain file"), std::string::npos);
+  };
+  fs::create_symlink(folder_ / "target", path);
+  expect_compiled_and_said();
+  EXPECT_TRUE(fs::is_symlink(path));
+  EXPECT_EQ(read_file((folder_ / "target").string()), whole);
+  fs::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  expect_compiled_and_said();
+  EXPECT_TRUE(fs::is_fifo(path));
+  fs::remove(path);
+  fs::create_directory(path);
+  expect_compiled_and_said();
+  EXPECT_TRUE(fs::is_directory(path));
+}
+
+TEST_F(Cache, WhatAModelCarriesIsNotKeptOnDisk) {
+  KernelLibrary first({.isa = best_isa_level(), .threads = 1, .cache_folder = {}, .keep_objects = true});
+  const KernelPlan plans[] = {plan(2)};
+  first.compile(plans);
+  KernelLibrary second({.isa = best_isa_level(),
+                        .threads = 1,
+                        .cache_folder = (folder_ / "cache").string(),
+                        .carried = {first.bundle()}});
+  second.compile(plans);
+  EXPECT_EQ(second.statistics().carried, 1);
+  EXPECT_FALSE(fs::exists(folder_ / "cache") && !fs::is_empty(folder_ / "cache"));
+}
+
+// What goes into a file is what this process has made.
+TEST_F(Cache, NothingFromDiskIsBundled) {
+  multiply(2, folder_);
+  KernelLibrary library(
+      {.isa = best_isa_level(), .threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
+  const KernelPlan plans[] = {plan(2)};
+  library.compile(plans);
+  EXPECT_EQ(library.statistics().compiled, 1);
+  EXPECT_EQ(library.statistics().cached, 0);
 }
 
 TEST_F(Cache, ARefusedPlanNamesTheReason) {

@@ -1,8 +1,10 @@
 // Which nodes share a kernel, and that none do where that is asked for.
 #include "codegen/fusion.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "codegen/lower.h"
 #include "tests/passes/parse_ops.h"
 
 namespace hone {
@@ -33,6 +35,41 @@ TEST(Fusion, NotTogetherMeansAKernelForEachNode) {
   EXPECT_EQ(lines(test::parse(kProduct), false),
             (std::vector<std::string>{"gemm matmul -> %p", "pointwise relu -> %r", "row softmax -> %s",
                                       "pointwise mul -> %t"}));
+}
+
+// One function stays small enough for LLVM, however long the chain, and the time is that of its length.
+TEST(Fusion, ChainsAreCutIntoGroupsOfBoundedSize) {
+  Graph graph;
+  ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {4}, .format = std::nullopt});
+  for (int i = 0; i < 5'000; ++i) x = graph.emit(ops::get("relu"), {x});
+  graph.add_output(x, "y");
+  size_t nodes = 0;
+  for (const Group& group : fuse(graph)) {
+    EXPECT_LE(group.nodes.size(), 64u);
+    nodes += group.nodes.size();
+  }
+  EXPECT_EQ(nodes, 5'000u);
+}
+
+TEST(Fusion, AValueWithThousandsOfUsersGoesToGroupsOfTheirOwn) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {4}, .format = std::nullopt}),
+                r = graph.emit(ops::get("relu"), {x});
+  for (int i = 0; i < 3'000; ++i)
+    graph.add_output(graph.emit(ops::get("add"), {r, graph.add_scalar(static_cast<float>(i))}), fmt::format("y{}", i));
+  EXPECT_EQ(fuse(graph).size(), 3'001u);
+}
+
+// y = y + y sixty times over: as a tree that is 2^60 nodes.
+TEST(Fusion, SharedOperandsAreLookedAtOnce) {
+  Graph graph;
+  ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {4, 8}, .format = std::nullopt});
+  x = graph.emit(ops::get("softmax"), {x});
+  for (int i = 0; i < 60; ++i) x = graph.emit(ops::get("add"), {x, x});
+  graph.add_output(x, "y");
+  const LoweredGraph lowered = lower(graph, {});
+  ASSERT_EQ(lowered.steps.size(), 1u);
+  EXPECT_EQ(lowered.steps[0].group.nodes.size(), 61u);
 }
 
 }  // namespace

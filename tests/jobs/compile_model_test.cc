@@ -1,6 +1,8 @@
 // A model's file with the machine code of its kernels: starts without compiling, and means the same.
 #include "jobs/compile_model.h"
 
+#include "base/log.h"
+#include "io/artefact.h"
 #include "jobs/open_session.h"
 #include "tests/jobs/jobs_fixture.h"
 
@@ -28,18 +30,45 @@ class CompileModel : public JobsTest {
 TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
   const Record record = compile(model);
   check(record);
-  const Outcome first = run(model), carried = run(file);
+  const Outcome first = run(model), carried = run(file, {.model_code = true});
   EXPECT_EQ(carried.statistics.kernels_compiled, 0);
   EXPECT_EQ(carried.statistics.kernels_carried, first.statistics.kernels_compiled);
   EXPECT_EQ(value_of(item(record, "compiled", "kernels")), first.statistics.kernels_compiled);
   EXPECT_TRUE(carried.outputs[0].same_bits(first.outputs[0]));
 }
 
-TEST_F(CompileModel, WithoutItsCodeTheModelIsCompiled) {
+TEST_F(CompileModel, CodeThatIsNotTrustedIsLeftAsideAndSaidToBe) {
   compile(model);
-  const Outcome plain = run(file, {.model_code = false});
+  std::string said;
+  set_log_sink([&](LogLevel, std::string_view text) { said += text; });
+  const Outcome plain = run(file);
+  set_log_sink({});
   EXPECT_GT(plain.statistics.kernels_compiled, 0);
   EXPECT_EQ(plain.statistics.kernels_carried, 0);
+  EXPECT_THAT(said, testing::AllOf(testing::HasSubstr(file), testing::HasSubstr("--trust-code")));
+}
+
+TEST_F(CompileModel, CodeOfTheFileNeverEntersTheCache) {
+  compile(model);
+  const std::string cache = folder / "cache";
+  run(file, {.cache_folder = cache, .model_code = true});
+  EXPECT_TRUE(!std::filesystem::exists(cache) || std::filesystem::is_empty(cache));
+}
+
+// What others have put into a file is carried on unread, and never into the new code.
+TEST_F(CompileModel, CodeOfOtherLevelsIsKeptByteForByteAndOwnCodeIsMadeAnew) {
+  compile(model);
+  LoadedModel planted = load_model(file);
+  std::map<std::string, std::string> files = planted.files;
+  for (const auto& [name, content] : planted.objects) files[name] = content;
+  const std::string foreign("\0\xff no machine code", 20);
+  files[std::string(kObjectFiles) + "riscv"] = foreign;
+  save_artefact(file, planted.graph, files);
+  const Record record = compile(file, {.cache_folder = std::string(folder / "cache")});
+  EXPECT_EQ(value_of(item(record, "compiled", "kernels")), value_of(item(record, "compiled", "kernels_compiled")));
+  const Record again = compile(file, {.cache_folder = std::string(folder / "cache")});
+  EXPECT_EQ(value_of(item(again, "compiled", "kernels")), value_of(item(again, "compiled", "kernels_compiled")));
+  EXPECT_EQ(load_model(file).objects.at(std::string(kObjectFiles) + "riscv"), foreign);
 }
 
 TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
@@ -47,8 +76,8 @@ TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
   compile(model);
   compile(file, {.isa = IsaLevel::avx2});
   EXPECT_EQ(load_model(file).objects.size(), 2u);
-  EXPECT_EQ(run(file).statistics.kernels_compiled, 0);
-  EXPECT_EQ(run(file, {.isa = IsaLevel::avx2}).statistics.kernels_compiled, 0);
+  EXPECT_EQ(run(file, {.model_code = true}).statistics.kernels_compiled, 0);
+  EXPECT_EQ(run(file, {.isa = IsaLevel::avx2, .model_code = true}).statistics.kernels_compiled, 0);
 }
 
 TEST_F(CompileModel, AQuantisedCopyCarriesNoCodeOfTheOriginal) {
@@ -64,7 +93,7 @@ TEST_F(CompileModel, DamagedCodeIsCompiledAgain) {
   compile(model);
   LoadedModel damaged = load_model(file);
   for (auto& [name, content] : damaged.objects) content[content.size() / 2] ^= 1;
-  Session session = open_session(damaged, {});
+  Session session = open_session(damaged, {.model_code = true});
   session.prepare(shapes);
   EXPECT_GT(session.statistics().kernels_compiled, 0);
   EXPECT_THAT(session.statistics().notes(), testing::ElementsAre(testing::HasSubstr("damaged")));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -54,13 +55,45 @@ TEST_F(PeaksCache, FreshOnesReplaceThoseRemembered) {
 
 TEST_F(PeaksCache, DamagedEntriesAndThoseOfOthersAreMeasuredAnewAndReplaced) {
   std::filesystem::create_directories(folder);
-  for (const char* entry : {"{\"machine\": ", "{\"machine\": \"another\", \"f32_gflops\": 1e30}", "[]", ""}) {
+  for (const char* entry : {"{\"machine\": ", "{\"machine\": \"another\", \"f32_gflops\": 1e30}", ""}) {
     write_file(folder + "/peaks.json", entry);
     const double rate = machine_peaks(folder).f32_gflops;
     EXPECT_GT(rate, 0) << entry;
     EXPECT_LT(rate, 1e30) << entry;
     EXPECT_NE(read_file(folder + "/peaks.json").find("fork_join_us"), std::string::npos) << entry;
   }
+}
+
+TEST_F(PeaksCache, WhatOthersHaveThereStays) {
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/peaks.json";
+  for (const char* entry : {"[]", "{\"mine\": 1}"}) {
+    write_file(path, entry);
+    EXPECT_GT(machine_peaks(folder).f32_gflops, 0);
+    EXPECT_EQ(read_file(path), entry);
+  }
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_GT(machine_peaks(folder).f32_gflops, 0);
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST_F(PeaksCache, FiguresThatCantBeAreNotBelieved) {
+  machine_peaks(folder);
+  const std::string path = folder + "/peaks.json";
+  const Json good = parse_json(read_file(path), path);
+  const std::pair<const char*, const char*> changes[] = {
+      {"f32_gflops", "-1"}, {"f32_gflops", "\"fast\""}, {"f32_gflops", "null"},    {"fork_join_us", "-0.5"},
+      {"reads", "7"},       {"reads", "[[1]]"},          {"reads", "[[1,2,3]]"},    {"reads", "[[2,1],[1,1]]"},
+      {"reads", "[[-1,1]]"}, {"reads", "[[1,0]]"},        {"reads", "[[1,\"x\"]]"}};
+  for (const auto& [key, value] : changes) {
+    Json changed = good;
+    changed[key] = parse_json(value, "value");
+    write_file(path, changed.dump());
+    EXPECT_FALSE(remembered_peaks(folder)) << key << " " << value;
+  }
+  write_file(path, good.dump());
+  EXPECT_TRUE(remembered_peaks(folder));
 }
 
 TEST(MachinePeaks, AReadIsHeldAgainstTheLargestMeasuredRangeThatIsNoLarger) {

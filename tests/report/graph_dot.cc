@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "ops/registry.h"
 #include "report/dot_svg.h"
+#include "report/graph_blocks.h"
 #include "report/graph_drawing.h"
 #include "report/graph_layers.h"
 #include "tests/report/xml_check.h"
@@ -90,6 +92,52 @@ TEST(GraphDot, EveryEdgeJoinsNodesThatAreDrawn) {
 TEST(GraphDot, DescribesTheGraphInASentence) {
   EXPECT_EQ(describe(residual_network(2)),
             "Graph small \"net\": 9 operations, 1 inputs, 1 outputs, 4 constants, 1 of them mxint8");
+}
+
+Graph chain(int nodes) {
+  Graph g;
+  ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {4}, .format = std::nullopt});
+  for (int i = 0; i < nodes; ++i) x = g.emit(ops::get(i % 3 ? "relu" : "tanh"), {x});
+  g.add_output(x, "y");
+  return g;
+}
+
+// Far more nodes than anyone reads, or dot lays out in a minute.
+TEST(GraphDrawing, ThousandsOfNodesAreDrawnInBlocksAndSaidToBe) {
+  if (!dot_installed()) GTEST_SKIP() << "Graphviz is not installed";
+  for (int nodes : {5'000, 60'000}) {
+    const DrawnGraph drawn = draw_graph(chain(nodes));
+    EXPECT_EQ(xml_fault(drawn.svg), "");
+    EXPECT_LT(drawn.svg.size(), 200'000u);
+    EXPECT_TRUE(has(drawn.svg, "1 of " + std::to_string(nodes)) || has(drawn.svg, "of " + std::to_string(nodes)));
+    EXPECT_TRUE(has(drawn.note, "40 blocks")) << drawn.note;
+  }
+  EXPECT_EQ(draw_graph(chain(20)).note, "");
+}
+
+TEST(GraphBlocks, EveryNodeIsInOneBlockAndEdgesCountValues) {
+  EXPECT_TRUE(has(blocks_dot(chain(3)), "b0 -> b1 [label=\"1\"]"));
+  const std::string dot = blocks_dot(chain(4'000));
+  EXPECT_TRUE(has(dot, "nodes 1 to 100 of 4000\\n66 relu\\n34 tanh")) << dot.substr(0, 1500);
+  EXPECT_TRUE(has(dot, "nodes 3901 to 4000 of 4000"));
+  EXPECT_TRUE(has(dot, "i -> b0 [label=\"1\"]"));
+  EXPECT_TRUE(has(dot, "b39 -> o [label=\"1\"]"));
+  EXPECT_FALSE(has(dot, "b40"));
+}
+
+// Each node in a layer of its own: neither sets of layers nor searches may grow with their square.
+TEST(GraphLayers, ThousandsOfLayersAreFound) {
+  const Graph g = residual_network(5'000);
+  EXPECT_EQ(find_layers(g).names.size(), 5'000u);
+  EXPECT_TRUE(has(to_dot(g), "4998 x the same as encoder.layer.0"));
+}
+
+TEST(DotSvg, EndsDotWhenAStopIsAskedFor) {
+  if (!dot_installed()) GTEST_SKIP() << "Graphviz is not installed";
+  request_stop(Stop::interrupted);
+  EXPECT_THROW(dot_svg(to_dot(chain(10))), Stopped);
+  request_stop(Stop::none);
+  EXPECT_TRUE(dot_svg(to_dot(chain(10))).starts_with("<svg"));
 }
 
 TEST(DotSvg, DrawsAGraph) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "base/error.h"
 #include "base/philox.h"
 
 namespace hone {
@@ -106,6 +108,30 @@ TEST(MemoryPlan, RandomLifetimesStayCloseToTheLowerBound) {
     needed += plan.lower_bound;
   }
   EXPECT_LE(planned, needed + needed / 20);
+}
+
+// Comparing each with each would take a minute; an allocator's way is enough.
+TEST(MemoryPlan, ThousandsOfRangesArePlacedSoundlyToo) {
+  Philox rng(3);
+  std::vector<LiveRange> ranges;
+  for (int i = 0; i < 4'500; ++i) {
+    const int first = static_cast<int>(rng.below(4'000));
+    ranges.push_back({static_cast<int64_t>(rng.below(5'000)), first, first + static_cast<int>(rng.below(40))});
+  }
+  const MemoryPlan plan = plan_memory(ranges);
+  expect_sound(ranges, plan);
+  EXPECT_EQ(plan.lower_bound, most_at_one_step(ranges));
+  EXPECT_LT(plan.arena_bytes, 2 * plan.lower_bound);
+  std::vector<LiveRange> chain;
+  for (int i = 0; i < 100'000; ++i) chain.push_back({64, i, i + 1});
+  EXPECT_EQ(plan_memory(chain).arena_bytes, 128);
+}
+
+TEST(MemoryPlan, SizesThatOverflowAreAnError) {
+  const int64_t huge = int64_t{1} << 62;
+  EXPECT_THROW(plan_memory({{huge, 0, 1}, {huge, 0, 1}}), Error);
+  EXPECT_THROW(plan_memory({{std::numeric_limits<int64_t>::max(), 0, 1}}), Error);
+  EXPECT_EQ(plan_memory({{huge, 0, 1}, {huge, 2, 3}}).arena_bytes, huge);
 }
 
 }  // namespace

@@ -44,9 +44,12 @@ class TileBody {
   void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
     Values before(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32)), zero = before;
     for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
-    const bool global = s_.global_offset >= 0;
+    Value* factor =
+        s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
+    // Where scales are at hand, each becomes the format's own: its code's value times the tensor's.
+    const bool global = factor && !s_.scale_in_loop;
+    if (!global) of_tensor_ = factor;
     Values sums = products(a, w, scales, count, global ? zero : before);
-    Value* factor = global ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
     for (size_t i = 0; i < sums.size(); ++i) {
       if (global) sums[i] = e_.fma(sums[i], factor, before[i]);
       e_.store(sums[i], sum_place(out, i), 4);
@@ -130,7 +133,7 @@ class TileBody {
           first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + s_.zero_points_offset)));
     const Values group = joined(product(a, w, nullptr, k, split(zero)));
     for (int v = 0; v < s_.vectors; ++v) {
-      Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), nullptr));
+      Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), of_tensor_));
       for (int r = 0; r < s_.rows; ++r) {
         const size_t i = static_cast<size_t>(r * s_.vectors + v);
         sums[i] = e_.fma(group[i], scale, sums[i]);
@@ -283,6 +286,7 @@ class TileBody {
   const int sums_, splits_;
   int chain_ = 0;
   Values row_offset_, zero_points_;
+  Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
   std::unique_ptr<WeightDecoder> decoder_;
 };
 

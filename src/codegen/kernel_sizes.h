@@ -1,0 +1,27 @@
+// Sizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter, before
+// any plan is made: everything behind these checks multiplies sizes without overflow.
+#pragma once
+
+#include "base/error.h"
+#include "codegen/fusion.h"
+#include "codegen/plane_window.h"
+#include "ir/graph.h"
+
+namespace hone {
+
+// Of a value, with dimensions of 0 taken as 1: 16 bytes each, times the rows of a tile and two operations, stay below
+// 2^63, and no machine has that much memory.
+constexpr int64_t kMostElements = int64_t{1} << 44;
+
+// Throws Error for a value of constant shape with more elements than kMostElements, and for one that lies in memory
+// whatever is fused with it (what is moved or interpreted) and exceeds the limit of the process.
+void check_sizes(const Graph& graph);
+
+// Kernels run over elements that exist: a group with a value that has none is interpreted. Operands of concat may be
+// empty.
+Refusal sizes_refusal(const Graph& graph, const Group& group);
+
+// Windows of so many taps, or so far beyond their plane, that the scratch or the code of a kernel would be too large.
+Refusal window_refusal(const PlacedWindow& placed);
+
+}  // namespace hone
