@@ -12,6 +12,7 @@
 #include "io/artefact.h"
 #include "io/onnx/export_model.h"
 #include "io/toml.h"
+#include "ir/bodies.h"
 #include "ir/minted.h"
 #include "jobs/calibration_data.h"
 #include "jobs/default_inputs.h"
@@ -45,9 +46,9 @@ StatisticsSource statistics_on(const LoadedModel& model, const Calibration& cali
 QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, const Graph& exact, const Graph& packed,
                          const Packer& packer) {
   const auto constant = [&](const Graph& graph) -> const Tensor& {
-    const ValueId found = graph.find_constant(choice.name);
-    CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
-    return *graph.constant(found);
+    const PlacedConstant found = find_labelled(graph, choice.name);
+    CHECK(found.graph, "constant {} is gone after quantisation", choice.name);
+    return found.tensor();
   };
   const Tensor &source = constant(original), &after = constant(packed);
   QuantizedTensor tensor{
@@ -69,6 +70,18 @@ double bits_of(const std::optional<Format>& format, const TensorType& type, cons
   if (const std::optional<DType> plain = dtype_of_plain_format(*format))
     return 8.0 * static_cast<double>(size_bytes(*plain) * element_count(shape));
   return 8.0 * static_cast<double>(plane_bytes(*format, shape).total());
+}
+
+// The choices of the graph and of the bodies in it, one after the other.
+void gather_choices(const Graph& graph, QuantisationPlan& plan, std::vector<QuantizeChoice>& constants,
+                    QuantizedModel& result) {
+  std::ranges::move(plan.constants, std::back_inserter(constants));
+  for (QuantizeChoice& choice : plan.activations) {
+    result.activation_shapes.push_back(graph.type(choice.value).shape);
+    result.activations.push_back(std::move(choice));
+  }
+  for (BodyPlan& inner : plan.bodies)
+    gather_choices(graph.node(inner.node).subgraphs[inner.body], inner.plan, constants, result);
 }
 
 // Values that several layers read in one format count once. Those whose size depends on data are left out.
@@ -103,7 +116,7 @@ std::span<const OptionField<Calibration>> calibration_fields() { return kCalibra
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
-  const Graph original = canonicalise(model.graph);
+  const Graph original = with_unique_labels(canonicalise(model.graph));
   QuantisationPlan plan = plan_quantisation(original, options);
   Graph exact = original;
   bool is_rounded = false;
@@ -113,12 +126,11 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   };
   QuantizedModel result{.graph = quantise(original, options, statistics_on(model, calibration),
                                           {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer})};
-  for (const QuantizeChoice& choice : plan.constants)
-    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
-  for (const QuantizeChoice& choice : plan.activations)
-    result.activation_shapes.push_back(original.type(choice.value).shape);
   result.input_bits = input_bits(original, plan.activations);
-  result.activations = std::move(plan.activations);
+  std::vector<QuantizeChoice> constants;
+  gather_choices(original, plan, constants, result);
+  for (const QuantizeChoice& choice : constants)
+    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
   result.before = sizes(original), result.after = sizes(result.graph);
   result.on_nonfinite = options.on_nonfinite;
   if (compute) result.graph.metadata["compute"] = to_string(*compute);

@@ -41,7 +41,7 @@ struct QuantizedModel {
   std::vector<QuantizedTensor> tensors;
   std::vector<QuantizeChoice> activations;
   std::vector<Shape> activation_shapes;  // of each
-  std::optional<InputBits> input_bits;   // when one of them is rounded
+  std::optional<InputBits> input_bits;   // when one of them is rounded; of layers outside bodies
   Sizes before, after;                   // of all constants
   std::string on_nonfinite;              // what was done about NaN and infinities
 };

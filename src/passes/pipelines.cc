@@ -6,6 +6,7 @@
 
 #include "base/registry.h"
 #include "base/text.h"
+#include "ir/bodies.h"
 #include "passes/correct_bias.h"
 #include "passes/registry.h"
 #include "passes/round_weights.h"
@@ -39,6 +40,12 @@ Graph run_passes(Graph graph, std::span<const char* const> names, const PassCont
   return graph;
 }
 
+Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
+  if (pass.in_bodies)
+    edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
+  return pass.run(std::move(graph), context);
+}
+
 }  // namespace
 
 std::string_view to_string(Compute compute) { return compute == Compute::f32 ? "f32" : "bf16"; }
@@ -70,7 +77,7 @@ Graph run_pass(Graph graph, std::string_view name, const PassContext& context, c
   const auto start = std::chrono::steady_clock::now();
   PassContext own = context;
   if (!own.packer) own.packer = options.packer;
-  graph = pass->run(std::move(graph), own);
+  graph = run_within(std::move(graph), *pass, own);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   if (options.verify) verify(graph);
   if (options.after) options.after(*pass, graph, elapsed.count());

@@ -227,6 +227,41 @@ void refuse_unmatched(const std::vector<const QuantizeRule*>& unmatched,
   if (!unmatched.empty()) fail("{}", names.empty() ? others[0] : names[0]);
 }
 
+// One graph of the tree while its choices are made.
+struct Scope {
+  const Graph* graph;
+  NodeId node = kNone;  // of the graph around it
+  size_t body = 0;
+  Choices constants, activations;
+  std::vector<Scope> bodies;
+};
+
+Scope scope_of(const Graph& graph) {
+  const std::vector<Layer> layers = layers_of(graph);
+  Scope scope{.graph = &graph, .constants = constant_choices(graph, layers),
+              .activations = activation_choices(graph, layers), .bodies = {}};
+  for (NodeId id : graph.nodes()) {
+    const std::vector<Graph>& bodies = graph.node(id).subgraphs;
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      scope.bodies.push_back(scope_of(bodies[i]));
+      scope.bodies.back().node = id, scope.bodies.back().body = i;
+    }
+  }
+  return scope;
+}
+
+template <class F>
+void for_each_scope(Scope& scope, const F& visit) {
+  visit(scope);
+  for (Scope& body : scope.bodies) for_each_scope(body, visit);
+}
+
+QuantisationPlan plan_of(Scope scope) {
+  QuantisationPlan plan{std::move(scope.constants.choices), std::move(scope.activations.choices), {}};
+  for (Scope& body : scope.bodies) plan.bodies.push_back({body.node, body.body, plan_of(std::move(body))});
+  return plan;
+}
+
 }  // namespace
 
 std::span<const OptionField<QuantizeOptions>> quantize_fields() { return kFields; }
@@ -252,26 +287,37 @@ ValueId unrounded(const Graph& graph, ValueId input) {
 QuantisationPlan plan_quantisation(const Graph& graph, const QuantizeOptions& options) {
   if (options.to.empty() && options.rule.empty() && options.activations.empty())
     fail("nothing to quantise: give a format for the weights (to, e.g. mxint8), rules, or a format for activations");
-  const std::vector<Layer> layers = layers_of(graph);
-  Choices constants = constant_choices(graph, layers), activations = activation_choices(graph, layers);
+  Scope tree = scope_of(graph);
   const std::string by_to = "to " + options.to, by_activations = "activations " + options.activations;
-  constants.choose_default(options.to, by_to, Part::weight);
-  activations.choose_default(options.activations, by_activations, Part::in);
+  for_each_scope(tree, [&](Scope& scope) {
+    scope.constants.choose_default(options.to, by_to, Part::weight);
+    scope.activations.choose_default(options.activations, by_activations, Part::in);
+  });
   std::vector<QuantizeRule> rules;
   for (const std::string& text : options.rule) rules.push_back(QuantizeRule::parse(text));
   for (const std::string& regex : options.skip) rules.push_back(QuantizeRule::keep_matching(regex));
   std::vector<const QuantizeRule*> unmatched;
   for (const QuantizeRule& rule : rules) {
-    const bool among_constants = constants.apply(rule, by_to),
-               among_activations = activations.apply(rule, by_activations);
-    if (!among_constants && !among_activations) unmatched.push_back(&rule);
+    bool matched = false;
+    for_each_scope(tree, [&](Scope& scope) {
+      matched = scope.constants.apply(rule, by_to) || matched;
+      matched = scope.activations.apply(rule, by_activations) || matched;
+    });
+    if (!matched) unmatched.push_back(&rule);
   }
-  std::vector<QuantizeCandidate> candidates = constants.candidates;
-  candidates.insert(candidates.end(), activations.candidates.begin(), activations.candidates.end());
-  refuse_unmatched(unmatched, candidates);
-  for (QuantizeChoice& choice : constants.choices) finish_constant(choice, graph, choice.decided_by == by_to);
-  for (QuantizeChoice& choice : activations.choices) finish_activation(choice, graph);
-  return {std::move(constants.choices), std::move(activations.choices)};
+  std::vector<QuantizeCandidate> constants, inputs;
+  for_each_scope(tree, [&](const Scope& scope) {
+    constants.insert(constants.end(), scope.constants.candidates.begin(), scope.constants.candidates.end());
+    inputs.insert(inputs.end(), scope.activations.candidates.begin(), scope.activations.candidates.end());
+  });
+  constants.insert(constants.end(), inputs.begin(), inputs.end());
+  refuse_unmatched(unmatched, constants);
+  for_each_scope(tree, [&](Scope& scope) {
+    for (QuantizeChoice& choice : scope.constants.choices)
+      finish_constant(choice, *scope.graph, choice.decided_by == by_to);
+    for (QuantizeChoice& choice : scope.activations.choices) finish_activation(choice, *scope.graph);
+  });
+  return plan_of(std::move(tree));
 }
 
 }  // namespace hone

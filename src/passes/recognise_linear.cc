@@ -70,6 +70,7 @@ extern constinit const PassDef recognise_linear_def{.name = "recognise_linear",
                                                     .doc =
                                                         "matmul by a constant [K,N] becomes linear with the constant "
                                                         "as [N,K]; a constant [N] added after becomes its bias.",
-                                                    .run = recognise_linear};
+                                                    .run = recognise_linear,
+    .in_bodies = true};
 
 }  // namespace hone
