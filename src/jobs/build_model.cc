@@ -91,7 +91,7 @@ LoadedModel build_model(const BuildOptions& options) {
 Record build_to_file(const BuildOptions& options, const std::string& output, const std::string& command) {
   const LoadedModel model = build_model(options);
   refuse_source_as_output(output, model);
-  const int64_t bytes = save_model(output, model.graph, model);
+  const SavedModel saved = save_model(output, model.graph, model);
   const bool random = options.weights.empty();
   const NumberStyle count{NumberFormat::integer, 0};
   Record record{
@@ -107,8 +107,9 @@ Record build_to_file(const BuildOptions& options, const std::string& output, con
                                          {"config", "configuration", model.files.at("config.json")}}}}}},
       .machine = describe(environment()),
       .manifest = {}};
+  add_check(record, output, saved);
   if (!random) record.manifest.push_back({"input", options.weights, model.sha256(), model.file_bytes});
-  record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
+  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
   return record;
 }
 

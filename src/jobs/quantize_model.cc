@@ -9,8 +9,6 @@
 #include "base/threads.h"
 #include "calibrate/collect.h"
 #include "codegen/compiled_packer.h"
-#include "io/artefact.h"
-#include "io/onnx/export_model.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
 #include "ir/minted.h"
@@ -137,25 +135,6 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   return result;
 }
 
-void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
-  for (const std::string& file : source.weight_files) {
-    std::error_code none;
-    if (std::filesystem::equivalent(path, file, none))
-      fail("{}: is read as the original; choose another name for the output", path);
-  }
-}
-
-int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
-  if (path.ends_with(".onnx")) {
-    refuse_source_as_output(path, source);
-    return export_onnx(graph, path).bytes;
-  }
-  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
-  if (std::filesystem::is_directory(source.path)) refuse_source_as_output(path, source);
-  save_artefact(path, graph, source.files);
-  return static_cast<int64_t>(std::filesystem::file_size(path));
-}
-
 void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration) {
   for (const auto& [key, values] : read_toml_options(path)) {
     const std::string name = key.starts_with("quantize.") ? key.substr(9) : key;
@@ -184,7 +163,7 @@ std::string quantize_config(const std::string& path, const QuantizeOptions& opti
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                         const std::string& output, const std::string& command, const Calibration& calibration) {
   const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
-  const int64_t bytes = save_model(output, quantized.graph, model);
+  const SavedModel saved = save_model(output, quantized.graph, model);
   Record record{.title = fmt::format("{} quantised", model.name),
                 .command = command,
                 .findings = {},
@@ -192,13 +171,14 @@ Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options
                 .machine = describe(environment()),
                 .manifest = {}};
   record.findings.push_back(fmt::format("{}: {:.1f} % of the size of {}'s weights", output,
-                                        100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes),
+                                        100.0 * static_cast<double>(saved.bytes) / static_cast<double>(model.file_bytes),
                                         model.name));
+  add_check(record, output, saved);
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   if (!calibration.file.empty())
     record.manifest.push_back({"calibration", calibration.file, sha256_of_file(calibration.file),
                                static_cast<int64_t>(std::filesystem::file_size(calibration.file))});
-  record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
+  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
   return record;
 }
 

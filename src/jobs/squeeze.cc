@@ -80,7 +80,7 @@ Record squeeze(const SqueezeOptions& options) {
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);
   Session original(model.graph, options.session);
   original.run(examples.inputs[0]);
-  const int64_t bytes = save_model(options.output, quantized.graph, model);
+  const SavedModel saved = save_model(options.output, quantized.graph, model);
   Session result(load_model(options.output).graph, options.session);
   tell(options.progress, "comparing outputs on " + examples.description);
   const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
@@ -98,7 +98,7 @@ Record squeeze(const SqueezeOptions& options) {
   record.title = fmt::format("{} squeezed", model.name);
   record.findings.insert(record.findings.begin(),
                          fmt::format("{}: {:.1f} % of the original's size", options.output,
-                                     100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes)));
+                                     100.0 * static_cast<double>(saved.bytes) / static_cast<double>(model.file_bytes)));
   for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
   record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));
   std::vector<Block> tensors = describe(quantized, Listed::changed);

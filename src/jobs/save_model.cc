@@ -1,0 +1,76 @@
+#include "jobs/save_model.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/staged_files.h"
+#include "io/artefact.h"
+#include "jobs/verify_written.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `write` writes and verifies at the path that it is given. Its errors name the place that the file is for.
+template <class F>
+SavedModel saved(const std::string& path, const F& write) {
+  StagedFiles files(path);
+  SavedModel result;
+  try {
+    result = write(files.staged());
+    files.commit();
+  } catch (const Error& error) {
+    throw Error(files.in_place(error.what()));
+  }
+  result.check = files.in_place(result.check);
+  for (std::string& file : result.files) {
+    file = files.in_place(file);
+    result.bytes += static_cast<int64_t>(fs::file_size(file));
+  }
+  return result;
+}
+
+}  // namespace
+
+void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
+  for (const std::string& file : source.weight_files) {
+    std::error_code none;
+    if (fs::equivalent(path, file, none))
+      fail("{}: is read as the original; choose another name for the output", path);
+  }
+}
+
+void add_check(Record& record, const std::string& path, const SavedModel& saved) {
+  record.findings.push_back(fmt::format("{}: {}", path, saved.check));
+  record.findings.insert(record.findings.end(), saved.notes.begin(), saved.notes.end());
+}
+
+SavedModel save_as_artefact(const std::string& path, const Graph& graph,
+                            const std::map<std::string, std::string>& files) {
+  return saved(path, [&](const std::string& staged) {
+    save_artefact(staged, graph, files);
+    return SavedModel{.files = {staged}, .onnx = {}, .check = verify_artefact(staged, graph, files), .notes = {}};
+  });
+}
+
+SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options) {
+  return saved(path, [&](const std::string& staged) {
+    SavedModel result{.files = {}, .onnx = export_onnx(graph, staged, options), .check = {}, .notes = {}};
+    result.files = result.onnx.files;
+    result.check = verify_onnx(staged, graph);
+    return result;
+  });
+}
+
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  if (path.ends_with(".onnx")) {
+    refuse_source_as_output(path, source);
+    return save_as_onnx(path, graph);
+  }
+  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
+  if (fs::is_directory(source.path)) refuse_source_as_output(path, source);
+  return save_as_artefact(path, graph, source.files);
+}
+
+}  // namespace hone
