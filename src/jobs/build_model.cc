@@ -31,12 +31,22 @@ Json config_of(const BuildOptions& options) {
   return config;
 }
 
-// PyTorch counts the batches that running statistics come from; nothing reads the counts.
-bool is_counter(const std::string& tensor) { return tensor.ends_with("num_batches_tracked"); }
+// Counts of the batches that running statistics come from, and 0, 1, 2, … which older files hold as a tensor: PyTorch
+// saves them with the weights, and nothing reads them.
+bool is_buffer(const std::string& tensor) {
+  return tensor.ends_with("num_batches_tracked") || tensor.ends_with("embeddings.position_ids");
+}
+
+// Classifiers have it before the names of their encoder: "bert.embeddings…" beside "classifier.weight". Configurations
+// that are presets or written by hand may name no model type; then it is the family's name.
+std::string prefix_of(const ModelDef& def, const Json& config) {
+  const std::string prefix = weight_prefix(config), family = def.name;
+  return prefix.empty() ? family.substr(0, family.find("_v")) : prefix;
+}
 
 void check_all_used(const HfWeights& weights, const BuildOptions& options) {
   std::vector<std::string> unused = weights.unused();
-  std::erase_if(unused, is_counter);
+  std::erase_if(unused, is_buffer);
   if (!unused.empty())
     fail("{}: holds {} that {} does not have: {}", options.weights, unused.size() == 1 ? "a tensor" : "tensors",
          options.model, fmt::join(unused, ", "));
@@ -46,7 +56,7 @@ void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request
   refuse_pickle(options.weights);
   if (options.weights.ends_with(".safetensors") && is_artefact(options.weights))
     fail("{}: is a whole model that hone wrote already; --weights takes a file of tensors", options.weights);
-  HfWeights weights(options.weights, "");
+  HfWeights weights(options.weights, prefix_of(def, request.config));
   request.weights = [&](const std::string& name, const std::vector<int64_t>& shape) {
     return weights.tensor(name, shape);
   };

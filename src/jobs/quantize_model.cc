@@ -170,9 +170,7 @@ Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options
                 .sections = {{"Tensors", describe(quantized)}},
                 .machine = describe(environment()),
                 .manifest = {}};
-  record.findings.push_back(fmt::format("{}: {:.1f} % of the size of {}'s weights", output,
-                                        100.0 * static_cast<double>(saved.bytes) / static_cast<double>(model.file_bytes),
-                                        model.name));
+  record.findings.push_back(size_finding(output, saved, model));
   add_check(record, output, saved);
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   if (!calibration.file.empty())

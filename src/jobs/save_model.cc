@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/staged_files.h"
+#include "base/text.h"
 #include "io/artefact.h"
 #include "jobs/verify_written.h"
 
@@ -39,6 +40,18 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
     if (fs::equivalent(path, file, none))
       fail("{}: is read as the original; choose another name for the output", path);
   }
+}
+
+std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
+  int64_t original = source.file_bytes;
+  const bool carries = fs::is_directory(source.path) && !path.ends_with(".onnx");
+  for (const auto& [name, content] : source.files)
+    if (carries) original += static_cast<int64_t>(content.size());
+  const bool has_tokenizer = source.files.contains("tokenizer.json") || source.files.contains("vocab.txt");
+  return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
+                     human_bytes(static_cast<double>(saved.bytes)),
+                     100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
+                     human_bytes(static_cast<double>(original)), carries && has_tokenizer ? "the tokenizer and " : "");
 }
 
 void add_check(Record& record, const std::string& path, const SavedModel& saved) {
