@@ -5,7 +5,10 @@
 #include "jobs/calibration_data.h"
 #include "jobs/info.h"
 #include "measure/quality.h"
+#include "ir/bodies.h"
+#include "ops/evaluate.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/branching_model.h"
 
 namespace hone {
 namespace {
@@ -65,6 +68,58 @@ TEST_F(QuantizeModel, WeightsOfConvsAreShownAndComparedAsTheirMatrix) {
   EXPECT_EQ(value_of(cell(table, "sqnr_db", 0)),
             compare(columns, after.constant(after.find_constant("w"))->to_floats()).sqnr_db);
   EXPECT_GT(value_of(cell(table, "sqnr_db", 0)), 40);
+}
+
+TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
+  const std::string source = folder / "branching.safetensors";
+  save_artefact(source, test::branching_model());
+  const Record record = write(source, to("mxint8", {"name:w.3=int8"}));
+  const Table& table = table_of(record, "tensors");
+  std::map<std::string, std::string> formats;
+  for (size_t row = 0; row < table.rows.size(); ++row)
+    formats[text_of(cell(table, "name", row))] = text_of(cell(table, "after", row));
+  EXPECT_EQ(formats, (std::map<std::string, std::string>{
+                         {"w", "mxint8"}, {"w.2", "mxint8"}, {"w.3", "int8"}, {"w.4", "mxint8"}}));
+  const Graph before = load_model(source).graph, after = load_model(file).graph;
+  for (const auto& [name, format] : formats) EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
+  const Record shown = info(load_model(file), ShapeOptions());
+  EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
+  EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), value_of(item(shown, "summary", "weight_bytes")));
+  for (bool branch : {false, true}) {
+    const NamedTensors inputs{{"c", Tensor::scalar<bool>(branch)}, {"x", test::waves({2, 32}, 3)}};
+    const std::vector<float> exact = evaluate(before, inputs)[0].to_floats(), rounded = evaluate(after, inputs)[0].to_floats();
+    const Quality quality = compare(exact, rounded);
+    EXPECT_GT(quality.sqnr_db, 30) << branch;
+    EXPECT_LT(quality.sqnr_db, 80) << branch;
+  }
+}
+
+TEST_F(QuantizeModel, NanInABodyIsRefusedByItsName) {
+  Graph graph = test::branching_model();
+  edit_bodies(graph, [](Graph body) {
+    if (const ValueId w = body.find_constant("w"); w != kNone) {
+      Tensor nan = *body.constant(w);
+      nan.mutable_as<float>()[3] = NAN;
+      body.set_constant(w, nan);
+    }
+    return body;
+  });
+  const std::string source = folder / "nan.safetensors";
+  save_artefact(source, graph);
+  EXPECT_THAT(error_of([&] { write(source, to("mxint8")); }), testing::HasSubstr("w.2: 1 NaN"));
+  QuantizeOptions saturated = to("mxint8");
+  saturated.on_nonfinite = "saturate";
+  write(source, saturated);
+  EXPECT_TRUE(find_labelled(load_model(file).graph, "w.2").tensor().is_packed());
+}
+
+TEST_F(QuantizeModel, WhatIsWrittenWasOpenedAgainAndItsSizeIsThatOfTheFile) {
+  const Record record = write(model, to("mxint8"));
+  const double bytes = static_cast<double>(std::filesystem::file_size(file));
+  double original = static_cast<double>(load_model(model).file_bytes);
+  for (const auto& [name, content] : load_model(model).files) original += static_cast<double>(content.size());
+  EXPECT_THAT(record.findings[0], testing::HasSubstr(fmt::format("{:.1f} %", 100 * bytes / original)));
+  EXPECT_THAT(record.findings[1], testing::AllOf(testing::HasSubstr("opened again"), testing::HasSubstr("a short run gives the same bits")));
 }
 
 TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {
