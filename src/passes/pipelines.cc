@@ -7,6 +7,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "ir/bodies.h"
+#include "passes/captures.h"
 #include "passes/correct_bias.h"
 #include "passes/registry.h"
 #include "passes/round_weights.h"
@@ -43,7 +44,9 @@ Graph run_passes(Graph graph, std::span<const char* const> names, const PassCont
 Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
   if (pass.in_bodies)
     edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
-  return pass.run(std::move(graph), context);
+  graph = pass.run(std::move(graph), context);
+  if (pass.in_bodies) retype_captures(graph);
+  return graph;
 }
 
 }  // namespace

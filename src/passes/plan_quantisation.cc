@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "formats/packed.h"
+#include "passes/captures.h"
 #include "passes/layer.h"
 #include "passes/match.h"
 #include "passes/nonfinite.h"
@@ -53,17 +54,25 @@ void note_part(QuantizeCandidate& candidate, Part part, const std::string& layer
   candidate.ops.emplace_back(op);
 }
 
+// What reads the value as a weight or table, within bodies that capture it too.
+void note_readers(QuantizeCandidate& candidate, const Graph& graph, const std::vector<Graph::Use>& uses) {
+  for (const Graph::Use& use : uses) {
+    const Node& node = graph.node(use.node);
+    const auto operand = static_cast<size_t>(use.operand);
+    if (const std::optional<Capture> capture = capture_at(node, operand))
+      note_readers(candidate, *capture->body, capture->body->uses(capture->input));
+    else if (is_weight_operand(node.op->name, use.operand) && graph.type(node.operands[operand]).rank() >= 2)
+      note_part(candidate, Part::weight, layer_name(candidate.name), node.op->name);
+  }
+}
+
 std::vector<QuantizeCandidate> constant_candidates(const Graph& graph, const std::vector<ValueId>& constants,
                                                    const std::vector<Layer>& layers) {
   std::map<ValueId, QuantizeCandidate> found;
   for (ValueId id : constants)
     found[id] = {.name = graph.value(id).label, .address = "", .part = Part::other, .ops = {}};
   const auto uses = graph.all_uses();
-  for (auto& [id, candidate] : found)
-    for (const Graph::Use& use : uses[static_cast<size_t>(id)])
-      if (const char* op = graph.node(use.node).op->name;
-          is_weight_operand(op, use.operand) && graph.type(id).rank() >= 2)
-        note_part(candidate, Part::weight, layer_name(candidate.name), op);
+  for (auto& [id, candidate] : found) note_readers(candidate, graph, uses[static_cast<size_t>(id)]);
   for (const Layer& layer : layers)
     if (const auto bias = found.find(layer.bias); bias != found.end())
       note_part(bias->second, Part::bias, layer.name, graph.node(layer.node).op->name);
@@ -110,13 +119,17 @@ bool becomes_matrix(const Graph& graph, ValueId id) {
          std::all_of(uses.begin(), uses.end(), weighs_conv);
 }
 
+void keep(QuantizeChoice& choice, std::string reason) {
+  choice.decided_by = std::move(reason);
+  choice.after = choice.before;
+  choice.format.reset();
+}
+
 // A row of a convolution's matrix may be shorter than a block, the nine weights of a depthwise window, and then is
 // mostly padding. The default format is there to make a model smaller; a rule means what it says.
 void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes) {
   if (plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
-  choice.decided_by = "kept: larger as " + choice.after;
-  choice.after = choice.before;
-  choice.format.reset();
+  keep(choice, "kept: larger as " + choice.after);
 }
 
 // Unknown axes and tiles of the format on this shape are found before anything is changed.
@@ -137,12 +150,17 @@ void settle(QuantizeChoice& choice) {
 
 void finish_constant(QuantizeChoice& choice, const Graph& graph, bool by_default) {
   settle(choice);
-  if (!choice.format || is_plain_float(*choice.format)) return;
+  if (!choice.format) return;
+  const bool captured = is_captured(graph, choice.value);
+  if (is_plain_float(*choice.format)) {
+    if (captured) keep(choice, "kept: a body that reads it is written for its element type");
+    return;
+  }
   const std::vector<int64_t> shape = choice.shape;
   const bool is_window = becomes_matrix(graph, choice.value);
   if (is_window) choice.shape = weight_matrix_shape(shape);
   check_fits(choice, choice.shape);
-  if (by_default && is_window && !is_fake_only(*choice.format))
+  if (by_default && (is_window || captured) && !is_fake_only(*choice.format))
     keep_if_larger(choice, graph.constant(choice.value)->bytes());
   if (!choice.format) choice.shape = shape;
 }

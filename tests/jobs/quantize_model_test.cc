@@ -94,6 +94,42 @@ TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
   }
 }
 
+// Decoders that are exported with and without a cache share their weights like this.
+TEST_F(QuantizeModel, AWeightThatBothBranchesCaptureIsPackedOnce) {
+  Graph graph;
+  const ValueId c = graph.add_input("c", plain_type(DType::boolean, {})), x = graph.add_input("x", plain_type(DType::f32, {2, 64}));
+  const ValueId w = graph.add_constant("w", test::waves({64, 32}, 3));
+  const auto body = [](const char* name, const char* op) {
+    Graph inner;
+    inner.name = name;
+    const ValueId a = inner.add_input("a", plain_type(DType::f32, {2, 64})), b = inner.add_input("b", plain_type(DType::f32, {64, 32}));
+    inner.add_output(inner.emit(ops::get(op), {inner.emit(ops::get("matmul"), {a, b})}), "0");
+    return inner;
+  };
+  const NodeId chosen = graph.add_node(ops::get("if"), {c, x, w, x, w}, {{"then_captures", int64_t{2}}}, "chosen", {body("t", "tanh"), body("e", "relu")});
+  graph.add_output(graph.result(chosen), "y");
+  const std::string source = folder / "captured.safetensors";
+  save_artefact(source, graph);
+  const Record record = write(source, to("mxint8"));
+  EXPECT_EQ(text_of(cell(table_of(record, "tensors"), "after", 0)), "mxint8");
+  const Graph after = load_model(file).graph;
+  verify(after);
+  EXPECT_EQ(after.constants().size(), 1u);
+  EXPECT_TRUE(after.constant(after.constants()[0])->is_packed());
+  for (bool branch : {false, true}) {
+    const NamedTensors inputs{{"c", Tensor::scalar<bool>(branch)}, {"x", test::waves({2, 64}, 3)}};
+    const Quality quality = compare(evaluate(graph, inputs)[0].to_floats(), evaluate(after, inputs)[0].to_floats());
+    EXPECT_GT(quality.sqnr_db, 30) << branch;
+    EXPECT_LT(quality.sqnr_db, 80) << branch;
+  }
+  EXPECT_EQ(text_of(cell(table_of(write(source, to("bf16")), "tensors"), "after", 0)), "fp32");
+  const std::string onnx = folder / "captured.onnx";
+  quantize_to_file(load_model(source), to("int8"), {}, onnx, "hone quantize");
+  const Graph back = canonicalise(load_model(onnx).graph);
+  verify(back);
+  EXPECT_TRUE(find_labelled(back, "w").tensor().is_packed());
+}
+
 TEST_F(QuantizeModel, NanInABodyIsRefusedByItsName) {
   Graph graph = test::branching_model();
   edit_bodies(graph, [](Graph body) {
