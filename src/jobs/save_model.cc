@@ -62,6 +62,12 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
   }
 }
 
+int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  if (path.ends_with(".onnx")) return export_onnx(graph, path).bytes;
+  save_artefact(path, graph, source.files);
+  return static_cast<int64_t>(fs::file_size(path));
+}
+
 std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
   int64_t original = source.file_bytes;
   const bool carries = fs::is_directory(source.path) && !path.ends_with(".onnx");

@@ -27,6 +27,9 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 // hone's may be replaced by its successor; the weights of a folder may not.
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
+// The same file without opening it again: for one that is measured and thrown away. Returns its size.
+int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+
 // "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
 // weights hold counts where the written file holds it too.
 std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source);
