@@ -76,7 +76,6 @@ extern constinit const PassDef fold_constants_def{.name = "fold_constants",
                                                       "Nodes whose operands are all plain constants become constants, "
                                                       "by the reference evaluation; fake_quant stays, and "
                                                       "so does what would grow by more than 64 KiB.",
-                                                  .run = fold_constants,
-    .in_bodies = true};
+                                                  .run = fold_constants};
 
 }  // namespace hone

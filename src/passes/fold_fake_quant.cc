@@ -67,7 +67,6 @@ extern constinit const PassDef fold_fake_quant_def{
     .doc =
         "fake_quant of a constant becomes a constant packed in that format (fp16, bf16: of that element type; "
         "compat=mase: plain values).",
-    .run = fold_fake_quant,
-    .in_bodies = true};
+    .run = fold_fake_quant};
 
 }  // namespace hone

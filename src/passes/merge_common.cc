@@ -62,7 +62,6 @@ Graph merge_common(Graph graph, const PassContext&) {
 extern constinit const PassDef merge_common_def{
     .name = "merge_common",
     .doc = "Nodes that compute the same from the same become one; so do anonymous constants of the same bits.",
-    .run = merge_common,
-    .in_bodies = true};
+    .run = merge_common};
 
 }  // namespace hone

@@ -30,7 +30,6 @@ struct PassDef {
   const char* name;
   const char* doc;
   Graph (*run)(Graph, const PassContext&);
-  bool in_bodies = false;  // run on the bodies of if, loop and scan too, each a graph of its own, innermost first
 };
 
 }  // namespace hone

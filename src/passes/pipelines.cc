@@ -26,6 +26,11 @@ constexpr std::array kForCodegen = {"fold_fake_quant", "expand_fake_quant",     
                                     "simplify_shapes", "sink_transposes",       "fold_constants", "simplify_shapes",
                                     "set_compute",     "expand_mean_pool",      "merge_common",   "remove_dead"};
 
+// Run on the bodies of if, loop and scan too, each a graph of its own, innermost first.
+constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants",  "merge_common",
+                                                       "recognise_linear", "remove_dead",     "round_weights",
+                                                       "fold_fake_quant",  "set_compute"};
+
 bool is_disabled(const PipelineOptions& options, std::string_view pass) {
   return std::find(options.disabled.begin(), options.disabled.end(), pass) != options.disabled.end();
 }
@@ -42,10 +47,10 @@ Graph run_passes(Graph graph, std::span<const char* const> names, const PassCont
 }
 
 Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
-  if (pass.in_bodies)
-    edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
+  if (std::ranges::find(kInBodies, pass.name) == kInBodies.end()) return pass.run(std::move(graph), context);
+  edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
   graph = pass.run(std::move(graph), context);
-  if (pass.in_bodies) retype_captures(graph);
+  retype_captures(graph);
   return graph;
 }
 

@@ -70,7 +70,6 @@ extern constinit const PassDef recognise_linear_def{.name = "recognise_linear",
                                                     .doc =
                                                         "matmul by a constant [K,N] becomes linear with the constant "
                                                         "as [N,K]; a constant [N] added after becomes its bias.",
-                                                    .run = recognise_linear,
-    .in_bodies = true};
+                                                    .run = recognise_linear};
 
 }  // namespace hone

@@ -319,7 +319,6 @@ extern constinit const PassDef recognise_packed_def{
         "dequantize_linear of a constant becomes a constant packed in a format (int4.g32, uint8.channel.asym, mxint8, "
         "…) that decodes to the same bits; a transpose of a packed matrix becomes one too, and so do weights of a conv "
         "that are spread out from one.",
-    .run = recognise_packed,
-    .in_bodies = true};
+    .run = recognise_packed};
 
 }  // namespace hone

@@ -51,7 +51,6 @@ Graph remove_dead(Graph graph, const PassContext&) {
 }  // namespace
 
 extern constinit const PassDef remove_dead_def{
-    .name = "remove_dead", .doc = "Nodes and constants that no output needs go; inputs stay.", .run = remove_dead,
-    .in_bodies = true};
+    .name = "remove_dead", .doc = "Nodes and constants that no output needs go; inputs stay.", .run = remove_dead};
 
 }  // namespace hone

@@ -132,7 +132,6 @@ extern constinit const PassDef round_weights_def{
     .doc =
         "fake_quant of a constant becomes a constant packed in that format, its codes chosen by the method that the "
         "options name. By gptq, tables and other constants without statistics are rounded by scale-search.",
-    .run = round_weights,
-    .in_bodies = true};
+    .run = round_weights};
 
 }  // namespace hone

@@ -58,7 +58,6 @@ extern constinit const PassDef set_compute_def{.name = "set_compute",
                                                    "Under bf16 compute, linear, matmul, attention and conv (unless "
                                                    "depthwise) read f32 activations through a cast to bf16 and plain "
                                                    "weights rounded to it; results stay f32.",
-                                               .run = set_compute,
-    .in_bodies = true};
+                                               .run = set_compute};
 
 }  // namespace hone
