@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/registry.h"
 #include "io/safetensors.h"
+#include "ir/bodies.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 
@@ -33,22 +33,28 @@ bool survives_as_text(const Tensor& tensor) {
   return true;
 }
 
-// The graph as it is written: a constant either has a label of its own, under which its bytes are stored, or is small.
-Graph with_labels(Graph graph, const std::string& path) {
-  std::set<std::string> taken;
+// A constant either has a label, under which its bytes are stored, or is small.
+void label_constants(Graph& graph, const std::string& path) {
   for (ValueId id : graph.constants()) {
     const Value& value = graph.value(id);
     if (value.constant->dtype() == DType::string && !value.label.empty())
       fail("{}: constant \"{}\" holds strings, which an artefact can't store", path, value.label);
-    std::string label = value.label;
-    if (label.empty()) {
-      if (survives_as_text(*value.constant)) continue;
-      label = std::string(kAnonymous) + value.name;
-    }
-    for (int copy = 2; !taken.insert(label).second; ++copy) label = fmt::format("{}.{}", value.label, copy);
-    graph.set_label(id, label);
+    if (value.label.empty() && !survives_as_text(*value.constant))
+      graph.set_label(id, std::string(kAnonymous) + value.name);
   }
-  return graph;
+  edit_bodies(graph, [&](Graph body) {
+    label_constants(body, path);
+    return body;
+  });
+}
+
+void forget_anonymous_labels(Graph& graph) {
+  for (ValueId id : graph.constants())
+    if (graph.value(id).label.starts_with(kAnonymous)) graph.set_label(id, "");
+  edit_bodies(graph, [](Graph body) {
+    forget_anonymous_labels(body);
+    return body;
+  });
 }
 
 struct PlaneName {
@@ -160,17 +166,24 @@ void check_version(const SafetensorsFile& file) {
 
 }  // namespace
 
+Graph as_stored(Graph graph, const std::string& path) {
+  label_constants(graph, path);
+  return with_unique_labels(std::move(graph));
+}
+
 void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
-  const Graph labelled = with_labels(graph, path);
+  const Graph labelled = as_stored(graph, path);
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata{{kVersionKey, std::to_string(kVersion)},
                                               {kGraphKey, print(labelled, {.max_inline_elements = 0})}};
-  for (ValueId id : labelled.constants()) {
-    const Value& value = labelled.value(id);
-    if (value.label.empty()) continue;
-    if (value.constant->is_packed()) add_packed(value.label, *value.constant, tensors, metadata);
-    else tensors.push_back({value.label, *value.constant});
-  }
+  for_each_graph(labelled, [&](const Graph& each) {
+    for (ValueId id : each.constants()) {
+      const Value& value = each.value(id);
+      if (value.label.empty()) continue;
+      if (value.constant->is_packed()) add_packed(value.label, *value.constant, tensors, metadata);
+      else tensors.push_back({value.label, *value.constant});
+    }
+  });
   for (const auto& [name, content] : files)
     tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
   write_safetensors(path, tensors, metadata);
@@ -185,8 +198,7 @@ Artefact load_artefact(const std::string& path) {
       .op_names = [] { return names_of(ops::all()); },
       .find_constant = [&](const std::string& name, const TensorType& type) { return reader.find(name, type); }};
   Artefact artefact{parse_graph(metadata_of(file, kGraphKey), context, path + ": graph"), {}};
-  for (ValueId id : artefact.graph.constants())
-    if (artefact.graph.value(id).label.starts_with(kAnonymous)) artefact.graph.set_label(id, "");
+  forget_anonymous_labels(artefact.graph);
   for (const SafetensorsEntry& entry : file.entries()) {
     if (!entry.name.starts_with(kFilePrefix)) continue;
     const Tensor content = file.tensor(entry.name);

@@ -2,7 +2,7 @@
 //   metadata  "hone.version"        version of this layout, "1"
 //             "hone.graph"          the graph as text (ir/text.h)
 //             "hone.tensor.<name>"  {"format", "shape"} of each packed tensor
-//   tensors   <name>                plain constants, in their own dtype
+//   tensors   <name>                plain constants of the graph and of the bodies in it, in their own dtype
 //             <name>.codes .scales .zero_points .global   planes of a packed one, U8, those that its format has
 //             hone.file.<name>      files that ride along (tokenizer.json, config.json, labels), U8
 #pragma once
@@ -18,6 +18,10 @@ struct Artefact {
   Graph graph;                               // its constants share the file's mapping
   std::map<std::string, std::string> files;  // by name, e.g. "tokenizer.json"
 };
+
+// The graph as save_artefact writes it: each constant, those of bodies among them, has a label of its own in the file or
+// is small enough for the text. `path` begins errors.
+Graph as_stored(Graph graph, const std::string& path);
 
 // Writes atomically. Loading gives the same graph text and the same bits in every constant.
 void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files = {});

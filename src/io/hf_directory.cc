@@ -100,13 +100,6 @@ Modules read_modules(const std::string& folder) {
   return modules;
 }
 
-// What may stand before the names of an encoder's weights: the model type without its version, "deberta" of deberta-v2.
-std::string prefix_of(const Json& config) {
-  if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
-  const auto type = config["model_type"].get<std::string>();
-  return type.substr(0, type.find("-v"));
-}
-
 Json scheme_of(const Json& config, const std::string& source) {
   const Json scheme = config.value("quantization_config", Json());
   check_scheme(scheme, source);
@@ -119,7 +112,7 @@ HfDirectory::HfDirectory(const std::string& path)
     : path_(path),
       config_(read_config(path)),
       tokenizer_(read_tokenizer(path)),
-      weights_(path, prefix_of(config_), scheme_of(config_, config_path())) {
+      weights_(path, weight_prefix(config_), scheme_of(config_, config_path())) {
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;

@@ -54,6 +54,12 @@ std::set<std::string> shard_names(const Json& index, const std::string& source) 
 
 }  // namespace
 
+std::string weight_prefix(const Json& config) {
+  if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
+  const auto type = config["model_type"].get<std::string>();
+  return type.substr(0, type.find("-v"));
+}
+
 void refuse_pickle(const std::string& path) {
   const std::string ending = fs::path(path).extension().string();
   if (std::find(kPickleEndings.begin(), kPickleEndings.end(), ending) == kPickleEndings.end()) return;

@@ -58,6 +58,10 @@ class HfWeights {
   int64_t placeholder_bytes_ = 0;
 };
 
+// What may stand before the names of an encoder's weights: the configuration's model type without its version,
+// "deberta" of deberta-v2. "" where the configuration names no type.
+std::string weight_prefix(const Json& config);
+
 // Throws Error with the one-line conversion when the path names a pickle by its ending (.bin .pt .pth .pkl .ckpt).
 void refuse_pickle(const std::string& path);
 

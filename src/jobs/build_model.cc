@@ -31,12 +31,22 @@ Json config_of(const BuildOptions& options) {
   return config;
 }
 
-// PyTorch counts the batches that running statistics come from; nothing reads the counts.
-bool is_counter(const std::string& tensor) { return tensor.ends_with("num_batches_tracked"); }
+// Counts of the batches that running statistics come from, and 0, 1, 2, … which older files hold as a tensor: PyTorch
+// saves them with the weights, and nothing reads them.
+bool is_buffer(const std::string& tensor) {
+  return tensor.ends_with("num_batches_tracked") || tensor.ends_with("embeddings.position_ids");
+}
+
+// Classifiers have it before the names of their encoder: "bert.embeddings…" beside "classifier.weight". Configurations
+// that are presets or written by hand may name no model type; then it is the family's name.
+std::string prefix_of(const ModelDef& def, const Json& config) {
+  const std::string prefix = weight_prefix(config), family = def.name;
+  return prefix.empty() ? family.substr(0, family.find("_v")) : prefix;
+}
 
 void check_all_used(const HfWeights& weights, const BuildOptions& options) {
   std::vector<std::string> unused = weights.unused();
-  std::erase_if(unused, is_counter);
+  std::erase_if(unused, is_buffer);
   if (!unused.empty())
     fail("{}: holds {} that {} does not have: {}", options.weights, unused.size() == 1 ? "a tensor" : "tensors",
          options.model, fmt::join(unused, ", "));
@@ -46,7 +56,7 @@ void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request
   refuse_pickle(options.weights);
   if (options.weights.ends_with(".safetensors") && is_artefact(options.weights))
     fail("{}: is a whole model that hone wrote already; --weights takes a file of tensors", options.weights);
-  HfWeights weights(options.weights, "");
+  HfWeights weights(options.weights, prefix_of(def, request.config));
   request.weights = [&](const std::string& name, const std::vector<int64_t>& shape) {
     return weights.tensor(name, shape);
   };
@@ -91,7 +101,7 @@ LoadedModel build_model(const BuildOptions& options) {
 Record build_to_file(const BuildOptions& options, const std::string& output, const std::string& command) {
   const LoadedModel model = build_model(options);
   refuse_source_as_output(output, model);
-  const int64_t bytes = save_model(output, model.graph, model);
+  const SavedModel saved = save_model(output, model.graph, model);
   const bool random = options.weights.empty();
   const NumberStyle count{NumberFormat::integer, 0};
   Record record{
@@ -107,8 +117,9 @@ Record build_to_file(const BuildOptions& options, const std::string& output, con
                                          {"config", "configuration", model.files.at("config.json")}}}}}},
       .machine = describe(environment()),
       .manifest = {}};
+  add_check(record, output, saved);
   if (!random) record.manifest.push_back({"input", options.weights, model.sha256(), model.file_bytes});
-  record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
+  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
   return record;
 }
 

@@ -55,7 +55,7 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
     if (!options.calibration.file.empty()) calibration = options.calibration;
     c.quantized = quantize_model(model, quantize, run.compute, calibration);
   }
-  c.file_bytes = save_model(c.file, c.quantized.graph, model);
+  c.file_bytes = save_model(c.file, c.quantized.graph, model).bytes;
   c.weight_bytes = sizes(c.quantized.graph).weight_bytes;
   c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, run));
   return c;

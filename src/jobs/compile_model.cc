@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "base/hash.h"
-#include "io/artefact.h"
-#include "jobs/quantize_model.h"
+#include "jobs/open_session.h"
+#include "jobs/save_model.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -41,17 +41,17 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   files.insert(model.objects.begin(), model.objects.end());
   files[fmt::format("{}{}", kObjectFiles, to_string(session.isa()))] = objects;
   const ManifestEntry source{"input", model.path, model.sha256(), model.file_bytes};
-  save_artefact(output, model.graph, files);
-  const auto file_bytes = static_cast<int64_t>(std::filesystem::file_size(output));
+  const SavedModel saved = save_as_artefact(output, model.graph, files);
   const SessionStatistics& s = session.statistics();
   Record record{
       .title = fmt::format("{} compiled", model.name),
       .command = command,
       .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
                                s.kernels_compiled + s.kernels_cached + s.kernels_carried, to_string(session.isa()))},
-      .sections = {{"Compiled", {figures(s, session.isa(), objects.size(), file_bytes)}}},
+      .sections = {{"Compiled", {figures(s, session.isa(), objects.size(), saved.bytes)}}},
       .machine = describe(environment()),
-      .manifest = {source, {"output", output, sha256_of_file(output), file_bytes}}};
+      .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
+  add_check(record, output, saved);
   for (const std::string& note : s.notes()) record.findings.push_back(note);
   return record;
 }

@@ -9,6 +9,7 @@
 
 #include "formats/packed.h"
 #include "io/onnx/import_model.h"
+#include "ir/bodies.h"
 #include "ir/flops.h"
 #include "jobs/load_model.h"
 #include "jobs/predicted_speed.h"
@@ -68,10 +69,12 @@ WeightFacts facts_of(const std::string& name, const Tensor& tensor) {
 
 std::vector<WeightFacts> scan_weights(const Graph& graph) {
   std::vector<WeightFacts> facts;
-  for (ValueId v : graph.constants())
-    if (is_float(graph.type(v).dtype))
-      facts.push_back(
-          facts_of(graph.value(v).label.empty() ? graph.value(v).name : graph.value(v).label, *graph.constant(v)));
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId v : each.constants())
+      if (is_float(each.type(v).dtype))
+        facts.push_back(
+            facts_of(each.value(v).label.empty() ? each.value(v).name : each.value(v).label, *each.constant(v)));
+  });
   return facts;
 }
 
@@ -194,22 +197,27 @@ class Doctor {
   // Size of the model's constants with `format` for all that `hone quantize --to` would pack.
   Predicted predict(const std::string& format) const {
     Predicted result{.format = format};
-    std::vector<QuantizeChoice> choices;
+    QuantisationPlan plan;
     try {
-      choices = plan_quantisation(graph_, {.to = format}).constants;
+      plan = plan_quantisation(graph_, {.to = format});
     } catch (const Error& error) {
       result.fault = error.what();
       return result;
     }
     result.bytes = sizes(graph_).weight_bytes;
-    for (const QuantizeChoice& choice : choices) {
+    predict(graph_, plan, result);
+    return result;
+  }
+
+  void predict(const Graph& graph, const QuantisationPlan& plan, Predicted& result) const {
+    for (const QuantizeChoice& choice : plan.constants) {
       if (choice.decided_by.starts_with("kept: larger")) ++result.larger;
       if (!choice.format) continue;
       ++result.tensors;
-      result.bytes += packed_bytes(*choice.format, choice.shape) - graph_.constant(choice.value)->bytes();
+      result.bytes += packed_bytes(*choice.format, choice.shape) - graph.constant(choice.value)->bytes();
       if (beyond_range(*choice.format, choice.name)) ++result.saturated;
     }
-    return result;
+    for (const BodyPlan& inner : plan.bodies) predict(graph.node(inner.node).subgraphs[inner.body], inner.plan, result);
   }
 
   static int64_t packed_bytes(const Format& format, const std::vector<int64_t>& shape) {

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/hash.h"
 #include "io/weight_layouts.h"
+#include "ir/bodies.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -17,8 +18,10 @@ using Weights = std::map<std::string, Tensor>;
 
 Weights weights_of(const Graph& graph) {
   Weights weights;
-  for (ValueId v : graph.constants())
-    if (!graph.value(v).label.empty()) weights[graph.value(v).label] = *graph.constant(v);
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId v : each.constants())
+      if (!each.value(v).label.empty()) weights[each.value(v).label] = *each.constant(v);
+  });
   return weights;
 }
 

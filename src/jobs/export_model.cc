@@ -3,8 +3,7 @@
 #include <filesystem>
 
 #include "base/hash.h"
-#include "io/onnx/export_model.h"
-#include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -33,7 +32,8 @@ Record export_model(const LoadedModel& model, const std::string& path, std::opti
                     const std::string& command) {
   if (!path.ends_with(".onnx")) fail("{}: the output's name must end in .onnx", path);
   refuse_source_as_output(path, model);
-  const OnnxExport exported = export_onnx(model.graph, path, {.opset = opset});
+  const SavedModel saved = save_as_onnx(path, model.graph, {.opset = opset});
+  const OnnxExport& exported = saved.onnx;
   const NumberStyle count{NumberFormat::integer, 0};
   const KeyValues totals{.key = "model",
                          .title = "Model",
@@ -47,7 +47,8 @@ Record export_model(const LoadedModel& model, const std::string& path, std::opti
                 .machine = describe(environment()),
                 .manifest = {{"input", model.path, model.sha256(), model.file_bytes}}};
   if (!exported.formats.empty()) record.sections[0].blocks.push_back(format_table(exported));
-  for (const std::string& file : exported.files)
+  add_check(record, path, saved);
+  for (const std::string& file : saved.files)
     record.manifest.push_back(
         {"output", file, sha256_of_file(file), static_cast<int64_t>(std::filesystem::file_size(file))});
   return record;

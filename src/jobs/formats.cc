@@ -129,13 +129,16 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
                     .global_scale = {},
                     .counts = {}};
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
-  packer.fake_quantise(format, tensor.shape(), values, result.values.mutable_as<float>());
+  const std::span<float> decoded = result.values.mutable_as<float>();
   if (is_fake_only(format)) {
+    packer.fake_quantise(format, tensor.shape(), values, decoded);
     for (float v : values) result.counts.nan += std::isnan(v), result.counts.inf += std::isinf(v);
     return result;
   }
   const Planes planes = packer.pack(format, tensor.shape(), values, &result.counts);
   const PlaneView view{planes.codes, planes.scales, planes.zero_points, planes.global};
+  unpack(format, tensor.shape(), view, decoded);
+  for (size_t i = 0; i < values.size(); ++i) result.lost_nan += std::isnan(values[i]) && !std::isnan(decoded[i]);
   const auto list = [](const std::vector<uint32_t>& codes, int bits) {
     return code_tensor(codes, {static_cast<int64_t>(codes.size())}, bits);
   };

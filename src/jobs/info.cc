@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/bodies.h"
 #include "ir/flops.h"
 
 namespace hone {
@@ -25,11 +26,13 @@ Table formats_table(const Graph& graph) {
     int64_t tensors = 0, elements = 0, bytes = 0;
   };
   std::map<std::string, Sum> sums;
-  for (ValueId v : graph.constants()) {
-    const Tensor& tensor = *graph.constant(v);
-    Sum& sum = sums[tensor.is_packed() ? to_string(*tensor.format()) : std::string(to_string(tensor.dtype()))];
-    ++sum.tensors, sum.elements += tensor.elements(), sum.bytes += tensor.bytes();
-  }
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId v : each.constants()) {
+      const Tensor& tensor = *each.constant(v);
+      Sum& sum = sums[tensor.is_packed() ? to_string(*tensor.format()) : std::string(to_string(tensor.dtype()))];
+      ++sum.tensors, sum.elements += tensor.elements(), sum.bytes += tensor.bytes();
+    }
+  });
   Table table{.key = "formats",
               .title = "Constants by format",
               .columns = {{"format", "format"},

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "ir/bodies.h"
 #include "jobs/probe.h"
 #include "jobs/quantize_model.h"
 #include "jobs/scratch_folder.h"
@@ -103,7 +104,8 @@ void add_tensors(Account& account, const QuantizedModel& model) {
   double promised_bytes = 0;
   for (const QuantizedTensor& tensor : model.tensors) {
     const bool changed = tensor.choice.before != tensor.choice.after;
-    const Part part = part_of(model.graph, model.graph.find_constant(tensor.choice.name), changed);
+    const PlacedConstant stored = find_labelled(model.graph, tensor.choice.name);
+    const Part part = part_of(*stored.graph, stored.id, changed);
     account.stored[static_cast<size_t>(part)] += tensor.bytes_after;
     if (!changed) continue;
     account.packed_before += tensor.bytes_before, account.packed_after += tensor.bytes_after;
@@ -121,7 +123,7 @@ Account account_of(const MemoryOptions& options, const LoadedModel& source, cons
     const QuantizedModel model = quantize_model(source, variant.options, std::nullopt);
     add_tensors(account, model);
     if (account.packed_before == 0) fail("{}: nothing in it is packed as {}", source.path, variant.title);
-    save_model(file, model.graph, source);
+    write_scratch_model(file, model.graph, source);
   }
   account.run = probed(options, file, folder.path() + "/cache");
   std::filesystem::remove(file);

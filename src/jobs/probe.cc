@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "ir/bodies.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "jobs/sentences.h"
@@ -105,8 +106,10 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   LoadedModel model = load_model(options.model, options.inputs);
   result.load_ms = milliseconds_since(start);
   result.weight_bytes = sizes(model.graph).weight_bytes;
-  for (ValueId id : model.graph.constants())
-    result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, model.graph.constant(id)->bytes());
+  for_each_graph(model.graph, [&](const Graph& each) {
+    for (ValueId id : each.constants())
+      result.largest_tensor_bytes = std::max(result.largest_tensor_bytes, each.constant(id)->bytes());
+  });
   const std::vector<std::string> files = model.weight_files;
   std::optional<SentenceEncoder> encoder;
   std::optional<Session> session;

@@ -9,9 +9,8 @@
 #include "base/threads.h"
 #include "calibrate/collect.h"
 #include "codegen/compiled_packer.h"
-#include "io/artefact.h"
-#include "io/onnx/export_model.h"
 #include "io/toml.h"
+#include "ir/bodies.h"
 #include "ir/minted.h"
 #include "jobs/calibration_data.h"
 #include "jobs/default_inputs.h"
@@ -45,9 +44,9 @@ StatisticsSource statistics_on(const LoadedModel& model, const Calibration& cali
 QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, const Graph& exact, const Graph& packed,
                          const Packer& packer) {
   const auto constant = [&](const Graph& graph) -> const Tensor& {
-    const ValueId found = graph.find_constant(choice.name);
-    CHECK(found != kNone, "constant {} is gone after quantisation", choice.name);
-    return *graph.constant(found);
+    const PlacedConstant found = find_labelled(graph, choice.name);
+    CHECK(found.graph, "constant {} is gone after quantisation", choice.name);
+    return found.tensor();
   };
   const Tensor &source = constant(original), &after = constant(packed);
   QuantizedTensor tensor{
@@ -69,6 +68,18 @@ double bits_of(const std::optional<Format>& format, const TensorType& type, cons
   if (const std::optional<DType> plain = dtype_of_plain_format(*format))
     return 8.0 * static_cast<double>(size_bytes(*plain) * element_count(shape));
   return 8.0 * static_cast<double>(plane_bytes(*format, shape).total());
+}
+
+// The choices of the graph and of the bodies in it, one after the other.
+void gather_choices(const Graph& graph, QuantisationPlan& plan, std::vector<QuantizeChoice>& constants,
+                    QuantizedModel& result) {
+  std::ranges::move(plan.constants, std::back_inserter(constants));
+  for (QuantizeChoice& choice : plan.activations) {
+    result.activation_shapes.push_back(graph.type(choice.value).shape);
+    result.activations.push_back(std::move(choice));
+  }
+  for (BodyPlan& inner : plan.bodies)
+    gather_choices(graph.node(inner.node).subgraphs[inner.body], inner.plan, constants, result);
 }
 
 // Values that several layers read in one format count once. Those whose size depends on data are left out.
@@ -103,7 +114,7 @@ std::span<const OptionField<Calibration>> calibration_fields() { return kCalibra
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
-  const Graph original = canonicalise(model.graph);
+  const Graph original = with_unique_labels(canonicalise(model.graph));
   QuantisationPlan plan = plan_quantisation(original, options);
   Graph exact = original;
   bool is_rounded = false;
@@ -113,35 +124,15 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   };
   QuantizedModel result{.graph = quantise(original, options, statistics_on(model, calibration),
                                           {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer})};
-  for (const QuantizeChoice& choice : plan.constants)
-    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
-  for (const QuantizeChoice& choice : plan.activations)
-    result.activation_shapes.push_back(original.type(choice.value).shape);
   result.input_bits = input_bits(original, plan.activations);
-  result.activations = std::move(plan.activations);
+  std::vector<QuantizeChoice> constants;
+  gather_choices(original, plan, constants, result);
+  for (const QuantizeChoice& choice : constants)
+    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
   result.before = sizes(original), result.after = sizes(result.graph);
   result.on_nonfinite = options.on_nonfinite;
   if (compute) result.graph.metadata["compute"] = to_string(*compute);
   return result;
-}
-
-void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
-  for (const std::string& file : source.weight_files) {
-    std::error_code none;
-    if (std::filesystem::equivalent(path, file, none))
-      fail("{}: is read as the original; choose another name for the output", path);
-  }
-}
-
-int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
-  if (path.ends_with(".onnx")) {
-    refuse_source_as_output(path, source);
-    return export_onnx(graph, path).bytes;
-  }
-  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
-  if (std::filesystem::is_directory(source.path)) refuse_source_as_output(path, source);
-  save_artefact(path, graph, source.files);
-  return static_cast<int64_t>(std::filesystem::file_size(path));
 }
 
 void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration) {
@@ -172,21 +163,20 @@ std::string quantize_config(const std::string& path, const QuantizeOptions& opti
 Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                         const std::string& output, const std::string& command, const Calibration& calibration) {
   const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
-  const int64_t bytes = save_model(output, quantized.graph, model);
+  const SavedModel saved = save_model(output, quantized.graph, model);
   Record record{.title = fmt::format("{} quantised", model.name),
                 .command = command,
                 .findings = {},
                 .sections = {{"Tensors", describe(quantized)}},
                 .machine = describe(environment()),
                 .manifest = {}};
-  record.findings.push_back(fmt::format("{}: {:.1f} % of the size of {}'s weights", output,
-                                        100.0 * static_cast<double>(bytes) / static_cast<double>(model.file_bytes),
-                                        model.name));
+  record.findings.push_back(size_finding(output, saved, model));
+  add_check(record, output, saved);
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   if (!calibration.file.empty())
     record.manifest.push_back({"calibration", calibration.file, sha256_of_file(calibration.file),
                                static_cast<int64_t>(std::filesystem::file_size(calibration.file))});
-  record.manifest.push_back({"output", output, sha256_of_file(output), bytes});
+  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
   return record;
 }
 

@@ -8,6 +8,7 @@
 
 #include "formats/packed.h"
 #include "jobs/load_model.h"
+#include "jobs/save_model.h"
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
 #include "report/record.h"
@@ -41,7 +42,7 @@ struct QuantizedModel {
   std::vector<QuantizedTensor> tensors;
   std::vector<QuantizeChoice> activations;
   std::vector<Shape> activation_shapes;  // of each
-  std::optional<InputBits> input_bits;   // when one of them is rounded
+  std::optional<InputBits> input_bits;   // when one of them is rounded; of layers outside bodies
   Sizes before, after;                   // of all constants
   std::string on_nonfinite;              // what was done about NaN and infinities
 };
@@ -50,13 +51,6 @@ struct QuantizedModel {
 // Error where an option needs calibration data and there are none.
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration = {});
-
-// Throws Error when `path` is one of the files that hold the source's weights.
-void refuse_source_as_output(const std::string& path, const LoadedModel& source);
-
-// Writes the artefact with the model's tokenizer and configuration, or ONNX without them; returns the file's size. A
-// file of hone's may be replaced by its successor; the weights of a folder may not.
-int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
 // Reads a TOML file with the keys of quantize_fields() and calibration_fields(), where a path starts at the file's
 // folder; also under a table [quantize].

@@ -7,6 +7,8 @@
 #include "base/registry.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "ir/bodies.h"
+#include "passes/captures.h"
 #include "passes/correct_bias.h"
 #include "passes/registry.h"
 #include "passes/round_weights.h"
@@ -25,6 +27,11 @@ constexpr std::array kForCodegen = {"fold_fake_quant", "expand_fake_quant",     
                                     "simplify_shapes", "sink_transposes",       "fold_constants", "simplify_shapes",
                                     "set_compute",     "expand_mean_pool",      "merge_common",   "remove_dead"};
 
+// Run on the bodies of if, loop and scan too, each a graph of its own, innermost first.
+constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants",  "merge_common",
+                                                       "recognise_linear", "remove_dead",     "round_weights",
+                                                       "fold_fake_quant",  "set_compute"};
+
 bool is_disabled(const PipelineOptions& options, std::string_view pass) {
   return std::find(options.disabled.begin(), options.disabled.end(), pass) != options.disabled.end();
 }
@@ -37,6 +44,14 @@ Graph run_passes(Graph graph, std::span<const char* const> names, const PassCont
     graph = run_pass(std::move(graph), name, context, options);
   }
   graph.compact();
+  return graph;
+}
+
+Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
+  if (std::ranges::find(kInBodies, pass.name) == kInBodies.end()) return pass.run(std::move(graph), context);
+  edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
+  graph = pass.run(std::move(graph), context);
+  retype_captures(graph);
   return graph;
 }
 
@@ -72,7 +87,7 @@ Graph run_pass(Graph graph, std::string_view name, const PassContext& context, c
   PassContext own = context;
   if (!own.packer) own.packer = options.packer;
   check_stop();
-  graph = pass->run(std::move(graph), own);
+  graph = run_within(std::move(graph), *pass, own);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   if (options.verify) verify(graph);
   if (options.after) options.after(*pass, graph, elapsed.count());

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "formats/packed.h"
+#include "passes/captures.h"
 #include "passes/layer.h"
 #include "passes/match.h"
 #include "passes/nonfinite.h"
@@ -53,17 +54,25 @@ void note_part(QuantizeCandidate& candidate, Part part, const std::string& layer
   candidate.ops.emplace_back(op);
 }
 
+// What reads the value as a weight or table, within bodies that capture it too.
+void note_readers(QuantizeCandidate& candidate, const Graph& graph, const std::vector<Graph::Use>& uses) {
+  for (const Graph::Use& use : uses) {
+    const Node& node = graph.node(use.node);
+    const auto operand = static_cast<size_t>(use.operand);
+    if (const std::optional<Capture> capture = capture_at(node, operand))
+      note_readers(candidate, *capture->body, capture->body->uses(capture->input));
+    else if (is_weight_operand(node.op->name, use.operand) && graph.type(node.operands[operand]).rank() >= 2)
+      note_part(candidate, Part::weight, layer_name(candidate.name), node.op->name);
+  }
+}
+
 std::vector<QuantizeCandidate> constant_candidates(const Graph& graph, const std::vector<ValueId>& constants,
                                                    const std::vector<Layer>& layers) {
   std::map<ValueId, QuantizeCandidate> found;
   for (ValueId id : constants)
     found[id] = {.name = graph.value(id).label, .address = "", .part = Part::other, .ops = {}};
   const auto uses = graph.all_uses();
-  for (auto& [id, candidate] : found)
-    for (const Graph::Use& use : uses[static_cast<size_t>(id)])
-      if (const char* op = graph.node(use.node).op->name;
-          is_weight_operand(op, use.operand) && graph.type(id).rank() >= 2)
-        note_part(candidate, Part::weight, layer_name(candidate.name), op);
+  for (auto& [id, candidate] : found) note_readers(candidate, graph, uses[static_cast<size_t>(id)]);
   for (const Layer& layer : layers)
     if (const auto bias = found.find(layer.bias); bias != found.end())
       note_part(bias->second, Part::bias, layer.name, graph.node(layer.node).op->name);
@@ -110,13 +119,17 @@ bool becomes_matrix(const Graph& graph, ValueId id) {
          std::all_of(uses.begin(), uses.end(), weighs_conv);
 }
 
+void keep(QuantizeChoice& choice, std::string reason) {
+  choice.decided_by = std::move(reason);
+  choice.after = choice.before;
+  choice.format.reset();
+}
+
 // A row of a convolution's matrix may be shorter than a block, the nine weights of a depthwise window, and then is
 // mostly padding. The default format is there to make a model smaller; a rule means what it says.
 void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes) {
   if (plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
-  choice.decided_by = "kept: larger as " + choice.after;
-  choice.after = choice.before;
-  choice.format.reset();
+  keep(choice, "kept: larger as " + choice.after);
 }
 
 // Unknown axes and tiles of the format on this shape are found before anything is changed.
@@ -137,12 +150,17 @@ void settle(QuantizeChoice& choice) {
 
 void finish_constant(QuantizeChoice& choice, const Graph& graph, bool by_default) {
   settle(choice);
-  if (!choice.format || is_plain_float(*choice.format)) return;
+  if (!choice.format) return;
+  const bool captured = is_captured(graph, choice.value);
+  if (is_plain_float(*choice.format)) {
+    if (captured) keep(choice, "kept: a body that reads it is written for its element type");
+    return;
+  }
   const std::vector<int64_t> shape = choice.shape;
   const bool is_window = becomes_matrix(graph, choice.value);
   if (is_window) choice.shape = weight_matrix_shape(shape);
   check_fits(choice, choice.shape);
-  if (by_default && is_window && !is_fake_only(*choice.format))
+  if (by_default && (is_window || captured) && !is_fake_only(*choice.format))
     keep_if_larger(choice, graph.constant(choice.value)->bytes());
   if (!choice.format) choice.shape = shape;
 }
@@ -227,6 +245,41 @@ void refuse_unmatched(const std::vector<const QuantizeRule*>& unmatched,
   if (!unmatched.empty()) fail("{}", names.empty() ? others[0] : names[0]);
 }
 
+// One graph of the tree while its choices are made.
+struct Scope {
+  const Graph* graph;
+  NodeId node = kNone;  // of the graph around it
+  size_t body = 0;
+  Choices constants, activations;
+  std::vector<Scope> bodies;
+};
+
+Scope scope_of(const Graph& graph) {
+  const std::vector<Layer> layers = layers_of(graph);
+  Scope scope{.graph = &graph, .constants = constant_choices(graph, layers),
+              .activations = activation_choices(graph, layers), .bodies = {}};
+  for (NodeId id : graph.nodes()) {
+    const std::vector<Graph>& bodies = graph.node(id).subgraphs;
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      scope.bodies.push_back(scope_of(bodies[i]));
+      scope.bodies.back().node = id, scope.bodies.back().body = i;
+    }
+  }
+  return scope;
+}
+
+template <class F>
+void for_each_scope(Scope& scope, const F& visit) {
+  visit(scope);
+  for (Scope& body : scope.bodies) for_each_scope(body, visit);
+}
+
+QuantisationPlan plan_of(Scope scope) {
+  QuantisationPlan plan{std::move(scope.constants.choices), std::move(scope.activations.choices), {}};
+  for (Scope& body : scope.bodies) plan.bodies.push_back({body.node, body.body, plan_of(std::move(body))});
+  return plan;
+}
+
 }  // namespace
 
 std::span<const OptionField<QuantizeOptions>> quantize_fields() { return kFields; }
@@ -252,26 +305,37 @@ ValueId unrounded(const Graph& graph, ValueId input) {
 QuantisationPlan plan_quantisation(const Graph& graph, const QuantizeOptions& options) {
   if (options.to.empty() && options.rule.empty() && options.activations.empty())
     fail("nothing to quantise: give a format for the weights (to, e.g. mxint8), rules, or a format for activations");
-  const std::vector<Layer> layers = layers_of(graph);
-  Choices constants = constant_choices(graph, layers), activations = activation_choices(graph, layers);
+  Scope tree = scope_of(graph);
   const std::string by_to = "to " + options.to, by_activations = "activations " + options.activations;
-  constants.choose_default(options.to, by_to, Part::weight);
-  activations.choose_default(options.activations, by_activations, Part::in);
+  for_each_scope(tree, [&](Scope& scope) {
+    scope.constants.choose_default(options.to, by_to, Part::weight);
+    scope.activations.choose_default(options.activations, by_activations, Part::in);
+  });
   std::vector<QuantizeRule> rules;
   for (const std::string& text : options.rule) rules.push_back(QuantizeRule::parse(text));
   for (const std::string& regex : options.skip) rules.push_back(QuantizeRule::keep_matching(regex));
   std::vector<const QuantizeRule*> unmatched;
   for (const QuantizeRule& rule : rules) {
-    const bool among_constants = constants.apply(rule, by_to),
-               among_activations = activations.apply(rule, by_activations);
-    if (!among_constants && !among_activations) unmatched.push_back(&rule);
+    bool matched = false;
+    for_each_scope(tree, [&](Scope& scope) {
+      matched = scope.constants.apply(rule, by_to) || matched;
+      matched = scope.activations.apply(rule, by_activations) || matched;
+    });
+    if (!matched) unmatched.push_back(&rule);
   }
-  std::vector<QuantizeCandidate> candidates = constants.candidates;
-  candidates.insert(candidates.end(), activations.candidates.begin(), activations.candidates.end());
-  refuse_unmatched(unmatched, candidates);
-  for (QuantizeChoice& choice : constants.choices) finish_constant(choice, graph, choice.decided_by == by_to);
-  for (QuantizeChoice& choice : activations.choices) finish_activation(choice, graph);
-  return {std::move(constants.choices), std::move(activations.choices)};
+  std::vector<QuantizeCandidate> constants, inputs;
+  for_each_scope(tree, [&](const Scope& scope) {
+    constants.insert(constants.end(), scope.constants.candidates.begin(), scope.constants.candidates.end());
+    inputs.insert(inputs.end(), scope.activations.candidates.begin(), scope.activations.candidates.end());
+  });
+  constants.insert(constants.end(), inputs.begin(), inputs.end());
+  refuse_unmatched(unmatched, constants);
+  for_each_scope(tree, [&](Scope& scope) {
+    for (QuantizeChoice& choice : scope.constants.choices)
+      finish_constant(choice, *scope.graph, choice.decided_by == by_to);
+    for (QuantizeChoice& choice : scope.activations.choices) finish_activation(choice, *scope.graph);
+  });
+  return plan_of(std::move(tree));
 }
 
 }  // namespace hone

@@ -71,8 +71,12 @@ void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choic
   graph.set_insertion_point(kNone);
 }
 
-Graph quantize(Graph graph, const PassContext& context) {
-  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+Graph apply(Graph graph, const QuantisationPlan& plan) {
+  for (const BodyPlan& inner : plan.bodies) {
+    std::vector<Graph> bodies = graph.node(inner.node).subgraphs;
+    bodies[inner.body] = apply(std::move(bodies[inner.body]), inner.plan);
+    graph.set_subgraphs(inner.node, std::move(bodies));
+  }
   quantize_activations(graph, plan.activations);
   for (const QuantizeChoice& choice : plan.constants)
     if (choice.format) quantize_constant(graph, choice);
@@ -81,6 +85,11 @@ Graph quantize(Graph graph, const PassContext& context) {
   graph.erase_unused_constants();
   graph.reinfer();
   return graph;
+}
+
+Graph quantize(Graph graph, const PassContext& context) {
+  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  return apply(std::move(graph), plan);
 }
 
 }  // namespace

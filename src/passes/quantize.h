@@ -50,12 +50,22 @@ struct QuantizeChoice {
   std::vector<std::string> overridden;  // earlier rules that matched too
 };
 
+struct BodyPlan;
+
+// Of one graph; the ids in its choices are that graph's. Rules see the names of the whole tree of bodies.
 struct QuantisationPlan {
   std::vector<QuantizeChoice> constants;    // in the order of the graph
   std::vector<QuantizeChoice> activations;  // of each layer, likewise
+  std::vector<BodyPlan> bodies;             // of if, loop and scan, in the order of the nodes
 
   const Format* format_of(ValueId constant) const;  // nullptr: kept
   bool rounds_input(NodeId layer) const;
+};
+
+struct BodyPlan {
+  NodeId node = kNone;
+  size_t body = 0;  // which of the node's
+  QuantisationPlan plan;
 };
 
 // Throws Error for a malformed rule, one that matches nothing (with the nearest names; all names that the model does

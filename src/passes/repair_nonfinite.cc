@@ -33,12 +33,14 @@ Tensor saturate_nonfinite(const Tensor& tensor) {
 
 namespace {
 
-Graph repair_nonfinite(Graph graph, const PassContext& context) {
-  const auto& options = context.get<QuantizeOptions>();
-  const OnNonfinite policy = parse_on_nonfinite(options.on_nonfinite);
-  if (policy == OnNonfinite::keep) return graph;
-  std::string refused;
-  for (const QuantizeChoice& choice : plan_quantisation(graph, options).constants) {
+// What is refused is appended to `refused`, for one error about the whole model.
+Graph repaired(Graph graph, const QuantisationPlan& plan, OnNonfinite policy, std::string& refused) {
+  for (const BodyPlan& inner : plan.bodies) {
+    std::vector<Graph> bodies = graph.node(inner.node).subgraphs;
+    bodies[inner.body] = repaired(std::move(bodies[inner.body]), inner.plan, policy, refused);
+    graph.set_subgraphs(inner.node, std::move(bodies));
+  }
+  for (const QuantizeChoice& choice : plan.constants) {
     if (!choice.format) continue;
     const Tensor& tensor = *graph.constant(choice.value);
     const NonfiniteCounts counts = count_nonfinite(tensor.to_floats());
@@ -48,6 +50,16 @@ Graph repair_nonfinite(Graph graph, const PassContext& context) {
       refused += fmt::format("\n  {}: {} NaN and {} infinite of {} values", choice.name, counts.nan, counts.inf,
                              tensor.elements());
   }
+  return graph;
+}
+
+Graph repair_nonfinite(Graph graph, const PassContext& context) {
+  const auto& options = context.get<QuantizeOptions>();
+  const OnNonfinite policy = parse_on_nonfinite(options.on_nonfinite);
+  if (policy == OnNonfinite::keep) return graph;
+  const QuantisationPlan plan = plan_quantisation(graph, options);
+  std::string refused;
+  graph = repaired(std::move(graph), plan, policy, refused);
   if (!refused.empty())
     fail(
         "values that are not finite can't be quantised:{}\nKeep these tensors (--skip), let infinities become the "

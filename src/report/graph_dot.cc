@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "ir/bodies.h"
 #include "report/graph_layers.h"
 
 namespace hone {
@@ -201,11 +202,16 @@ std::string to_dot(const Graph& graph, const DotOptions& options) { return DotWr
 
 std::string describe(const Graph& graph) {
   std::map<std::string, int> packed;
-  for (ValueId v : graph.constants())
-    if (graph.type(v).is_packed()) ++packed[to_string(*graph.type(v).format)];
+  size_t constants = 0;
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId v : each.constants()) {
+      ++constants;
+      if (each.type(v).is_packed()) ++packed[to_string(*each.type(v).format)];
+    }
+  });
   std::string text =
       fmt::format("Graph {}: {} operations, {} inputs, {} outputs, {} constants", graph.name, graph.nodes().size(),
-                  graph.inputs().size(), graph.outputs().size(), graph.constants().size());
+                  graph.inputs().size(), graph.outputs().size(), constants);
   for (const auto& [format, count] : packed) text += fmt::format(", {} of them {}", count, format);
   return text;
 }

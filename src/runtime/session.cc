@@ -11,6 +11,7 @@
 #include "runtime/check_finite.h"
 #include "runtime/executable.h"
 #include "runtime/split_graph.h"
+#include "runtime/token_limits.h"
 
 namespace hone {
 namespace {
@@ -91,6 +92,7 @@ struct Session::Impl {
   Compute compute = Compute::f32;
   IsaLevel isa = IsaLevel::avx2;
   Graph graph;
+  TokenLimits limits;
   SessionStatistics statistics;
   std::unique_ptr<KernelLibrary> library;
   std::unique_ptr<WeightStore> weights;
@@ -144,6 +146,7 @@ struct Session::Impl {
 
   std::vector<Tensor> run(const NamedTensors& inputs, const RunNotes& notes) {
     const Bindings bindings = bind_inputs(graph, inputs);
+    check_tokens(limits, inputs);
     if (compiles()) return executable(bindings).run(inputs, workspace, notes);
     return evaluate(graph, inputs, notes.check ? finite_check(graph, inputs) : AfterNode());
   }
@@ -170,6 +173,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
   if (o.isa && *o.isa > best_isa_level())
     fail("isa is {}, which this CPU lacks; the best it has is {}", to_string(*o.isa), to_string(best_isa_level()));
+  impl_->limits = token_limits(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32)

@@ -60,6 +60,13 @@ TEST_F(Cast, JsonSaysHowMuchWasLost) {
   EXPECT_NEAR(json["cast"]["max_abs_error"].get<double>(), 100 - 127 / 16.0, 1e-6);
 }
 
+TEST_F(Cast, SaysWhatBecameOfNan) {
+  const ProgramResult r = cast("int8.f4", Tensor::of<float>({2}, {NAN, 1.0f}));
+  expect_done(r);
+  EXPECT_NE(r.out.find("int8.f4 has no NaN: 1 of 1 became 0"), std::string::npos) << r.out;
+  EXPECT_EQ(result().to_floats(), (std::vector<float>{0, 1}));
+}
+
 TEST_F(Cast, OtherElementTypesOfTheInputAreRead) {
   expect_done(cast("mxint8", Tensor::of<double>({1, 2}, {1, 2})));
   EXPECT_EQ(result().to_floats(), (std::vector<float>{1, 2}));

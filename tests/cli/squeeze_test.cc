@@ -31,6 +31,7 @@ TEST_F(Squeeze, WritesAModelAndAReportAndMeasuresBoth) {
   EXPECT_EQ(json["agreement"][0]["rows"], 64);
   EXPECT_GT(json["agreement"][0]["cosine"].get<double>(), 0.99);
   EXPECT_LT(json["agreement"][0]["cosine"].get<double>(), 1);
+  EXPECT_FALSE(json["comparison"][0].contains("cosine"));  // said once, of all texts
   for (const Json& tensor : json["tensors"]) EXPECT_NE(tensor["before"], tensor["after"]);
   EXPECT_EQ(json["manifest"][1]["role"], "output");
   EXPECT_EQ(json["manifest"][1]["bytes"], std::filesystem::file_size(small));

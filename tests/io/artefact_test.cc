@@ -11,7 +11,9 @@
 #include "io/safetensors.h"
 #include "ir/text.h"
 #include "ops/registry.h"
+#include "ir/bodies.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/branching_model.h"
 #include "tests/support/packed_examples.h"
 
 namespace hone {
@@ -67,6 +69,52 @@ TEST(Artefact, EveryFormatRoundTripsBitByBit) {
     EXPECT_EQ(back.graph.metadata, graph.metadata);
     EXPECT_EQ(back.files, files) << format;
   }
+}
+
+TEST(Artefact, ConstantsOfBodiesAreStoredUnderNamesOfTheirOwn) {
+  const TemporaryFolder folder;
+  const Graph graph = with_unique_labels(test::branching_model());
+  save_artefact(folder / "m.safetensors", graph);
+  EXPECT_GT(std::filesystem::file_size(folder / "m.safetensors"), static_cast<size_t>(sizes(graph).weight_bytes));
+  const Graph back = load_artefact(folder / "m.safetensors").graph;
+  EXPECT_EQ(print(back), print(graph));
+  std::vector<const Graph*> before, after;
+  for_each_graph(graph, [&](const Graph& each) { before.push_back(&each); });
+  for_each_graph(back, [&](const Graph& each) { after.push_back(&each); });
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) expect_same(*before[i], *after[i]);
+}
+
+// A table of 32 numbers without a name was written as decimal digits before.
+TEST(Artefact, NanOfABodyKeepsItsPayload) {
+  const TemporaryFolder folder;
+  Graph graph = test::branching_model();
+  edit_bodies(graph, [](Graph body) {
+    const ValueId nan = body.add_constant("", Tensor::of<float>({1}, {std::bit_cast<float>(0x7fc12345)}));
+    body.set_outputs({{body.emit(ops::get("add"), {body.outputs()[0].value, nan}), "0"}});
+    return body;
+  });
+  save_artefact(folder / "m.safetensors", graph);
+  const Graph back = load_artefact(folder / "m.safetensors").graph;
+  int found = 0;
+  for_each_graph(back, [&](const Graph& each) {
+    for (ValueId id : each.constants())
+      if (const Tensor& t = *each.constant(id); t.elements() == 1 && t.dtype() == DType::f32)
+        found += std::bit_cast<uint32_t>(t.as<float>()[0]) == 0x7fc12345;
+  });
+  EXPECT_EQ(found, 2);
+}
+
+TEST(Artefact, AWrongTypeOfABodysConstantIsRefused) {
+  const TemporaryFolder folder;
+  const Graph graph = with_unique_labels(test::branching_model());
+  save_artefact(folder / "m.safetensors", graph);
+  const SafetensorsFile file(folder / "m.safetensors");
+  std::vector<NamedTensor> tensors;
+  for (const SafetensorsEntry& entry : file.entries())
+    tensors.push_back({entry.name, entry.name == "w.3" ? Tensor(DType::f32, {8, 64}) : file.tensor(entry.name)});
+  write_safetensors(folder / "other.safetensors", tensors, file.metadata());
+  EXPECT_THAT(error_of([&] { load_artefact(folder / "other.safetensors"); }), HasSubstr("constant \"w.3\" is f32[8,64]"));
 }
 
 TEST(Artefact, SavingAgainGivesTheSameBytes) {

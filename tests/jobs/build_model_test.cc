@@ -60,6 +60,32 @@ TEST_F(BuildModel, GivenWeightsAreUsedFromAFileAndFromAFolderWithItsConfiguratio
   EXPECT_THAT(opened.unused, ElementsAre("features.1.num_batches_tracked"));
 }
 
+// BertForSequenceClassification saves its encoder below "bert." and its classifier beside it.
+TEST_F(BuildModel, ClassifiersTakeTheNamesOfHuggingFace) {
+  for (const std::string type : {"Bert", "Deberta", "DebertaV2"}) {
+    const std::string prefix = type == "Bert" ? "bert." : "deberta.";
+    Json config = bert.config;
+    config["architectures"] = {type + "ForSequenceClassification"};
+    config["num_labels"] = 3;
+    config.erase("model_type");
+    BuildOptions options{.model = folder.put("config.json", config.dump()), .set = {}, .weights = ""};
+    const LoadedModel random = build_model(options);
+    std::vector<NamedTensor> tensors = state(random.graph);
+    for (NamedTensor& t : tensors) {
+      const bool of_encoder = !t.name.starts_with("classifier.") && !(t.name.starts_with("pooler.") && type != "Bert");
+      if (of_encoder) t.name = prefix + t.name;
+    }
+    tensors.push_back({prefix + "embeddings.position_ids", Tensor::of<int64_t>({1, 2}, {0, 1})});
+    options.weights = put_weights(tensors);
+    Graph built = build_model(options).graph;
+    built.metadata["random_weights"] = "seed 1";
+    EXPECT_EQ(print(built), print(random.graph)) << type;
+    config["model_type"] = type == "DebertaV2" ? "deberta-v2" : prefix.substr(0, prefix.size() - 1);
+    folder.put("config.json", config.dump());
+    EXPECT_EQ(build_model(options).graph.nodes().size(), built.nodes().size()) << type;
+  }
+}
+
 TEST_F(BuildModel, TensorsThatAreMissingMisshapenOrLeftOverAreNamed) {
   std::vector<NamedTensor> tensors = state(build_model(tiny()).graph);
   std::erase_if(tensors, [](const NamedTensor& t) { return t.name == "classifier.bias"; });

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/philox.h"
 #include "base/text.h"
+#include "formats/packed.h"
 #include "formats/registry.h"
 
 namespace hone {
@@ -46,6 +49,48 @@ TEST(CastThrough, GivesTheValuesAndPartsOfEveryFormat) {
     EXPECT_EQ(result.zero_points.has_value(), bytes.zero_points > 0) << text;
     EXPECT_EQ(result.global_scale.has_value(), bytes.global > 0) << text;
   }
+}
+
+// What is written is what the written codes mean, for values that formats treat each in its own way too.
+TEST(CastThrough, ValuesAreWhatTheCodesDecodeTo) {
+  const std::vector<std::vector<float>> cases{
+      {NAN, 1, -2, 0.5f},
+      {INFINITY, 1, -2, 0.5f},
+      {-INFINITY, -0.0f, 1e-45f, 3.4e38f},
+      {-0.0f, 0, 0, 0},
+      {1e-38f, -1e-40f, 1e-30f, 0},
+      {3.4e38f, -3.4e38f, 65504, 448},
+      {NAN, INFINITY, -INFINITY, NAN}};
+  for (const std::string& text : examples()) {
+    const Format format = parse_format(text);
+    for (std::vector<float> values : cases) {
+      values.resize(70, 0.25f);
+      const Tensor input = Tensor::of<float>({1, 70}, values);
+      const CastResult result = cast_through(text, input);
+      if (!result.codes) continue;
+      const auto list = [](const std::optional<Tensor>& tensor) {
+        std::vector<uint32_t> codes;
+        if (tensor)
+          for (int64_t code : tensor->to_integers()) codes.push_back(static_cast<uint32_t>(code));
+        return codes;
+      };
+      const Planes planes = planes_of(format, input.shape(), list(result.codes), list(result.scales),
+                                      list(result.zero_points), result.global_scale.value_or(0));
+      std::vector<float> decoded(values.size());
+      unpack(format, input.shape(), {planes.codes, planes.scales, planes.zero_points, planes.global}, decoded);
+      EXPECT_TRUE(result.values.same_bits(Tensor::of<float>({1, 70}, decoded))) << text << " " << values[0];
+      int64_t lost = 0;
+      for (size_t i = 0; i < values.size(); ++i) lost += std::isnan(values[i]) && !std::isnan(decoded[i]);
+      EXPECT_EQ(result.lost_nan, lost) << text;
+    }
+  }
+}
+
+TEST(CastThrough, NanWithoutACodeIsCounted) {
+  const CastResult result = cast_through("int8.f4", Tensor::of<float>({3}, {NAN, 2.0f, NAN}));
+  EXPECT_EQ(result.values.to_floats(), (std::vector<float>{0, 2, 0}));
+  EXPECT_EQ(result.lost_nan, 2);
+  EXPECT_EQ(cast_through("fp16", Tensor::of<float>({1}, {NAN})).lost_nan, 0);
 }
 
 TEST(CastThrough, AFormatOfValuesOnlyCountsWhatIsNotFinite) {

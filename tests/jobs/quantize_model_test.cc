@@ -5,7 +5,10 @@
 #include "jobs/calibration_data.h"
 #include "jobs/info.h"
 #include "measure/quality.h"
+#include "ir/bodies.h"
+#include "ops/evaluate.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/branching_model.h"
 
 namespace hone {
 namespace {
@@ -65,6 +68,94 @@ TEST_F(QuantizeModel, WeightsOfConvsAreShownAndComparedAsTheirMatrix) {
   EXPECT_EQ(value_of(cell(table, "sqnr_db", 0)),
             compare(columns, after.constant(after.find_constant("w"))->to_floats()).sqnr_db);
   EXPECT_GT(value_of(cell(table, "sqnr_db", 0)), 40);
+}
+
+TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
+  const std::string source = folder / "branching.safetensors";
+  save_artefact(source, test::branching_model());
+  const Record record = write(source, to("mxint8", {"name:w.3=int8"}));
+  const Table& table = table_of(record, "tensors");
+  std::map<std::string, std::string> formats;
+  for (size_t row = 0; row < table.rows.size(); ++row)
+    formats[text_of(cell(table, "name", row))] = text_of(cell(table, "after", row));
+  EXPECT_EQ(formats, (std::map<std::string, std::string>{
+                         {"w", "mxint8"}, {"w.2", "mxint8"}, {"w.3", "int8"}, {"w.4", "mxint8"}}));
+  const Graph before = load_model(source).graph, after = load_model(file).graph;
+  for (const auto& [name, format] : formats) EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
+  const Record shown = info(load_model(file), ShapeOptions());
+  EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
+  EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), value_of(item(shown, "summary", "weight_bytes")));
+  for (bool branch : {false, true}) {
+    const NamedTensors inputs{{"c", Tensor::scalar<bool>(branch)}, {"x", test::waves({2, 32}, 3)}};
+    const std::vector<float> exact = evaluate(before, inputs)[0].to_floats(), rounded = evaluate(after, inputs)[0].to_floats();
+    const Quality quality = compare(exact, rounded);
+    EXPECT_GT(quality.sqnr_db, 30) << branch;
+    EXPECT_LT(quality.sqnr_db, 80) << branch;
+  }
+}
+
+// Decoders that are exported with and without a cache share their weights like this.
+TEST_F(QuantizeModel, AWeightThatBothBranchesCaptureIsPackedOnce) {
+  Graph graph;
+  const ValueId c = graph.add_input("c", plain_type(DType::boolean, {})), x = graph.add_input("x", plain_type(DType::f32, {2, 64}));
+  const ValueId w = graph.add_constant("w", test::waves({64, 32}, 3));
+  const auto body = [](const char* name, const char* op) {
+    Graph inner;
+    inner.name = name;
+    const ValueId a = inner.add_input("a", plain_type(DType::f32, {2, 64})), b = inner.add_input("b", plain_type(DType::f32, {64, 32}));
+    inner.add_output(inner.emit(ops::get(op), {inner.emit(ops::get("matmul"), {a, b})}), "0");
+    return inner;
+  };
+  const NodeId chosen = graph.add_node(ops::get("if"), {c, x, w, x, w}, {{"then_captures", int64_t{2}}}, "chosen", {body("t", "tanh"), body("e", "relu")});
+  graph.add_output(graph.result(chosen), "y");
+  const std::string source = folder / "captured.safetensors";
+  save_artefact(source, graph);
+  const Record record = write(source, to("mxint8"));
+  EXPECT_EQ(text_of(cell(table_of(record, "tensors"), "after", 0)), "mxint8");
+  const Graph after = load_model(file).graph;
+  verify(after);
+  EXPECT_EQ(after.constants().size(), 1u);
+  EXPECT_TRUE(after.constant(after.constants()[0])->is_packed());
+  for (bool branch : {false, true}) {
+    const NamedTensors inputs{{"c", Tensor::scalar<bool>(branch)}, {"x", test::waves({2, 64}, 3)}};
+    const Quality quality = compare(evaluate(graph, inputs)[0].to_floats(), evaluate(after, inputs)[0].to_floats());
+    EXPECT_GT(quality.sqnr_db, 30) << branch;
+    EXPECT_LT(quality.sqnr_db, 80) << branch;
+  }
+  EXPECT_EQ(text_of(cell(table_of(write(source, to("bf16")), "tensors"), "after", 0)), "fp32");
+  const std::string onnx = folder / "captured.onnx";
+  quantize_to_file(load_model(source), to("int8"), {}, onnx, "hone quantize");
+  const Graph back = canonicalise(load_model(onnx).graph);
+  verify(back);
+  EXPECT_TRUE(find_labelled(back, "w").tensor().is_packed());
+}
+
+TEST_F(QuantizeModel, NanInABodyIsRefusedByItsName) {
+  Graph graph = test::branching_model();
+  edit_bodies(graph, [](Graph body) {
+    if (const ValueId w = body.find_constant("w"); w != kNone) {
+      Tensor nan = *body.constant(w);
+      nan.mutable_as<float>()[3] = NAN;
+      body.set_constant(w, nan);
+    }
+    return body;
+  });
+  const std::string source = folder / "nan.safetensors";
+  save_artefact(source, graph);
+  EXPECT_THAT(error_of([&] { write(source, to("mxint8")); }), testing::HasSubstr("w.2: 1 NaN"));
+  QuantizeOptions saturated = to("mxint8");
+  saturated.on_nonfinite = "saturate";
+  write(source, saturated);
+  EXPECT_TRUE(find_labelled(load_model(file).graph, "w.2").tensor().is_packed());
+}
+
+TEST_F(QuantizeModel, WhatIsWrittenWasOpenedAgainAndItsSizeIsThatOfTheFile) {
+  const Record record = write(model, to("mxint8"));
+  const double bytes = static_cast<double>(std::filesystem::file_size(file));
+  double original = static_cast<double>(load_model(model).file_bytes);
+  for (const auto& [name, content] : load_model(model).files) original += static_cast<double>(content.size());
+  EXPECT_THAT(record.findings[0], testing::HasSubstr(fmt::format("{:.1f} %", 100 * bytes / original)));
+  EXPECT_THAT(record.findings[1], testing::AllOf(testing::HasSubstr("opened again"), testing::HasSubstr("a short run gives the same bits")));
 }
 
 TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {

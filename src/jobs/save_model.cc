@@ -1,0 +1,116 @@
+#include "jobs/save_model.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/staged_files.h"
+#include "base/text.h"
+#include "io/artefact.h"
+#include "jobs/verify_written.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `write` writes and verifies at the path that it is given. Its errors name the place that the file is for.
+template <class F>
+SavedModel saved(const std::string& path, const F& write) {
+  StagedFiles files(path);
+  SavedModel result;
+  try {
+    result = write(files.staged());
+    files.commit();
+  } catch (const Error& error) {
+    throw Error(files.in_place(error.what()));
+  }
+  result.check = files.in_place(result.check);
+  for (std::string& file : result.files) {
+    file = files.in_place(file);
+    result.bytes += static_cast<int64_t>(fs::file_size(file));
+  }
+  return result;
+}
+
+// What ONNX's types cost: codes in 4, 8 or 16 bits and scales in f32 may take more than they do in hone's own file.
+std::vector<std::string> costs_of(const OnnxExport& onnx) {
+  constexpr double kWorthSaying = 1.1;
+  std::vector<std::string> notes;
+  for (const ExportedFormat& format : onnx.formats) {
+    if (const double growth = static_cast<double>(format.bytes) / static_cast<double>(format.packed_bytes);
+        growth > kWorthSaying)
+      notes.push_back(fmt::format("{} takes {:.1f} times the bytes in ONNX ({}): {} against {} as .safetensors",
+                                  format.format, growth, format.written, human_bytes(static_cast<double>(format.bytes)),
+                                  human_bytes(static_cast<double>(format.packed_bytes))));
+    // ONNX Runtime 1.32 has no DequantizeLinear of this type, and of the runtimes in wide use it reads the most.
+    if (format.written.starts_with("float4e2m1"))
+      notes.push_back(
+          fmt::format("{} is written as FLOAT4E2M1, which ONNX Runtime (1.32) does not load yet; int4.g32 and fp8_e4m3 "
+                      "it does",
+                      format.format));
+  }
+  return notes;
+}
+
+}  // namespace
+
+void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
+  for (const std::string& file : source.weight_files) {
+    std::error_code none;
+    if (fs::equivalent(path, file, none))
+      fail("{}: is read as the original; choose another name for the output", path);
+  }
+}
+
+int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  if (path.ends_with(".onnx")) return export_onnx(graph, path).bytes;
+  save_artefact(path, graph, source.files);
+  return static_cast<int64_t>(fs::file_size(path));
+}
+
+std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
+  int64_t original = source.file_bytes;
+  const bool carries = fs::is_directory(source.path) && !path.ends_with(".onnx");
+  for (const auto& [name, content] : source.files)
+    if (carries) original += static_cast<int64_t>(content.size());
+  const bool has_tokenizer = source.files.contains("tokenizer.json") || source.files.contains("vocab.txt");
+  return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
+                     human_bytes(static_cast<double>(saved.bytes)),
+                     100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
+                     human_bytes(static_cast<double>(original)), carries && has_tokenizer ? "the tokenizer and " : "");
+}
+
+void add_check(Record& record, const std::string& path, const SavedModel& saved) {
+  record.findings.push_back(fmt::format("{}: {}", path, saved.check));
+  record.findings.insert(record.findings.end(), saved.notes.begin(), saved.notes.end());
+}
+
+SavedModel save_as_artefact(const std::string& path, const Graph& graph,
+                            const std::map<std::string, std::string>& files) {
+  return saved(path, [&](const std::string& staged) {
+    save_artefact(staged, graph, files);
+    return SavedModel{.files = {staged}, .onnx = {}, .check = verify_artefact(staged, graph, files), .notes = {}};
+  });
+}
+
+SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options) {
+  return saved(path, [&](const std::string& staged) {
+    SavedModel result{.files = {}, .onnx = export_onnx(graph, staged, options), .check = {}, .notes = {}};
+    result.files = result.onnx.files;
+    result.notes = costs_of(result.onnx);
+    result.check = verify_onnx(staged, graph);
+    return result;
+  });
+}
+
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  if (path.ends_with(".onnx")) {
+    refuse_source_as_output(path, source);
+    return save_as_onnx(path, graph);
+  }
+  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
+  if (fs::is_directory(source.path)) refuse_source_as_output(path, source);
+  return save_as_artefact(path, graph, source.files);
+}
+
+}  // namespace hone

@@ -1,0 +1,44 @@
+// The one way in which verbs write a model: beside its place, opened again (verify_written.h), and only then put there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/onnx/export_model.h"
+#include "jobs/load_model.h"
+#include "report/record.h"
+
+namespace hone {
+
+struct SavedModel {
+  int64_t bytes = 0;               // of all files
+  std::vector<std::string> files;  // the model, and for a large ONNX file its weights
+  OnnxExport onnx;                 // what was written, for .onnx
+  std::string check;               // what opening it again found, a sentence
+  std::vector<std::string> notes;  // what one should know of the file
+};
+
+// Throws Error when `path` is one of the files that hold the source's weights.
+void refuse_source_as_output(const std::string& path, const LoadedModel& source);
+
+// The artefact with the model's tokenizer and configuration, or ONNX without them, by the name's ending. A file of
+// hone's may be replaced by its successor; the weights of a folder may not.
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+
+// The same file without opening it again: for one that is measured and thrown away. Returns its size.
+int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+
+// "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
+// weights hold counts where the written file holds it too.
+std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source);
+
+// Adds the check and the notes to the record's findings.
+void add_check(Record& record, const std::string& path, const SavedModel& saved);
+
+SavedModel save_as_artefact(const std::string& path, const Graph& graph,
+                            const std::map<std::string, std::string>& files);
+SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options = {});
+
+}  // namespace hone
