@@ -17,10 +17,18 @@ std::vector<std::vector<float>> values_of(const std::vector<Tensor>& outputs) {
 
 struct Sums {
   double error = 0, reference = 0;
-  double relative() const { return reference > 0 ? error / reference : error > 0 ? INFINITY : 0; }
+  double relative() const {
+    if (std::isinf(error)) return INFINITY;
+    return reference > 0 ? error / reference : error > 0 ? INFINITY : 0;
+  }
 };
 
+// Results whose size depends on data may have another one in the changed model: as far apart as can be.
 void add(Sums& sums, std::span<const float> reference, std::span<const float> result) {
+  if (reference.size() != result.size()) {
+    sums.error = INFINITY;
+    return;
+  }
   for (size_t i = 0; i < reference.size(); ++i) {
     const double r = reference[i], d = result[i] - r;
     sums.error += d * d, sums.reference += r * r;
@@ -48,13 +56,14 @@ OutputMeasure::OutputMeasure(const Graph& reference, std::vector<NamedTensors> b
   int64_t rows = 0;
   for (const NamedTensors& batch : batches_) {
     const std::vector<Tensor> outputs = session.run(batch);
+    if (outputs.empty()) fail("the model has no outputs that could be compared");
     widths_.emplace_back();
     for (const Tensor& output : outputs) widths_.back().push_back(output.shape().empty() ? 1 : output.shape().back());
-    if (outputs[0].shape().size() == 2) rows += outputs[0].dim(0);
+    if (outputs[0].shape().size() == 2 && outputs[0].dim(1) > 0) rows += outputs[0].dim(0);
     reference_.push_back(values_of(outputs));
   }
   if (!labels_.empty() && rows != static_cast<int64_t>(labels_.size()))
-    fail("{} labels for {} rows of the output \"{}\"", labels_.size(), rows, session.output_names()[0]);
+    fail("{} labels for {} rows [rows, classes] of the output \"{}\"", labels_.size(), rows, session.output_names()[0]);
 }
 
 // Of the rows of the first output of the batches before.
