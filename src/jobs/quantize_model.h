@@ -8,6 +8,7 @@
 
 #include "formats/packed.h"
 #include "jobs/load_model.h"
+#include "jobs/plan.h"
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
 #include "report/record.h"
@@ -58,9 +59,10 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 // file of hone's may be replaced by its successor; the weights of a folder may not.
 int64_t save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
 
-// Reads a TOML file with the keys of quantize_fields() and calibration_fields(), where a path starts at the file's
-// folder; also under a table [quantize].
-void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration);
+// Reads a TOML file with the keys of quantize_fields(), calibration_fields(), where a path starts at the file's folder,
+// and plan_fields(); also under a table [quantize].
+void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration,
+                          PlanNotes* notes = nullptr);
 
 // Such a file, to be written as `path`. The data are named where the options calibrate.
 std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration);

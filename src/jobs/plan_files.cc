@@ -1,0 +1,80 @@
+#include "jobs/plan_files.h"
+
+#include <filesystem>
+
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+// As it is stored: candidates of plain element types hold their values as f32.
+Tensor stored(const Tensor& rounded, const std::string& format) {
+  const std::optional<DType> plain = dtype_of_plain_format(parse_format(format));
+  return plain && !rounded.is_packed() ? rounded.converted(*plain) : rounded;
+}
+
+// A format that would not make a tensor smaller leaves it as it is.
+bool is_kept(const CandidateTensor& tensor, size_t format) {
+  const Tensor& rounded = tensor.rounded[format];
+  return !rounded.is_packed() && tensor.bytes[format] == tensor.plain.bytes() && rounded.same_bits(tensor.plain);
+}
+
+}  // namespace
+
+PlanFiles::PlanFiles(const FormatStudy& study, const Candidates& candidates, QuantizeOptions base,
+                     std::optional<Compute> compute, std::string target)
+    : study_(study),
+      candidates_(candidates),
+      base_(std::move(base)),
+      compute_(compute),
+      target_(std::move(target)) {}
+
+QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
+  QuantizeOptions plan = base_;
+  for (size_t t = 0; t < chosen.size(); ++t) {
+    const auto f = static_cast<size_t>(chosen[t]);
+    plan.rule.push_back(fmt::format("name:{}={}", candidates_.tensors[t].name,
+                                    is_kept(candidates_.tensors[t], f) ? "keep" : candidates_.formats[f]));
+  }
+  return plan;
+}
+
+int64_t PlanFiles::write_constant(const std::string& name, const Tensor& tensor) const {
+  Graph graph;
+  graph.add_output(graph.emit(ops::get("neg"), {graph.add_constant(name, tensor)}), "y");
+  const std::string path = folder_.path() + "/one." + target_;
+  LoadedModel alone;
+  alone.path = study_.model.path;
+  const int64_t bytes = save_model(path, graph, alone);
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+double PlanFiles::cost(size_t tensor, size_t format) const {
+  const CandidateTensor& t = candidates_.tensors[tensor];
+  const Tensor constant = is_kept(t, format) ? t.plain : stored(t.rounded[format], candidates_.formats[format]);
+  return static_cast<double>(write_constant(t.name, constant));
+}
+
+int64_t PlanFiles::bytes(std::span<const int> chosen) {
+  const auto [known, is_new] = bytes_.try_emplace({chosen.begin(), chosen.end()}, 0);
+  if (!is_new) return known->second;
+  QuantizeOptions nearest = plan(chosen);
+  nearest.method = "nearest";
+  Graph graph = quantise(study_.graph, nearest, {}, {.packer = &study_.packer});
+  if (compute_) graph.metadata["compute"] = to_string(*compute_);
+  const std::string path = folder_.path() + "/size." + target_;
+  known->second = save_model(path, graph, study_.model);
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".data");
+  return known->second;
+}
+
+PlanFiles::Written PlanFiles::write(std::span<const int> chosen) {
+  Written written{.path = folder_.path() + "/plan." + target_};
+  const QuantizedModel model = quantize_model(study_.model, plan(chosen), compute_, study_.data.calibration);
+  written.bytes = save_model(written.path, model.graph, study_.model);
+  return written;
+}
+
+}  // namespace hone
