@@ -14,6 +14,7 @@
 #include "measure/environment.h"
 #include "measure/quality.h"
 #include "measure/ratio.h"
+#include "measure/turns.h"
 #include "report/graph_drawing.h"
 
 namespace hone {
@@ -40,6 +41,10 @@ SessionOptions session_for(const CompareFormatsOptions& options, const FormatRun
   return session;
 }
 
+void open_encoder(const CompareFormatsOptions& options, Contender& c) {
+  c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, c.run));
+}
+
 Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
   Contender c;
   c.run = run;
@@ -57,7 +62,7 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
   }
   c.file_bytes = save_model(c.file, c.quantized.graph, model);
   c.weight_bytes = sizes(c.quantized.graph).weight_bytes;
-  c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, run));
+  open_encoder(options, c);
   return c;
 }
 
@@ -77,22 +82,34 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Contender
   for (size_t i = 0; i < contenders.size(); ++i) contenders[i].probes = std::move(rounds[i]);
 }
 
+// Each set up kPlacements times in turn, as for hone bench (docs/decisions/a-claim-of-speed.md).
 std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& contenders, size_t texts,
                              int64_t batch) {
-  std::vector<std::string> sample(
-      options.task.queries.texts.begin(),
-      options.task.queries.texts.begin() + static_cast<ptrdiff_t>(std::min(texts, options.task.queries.texts.size())));
-  std::vector<Candidate> candidates;
-  for (Contender& c : contenders)
-    candidates.push_back({c.run.format, [&c, sample, batch] { c.encoder->embed(sample, batch); }});
-  TimingOptions timing;
-  timing.max_seconds = options.seconds;
-  std::vector<Timing> timings = interleave(candidates, timing);
-  for (Timing& t : timings) {  // per text
-    for (double& s : t.samples_ns) s /= static_cast<double>(sample.size());
-    t = summarise(t.name, t.samples_ns, timing.target);
+  const std::vector<std::string>& all = options.task.queries.texts;
+  const std::vector<std::string> sample(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(texts, all.size())));
+  constexpr double kTarget = 0.01;
+  std::vector<std::vector<Timing>> parts(contenders.size());
+  Turns turns(contenders.size(), 1);
+  for (int placement = 0; placement < kPlacements; ++placement) {
+    for (Contender& c : contenders) c.encoder.reset();
+    for (size_t i : turns.next()) open_encoder(options, contenders[i]);
+    std::vector<Candidate> candidates;
+    for (Contender& c : contenders)
+      candidates.push_back({c.run.format, [&c, &sample, batch] { c.encoder->embed(sample, batch); }});
+    const std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
+                                                                .min_rounds = kFewestForInterval,
+                                                                .max_seconds = options.seconds / kPlacements,
+                                                                .max_warmup_seconds = 1,
+                                                                .seed = static_cast<uint64_t>(placement) + 1});
+    for (size_t i = 0; i < timings.size(); ++i) {
+      std::vector<double> per_text = timings[i].samples_ns;
+      for (double& s : per_text) s /= static_cast<double>(sample.size());
+      parts[i].push_back(summarise(timings[i].name, std::move(per_text), kTarget));
+    }
   }
-  return timings;
+  std::vector<Timing> joint;
+  for (const std::vector<Timing>& of_one : parts) joint.push_back(joined(of_one, kTarget));
+  return joint;
 }
 
 double nearest_agreement(const NeighbourResult& a, const NeighbourResult& b) {

@@ -42,9 +42,6 @@ std::vector<Contender> open_contenders(const std::vector<std::string>& paths, co
 // placement. `seconds`: longest measured part.
 std::vector<Timing> time_in_turn(std::vector<Contender>& contenders, const ContenderOptions& options, double seconds);
 
-// Ten medians give a 98 % interval from the second smallest to the second largest: one outlier does not decide.
-constexpr int kPlacements = 10;
-
 // What a reader must know of the runs: instruction set, threads, dimensions, and whether threads outnumber CPUs.
 KeyValues conditions_of(const Contender& contender, const SessionOptions& session);
 

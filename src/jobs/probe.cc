@@ -113,7 +113,7 @@ ChildOutput run_child(const std::vector<std::string>& args) {
         char buffer[4096];
         const ssize_t n = ::read(pipe.fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) continue;
-        if (n > 0) (pipe.fd == out[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
+        if (n > 0) (pipe.fd == out.ends[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
         else pipe.fd = -1;
       }
       if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
