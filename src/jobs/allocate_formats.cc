@@ -24,7 +24,7 @@ void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found
              fmt::format("# {}\n# {}: {:.3f} bits per element; {} bytes as .{}\n\n{}{}", options.command,
                          found.study.model.name, found.candidates.average_bits(chosen), found.file_bytes,
                          options.target, options_toml(plan_fields(), notes),
-                         quantize_config(options.output, found.files->plan(chosen), found.study.data.calibration)));
+                         quantize_config(options.output, found.plan, found.study.data.calibration)));
 }
 
 // The plan must not take the place of what it is made from.

@@ -1,6 +1,6 @@
 #include "jobs/bench.h"
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/atomic_file.h"
 #include "jobs/lab_protocol.h"
@@ -145,6 +145,13 @@ Table comparison_table(const std::vector<Contender>& contenders, const std::vect
   return table;
 }
 
+void refuse_model_as_samples(const std::string& samples, const std::vector<Contender>& contenders) {
+  for (const Contender& c : contenders)
+    for (const std::string& file : c.weight_files)
+      if (std::error_code none; std::filesystem::equivalent(samples, file, none))
+        fail("{}: is a model that is measured; choose another name for the samples", samples);
+}
+
 // A line per round, a column per model.
 std::string samples_csv(const std::vector<Timing>& timings) {
   std::string csv = "placement";
@@ -164,6 +171,7 @@ std::string samples_csv(const std::vector<Timing>& timings) {
 
 Record bench(const BenchOptions& options) {
   std::vector<Contender> contenders = open_contenders(options.models, options.open);
+  refuse_model_as_samples(options.samples, contenders);
   std::vector<ProbeRounds> probes(contenders.size());
   if (!options.program.empty()) probes = probe_processes(options, contenders);
 

@@ -20,7 +20,7 @@ Contender open(const std::string& path, const ContenderOptions& options) {
   LoadedModel model = load_model(path, chosen_inputs(options, path));
   Contender c;
   c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
-  c.weight_bytes = sizes(model.graph).weight_bytes;
+  c.weight_bytes = sizes(model.graph).weight_bytes, c.weight_files = model.weight_files;
   c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
   const Graph& graph = c.session->graph();
   c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);

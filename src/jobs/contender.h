@@ -24,6 +24,7 @@ struct ContenderOptions {
 
 struct Contender {
   std::string name, path, sha256;
+  std::vector<std::string> weight_files;
   int64_t file_bytes = 0, weight_bytes = 0;
   std::unique_ptr<Session> session;
   Bindings bindings;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "io/artefact.h"
+#include "io/onnx/export_model.h"
 #include "ops/registry.h"
 
 namespace hone {
@@ -39,21 +41,20 @@ QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
   return plan;
 }
 
-int64_t PlanFiles::write_constant(const std::string& name, const Tensor& tensor) const {
-  Graph graph;
-  graph.add_output(graph.emit(ops::get("neg"), {graph.add_constant(name, tensor)}), "y");
-  const std::string path = folder_.path() + "/one." + target_;
-  LoadedModel alone;
-  alone.path = study_.model.path;
-  const int64_t bytes = save_model(path, graph, alone);
-  std::filesystem::remove(path);
-  return bytes;
+int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const {
+  const ScratchFolder folder;
+  const std::string path = folder.path() + "/size." + target_;
+  if (target_ == "onnx") return export_onnx(graph, path).bytes;
+  save_artefact(path, graph, carried);
+  return static_cast<int64_t>(std::filesystem::file_size(path));
 }
 
 double PlanFiles::cost(size_t tensor, size_t format) const {
   const CandidateTensor& t = candidates_.tensors[tensor];
   const Tensor constant = is_kept(t, format) ? t.plain : stored(t.rounded[format], candidates_.formats[format]);
-  return static_cast<double>(write_constant(t.name, constant));
+  Graph graph;
+  graph.add_output(graph.emit(ops::get("neg"), {graph.add_constant(t.name, constant)}), "y");
+  return static_cast<double>(bytes_of(graph, {}));
 }
 
 int64_t PlanFiles::bytes(std::span<const int> chosen) {
@@ -63,11 +64,7 @@ int64_t PlanFiles::bytes(std::span<const int> chosen) {
   nearest.method = "nearest";
   Graph graph = quantise(study_.graph, nearest, {}, {.packer = &study_.packer});
   if (compute_) graph.metadata["compute"] = to_string(*compute_);
-  const std::string path = folder_.path() + "/size." + target_;
-  known->second = save_model(path, graph, study_.model);
-  std::filesystem::remove(path);
-  std::filesystem::remove(path + ".data");
-  return known->second;
+  return known->second = bytes_of(graph, study_.model.files);
 }
 
 PlanFiles::Written PlanFiles::write(std::span<const int> chosen) {

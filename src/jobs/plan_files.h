@@ -36,7 +36,7 @@ class PlanFiles {
   Written write(std::span<const int> chosen);
 
  private:
-  int64_t write_constant(const std::string& name, const Tensor& tensor) const;
+  int64_t bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const;
 
   const FormatStudy& study_;
   const Candidates& candidates_;

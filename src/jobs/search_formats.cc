@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "calibrate/collect.h"
+#include "jobs/plan_files.h"
 
 namespace hone {
 namespace {
@@ -44,8 +45,7 @@ class FormatSearch {
     tell(options_.progress, "gathering statistics of the layers' inputs");
     found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantiser(),
                                         [&](const std::string& f) { tell(options_.progress, "packing in " + f); });
-    found_.files = std::make_unique<PlanFiles>(study_, found_.candidates, options_.quantize, options_.session.compute,
-                                               options_.target);
+    files_.emplace(study_, found_.candidates, options_.quantize, options_.session.compute, options_.target);
     set_costs();
     if (options_.budget) check_budget();  // before anything that takes long
     measure_sensitivities();
@@ -53,7 +53,8 @@ class FormatSearch {
     else if (is_of(Budget::Kind::bytes)) choose_within_bytes();
     else if (is_of(Budget::Kind::latency)) choose_within_time();
     else choose_within(budget_cost(*options_.budget));
-    found_.file_bytes = found_.files->bytes(found_.chosen().chosen);
+    found_.plan = files_->plan(found_.chosen().chosen);
+    found_.file_bytes = files_->bytes(found_.chosen().chosen);
     if (options_.front) trace_front();
     found_.seconds = milliseconds_since(start) / 1000;
     return std::move(found_);
@@ -107,9 +108,9 @@ class FormatSearch {
   void set_costs() {
     if (is_of(Budget::Kind::bytes)) {
       tell(options_.progress, fmt::format("what each format takes of a .{} file", options_.target));
-      set_item_costs([&](size_t t, size_t f) { return found_.files->cost(t, f); });
+      set_item_costs([&](size_t t, size_t f) { return files_->cost(t, f); });
       const Selection least = cheapest(items_);
-      found_.fixed_cost = static_cast<double>(found_.files->bytes(least.chosen)) - least.cost;
+      found_.fixed_cost = static_cast<double>(files_->bytes(least.chosen)) - least.cost;
     } else if (is_of(Budget::Kind::latency)) {
       tell(options_.progress, "timing every format");
       const Bindings bindings = bind_symbols(study_.graph, options_.shapes);
@@ -166,7 +167,7 @@ class FormatSearch {
       return;
     }
     if (budget.kind == Budget::Kind::bytes) {
-      const int64_t bytes = found_.files->bytes(least.chosen);
+      const int64_t bytes = files_->bytes(least.chosen);
       if (static_cast<double>(bytes) > budget.value)
         fail("no choice of formats meets the budget of {}; the least that a .{} file has with {} is {} bytes ({})",
              to_string(budget), options_.target, formats_text(), bytes, human_bytes(static_cast<double>(bytes)));
@@ -199,9 +200,9 @@ class FormatSearch {
   }
 
   int64_t bytes_as_written(const std::vector<int>& chosen) {
-    const int64_t bytes = found_.files->bytes(chosen);
+    const int64_t bytes = files_->bytes(chosen);
     if (options_.target == "safetensors" || static_cast<double>(bytes) > options_.budget->value) return bytes;
-    return std::max(bytes, found_.files->write(chosen).bytes);
+    return std::max(bytes, files_->write(chosen).bytes);
   }
 
   void take_only(const std::vector<int>& chosen) {
@@ -231,7 +232,7 @@ class FormatSearch {
 
   void measure_written(const std::vector<int>& chosen) {
     tell(options_.progress, "timing the plan as written beside the original");
-    PlanSpeed speed = measure_plan(options_, found_.files->write(chosen).path);
+    PlanSpeed speed = measure_plan(options_, files_->write(chosen).path);
     if (!fastest_ || speed.share < fastest_->share) fastest_ = speed;
     found_.speed = std::move(speed);
   }
@@ -296,6 +297,7 @@ class FormatSearch {
   FormatStudy& study_;
   FoundFormats found_;
   std::vector<std::vector<Choice>> items_;  // of the knapsack, by tensor, by format
+  std::optional<PlanFiles> files_;          // that choices become
   std::optional<PlanSpeed> fastest_;        // of what was measured as written
 };
 

@@ -1,7 +1,6 @@
 // The search of hone allocate: candidates are made, their sensitivities measured, and a choice solved for and refined.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "jobs/allocate_formats.h"
 #include "jobs/format_costs.h"
 #include "jobs/format_study.h"
-#include "jobs/plan_files.h"
 #include "jobs/plan_speed.h"
 #include "search/allocate.h"
 #include "search/sensitivity.h"
@@ -22,8 +20,8 @@ struct FoundFormats {
   std::vector<TensorSensitivity> sensitivities = {};  // of candidates.tensors
   std::optional<FormatTimes> times = {};              // where the budget is one of time
   double fixed_cost = 0;  // of all but the candidates: bytes, or milliseconds where the budget is one of time
-  std::unique_ptr<PlanFiles> files = {};
-  int64_t file_bytes = 0;               // of the plan's file
+  QuantizeOptions plan = {};            // what was chosen, with what was given
+  int64_t file_bytes = 0;               // of its file
   std::optional<PlanSpeed> speed = {};  // of it, where the budget is one of time
   Allocation allocation = {};
   std::vector<Trial> front = {};            // solutions for other budgets, when asked for

@@ -135,6 +135,8 @@ TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
   const std::vector<std::string> lines = split(read_file(options.samples), '\n');
   EXPECT_EQ(lines[0], "placement,model0_ns,model1_ns");
   EXPECT_EQ(static_cast<double>(lines.size()) - 2, value_of(item(record, "conditions", "rounds")));
+  options.samples = model + "/model.safetensors";
+  EXPECT_THAT(error_of([&] { bench(options); }), HasSubstr("is a model that is measured"));
 }
 
 // The five runs cost what compiling, laying out and running cost; the totals follow from those and the fair median.
