@@ -209,7 +209,7 @@ class FormatSearch {
     const Selection selection = select(items_, chosen);
     found_.allocation.trials.push_back({chosen, selection.cost, selection.loss, priced(chosen), "least"});
     found_.allocation.best = found_.allocation.trials.size() - 1;
-    found_.allocation.is_uniform = std::ranges::count(chosen, chosen[0]) == std::ssize(chosen);
+    found_.allocation.is_uniform = false;
   }
 
   // Estimates choose; the file that was written of the choice is measured. One that is too slow is followed by a choice
