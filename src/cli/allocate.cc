@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 
 #include "cli/quantize_flags.h"
@@ -14,8 +15,9 @@ struct {
   QuantizeFlags quantize;
   RunFlags run;
   OutputFlags result;
+  ShapeFlags shapes;
   std::vector<std::string> formats;
-  std::string output, budget, data, memory;
+  std::string output, budget, data, memory, target = "safetensors";
   std::optional<double> lambda;
   int trials = 8;
   bool measure_all = false, front = false;
@@ -27,14 +29,19 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("--formats", flags.formats, "Formats to choose from, e.g. mxint{3,4,6,8},int4.g32")->required();
   auto* budget = app.add_option("--budget", flags.budget,
-                                "avg-bits=4.5, bytes=12MB, latency=0.7x (of the original's time) or latency=12ms");
+                                "avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time) or "
+                                "latency=12ms (both of the file as written and measured)");
   app.add_option(
          "--lambda", flags.lambda,
          "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
       ->excludes(budget);
   app.add_option("--data", flags.data,
-                 "What losses are measured on, a file as of --calib (default: that of --calib, half of it where the "
-                 "method learns from the other half)");
+                 "What choices are compared on, and, on samples that are held out from that, judged by: a file as of "
+                 "--calib (default: that of --calib; where the method learns, it learns from the other half)");
+  app.add_option("--for", flags.target, "The kind of file that the plan is for: its size is held to a budget of bytes")
+      ->check(CLI::IsMember({"safetensors", "onnx"}))
+      ->capture_default_str();
+  flags.shapes.add_to(app);
   app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
       ->required();
   flags.result.add_report_to(app);
@@ -60,6 +67,8 @@ void setup(CLI::App& app) {
 int run() {
   Report report(flags.result);
   flags.quantize.read();
+  if (std::error_code none; std::filesystem::equivalent(flags.quantize.config, flags.output, none))
+    fail("{}: is read as --config; choose another name for the plan", flags.output);
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Record record =
@@ -76,6 +85,8 @@ int run() {
                         .front = flags.front,
                         .trials = flags.trials,
                         .seed = flags.seed,
+                        .target = flags.target,
+                        .shapes = flags.shapes.get(),
                         .seconds = flags.seconds,
                         .session = session,
                         .memory = flags.memory,

@@ -11,7 +11,7 @@ struct {
   ModelFlags model;
   ShapeFlags shapes;
   RunFlags run;
-  std::string text;
+  std::string text, given;
   const CLI::Option* text_option = nullptr;  // an empty text is a text too
 } flags;
 
@@ -20,6 +20,7 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
+  app.add_option("--input-file", flags.given, "Inputs: a .npz file of arrays named like the model's (default: made up)");
   flags.text_option = app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
 }
 
@@ -27,6 +28,7 @@ int run() {
   ProbeOptions options{.model = flags.model.model,
                        .inputs = flags.model.inputs,
                        .text = std::nullopt,
+                       .given = flags.given,
                        .shapes = flags.shapes.get(),
                        .session = flags.run.options()};
   if (flags.text_option->count() > 0) options.text = flags.text;

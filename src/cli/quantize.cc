@@ -21,8 +21,11 @@ void setup(CLI::App& app) {
 
 int run() {
   flags.quantize.read();
-  flags.result.print(quantize_to_file(flags.model.load(), flags.quantize.options, flags.quantize.compute_type(),
-                                      flags.output, this_command(), flags.quantize.calibration));
+  Record record = quantize_to_file(flags.model.load(), flags.quantize.options, flags.quantize.compute_type(),
+                                   flags.output, this_command(), flags.quantize.calibration);
+  if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest.back().bytes))
+    record.findings.push_back(*over);
+  flags.result.print(record);
   return 0;
 }
 

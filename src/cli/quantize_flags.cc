@@ -35,12 +35,13 @@ void QuantizeFlags::add_to(CLI::App& app) {
   add_fields(app, quantize_fields(), given);
   app.add_option("--config", config, "TOML file with the same keys; flags win");
   add_fields(app, calibration_fields(), given);
-  app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")
+  compute_option = app.add_option("--compute", compute, "Store in the model what products read activations in: f32 or bf16")
       ->capture_default_str();
 }
 
 void QuantizeFlags::read() {
-  if (!config.empty()) read_quantize_config(config, options, calibration);
+  if (!config.empty()) read_quantize_config(config, options, calibration, &plan);
+  if (!plan.compute.empty() && compute_option->count() == 0) compute = plan.compute;
   const std::string named = calibration.file;
   set_fields(quantize_fields(), options, given);
   set_fields(calibration_fields(), calibration, given);

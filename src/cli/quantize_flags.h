@@ -16,6 +16,8 @@ struct QuantizeFlags {
   std::string config, compute;
   QuantizeOptions options;  // as they are where nothing is given; read() sets the rest
   Calibration calibration;
+  PlanNotes plan;  // of --config
+  const CLI::Option* compute_option = nullptr;
 
   void add_to(CLI::App& app);
   void read();  // the file's first, then the command line's

@@ -41,7 +41,7 @@ void setup(CLI::App& app) {
 int run() {
   Report report(flags.result);
   flags.quantize.read();
-  const Record record = squeeze({.model = flags.model.model,
+  Record record = squeeze({.model = flags.model.model,
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,
                                  .quantize = flags.quantize.options,
@@ -56,6 +56,8 @@ int run() {
                                  .seed = flags.seed,
                                  .command = this_command(),
                                  .progress = terminal_progress()});
+  if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest[1].bytes))
+    record.findings.push_back(*over);
   report.finish(record);
   return 0;
 }

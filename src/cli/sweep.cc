@@ -28,8 +28,8 @@ void setup(CLI::App& app) {
   app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
       ->required();
   app.add_option("--data", flags.data,
-                 "What quality is measured on, a file as of --calib (default: that of --calib, half of it where the "
-                 "method learns from the other half)");
+                 "What quality is measured on, half of it to choose the best by and half to report: a file as of "
+                 "--calib (default: that of --calib; where the method learns, it learns from the other half)");
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
   flags.quantize.compute = "f32";
   flags.quantize.add_to(app);

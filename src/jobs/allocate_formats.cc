@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "jobs/search_formats.h"
 #include "measure/environment.h"
-#include "measure/ratio.h"
 #include "measure/statistics.h"
 
 namespace hone {
@@ -16,16 +15,21 @@ namespace {
 
 // What was given besides the formats belongs to the plan.
 void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found) {
-  const Candidates& candidates = found.candidates;
   const std::vector<int>& chosen = found.chosen().chosen;
-  QuantizeOptions plan = options.quantize;
-  for (size_t t = 0; t < chosen.size(); ++t)
-    plan.rule.push_back(
-        fmt::format("name:{}={}", candidates.tensors[t].name, candidates.formats[static_cast<size_t>(chosen[t])]));
-  write_file(options.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", options.command,
-                                         found.study.model.name, candidates.average_bits(chosen),
-                                         human_bytes(static_cast<double>(candidates.stored_bytes(chosen))),
-                                         quantize_config(options.output, plan, found.study.data.calibration)));
+  const bool of_bytes = options.budget && options.budget->kind == Budget::Kind::bytes;
+  PlanNotes notes{.target = options.target,
+                  .bytes = of_bytes ? static_cast<int64_t>(std::min(options.budget->value, 0x1p62)) : found.file_bytes};
+  if (options.session.compute) notes.compute = to_string(*options.session.compute);
+  write_file(options.output,
+             fmt::format("# {}\n# {}: {:.3f} bits per element; {} bytes as .{}\n\n{}{}", options.command,
+                         found.study.model.name, found.candidates.average_bits(chosen), found.file_bytes,
+                         options.target, options_toml(plan_fields(), notes),
+                         quantize_config(options.output, found.plan, found.study.data.calibration)));
+}
+
+// The plan must not take the place of what it is made from.
+void check_output(const AllocateFormatsOptions& options) {
+  if (!options.output.ends_with(".toml")) fail("{}: the plan's name must end in .toml", options.output);
 }
 
 class AllocationRecord {
@@ -45,32 +49,46 @@ class AllocationRecord {
     record.manifest.back().bytes = static_cast<int64_t>(read_file(options_.output).size());
     if (options_.front) record.sections.push_back(front_section());
     if (options_.measure_all) record.sections.push_back(sensitivity_section());
-    if (found_.times) record.sections.push_back(latency_section());
+    if (found_.speed) record.sections.push_back(latency_section());
     return record;
   }
 
  private:
   std::vector<Cell> result_row(const std::string& name, std::span<const int> chosen) {
-    const OutputDistance d = found_.distance(chosen);
     std::vector<Cell> row = {name, number(candidates_.average_bits(chosen)),
-                             number(static_cast<double>(candidates_.stored_bytes(chosen))), number(d.error),
-                             decibel_cell(d.error)};
-    if (study_.has_labels()) row.push_back(number(*d.accuracy));
+                             number(static_cast<double>(candidates_.stored_bytes(chosen)))};
+    for (Cell& cell : study_.distance_cells(found_.judged(chosen), found_.distance(chosen)))
+      row.push_back(std::move(cell));
+    return row;
+  }
+
+  // In f32, what all others are compared with.
+  std::vector<Cell> original_row() {
+    const std::vector<int> plain = candidates_.uniform(kPlain);
+    std::vector<Cell> row = {"the original, f32", number(candidates_.average_bits(plain)),
+                             number(static_cast<double>(candidates_.stored_bytes(plain)))};
+    for (Cell& cell :
+         study_.distance_cells(study_.judge().of_reference(), study_.selection().of_reference()))
+      row.push_back(std::move(cell));
     return row;
   }
 
   Table results_table() {
+    const Compute compute = options_.session.compute.value_or(Compute::f32);
     Table table{
         .key = "results", .title = study_.data.title, .columns = study_.distance_columns({{"choice", "choice"}})};
     table.rows.push_back(result_row("the plan", plan_.chosen));
     for (size_t f = 0; f < candidates_.formats.size(); ++f)
       table.rows.push_back(result_row("all in " + candidates_.formats[f], candidates_.uniform(static_cast<int>(f))));
-    table.rows.push_back(result_row("unchanged", candidates_.uniform(kPlain)));
+    if (compute != Compute::f32)
+      table.rows.push_back(
+          result_row(fmt::format("the original, {}", to_string(compute)), candidates_.uniform(kPlain)));
+    table.rows.push_back(original_row());
     table.note = fmt::format(
         "Output error: sum of squared differences to the original's outputs in f32 over the sum of their "
-        "squares, products read activations in {}. Average bits count everything stored: codes, scales, "
-        "zero points, and tensors that keep their type.",
-        to_string(options_.session.compute.value_or(Compute::f32)));
+        "squares, products read activations in {}. Intervals: 95 %, Student's t over samples, Wilson's of an "
+        "accuracy. Average bits count everything stored: codes, scales, zero points, and tensors that keep their type.",
+        to_string(compute));
     return table;
   }
 
@@ -117,7 +135,7 @@ class AllocationRecord {
     return options_.lambda ? fmt::format("{} + {:g} bits", what, *options_.lambda) : what;
   }
 
-  Table trials_table() const {
+  Table trials_table() {
     Table table{.key = "trials_measured",
                 .title = "Measured choices",
                 .columns = {{"origin", "choice"},
@@ -127,6 +145,13 @@ class AllocationRecord {
     for (const Trial& trial : found_.allocation.trials)
       table.rows.push_back(
           {trial.origin, number(candidates_.average_bits(trial.chosen)), number(trial.predicted), number(trial.score)});
+    const std::vector<int> plain = candidates_.uniform(kPlain);
+    const OutputDistance original = found_.distance(plain);
+    const double bits = candidates_.average_bits(plain);
+    table.rows.push_back({"the original", number(bits), Cell(),
+                          number((original.accuracy ? 1 - *original.accuracy : original.error) +
+                                 options_.lambda.value_or(0) * bits)});
+    table.note = fmt::format("On the {} samples that select.", study_.data.selecting.samples);
     return table;
   }
 
@@ -135,27 +160,32 @@ class AllocationRecord {
         .key = "front_plot", .title = "Size against quality", .x = {.title = "average bits"}, .y = study_.quality()};
     Table table{.key = "front",
                 .title = "Best choices by budget",
-                .columns = {{"point", "point"},
-                            {"average_bits", "average bits", "", {NumberFormat::fixed, 3}},
-                            {"bytes", "weights", "", {NumberFormat::bytes, 3}},
-                            {"predicted", "predicted error", "", {NumberFormat::significant, 3}},
-                            {"output_error", "output error", "", {NumberFormat::significant, 3}},
-                            {"output_sqnr_db", "output SQNR", "dB", {NumberFormat::fixed, 2}}}};
-    const auto add_point = [&](const std::string& name, std::span<const int> choice) {
-      const OutputDistance d = found_.distance(choice);
-      if (!std::isfinite(d.error) || d.error <= 0) return;
-      plot.points.push_back({name, candidates_.average_bits(choice), d.accuracy ? *d.accuracy : decibels(d.error)});
+                .columns = study_.distance_columns({{"point", "point"}}),
+                .note = study_.data.title};
+    table.columns.insert(table.columns.begin() + 3,
+                         {"predicted", "predicted error", "", {NumberFormat::significant, 3}});
+    const auto add_row = [&](const std::string& name, std::span<const int> choice, Cell predicted) {
+      const OutputDistance d = found_.judged(choice);
+      std::vector<Cell> row = {name, number(candidates_.average_bits(choice)),
+                               number(static_cast<double>(candidates_.stored_bytes(choice))), std::move(predicted)};
+      for (Cell& cell : study_.distance_cells(d, found_.distance(choice))) row.push_back(std::move(cell));
+      table.rows.push_back(std::move(row));
+      return d;
     };
-    for (size_t i = 0; i < found_.front.size(); ++i) {
-      const OutputDistance d = found_.distance(found_.front[i].chosen);
-      table.rows.push_back({fmt::format("{}", i + 1), number(candidates_.average_bits(found_.front[i].chosen)),
-                            number(static_cast<double>(candidates_.stored_bytes(found_.front[i].chosen))),
-                            number(found_.front[i].predicted), number(d.error), decibel_cell(d.error)});
-      add_point("", found_.front[i].chosen);
+    const auto add_point = [&](const std::string& name, std::span<const int> choice, const OutputDistance& d) {
+      if (!std::isfinite(d.error) || d.error <= 0) return;
+      plot.points.push_back(study_.point(name, candidates_.average_bits(choice), d));
+    };
+    for (size_t i = 0; i < found_.front.size(); ++i)
+      add_point("", found_.front[i].chosen,
+                add_row(fmt::format("{}", i + 1), found_.front[i].chosen, number(found_.front[i].predicted)));
+    const std::vector<int> plain = candidates_.uniform(kPlain);
+    add_row("the original", plain, {});
+    for (size_t f = 0; f < candidates_.formats.size(); ++f) {
+      const std::vector<int> uniform = candidates_.uniform(static_cast<int>(f));
+      add_point(candidates_.formats[f], uniform, found_.judged(uniform));
     }
-    for (size_t f = 0; f < candidates_.formats.size(); ++f)
-      add_point(candidates_.formats[f], candidates_.uniform(static_cast<int>(f)));
-    add_point("the plan", plan_.chosen);
+    add_point("the plan", plan_.chosen, found_.judged(plan_.chosen));
     return {"Front", {plot, table}};
   }
 
@@ -188,35 +218,51 @@ class AllocationRecord {
     return {"Sensitivity", {plot, table}};
   }
 
-  Section latency_section() {
-    Session original(study_.graph, options_.session), plan(candidates_.with(plan_.chosen), options_.session);
-    const Ratio ratio =
-        verified_speed(original, plan, study_.data.measured.first_sample, options_.seconds, options_.seed);
+  Section latency_section() const {
+    const PlanSpeed& s = *found_.speed;
+    const NumberStyle count{NumberFormat::integer, 0};
     return {"Time",
             {KeyValues{.key = "time",
-                       .title = "One sample",
-                       .items = {{"original_ms", "the original", number(found_.times->original_ms), "ms"},
-                                 {"predicted_ms", "the plan, predicted", number(plan_.cost + found_.fixed_cost), "ms"},
-                                 {"measured_ratio", "the plan / the original, measured",
-                                  number(1 / ratio.value, {1 / ratio.ci95.high, 1 / ratio.ci95.low})}}}}};
+                       .title = "The plan's file beside the original, each under its own compute type",
+                       .items = {{"shape", "inputs", s.shape},
+                                 {"threads", "threads", number(options_.session.threads), "", count},
+                                 {"original_ms", fmt::format("the original, {}", to_string(s.original_compute)),
+                                  number(s.original_ms, s.original_ms_ci95), "ms"},
+                                 {"plan_ms", fmt::format("the plan, {}", to_string(s.plan_compute)),
+                                  number(s.plan_ms, s.plan_ms_ci95), "ms"},
+                                 {"measured_ratio", "the plan / the original", number(s.share, s.share_ci95)},
+                                 {"predicted_ms", "the plan, estimated from steps",
+                                  number(plan_.cost + found_.fixed_cost), "ms"},
+                                 {"rounds", "interleaved rounds", number(s.rounds), "", count},
+                                 {"placements", "times set up anew", number(kPlacements), "", count}}}}};
   }
 
   std::vector<std::string> findings() {
     std::vector<std::string> findings;
-    const OutputDistance plan = found_.distance(plan_.chosen);
-    std::string first = fmt::format(
-        "{}: {:.3f} bits per element, {}, output error {:.3g}", options_.output, candidates_.average_bits(plan_.chosen),
-        human_bytes(static_cast<double>(candidates_.stored_bytes(plan_.chosen))), plan.error);
-    if (plan.accuracy)
-      first += fmt::format(", accuracy {:.2f} % (the original {:.2f} %)", 100 * *plan.accuracy,
-                           100 * *study_.measure().of_reference().accuracy);
+    const OutputDistance plan = found_.judged(plan_.chosen);
+    std::string first = fmt::format("{}: {:.3f} bits per element, {} bytes ({}) as .{}; {} {} samples: {}",
+                                    options_.output, candidates_.average_bits(plan_.chosen), found_.file_bytes,
+                                    human_bytes(static_cast<double>(found_.file_bytes)), options_.target,
+                                    study_.data.judging ? "on" : "on the same", study_.data.held_out().samples,
+                                    study_.text_of(plan));
+    if (study_.data.judging) first += ", held out from choosing";
+    else first += "; they chose it too, so this flatters";
     findings.push_back(first);
+    if (plan.accuracy)
+      findings.push_back(
+          fmt::format("The original on the same samples: {}", study_.text_of(study_.judge().of_reference())));
+    if (found_.speed)
+      findings.push_back(fmt::format("At {}, {} thread(s), the plan's file {}", found_.speed->shape,
+                                     options_.session.threads, found_.speed->text(*options_.budget)));
     if (found_.allocation.is_uniform)
       findings.push_back(
           fmt::format("No mixture that was measured is better than {}: the plan is that.", plan_.origin));
     else if (const Trial* best = best_uniform())
-      findings.push_back(fmt::format("The best uniform choice within the budget, {}, has {} {:.3g}; the plan {:.3g}.",
-                                     best->origin.substr(8), score_name(), best->score, plan_.score));
+      findings.push_back(fmt::format(
+          "Where it was chosen, the best uniform choice within the budget, {}, has {} {:.3g}, the plan {:.3g}; held "
+          "out, {}: {}.",
+          best->origin.substr(8), score_name(), best->score, plan_.score, best->origin.substr(8),
+          study_.text_of(found_.judged(best->chosen))));
     else findings.push_back("No uniform choice meets the budget.");
     if (options_.measure_all) {
       const EstimateQuality quality = estimate_quality(found_.sensitivities);
@@ -252,6 +298,7 @@ class AllocationRecord {
 }  // namespace
 
 Record allocate_formats(const AllocateFormatsOptions& options) {
+  check_output(options);
   FormatStudy study({.model = options.model,
                      .inputs = options.inputs,
                      .data = options.data,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/default_inputs.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"
@@ -34,15 +35,19 @@ struct AllocateFormatsOptions {
   bool front = false;             // the best choices for other budgets too
   int trials = 8;                 // of the refinement
   uint64_t seed = 1;
-  double seconds = 10;  // longest measured part of times
-  SessionOptions session;
+  std::string target = "safetensors";  // the kind of file that a budget of bytes or time is of; or "onnx"
+  ShapeOptions shapes;                 // that times are measured at, on made-up inputs
+  double seconds = 10;                 // longest measured part of times
+  SessionOptions session;              // compute: of what is chosen; the original's time is taken as it is stored
   std::string memory;  // file of measurements that are remembered; empty: none
   std::string command;
   Progress progress = {};
 };
 
-// Findings; tables "results" (the plan, uniform formats, the original), "plan", "trials", "front" with a plot, and how
-// well estimates predict what was measured. Writes the plan.
+// Findings; tables "results" (the plan, uniform formats, the original; on samples that took no part in choosing),
+// "plan", "trials", "front" with a plot, and how well estimates predict what was measured. Writes the plan.
+// Throws Error, with nothing written, when no choice meets the budget: a budget of bytes is one of the whole file that
+// `quantize` makes of the plan, one of time is met when the whole interval of what that file takes is within it.
 Record allocate_formats(const AllocateFormatsOptions& options);
 
 }  // namespace hone

@@ -1,60 +1,43 @@
 #include "jobs/bench.h"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "jobs/lab_protocol.h"
-#include "jobs/probe.h"
+#include "jobs/probe_rounds.h"
 #include "jobs/scratch_folder.h"
-#include "measure/break_even.h"
 #include "measure/environment.h"
 #include "measure/pair.h"
-#include "measure/quality.h"
 #include "measure/ratio.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
-constexpr int kWarmProbes = 3;     // fresh processes per model; their median is shown
 
-// What only fresh processes show.
-struct Probes {
-  std::optional<ProbeResult> cold, warm;
-};
-
-// Cold: an empty machine-code cache. Warm: the cache that the cold one left; the median of several.
-Probes probe_processes(const BenchOptions& options, const Contender& c) {
-  const ScratchFolder cache;
-  ProbeOptions probe{.model = c.path,
-                     .inputs = chosen_inputs(options.open, c.path),
-                     .text = std::nullopt,
-                     .shapes = {.dims = c.bindings},
-                     .session = options.open.session};
-  probe.session.cache_folder = cache.path();
-  Probes probes;
-  probes.cold = probe_in_new_process(options.program, probe);
-  std::vector<ProbeResult> warm;
-  for (int i = 0; i < kWarmProbes; ++i) warm.push_back(probe_in_new_process(options.program, probe));
-  std::sort(warm.begin(), warm.end(),
-            [](const ProbeResult& a, const ProbeResult& b) { return a.first_result_ms < b.first_result_ms; });
-  probes.warm = warm[kWarmProbes / 2];
-  return probes;
-}
-
-Cell optional_number(const std::optional<ProbeResult>& probe, double ProbeResult::*field) {
-  return probe ? number((*probe).*field) : Cell();
-}
-Cell optional_bytes(const std::optional<ProbeResult>& probe, int64_t ProbeResult::*field) {
-  return probe ? number(static_cast<double>((*probe).*field)) : Cell();
+// Each in processes of its own, with the inputs that it is timed on.
+std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std::vector<Contender>& contenders) {
+  const ScratchFolder folder;
+  std::vector<ProbeOptions> probes;
+  for (const Contender& c : contenders) {
+    probes.push_back({.model = c.path,
+                      .inputs = chosen_inputs(options.open, c.path),
+                      .text = std::nullopt,
+                      .given = fmt::format("{}/{}.npz", folder.path(), probes.size()),
+                      .shapes = {},
+                      .session = options.open.session});
+    save_inputs(probes.back().given, c.inputs);
+  }
+  return probe_in_turn(probes, {.program = options.program,
+                                .seconds = options.seconds,
+                                .seed = options.open.seed,
+                                .progress = options.progress});
 }
 
 Interval in_ms(Interval ns) { return {ns.low * 1e-6, ns.high * 1e-6}; }
 
 Table results_table(const BenchOptions& options, const std::vector<Contender>& contenders,
-                    const std::vector<Probes>& probes, const std::vector<Timing>& timings) {
+                    const std::vector<ProbeRounds>& probes, const std::vector<Timing>& timings) {
   const NumberStyle ms{NumberFormat::significant, 4}, bytes{NumberFormat::bytes, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "results",
               .title = "One inference",
@@ -97,15 +80,15 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           in_ms_of(t.mean),
                           in_ms_of(t.mad),
                           number(static_cast<double>(batch) * 1e9 / t.p50),
-                          optional_number(cold, &ProbeResult::compile_ms),
-                          optional_number(warm, &ProbeResult::compile_ms),
-                          optional_number(warm, &ProbeResult::prepack_ms),
-                          optional_number(warm, &ProbeResult::first_result_ms),
+                          median_cell(cold, &ProbeResult::compile_ms),
+                          median_cell(warm, &ProbeResult::compile_ms),
+                          median_cell(warm, &ProbeResult::prepack_ms),
+                          median_cell(warm, &ProbeResult::first_result_ms),
                           number(static_cast<double>(c.file_bytes)),
                           number(static_cast<double>(c.weight_bytes)),
                           number(static_cast<double>(c.session->statistics().arena_bytes)),
-                          optional_bytes(warm, &ProbeResult::resident_bytes),
-                          optional_bytes(warm, &ProbeResult::peak_bytes)});
+                          median_cell(warm, &ProbeResult::resident_bytes),
+                          median_cell(warm, &ProbeResult::peak_bytes)});
   }
   table.across = contenders.size() <= kMostAcross;
   for (const Timing& t : timings)
@@ -114,23 +97,28 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
   return table;
 }
 
-// Process-level cost of the first and of further runs: what decides after how many runs one has paid for itself.
-RunCost cost_of(const ProbeResult& p, const Timing& t) {
-  return {.compile = (p.prepare_ms + p.compile_ms) * 1e-3,
-          .prepack = p.prepack_ms * 1e-3,
-          .first = t.p50 * 1e-9,
-          .steady = t.p50 * 1e-9};
+// What each process with an empty cache paid before its first answer, beside the steady run.
+SetUps set_ups_of(const ProbeRounds& probes, const Timing& t) {
+  SetUps set_ups;
+  for (const ProbeResult& p : probes.cold)
+    set_ups.push_back({.compile = (p.prepare_ms + p.compile_ms) * 1e-3,
+                       .prepack = p.prepack_ms * 1e-3,
+                       .first = t.p50 * 1e-9,
+                       .steady = t.p50 * 1e-9});
+  return set_ups;
 }
 
-// A speed is said of models that compute the same: whose first output is that of the base.
-std::string permitted_verdict(const Ratio& ratio, const Quality& quality) {
-  if (quality.cosine >= kLeastCosine) return verdict(ratio);
-  return fmt::format("no speed claimed: its output is another (cosine {:.3f}; at least {} is asked for)",
-                     quality.cosine, kLeastCosine);
+// Of each but the first with the first.
+std::vector<Comparison> comparisons_of(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
+                                       const std::vector<SetUps>& set_ups) {
+  std::vector<Comparison> all;
+  for (size_t i = 1; i < contenders.size(); ++i)
+    all.push_back(
+        compare(contenders[0], contenders[i], speed_ratio(timings[0], timings[i]), set_ups[0], set_ups[i]));
+  return all;
 }
 
-Table comparison_table(const std::vector<Contender>& contenders, const std::vector<Probes>& probes,
-                       const std::vector<Timing>& timings, std::vector<std::string>& findings) {
+Table comparison_table(const std::vector<Contender>& contenders, const std::vector<Comparison>& comparisons) {
   const NumberStyle six{NumberFormat::fixed, 6}, three{NumberFormat::significant, 3};
   Table table{.key = "comparison",
               .title = fmt::format("Against {}", contenders[0].name),
@@ -145,51 +133,23 @@ Table comparison_table(const std::vector<Contender>& contenders, const std::vect
                           {"break_even_s", "that is", "s", three}},
               .rows = {}};
   const Contender& base = contenders[0];
-  const std::vector<float> reference = base.outputs[0].to_floats();
-  const int64_t width = base.outputs[0].shape().empty() ? 1 : base.outputs[0].shape().back();
   for (size_t i = 1; i < contenders.size(); ++i) {
-    const Contender& c = contenders[i];
-    const std::vector<float> result = c.outputs[0].to_floats();
-    const Quality quality = compare(reference, result);
-    const Ratio ratio = speed_ratio(timings[0], timings[i]);
-    const std::string said = permitted_verdict(ratio, quality);
-    Cell runs, seconds;
-    if (probes[0].cold && probes[i].cold)
-      if (const BreakEven even = break_even(cost_of(*probes[0].cold, timings[0]), cost_of(*probes[i].cold, timings[i]));
-          even.runs)
-        runs = number(static_cast<double>(*even.runs)), seconds = number(*even.seconds());
-    table.rows.push_back({c.name, said, number(ratio.value, ratio.ci95),
-                          number(static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes)),
-                          number(quality.cosine), number(quality.max_abs_error),
-                          width > 1 ? number(top1_agreement(reference, result, width)) : Cell(), runs, seconds});
-    findings.push_back(fmt::format("{} against {}: {}", c.name, base.name, said));
+    const Comparison& c = comparisons[i - 1];
+    table.rows.push_back(
+        {contenders[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
+         number(static_cast<double>(contenders[i].file_bytes) / static_cast<double>(base.file_bytes)),
+         number(c.quality.cosine), number(c.quality.max_abs_error), c.top1 ? number(*c.top1) : Cell(),
+         runs_cell(c.pays), c.pays ? number(c.pays->seconds) : Cell()});
   }
   table.across = contenders.size() <= kMostAcross;
   return table;
 }
 
-// Ten medians give a 98 % interval from the second smallest to the second largest: one outlier does not decide.
-constexpr int kPlacements = 10;
-constexpr double kTarget = 0.01;  // half-width of the interval of a median
-
-std::vector<Timing> time_in_turn(const BenchOptions& options, std::vector<Contender>& contenders) {
-  std::vector<std::vector<Timing>> parts(contenders.size());
-  Philox rng(options.open.seed);
-  for (int placement = 0; placement < kPlacements; ++placement) {
-    place_anew(contenders, options.open, rng);
-    std::vector<Candidate> candidates;
-    for (Contender& c : contenders) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
-    std::vector<Timing> timings =
-        interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
-                                .min_rounds = kFewestForInterval,
-                                .max_seconds = options.seconds / kPlacements,
-                                .max_warmup_seconds = 1,
-                                .seed = options.open.seed + static_cast<uint64_t>(placement)});
-    for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
-  }
-  std::vector<Timing> all;
-  for (const std::vector<Timing>& of_one : parts) all.push_back(joined(of_one, kTarget));
-  return all;
+void refuse_model_as_samples(const std::string& samples, const std::vector<Contender>& contenders) {
+  for (const Contender& c : contenders)
+    for (const std::string& file : c.weight_files)
+      if (std::error_code none; std::filesystem::equivalent(samples, file, none))
+        fail("{}: is a model that is measured; choose another name for the samples", samples);
 }
 
 // A line per round, a column per model.
@@ -211,17 +171,14 @@ std::string samples_csv(const std::vector<Timing>& timings) {
 
 Record bench(const BenchOptions& options) {
   std::vector<Contender> contenders = open_contenders(options.models, options.open);
-  std::vector<Probes> probes(contenders.size());
-  if (!options.program.empty())
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      tell(options.progress, contenders[i].name + ": compile times and memory, in fresh processes");
-      probes[i] = probe_processes(options, contenders[i]);
-    }
+  refuse_model_as_samples(options.samples, contenders);
+  std::vector<ProbeRounds> probes(contenders.size());
+  if (!options.program.empty()) probes = probe_processes(options, contenders);
 
   tell(options.progress, fmt::format("timing {} in turn, up to {:g} s",
                                      contenders.size() == 1 ? "the model" : "the models", options.seconds));
   const CpuTimes before = cpu_times();
-  const std::vector<Timing> timings = time_in_turn(options, contenders);
+  const std::vector<Timing> timings = time_in_turn(contenders, options.open, options.seconds);
   const Interference disturbance = interference(before, cpu_times());
   if (!options.samples.empty()) write_file(options.samples, samples_csv(timings));
 
@@ -233,12 +190,20 @@ Record bench(const BenchOptions& options) {
                 .machine = describe(environment()),
                 .manifest = manifest_of(contenders)};
   record.sections.push_back({"Results", {results_table(options, contenders, probes, timings)}});
-  if (contenders.size() > 1)
-    record.sections[0].blocks.push_back(comparison_table(contenders, probes, timings, record.findings));
+  std::vector<SetUps> set_ups;
+  for (size_t i = 0; i < contenders.size(); ++i) set_ups.push_back(set_ups_of(probes[i], timings[i]));
+  std::vector<LabRuns> lab;
   if (options.lab) {
     tell(options.progress, "the coursework's protocol");
-    record.sections.push_back(lab_section(contenders, timings, options.open));
+    lab = run_lab_protocol(contenders, timings, options.open, options.seconds);
+    for (size_t i = 0; i < contenders.size(); ++i) set_ups[i] = lab[i].set_ups;  // one account of what is paid once
   }
+  const std::vector<Comparison> comparisons = comparisons_of(contenders, timings, set_ups);
+  for (size_t i = 1; i < contenders.size(); ++i)
+    record.findings.push_back(
+        fmt::format("{} against {}: {}", contenders[i].name, contenders[0].name, comparisons[i - 1].verdict));
+  if (contenders.size() > 1) record.sections[0].blocks.push_back(comparison_table(contenders, comparisons));
+  if (options.lab) record.sections.push_back(lab_section(contenders, timings, lab, comparisons));
   add_notes(contenders, record.findings);
   KeyValues conditions = conditions_of(contenders[0], options.open.session);
   const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};

@@ -43,7 +43,6 @@ CalibrationData text_data(const LoadedModel& model, const std::string& path, int
   const Tokenizer tokenizer = tokenizer_of(model);
   CalibrationData data;
   data.samples = std::ssize(texts);
-  data.first_sample = text_inputs(model, tokenizer, {texts[0]});
   for (auto first = texts.begin(); first != texts.end();) {
     const auto last = first + std::min<std::ptrdiff_t>(batch, texts.end() - first);
     data.batches.push_back(text_inputs(model, tokenizer, {first, last}));
@@ -154,7 +153,7 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
     check_indices(graph, id, array, path);
   }
   const std::optional<int64_t> fixed = fixed_samples(graph);
-  data.first_sample = part_of(arrays, 0, std::min(data.samples, fixed.value_or(1)));
+  if (fixed && *fixed < 1) fail("{}: {} runs on {} samples at a time; at least 1 is needed", path, model.name, *fixed);
   const int64_t step = fixed.value_or(batch);
   for (int64_t first = 0; first < data.samples; first += step)
     data.batches.push_back(part_of(arrays, first, std::min(data.samples, first + step)));
@@ -182,20 +181,21 @@ CalibrationData read_calibration(const LoadedModel& model, const std::string& pa
   return data;
 }
 
-std::pair<CalibrationData, CalibrationData> alternating(const CalibrationData& data) {
-  CHECK(data.batches.size() > 1);
-  CalibrationData halves[2];
+std::vector<CalibrationData> deal(const CalibrationData& data, std::span<const size_t> hands) {
+  CHECK(!hands.empty());
+  std::vector<CalibrationData> parts(*std::ranges::max_element(hands) + 1);
+  for (CalibrationData& part : parts) part.sha256 = data.sha256;
+  auto label = data.labels.begin();
   for (size_t b = 0; b < data.batches.size(); ++b) {
-    CalibrationData& half = halves[b % 2];
+    CalibrationData& part = parts[hands[b % hands.size()]];
     const int64_t samples = data.batches[b].begin()->second.dim(0);
-    half.batches.push_back(data.batches[b]);
-    half.samples += samples;
+    part.batches.push_back(data.batches[b]);
+    part.samples += samples;
     if (data.labels.empty()) continue;
-    const auto first = data.labels.begin() + halves[0].samples + halves[1].samples - samples;
-    half.labels.insert(half.labels.end(), first, first + samples);
+    part.labels.insert(part.labels.end(), label, label + samples);
+    label += samples;
   }
-  for (CalibrationData& half : halves) half.first_sample = data.first_sample, half.sha256 = data.sha256;
-  return {halves[0], halves[1]};
+  return parts;
 }
 
 }  // namespace hone

@@ -1,8 +1,8 @@
 // Calibration data: samples of what a model will be given, from a file.
 #pragma once
 
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "jobs/load_model.h"
@@ -13,7 +13,6 @@ namespace hone {
 struct CalibrationData {
   std::vector<NamedTensors> batches;
   std::vector<int64_t> labels;  // the right class of each sample, where the file has them
-  NamedTensors first_sample;    // alone, where the model takes one at a time
   int64_t samples = 0;
   std::string sha256;  // of the file
 };
@@ -28,8 +27,8 @@ struct CalibrationData {
 // numbers beyond the rows of the table that they select from.
 CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch);
 
-// Every other batch, from the first on and from the second on: what is learnt from one part can be judged by the other.
-// At least two batches.
-std::pair<CalibrationData, CalibrationData> alternating(const CalibrationData& data);
+// The batches dealt out as cards are: batch b goes to part hands[b % size]. As many parts as the largest hand has, the
+// last of them empty where there are too few batches.
+std::vector<CalibrationData> deal(const CalibrationData& data, std::span<const size_t> hands);
 
 }  // namespace hone

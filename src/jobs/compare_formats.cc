@@ -8,12 +8,13 @@
 
 #include "base/hash.h"
 #include "jobs/neighbours.h"
-#include "jobs/probe.h"
+#include "jobs/probe_rounds.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sentences.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
 #include "measure/ratio.h"
+#include "measure/turns.h"
 #include "report/graph_drawing.h"
 
 namespace hone {
@@ -31,13 +32,17 @@ struct Contender {
   std::unique_ptr<SentenceEncoder> encoder;
   Tensor index, queries;
   NeighbourResult result;
-  ProbeResult cold, warm;
+  ProbeRounds probes;
 };
 
 SessionOptions session_for(const CompareFormatsOptions& options, const FormatRun& run) {
   SessionOptions session = options.session;
   session.compute = run.compute;
   return session;
+}
+
+void open_encoder(const CompareFormatsOptions& options, Contender& c) {
+  c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, c.run));
 }
 
 Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
@@ -57,54 +62,60 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
   }
   c.file_bytes = save_model(c.file, c.quantized.graph, model).bytes;
   c.weight_bytes = sizes(c.quantized.graph).weight_bytes;
-  c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, run));
+  open_encoder(options, c);
   return c;
 }
 
-void probe_processes(const CompareFormatsOptions& options, Contender& c) {
-  const std::string cache = options.folder + "/cache." + c.run.format;
-  std::filesystem::remove_all(cache);
-  ProbeOptions probe{.model = c.file,
-                     .inputs = {},
-                     .text = options.task.queries.texts[0],
-                     .shapes = ShapeOptions(),
-                     .session = session_for(options, c.run)};
-  probe.session.cache_folder = cache;
-  c.cold = probe_in_new_process(options.program, probe);
-  c.warm = probe_in_new_process(options.program, probe);
-  std::filesystem::remove_all(cache);
+constexpr int kProbeRounds = 3;
+
+void probe_processes(const CompareFormatsOptions& options, std::vector<Contender>& contenders) {
+  std::vector<ProbeOptions> probes;
+  for (const Contender& c : contenders)
+    probes.push_back({.model = c.file,
+                      .inputs = {},
+                      .text = options.task.queries.texts[0],
+                      .given = {},
+                      .shapes = ShapeOptions(),
+                      .session = session_for(options, c.run)});
+  std::vector<ProbeRounds> rounds = probe_in_turn(
+      probes, {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
+  for (size_t i = 0; i < contenders.size(); ++i) contenders[i].probes = std::move(rounds[i]);
 }
 
+// Each set up kPlacements times in turn, as for hone bench (docs/decisions/a-claim-of-speed.md).
 std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& contenders, size_t texts,
                              int64_t batch) {
-  std::vector<std::string> sample(
-      options.task.queries.texts.begin(),
-      options.task.queries.texts.begin() + static_cast<ptrdiff_t>(std::min(texts, options.task.queries.texts.size())));
-  std::vector<Candidate> candidates;
-  for (Contender& c : contenders)
-    candidates.push_back({c.run.format, [&c, sample, batch] { c.encoder->embed(sample, batch); }});
-  TimingOptions timing;
-  timing.max_seconds = options.seconds;
-  std::vector<Timing> timings = interleave(candidates, timing);
-  for (Timing& t : timings) {  // per text
-    for (double& s : t.samples_ns) s /= static_cast<double>(sample.size());
-    t = summarise(t.name, t.samples_ns, timing.target);
+  const std::vector<std::string>& all = options.task.queries.texts;
+  const std::vector<std::string> sample(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(texts, all.size())));
+  constexpr double kTarget = 0.01;
+  std::vector<std::vector<Timing>> parts(contenders.size());
+  Turns turns(contenders.size(), 1);
+  for (int placement = 0; placement < kPlacements; ++placement) {
+    for (Contender& c : contenders) c.encoder.reset();
+    for (size_t i : turns.next()) open_encoder(options, contenders[i]);
+    std::vector<Candidate> candidates;
+    for (Contender& c : contenders)
+      candidates.push_back({c.run.format, [&c, &sample, batch] { c.encoder->embed(sample, batch); }});
+    const std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
+                                                                .min_rounds = kFewestForInterval,
+                                                                .max_seconds = options.seconds / kPlacements,
+                                                                .max_warmup_seconds = 1,
+                                                                .seed = static_cast<uint64_t>(placement) + 1});
+    for (size_t i = 0; i < timings.size(); ++i) {
+      std::vector<double> per_text = timings[i].samples_ns;
+      for (double& s : per_text) s /= static_cast<double>(sample.size());
+      parts[i].push_back(summarise(timings[i].name, std::move(per_text), kTarget));
+    }
   }
-  return timings;
+  std::vector<Timing> joint;
+  for (const std::vector<Timing>& of_one : parts) joint.push_back(joined(of_one, kTarget));
+  return joint;
 }
 
 double nearest_agreement(const NeighbourResult& a, const NeighbourResult& b) {
   int64_t same = 0;
   for (size_t i = 0; i < a.nearest.size(); ++i) same += a.nearest[i] == b.nearest[i];
   return static_cast<double>(same) / static_cast<double>(a.nearest.size());
-}
-
-// Wilson's 95 % interval of a share.
-Interval share_interval(double share, double n) {
-  constexpr double z = 1.96;
-  const double centre = (share + z * z / (2 * n)) / (1 + z * z / n),
-               half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  return {centre - half, centre + half};
 }
 
 Cell per_second(const Timing& t) {
@@ -143,9 +154,10 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
     const RowCosine cosine = row_cosine(all[0].queries.as<float>(), c.queries.as<float>(), c.queries.dim(1));
     table.rows.push_back(
         {c.run.format, std::string(to_string(c.run.compute)), number(static_cast<double>(c.file_bytes)),
-         number(static_cast<double>(c.weight_bytes)), number(static_cast<double>(c.warm.peak_bytes)),
+         number(static_cast<double>(c.weight_bytes)), median_cell(c.probes.warm, &ProbeResult::peak_bytes),
          number(l.p50 * 1e-6, {l.median_ci95.low * 1e-6, l.median_ci95.high * 1e-6}), per_second(t),
-         number(c.cold.compile_ms), number(c.warm.compile_ms), number(c.warm.first_result_ms),
+         median_cell(c.probes.cold, &ProbeResult::compile_ms), median_cell(c.probes.warm, &ProbeResult::compile_ms),
+         median_cell(c.probes.warm, &ProbeResult::first_result_ms),
          number(c.result.accuracy, share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()))),
          number(nearest_agreement(all[0].result, c.result)), number(cosine.mean)});
   }
@@ -224,8 +236,8 @@ Record compare_formats(const CompareFormatsOptions& options) {
     c.index = c.encoder->embed(options.task.index.texts);
     c.queries = c.encoder->embed(options.task.queries.texts);
     c.result = classify_by_neighbours(c.index, options.task.index.labels, c.queries, options.task.queries.labels);
-    probe_processes(options, c);
   }
+  probe_processes(options, contenders);
   tell(options.progress, "timing texts one by one, all formats in turn");
   const std::vector<Timing> latency = time_all(options, contenders, kLatencyTexts, 1);
   tell(options.progress, "timing batches, all formats in turn");

@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/threads.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "measure/environment.h"
+#include "measure/turns.h"
 #include "ops/evaluate.h"
 
 namespace hone {
@@ -18,7 +20,7 @@ Contender open(const std::string& path, const ContenderOptions& options) {
   LoadedModel model = load_model(path, chosen_inputs(options, path));
   Contender c;
   c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
-  c.weight_bytes = sizes(model.graph).weight_bytes;
+  c.weight_bytes = sizes(model.graph).weight_bytes, c.weight_files = model.weight_files;
   c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
   const Graph& graph = c.session->graph();
   c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
@@ -59,6 +61,24 @@ NamedTensors copied(const NamedTensors& tensors) {
   return copies;
 }
 
+constexpr double kTarget = 0.01;  // half-width of the interval of a median
+
+// Gives each a session and a copy of its inputs anew, in that order.
+void place_anew(std::vector<Contender>& contenders, const ContenderOptions& options, const std::vector<size_t>& order) {
+  std::vector<NamedTensors> old;  // freed when all copies are made
+  for (Contender& c : contenders) {
+    c.session.reset();
+    old.push_back(c.inputs);
+  }
+  for (size_t i : order) {
+    Contender& c = contenders[i];
+    c.session =
+        std::make_unique<Session>(open_session(load_model(c.path, chosen_inputs(options, c.path)), options.session));
+    c.session->prepare(c.bindings);
+    c.inputs = copied(c.inputs);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> chosen_inputs(const ContenderOptions& options, const std::string& path) {
@@ -75,21 +95,23 @@ std::vector<Contender> open_contenders(const std::vector<std::string>& paths, co
   return contenders;
 }
 
-void place_anew(std::vector<Contender>& contenders, const ContenderOptions& options, Philox& rng) {
-  std::vector<Contender*> order;
-  std::vector<NamedTensors> old;  // freed when all copies are made
-  for (Contender& c : contenders) {
-    c.session.reset();
-    old.push_back(c.inputs);
-    order.push_back(&c);
+std::vector<Timing> time_in_turn(std::vector<Contender>& contenders, const ContenderOptions& options, double seconds) {
+  std::vector<std::vector<Timing>> parts(contenders.size());
+  Turns turns(contenders.size(), options.seed);
+  for (int placement = 0; placement < kPlacements; ++placement) {
+    place_anew(contenders, options, turns.next());
+    std::vector<Candidate> candidates;
+    for (Contender& c : contenders) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+    std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
+                                                          .min_rounds = kFewestForInterval,
+                                                          .max_seconds = seconds / kPlacements,
+                                                          .max_warmup_seconds = 1,
+                                                          .seed = options.seed + static_cast<uint64_t>(placement)});
+    for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
   }
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(static_cast<uint32_t>(i))]);
-  for (Contender* c : order) {
-    c->session =
-        std::make_unique<Session>(open_session(load_model(c->path, chosen_inputs(options, c->path)), options.session));
-    c->session->prepare(c->bindings);
-    c->inputs = copied(c->inputs);
-  }
+  std::vector<Timing> all;
+  for (const std::vector<Timing>& of_one : parts) all.push_back(joined(of_one, kTarget));
+  return all;
 }
 
 KeyValues conditions_of(const Contender& contender, const SessionOptions& session) {

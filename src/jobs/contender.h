@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/philox.h"
 #include "jobs/default_inputs.h"
+#include "measure/timing.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -24,6 +24,7 @@ struct ContenderOptions {
 
 struct Contender {
   std::string name, path, sha256;
+  std::vector<std::string> weight_files;
   int64_t file_bytes = 0, weight_bytes = 0;
   std::unique_ptr<Session> session;
   Bindings bindings;
@@ -37,9 +38,10 @@ std::vector<std::string> chosen_inputs(const ContenderOptions& options, const st
 // names and types.
 std::vector<Contender> open_contenders(const std::vector<std::string>& paths, const ContenderOptions& options);
 
-// Gives each a session and a copy of its inputs anew, in a random order, so that which one gets which memory is left to
-// chance.
-void place_anew(std::vector<Contender>& contenders, const ContenderOptions& options, Philox& rng);
+// The models in turn: set up kPlacements times, in random orders of which nobody is favoured, each time with a session
+// and a copy of the inputs anew, so that which one gets which memory is left to chance; interleaved rounds on each
+// placement. `seconds`: longest measured part.
+std::vector<Timing> time_in_turn(std::vector<Contender>& contenders, const ContenderOptions& options, double seconds);
 
 // What a reader must know of the runs: instruction set, threads, dimensions, and whether threads outnumber CPUs.
 KeyValues conditions_of(const Contender& contender, const SessionOptions& session);

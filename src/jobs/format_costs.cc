@@ -52,18 +52,13 @@ FormatTimes time_formats(const Candidates& candidates, const Graph& original, co
   std::vector<double> rests;
   for (size_t f = 0; f < candidates.formats.size(); ++f) {
     const std::vector<double> ms = by_tensor(candidates, all[f]);
-    double rest = all[f].typical_ms();
-    for (size_t t = 0; t < ms.size(); ++t) times.tensor_ms[t].push_back(ms[t]), rest -= ms[t];
+    const double whole = all[f].plain.p50 * 1e-6, scale = whole / std::max(all[f].typical_ms(), 1e-9);
+    double rest = whole;
+    for (size_t t = 0; t < ms.size(); ++t) times.tensor_ms[t].push_back(scale * ms[t]), rest -= scale * ms[t];
     rests.push_back(rest);
   }
   times.rest_ms = median(rests);
   return times;
-}
-
-Ratio verified_speed(Session& original, Session& changed, const NamedTensors& inputs, double seconds, uint64_t seed) {
-  const Candidate both[] = {{"original", [&] { original.run(inputs); }}, {"plan", [&] { changed.run(inputs); }}};
-  const std::vector<Timing> timings = interleave(both, {.max_seconds = seconds, .seed = seed});
-  return speed_ratio(timings[0], timings[1]);
 }
 
 }  // namespace hone

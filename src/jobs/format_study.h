@@ -1,6 +1,7 @@
 // A model beside itself in other number formats, over calibration data: what hone sweep and hone allocate share.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,43 +28,53 @@ struct StudyOptions {
   std::string settings = {};  // what they depend on besides all this
 };
 
+// What selects a choice must not judge it, nor what a method learnt from either: samples are dealt out.
 struct StudyData {
-  CalibrationData measured;               // what outputs are compared on
-  std::optional<CalibrationData> learnt;  // what methods learn from, where it is other data
-  std::string title;                      // of what is measured
-  Calibration calibration;                // what methods learn from beyond the study: all of it
-  const CalibrationData& for_methods() const { return learnt ? *learnt : measured; }
+  CalibrationData selecting;               // what choices are compared on
+  std::optional<CalibrationData> judging;  // what is reported of the chosen; none: too few samples to hold any out
+  std::optional<CalibrationData> learnt;   // what methods learn from, where it is other data than the selecting ones
+  std::string title;                       // of what is reported: where from, how many samples, what the others did
+  Calibration calibration;                 // what methods learn from beyond the study: all of it
+  const CalibrationData& held_out() const { return judging ? *judging : selecting; }
+  const CalibrationData& for_methods() const { return learnt ? *learnt : selecting; }
 };
 
 class FormatStudy {
  public:
   explicit FormatStudy(const StudyOptions& options);
 
-  const OutputMeasure& measure();  // the outputs to compare with are computed at the first call
-  bool has_labels() const { return !data.measured.labels.empty(); }
+  // Of what selects, and of what is held out; the outputs to compare with are computed at the first call.
+  const OutputMeasure& selection();
+  const OutputMeasure& judge();
+  bool has_labels() const { return !data.selecting.labels.empty(); }
 
   // For tables and plots of distances: accuracy where there are labels, otherwise the output SQNR; and the columns
-  // `first`, average bits, bytes, output error and SQNR, with labels accuracy.
+  // `first`, average bits, bytes, output error and SQNR, with labels accuracy, all of held-out data; and the quality on
+  // what selected. The cells from the output error on.
   Axis quality() const;
+  double quality(const OutputDistance& distance) const;  // larger is better
+  Point point(const std::string& label, double x, const OutputDistance& held_out);
   std::vector<Column> distance_columns(std::vector<Column> first) const;
+  std::vector<Cell> distance_cells(const OutputDistance& held_out, const OutputDistance& selecting);
+  std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", with labels the accuracy
 
   const LoadedModel model;
   const Graph graph;             // canonical
   const SessionOptions session;  // of what is measured but times: with all threads
-  // A method that learns from data is judged by other data: the batches of a file that is given for both are dealt out.
   const StudyData data;
   Measurements known;
   const CompiledPacker packer{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
 
  private:
-  std::optional<OutputMeasure> measure_;
+  Cell accuracy_cell(const OutputDistance& held_out);
+  std::optional<OutputMeasure> selection_, judge_;
 };
 
 // Distances as they are remembered.
-std::vector<double> values_of(const OutputDistance& distance);
-OutputDistance distance_of(std::span<const double> values);
+using DistanceValues = std::array<double, 4>;
+DistanceValues values_of(const OutputDistance& distance);
+OutputDistance distance_of(const DistanceValues& values);
 
 double decibels(double error);
-Cell decibel_cell(double error);
 
 }  // namespace hone

@@ -1,24 +1,21 @@
 #include "jobs/lab_protocol.h"
 
+#include <cmath>
+
 #include "base/clock.h"
 #include "jobs/load_model.h"
-#include "measure/break_even.h"
-#include "measure/ratio.h"
+#include "measure/turns.h"
 
 namespace hone {
 namespace {
 
-constexpr int kRuns = 5;
+constexpr int kRuns = 5, kRepetitions = 10;
 constexpr int64_t kTotals[] = {1, 10, 100, 1000, 10000};
 
-struct LabResult {
-  RunCost cost;     // steady: of the fair protocol
-  double mean = 0;  // seconds: what the protocol reports
-};
-
-LabResult run_protocol(const Contender& c, const Timing& fair, const ContenderOptions& options) {
+void run_once(const Contender& c, double steady, const ContenderOptions& options, LabRuns& runs) {
   SessionOptions uncached = options.session;
   uncached.cache_folder.reset();
+  uncached.model_code = false;  // it would not compile
   Graph graph = load_model(c.path, chosen_inputs(options, c.path)).graph;
   const int64_t start = steady_ns();
   Session session(std::move(graph), std::move(uncached));
@@ -27,45 +24,63 @@ LabResult run_protocol(const Contender& c, const Timing& fair, const ContenderOp
   for (int i = 1; i < kRuns; ++i) session.run(c.inputs);
   const int64_t end = steady_ns();
   const SessionStatistics& s = session.statistics();
-  LabResult result;
-  result.mean = static_cast<double>(end - start) * 1e-9 / kRuns;
-  result.cost.compile = (s.prepare_milliseconds + s.specialise_milliseconds + s.compile_milliseconds) * 1e-3;
-  result.cost.prepack = s.prepack_milliseconds * 1e-3;
-  result.cost.first = static_cast<double>(first - start) * 1e-9 - result.cost.compile - result.cost.prepack;
-  result.cost.steady = fair.p50 * 1e-9;
-  return result;
+  RunCost cost{.compile = (s.prepare_milliseconds + s.specialise_milliseconds + s.compile_milliseconds) * 1e-3,
+               .prepack = s.prepack_milliseconds * 1e-3,
+               .steady = steady};
+  cost.first = static_cast<double>(first - start) * 1e-9 - cost.compile - cost.prepack;
+  runs.set_ups.push_back(cost);
+  runs.means_ns.push_back(static_cast<double>(end - start) / kRuns);
 }
 
-std::string explanation(const Contender& c, const LabResult& r) {
-  const double once = (r.cost.total(1) - r.cost.steady) / kRuns;
+// Repetitions of two models as placements of a comparison (measure/ratio.h).
+Timing as_placements(const Contender& c, const LabRuns& runs) {
+  Timing timing = summarise(c.name, runs.means_ns, 0.01);
+  for (size_t i = 1; i <= runs.means_ns.size(); ++i) timing.placement_ends.push_back(i);
+  return timing;
+}
+
+std::string explanation(const Contender& c, const LabRuns& runs) {
+  const RunCost cost = typical(runs.set_ups);
   return fmt::format(
       "{}: the lab protocol reports {:.3g} ms per run, the fair one {:.3g} ms. Of the difference, {:.3g} ms are a "
-      "fifth "
-      "of what happens once: {:.3g} ms of compiling, {:.3g} ms of laying out weights, and a first run that takes "
-      "{:.3g} "
-      "ms.",
-      c.name, r.mean * 1e3, r.cost.steady * 1e3, once * 1e3, r.cost.compile * 1e3, r.cost.prepack * 1e3,
-      r.cost.first * 1e3);
+      "fifth of what happens once: {:.3g} ms of compiling, {:.3g} ms of laying out weights, and a first run that takes "
+      "{:.3g} ms.",
+      c.name, median(runs.means_ns) * 1e-6, cost.steady * 1e3, cost.once() / kRuns * 1e3, cost.compile * 1e3,
+      cost.prepack * 1e3, cost.first * 1e3);
 }
 
-std::string comparison(const Contender& base, const LabResult& base_result, const Contender& c, const LabResult& r,
-                       const Ratio& fair) {
-  const double lab = base_result.mean / r.mean;
-  const BreakEven even = break_even(base_result.cost, r.cost);
-  std::string text = fmt::format("By the lab protocol {} is {:.2f}x {} than {}; by the fair one: {}. ", c.name,
-                                 lab > 1 ? lab : 1 / lab, lab > 1 ? "faster" : "slower", base.name, verdict(fair));
-  if (!even.runs) return text + "It does not pay for its compilation, however often it runs.";
-  if (*even.runs == 1) return text + "It costs no more from the first run on.";
-  return text + fmt::format(
-                    "It has paid for its compilation after {} runs, which take {:.3g} s: with fewer the lab "
-                    "protocol's order holds, with more the fair one's.",
-                    *even.runs, *even.seconds());
+// The verdict and what follows from it; nothing here is computed from other figures than the comparison's.
+std::string words_of(const Contender& base, const Contender& c, const Ratio& lab, const Comparison& comparison) {
+  if (!comparison.may_claim) return fmt::format("{} against {}: {}.", c.name, base.name, comparison.verdict);
+  std::string text = fmt::format("{} against {}, by the lab protocol: {}; by the fair one: {}.", c.name, base.name,
+                                 verdict(lab), comparison.verdict);
+  if (!comparison.ratio.difference_shown()) return text + " Where no difference is shown, nothing can pay.";
+  if (!comparison.pays) return text + " It does not pay for being set up, however often it runs.";
+  if (comparison.pays->runs == 1) return text + " It costs no more from the first run on.";
+  text += fmt::format(" It has paid for being set up after {} runs", comparison.pays->runs);
+  if (const auto& ci95 = comparison.pays->ci95) text += fmt::format(" ({:.0f}-{:.0f})", ci95->low, ci95->high);
+  return text + fmt::format(", which take {:.3g} s.", comparison.pays->seconds);
 }
 
 }  // namespace
 
+std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
+                                      const ContenderOptions& options, double seconds) {
+  std::vector<LabRuns> all(contenders.size());
+  const auto steady = [&](size_t i) { return timings[i].p50 * 1e-9; };
+  LabRuns uncounted;
+  for (size_t i = 0; i < contenders.size(); ++i) run_once(contenders[i], steady(i), options, uncounted);
+  Turns turns(contenders.size(), options.seed);
+  const int64_t start = steady_ns();
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    if (repetition >= kFewestForInterval && static_cast<double>(steady_ns() - start) * 1e-9 >= seconds) break;
+    for (size_t i : turns.next()) run_once(contenders[i], steady(i), options, all[i]);
+  }
+  return all;
+}
+
 Section lab_section(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
-                    const ContenderOptions& options) {
+                    const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons) {
   const NumberStyle three{NumberFormat::significant, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "lab",
               .title = "Lab protocol: n = 5, no warm-up, compilation included",
@@ -75,25 +90,32 @@ Section lab_section(const std::vector<Contender>& contenders, const std::vector<
                           {"compile_ms", "compile, cold", "ms", three},
                           {"prepack_ms", "lay out", "ms", three},
                           {"first_ms", "first run", "ms", three}},
+              .note = fmt::format("Medians of {} repetitions, the models in turn.", runs[0].means_ns.size()),
               .across = true};
-  for (int64_t runs : kTotals)
-    table.columns.push_back({fmt::format("total_{}_s", runs), fmt::format("total of {}", runs), "s", three});
+  for (int64_t total : kTotals)
+    table.columns.push_back({fmt::format("total_{}_s", total), fmt::format("total of {}", total), "s", three});
   table.columns.push_back({"break_even_runs", "pays after", "runs", count});
   table.columns.push_back({"break_even_s", "that is", "s", three});
   std::string words;
-  std::vector<LabResult> results;
   for (size_t i = 0; i < contenders.size(); ++i) {
-    const LabResult r = results.emplace_back(run_protocol(contenders[i], timings[i], options));
-    std::vector<Cell> row{contenders[i].name,           number(r.mean * 1e3),         number(r.cost.steady * 1e3),
-                          number(r.cost.compile * 1e3), number(r.cost.prepack * 1e3), number(r.cost.first * 1e3)};
-    for (int64_t runs : kTotals) row.push_back(number(r.cost.total(runs)));
-    words += (words.empty() ? "" : "\n\n") + explanation(contenders[i], r);
-    const BreakEven even = break_even(results[0].cost, r.cost);
-    row.push_back(i > 0 && even.runs ? number(static_cast<double>(*even.runs)) : Cell());
-    row.push_back(i > 0 && even.runs ? number(*even.seconds()) : Cell());
+    const RunCost cost = typical(runs[i].set_ups);
+    const Interval ci95 = median_interval(runs[i].means_ns);
+    std::vector<Cell> row{contenders[i].name,
+                          number(median(runs[i].means_ns) * 1e-6, {ci95.low * 1e-6, ci95.high * 1e-6}),
+                          number(timings[i].p50 * 1e-6),
+                          number(cost.compile * 1e3),
+                          number(cost.prepack * 1e3),
+                          number(cost.first * 1e3)};
+    for (int64_t total : kTotals) row.push_back(number(cost.total(total)));
+    words += (words.empty() ? "" : "\n\n") + explanation(contenders[i], runs[i]);
+    const std::optional<BreakEven> pays = i > 0 ? comparisons[i - 1].pays : std::nullopt;
+    row.push_back(runs_cell(pays));
+    row.push_back(pays ? number(pays->seconds) : Cell());
     table.rows.push_back(std::move(row));
-    if (i > 0)
-      words += " " + comparison(contenders[0], results[0], contenders[i], r, speed_ratio(timings[0], timings[i]));
+    if (i > 0) {
+      const Ratio lab = speed_ratio(as_placements(contenders[0], runs[0]), as_placements(contenders[i], runs[i]));
+      words += " " + words_of(contenders[0], contenders[i], lab, comparisons[i - 1]);
+    }
   }
   return {"Lab protocol", {table, Text{words}}};
 }

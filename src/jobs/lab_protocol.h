@@ -4,16 +4,27 @@
 
 #include <vector>
 
+#include "jobs/comparison.h"
 #include "jobs/contender.h"
 #include "measure/timing.h"
 #include "report/record.h"
 
 namespace hone {
 
-// Runs the protocol on each (in a session of its own, without a cache of machine code) and explains its figures by the
-// fair ones: `timings` of the same contenders. Table "lab": mean, where it comes from, totals for 1 to 10000 runs, and
-// when each model has paid for its compilation against the first.
+// Of one model, by repetition.
+struct LabRuns {
+  SetUps set_ups;                // steady: of the fair protocol
+  std::vector<double> means_ns;  // what the protocol reports
+};
+
+// The protocol several times on each, in turn, each time in a session of its own without a cache of machine code; a
+// repetition that all have had before is not counted, so that what only the process's first model meets falls on none.
+// `timings`: by the fair protocol. After `seconds` no further repetition is begun, but kFewestForInterval are taken.
+std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
+                                      const ContenderOptions& options, double seconds);
+
+// The figures, explained by the fair protocol's. `comparisons`: of all but the first contender, made from these set-ups.
 Section lab_section(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
-                    const ContenderOptions& options);
+                    const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons);
 
 }  // namespace hone

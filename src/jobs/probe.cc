@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/stop.h"
+#include "io/numpy.h"
 #include "ir/bodies.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
@@ -45,6 +48,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   if (o.session.cache_folder) add("--cache", *o.session.cache_folder);
   else args.push_back("--no-cache");
   if (o.text) add("--text", *o.text);
+  if (!o.given.empty()) add("--input-file", o.given);
   return args;
 }
 
@@ -55,13 +59,41 @@ struct ChildOutput {
   int status = 0;
 };
 
+constexpr int kStopPollMs = 50;
+
+// Kills the child when this process is to stop, and waits for it.
+void end_with_us(pid_t child) {
+  try {
+    check_stop();
+  } catch (...) {
+    ::kill(child, SIGKILL);
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    throw;
+  }
+}
+
+// A pipe that is closed when it dies.
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("can't make a pipe: {}", std::strerror(errno));
+  }
+  ~Pipe() { close(0), close(1); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void close(size_t end) {
+    if (ends[end] >= 0) ::close(ends[end]);
+    ends[end] = -1;
+  }
+};
+
 ChildOutput run_child(const std::vector<std::string>& args) {
-  int out[2], err[2];
-  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) fail("can't make a pipe: {}", std::strerror(errno));
+  Pipe out, err;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+  posix_spawn_file_actions_adddup2(&actions, out.ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, err.ends[1], 2);
   std::vector<char*> argv;
   for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
   argv.push_back(nullptr);
@@ -69,20 +101,21 @@ ChildOutput run_child(const std::vector<std::string>& args) {
   const auto start = Clock::now();
   const int why = ::posix_spawn(&child, args[0].c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  ::close(out[1]);
-  ::close(err[1]);
+  if (why != 0) fail("{}: can't start: {}", args[0], std::strerror(why));
+  out.close(1), err.close(1);
   ChildOutput result;
-  if (why == 0) {
+  {
     // Both at once: a child that fills the pipe of its errors would wait for ever.
-    std::array<pollfd, 2> open{{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};  // poll skips negative ones
+    std::array<pollfd, 2> open{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};  // poll skips negative ones
     while (open[0].fd >= 0 || open[1].fd >= 0) {
-      if (::poll(open.data(), open.size(), -1) < 0) continue;
+      end_with_us(child);
+      if (::poll(open.data(), open.size(), kStopPollMs) <= 0) continue;
       for (pollfd& pipe : open) {
         if (pipe.revents == 0) continue;
         char buffer[4096];
         const ssize_t n = ::read(pipe.fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) continue;
-        if (n > 0) (pipe.fd == out[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
+        if (n > 0) (pipe.fd == out.ends[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
         else pipe.fd = -1;
       }
       if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
@@ -91,13 +124,42 @@ ChildOutput run_child(const std::vector<std::string>& args) {
     while (::waitpid(child, &result.status, 0) < 0 && errno == EINTR) {
     }
   }
-  ::close(out[0]);
-  ::close(err[0]);
-  if (why != 0) fail("{}: can't start: {}", args[0], std::strerror(why));
   return result;
 }
 
+// NumPy's type that holds all numbers of a type it has none for.
+DType numpy_type(DType dtype) {
+  if (is_float(dtype)) return dtype == DType::f16 || dtype == DType::f64 ? dtype : DType::f32;
+  return is_integer(dtype) && integer_bits(dtype) < 8 ? DType::i8 : dtype;
+}
+
+// As save_inputs wrote them, in the types that the graph takes.
+NamedTensors read_inputs(const Graph& graph, const std::string& path) {
+  NamedTensors inputs;
+  for (NamedTensor& array : read_npz(path)) inputs.emplace(array.name, std::move(array.tensor));
+  for (ValueId v : graph.inputs()) {
+    const Value& value = graph.value(v);
+    const auto found = inputs.find(value.label);
+    if (found == inputs.end() || found->second.dtype() == value.type.dtype) continue;
+    if (numpy_type(value.type.dtype) == found->second.dtype())
+      found->second = found->second.converted(value.type.dtype);
+  }
+  return inputs;  // what does not fit is for the session to say
+}
+
 }  // namespace
+
+void save_inputs(const std::string& path, const NamedTensors& inputs) {
+  std::vector<NamedTensor> arrays;
+  for (const auto& [name, tensor] : inputs) {
+    if (tensor.dtype() == DType::string || tensor.container() != Container::none || tensor.is_packed())
+      fail("input \"{}\" is {}: a process that is measured by itself can't be given that; leave it out (--no-probe)",
+           name, to_string(tensor.type()));
+    const DType stored = numpy_type(tensor.dtype());
+    arrays.push_back({name, stored == tensor.dtype() ? tensor : tensor.converted(stored)});
+  }
+  write_npz(path, arrays);
+}
 
 ProbeResult probe(const ProbeOptions& options, const std::function<void()>& first_result) {
   ProbeResult result;
@@ -117,7 +179,8 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   if (!encoder) session.emplace(open_session(std::move(model), options.session));  // NOLINT(bugprone-use-after-move)
   Session& used = encoder ? encoder->session() : *session;
   NamedTensors inputs;
-  if (session) inputs = default_inputs(session->graph(), bind_symbols(session->graph(), options.shapes), 1);
+  if (session && !options.given.empty()) inputs = read_inputs(session->graph(), options.given);
+  else if (session) inputs = default_inputs(session->graph(), bind_symbols(session->graph(), options.shapes), 1);
   auto run = [&] {
     if (encoder) encoder->embed({*options.text});
     else session->run(inputs);

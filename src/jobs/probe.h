@@ -18,7 +18,8 @@ struct ProbeOptions {
   std::string model;
   std::vector<std::string> inputs;  // --inputs of the model
   std::optional<std::string> text;  // sentence encoders: the first answer is this text's embedding, tokenizer included
-  ShapeOptions shapes;
+  std::string given;                // file that save_inputs wrote: what the model is run on; empty: made up
+  ShapeOptions shapes;              // of what is made up
   SessionOptions session;
 };
 
@@ -35,13 +36,17 @@ struct ProbeResult {
   int64_t prepacked_bytes = 0, direct_weight_bytes = 0, arena_bytes = 0, scratch_bytes = 0;
 };
 
+// Inputs as a file for ProbeOptions::given (.npz). What NumPy has no type for is stored in a wider one, without loss;
+// throws Error where there is none (texts, sequences).
+void save_inputs(const std::string& path, const NamedTensors& inputs);
+
 // Inside the started process. `first_result` is called as soon as the first answer is there.
 ProbeResult probe(const ProbeOptions& options, const std::function<void()>& first_result);
 
 Json to_json(const ProbeResult& result);
 ProbeResult probe_result_from_json(const Json& json);
 
-// Starts `program probe ...` and waits for it; its errors become an Error.
+// Starts `program probe ...` and waits for it; its errors become an Error. A stop (base/stop.h) ends it.
 ProbeResult probe_in_new_process(const std::string& program, const ProbeOptions& options);
 
 std::string this_program();  // path of the running executable

@@ -135,18 +135,22 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   return result;
 }
 
-void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration) {
+void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration,
+                          PlanNotes* notes) {
+  PlanNotes plan;
   for (const auto& [key, values] : read_toml_options(path)) {
     const std::string name = key.starts_with("quantize.") ? key.substr(9) : key;
     try {
       if (std::ranges::count(option_names(calibration_fields()), name))
         set_option(calibration_fields(), calibration, name, values);
+      else if (std::ranges::count(option_names(plan_fields()), name)) set_option(plan_fields(), plan, name, values);
       else set_option(quantize_fields(), options, name, values);
     } catch (const Error& e) {
       fail("{}: {}", path, e.what());
     }
     if (name == "calib") calibration.file = std::filesystem::path(path).parent_path() / calibration.file;
   }
+  if (notes) *notes = plan;
 }
 
 std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration) {

@@ -8,6 +8,7 @@
 
 #include "formats/packed.h"
 #include "jobs/load_model.h"
+#include "jobs/plan.h"
 #include "jobs/save_model.h"
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
@@ -52,9 +53,10 @@ struct QuantizedModel {
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration = {});
 
-// Reads a TOML file with the keys of quantize_fields() and calibration_fields(), where a path starts at the file's
-// folder; also under a table [quantize].
-void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration);
+// Reads a TOML file with the keys of quantize_fields(), calibration_fields(), where a path starts at the file's folder,
+// and plan_fields(); also under a table [quantize].
+void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration,
+                          PlanNotes* notes = nullptr);
 
 // Such a file, to be written as `path`. The data are named where the options calibrate.
 std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration);

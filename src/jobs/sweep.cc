@@ -1,6 +1,7 @@
 #include "jobs/sweep.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -17,10 +18,10 @@ namespace {
 
 struct Swept {
   std::string format;
-  OutputDistance distance;
+  OutputDistance selecting, held_out;
   double average_bits = 0;
   int64_t bytes = 0;
-  bool is_finite() const { return std::isfinite(distance.error); }
+  bool is_finite() const { return std::isfinite(held_out.error); }
 };
 
 class Sweeper {
@@ -43,13 +44,14 @@ class Sweeper {
       tell(options_.progress, fmt::format("{} ({} of {})", format, swept_.size() + 1, options_.formats.size()));
       swept_.push_back(measured(format));
     }
+    measured_ = study_.known.measured(), recalled_ = study_.known.recalled();  // of formats
     write_files();
     return record();
   }
 
  private:
   Swept measured(const std::string& format) {
-    const std::vector<double> values = study_.known.get(format, 4, [&] {
+    const auto values = study_.known.get<2 * std::tuple_size_v<DistanceValues> + 2>(format, [&] {
       QuantizeOptions quantize = options_.quantize;
       quantize.to = format;
       if (options_.activations) quantize.activations = format;
@@ -59,20 +61,33 @@ class Sweeper {
       };
       const Graph graph = quantise(study_.graph, quantize, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
-      std::vector<double> found = values_of(study_.measure()(graph));
-      found.push_back(static_cast<double>(all.weight_bytes));
-      found.push_back(static_cast<double>(all.parameters));
-      return found;
+      const DistanceValues s = values_of(study_.selection()(graph)), h = values_of(study_.judge()(graph));
+      return std::array{s[0], s[1], s[2], s[3], h[0], h[1], h[2], h[3], static_cast<double>(all.weight_bytes),
+                        static_cast<double>(all.parameters)};
     });
-    return {format, distance_of(values), 8 * values[2] / std::max(values[3], 1.0), static_cast<int64_t>(values[2])};
+    return {format, distance_of({values[0], values[1], values[2], values[3]}),
+            distance_of({values[4], values[5], values[6], values[7]}), 8 * values[8] / std::max(values[9], 1.0),
+            static_cast<int64_t>(std::clamp(values[8], 0.0, 0x1p62))};
   }
 
-  // Larger is better.
-  double quality(const Swept& s) const {
-    if (s.distance.accuracy) return *s.distance.accuracy;
-    return s.distance.error > 0 ? decibels(s.distance.error) : kExact;
+  // What selects: larger is better. Where two are equal, the smaller model is.
+  bool is_better(const Swept& a, const Swept& b) const {
+    const double p = study_.quality(a.selecting), q = study_.quality(b.selecting);
+    return p != q ? p > q : a.bytes < b.bytes;
   }
-  static constexpr double kExact = 200;  // dB in plots, where nothing differs
+
+  // The model as it is, in the arithmetic of the others.
+  Swept original() {
+    const Sizes all = sizes(study_.graph);
+    const auto distance = [&](const char* name, const OutputMeasure& measure) {
+      return distance_of(study_.known.get<std::tuple_size_v<DistanceValues>>(
+          name, [&] { return values_of(measure(study_.graph)); }));
+    };
+    return {"the original", distance("the original, selecting", study_.selection()),
+            distance("the original, held out", study_.judge()),
+            8.0 * static_cast<double>(all.weight_bytes) / static_cast<double>(std::max<int64_t>(all.parameters, 1)),
+            all.weight_bytes};
+  }
 
   LinePlot curves() const {
     std::map<std::string, Line> lines;
@@ -80,7 +95,7 @@ class Sweeper {
       if (!s.is_finite()) continue;
       Line& line = lines[format_family(s.format)];
       line.label = format_family(s.format);
-      line.points.emplace_back(s.average_bits, quality(s));
+      line.points.emplace_back(s.average_bits, study_.quality(s.held_out));
     }
     LinePlot plot{.key = "curves",
                   .title = "Quality against size, by family",
@@ -93,51 +108,61 @@ class Sweeper {
     return plot;
   }
 
-  // Of each family and of all, by the number of formats measured.
+  // Of each family and of all, by the number of formats measured: how the best so far, by what selects, does on what is
+  // held out.
   LinePlot best_so_far() const {
-    std::map<std::string, Line> lines;
+    struct Best {
+      Line line;
+      const Swept* swept = nullptr;
+    };
+    std::map<std::string, Best> families;
+    Best all;
+    const auto extend = [&](Best& best, const std::string& label, const Swept& s) {
+      best.line.label = label;
+      if (!best.swept || is_better(s, *best.swept)) best.swept = &s;
+      best.line.points.emplace_back(static_cast<double>(best.line.points.size() + 1),
+                                    study_.quality(best.swept->held_out));
+    };
+    for (const Swept& s : swept_) {
+      if (!s.is_finite()) continue;
+      extend(families[format_family(s.format)], format_family(s.format), s);
+      extend(all, "all", s);
+    }
     LinePlot plot{
         .key = "best_so_far", .title = "Best so far", .x = {.title = "formats measured"}, .y = study_.quality()};
-    const auto extend = [&](Line& line, const std::string& label, const Swept& s, double x) {
-      line.label = label;
-      line.points.emplace_back(x, std::max(quality(s), line.points.empty() ? -INFINITY : line.points.back().second));
-    };
-    Line all;
-    for (size_t i = 0; i < swept_.size(); ++i) {
-      if (!swept_[i].is_finite()) continue;
-      const std::string family = format_family(swept_[i].format);
-      Line& line = lines[family];
-      extend(line, family, swept_[i], static_cast<double>(line.points.size() + 1));
-      extend(all, "all", swept_[i], static_cast<double>(all.points.size() + 1));
-    }
-    for (auto& [family, line] : lines) plot.lines.push_back(std::move(line));
-    if (plot.lines.size() > 1) plot.lines.push_back(std::move(all));
+    for (auto& [family, best] : families) plot.lines.push_back(std::move(best.line));
+    if (plot.lines.size() > 1) plot.lines.push_back(std::move(all.line));
     return plot;
   }
 
-  Table table() const {
+  Table table() {
     Table table{.key = "sweep",
                 .title = study_.data.title,
                 .columns = study_.distance_columns({{"format", "format"}, {"family", "family"}}),
                 .note = fmt::format("{} in that format. Output error: sum of squared differences to the original's "
-                                    "outputs over the sum of their squares. Average bits count everything stored.",
+                                    "outputs in f32 over the sum of their squares. Average bits count everything "
+                                    "stored. Intervals: 95 %, Student's t over samples, Wilson's of an accuracy.",
                                     options_.activations ? "Weights and inputs of products" : "Weights")};
-    for (const Swept& s : swept_) {
-      const double error = s.distance.error;
-      table.rows.push_back({s.format, format_family(s.format), number(s.average_bits),
-                            number(static_cast<double>(s.bytes)), s.is_finite() ? number(error) : Cell("not finite"),
-                            s.is_finite() ? decibel_cell(error) : Cell()});
-      if (study_.has_labels()) table.rows.back().push_back(number(*s.distance.accuracy));
-    }
+    const auto add = [&](const Swept& s, const std::string& family) {
+      table.rows.push_back({s.format, family, number(s.average_bits), number(static_cast<double>(s.bytes))});
+      for (Cell& cell : study_.distance_cells(s.held_out, s.selecting)) table.rows.back().push_back(std::move(cell));
+    };
+    for (const Swept& s : swept_) add(s, format_family(s.format));
+    add(original(), "");
     return table;
   }
 
   std::string csv() const {
-    std::string text = "format,family,average_bits,bytes,output_error,accuracy\n";
+    std::string text =
+        "format,family,average_bits,bytes,output_error,output_error_low,output_error_high,accuracy,selection_error,"
+        "selection_accuracy\n";
+    const auto share = [](const std::optional<double>& accuracy) {
+      return accuracy ? fmt::format("{}", *accuracy) : std::string();
+    };
     for (const Swept& s : swept_)
-      text +=
-          fmt::format("{},{},{:.6f},{},{},{}\n", s.format, format_family(s.format), s.average_bits, s.bytes,
-                      s.distance.error, s.distance.accuracy ? fmt::format("{}", *s.distance.accuracy) : std::string());
+      text += fmt::format("{},{},{:.6f},{},{},{},{},{},{},{}\n", s.format, format_family(s.format), s.average_bits,
+                          s.bytes, s.held_out.error, s.held_out.error_ci95.low, s.held_out.error_ci95.high,
+                          share(s.held_out.accuracy), s.selecting.error, share(s.selecting.accuracy));
     return text;
   }
 
@@ -147,18 +172,23 @@ class Sweeper {
     write_file(options_.folder + "/best_so_far.svg", svg(best_so_far()));
   }
 
+  std::string best_text() {
+    const Swept& best =
+        *std::ranges::min_element(swept_, [&](const Swept& a, const Swept& b) { return is_better(a, b); });
+    std::string text = fmt::format("Best by what selects: {}, {:.3f} bits; on {} samples held out: {}", best.format,
+                                   best.average_bits, study_.data.held_out().samples, study_.text_of(best.held_out));
+    if (!study_.data.judging)
+      text = fmt::format("Best: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", best.format,
+                         best.average_bits, study_.text_of(best.held_out), study_.data.selecting.samples);
+    if (study_.has_labels()) text += fmt::format(" (the original: {})", study_.text_of(original().held_out));
+    return text;
+  }
+
   Record record() {
-    const auto best =
-        std::ranges::max_element(swept_, [&](const Swept& a, const Swept& b) { return quality(a) < quality(b); });
     return {.title = fmt::format("{} in {} formats", study_.model.name, swept_.size()),
             .command = options_.command,
-            .findings = {fmt::format("Best: {}, {:.3f} bits, {} {:.4g}{}", best->format, best->average_bits,
-                                     study_.quality().title, quality(*best),
-                                     study_.has_labels() ? fmt::format(" (the original {:.4g})",
-                                                                       *study_.measure().of_reference().accuracy)
-                                                         : " dB"),
-                         fmt::format("{} measured, {} remembered; tables and plots in {}", study_.known.measured(),
-                                     study_.known.recalled(), options_.folder)},
+            .findings = {best_text(), fmt::format("{} measured, {} remembered; tables and plots in {}", measured_,
+                                                  recalled_, options_.folder)},
             .sections = {{"Formats", {curves(), best_so_far(), table()}}},
             .machine = describe(environment()),
             .manifest = {{"input", study_.model.path, study_.model.sha256(), study_.model.file_bytes}}};
@@ -167,6 +197,7 @@ class Sweeper {
   const SweepOptions& options_;
   FormatStudy study_;
   std::vector<Swept> swept_;
+  int64_t measured_ = 0, recalled_ = 0;
 };
 
 }  // namespace

@@ -98,6 +98,39 @@ Interval median_interval_of_series(std::span<const double> series) {
 
 namespace {
 
+constexpr double kZ = 1.959964;  // 0.975-quantile of the normal distribution
+
+// 0.975-quantile of Student's t: a table where the series in 1/degrees (Fisher and Cornish) is not yet good to 0.1 %.
+double t_quantile(size_t degrees) {
+  constexpr double kFew[] = {12.706, 4.303, 3.182, 2.776, 2.571};
+  if (degrees <= std::size(kFew)) return kFew[degrees - 1];
+  const double n = static_cast<double>(degrees), z2 = kZ * kZ;
+  return kZ + kZ * (z2 + 1) / (4 * n) + kZ * ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+         kZ * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n);
+}
+
+}  // namespace
+
+Interval mean_interval(std::span<const double> samples) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto n = static_cast<double>(samples.size());
+  if (samples.size() < 2) return {-infinity, infinity};
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
+  double squares = 0;
+  for (double s : samples) squares += (s - mean) * (s - mean);
+  const double half = t_quantile(samples.size() - 1) * std::sqrt(squares / (n * (n - 1)));
+  return {mean - half, mean + half};
+}
+
+Interval share_interval(double share, double n) {
+  CHECK(share >= 0 && share <= 1 && n >= 1, "a share of {} in {} trials", share, n);
+  const double centre = (share + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n),
+               half = kZ / (1 + kZ * kZ / n) * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  return {std::min(share, centre - half), std::max(share, centre + half)};
+}
+
+namespace {
+
 std::vector<double> ranks(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

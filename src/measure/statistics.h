@@ -32,6 +32,12 @@ Interval median_interval(std::span<const double> samples);
 // with falling weights up to lag n^(1/3) + 1 (Bartlett) and never more than n.
 Interval median_interval_of_series(std::span<const double> series);
 
+// 95 % interval of a mean by Student's t, for samples that are independent; (-inf, inf) with fewer than two.
+Interval mean_interval(std::span<const double> samples);
+
+// Wilson's 95 % interval of a share that was seen in n >= 1 independent trials. Bug when the share is not of 0 ... 1.
+Interval share_interval(double share, double n);
+
 // Spearman's rank correlation of pairs, equal values sharing their mean rank: 1 when one grows with the other, 0 when
 // either is constant. Bug when the lengths differ.
 double rank_correlation(std::span<const double> a, std::span<const double> b);

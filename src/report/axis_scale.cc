@@ -10,6 +10,11 @@
 namespace hone {
 namespace {
 
+// Values nearer to each other than this share of them are drawn as equal: steps between them would be below what a
+// double resolves.
+constexpr double kNearlyEqual = 1e-9;
+constexpr double kLeastPositive = 1e-300;  // of a logarithmic axis
+
 // 1, 2 or 5 times a power of ten, so that about `wanted` steps fit into the range.
 double round_step(double range, int wanted) {
   const double raw = range / wanted, power = std::pow(10, std::floor(std::log10(raw)));
@@ -50,11 +55,13 @@ AxisScale::AxisScale(const Axis& axis, std::span<const double> values, double be
   }
   if (first) low_ = logarithmic_ ? 0.1 : 0, high_ = 1;
   if (logarithmic_) {
+    low_ = std::max(low_, kLeastPositive), high_ = std::max(high_, low_);
     const double air = std::max(std::pow(high_ / low_, 0.08), 1.1);
     low_ /= air, high_ *= air;
     ticks_ = logarithmic_ticks(low_, high_);
   } else {
-    const double air = high_ > low_ ? 0.08 * (high_ - low_) : high_ == 0 ? 1 : 0.1 * std::abs(high_);
+    const bool differ = high_ - low_ > kNearlyEqual * std::max(std::abs(low_), std::abs(high_));
+    const double air = differ ? 0.08 * (high_ - low_) : high_ == 0 ? 1 : 0.1 * std::abs(high_);
     if (!from_zero || low_ < 0) low_ -= air;
     if (!from_zero || high_ > 0 || low_ == 0) high_ += air;
     ticks_ = linear_ticks(low_, high_);

@@ -3,49 +3,86 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/regular_file.h"
 #include "base/text.h"
 
 namespace hone {
 namespace {
 
-constexpr std::string_view kVersion = "m1";
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr std::string_view kVersion = "m2";
 
-// "m1 <key> <value> <value> ... ;": the semicolon tells a whole line from one that a stop has cut.
+std::string checksum(std::string_view key, std::string_view values) {
+  return fmt::format("{:016x}", hash_text(values, hash_text(key, 3)));
+}
+
+std::string line_of(const std::string& key, std::span<const double> values) {
+  const std::string text = fmt::format("{}", fmt::join(values, " "));
+  return fmt::format("{} {} {} {} ;\n", kVersion, key, text, checksum(key, text));
+}
+
+// NaN and -infinity are no measurement of ours; an error may be infinite.
+std::optional<double> parse_value(const std::string& word) {
+  double value = 0;
+  const char* end = word.data() + word.size();
+  const auto [at, error] = std::from_chars(word.data(), end, value);
+  if (word.empty() || error != std::errc() || at != end || !(value > -std::numeric_limits<double>::infinity()))
+    return std::nullopt;
+  return value;
+}
+
+// "m2 <key> <value> <value> ... <checksum> ;": the semicolon tells a whole line from one that a stop has cut.
 std::optional<std::pair<std::string, std::vector<double>>> parse_line(const std::string& line) {
   const std::vector<std::string> words = split(line, ' ');
-  if (words.size() < 4 || words.front() != kVersion || words.back() != ";") return std::nullopt;
+  if (words.size() < 5 || words.front() != kVersion || words.back() != ";") return std::nullopt;
+  const std::span<const std::string> numbers(words.begin() + 2, words.end() - 2);
+  if (words[words.size() - 2] != checksum(words[1], fmt::format("{}", fmt::join(numbers, " ")))) return std::nullopt;
   std::vector<double> values;
-  for (size_t i = 2; i + 1 < words.size(); ++i) {
-    double value = 0;
-    const char* end = words[i].data() + words[i].size();
-    const auto [stopped, problem] = std::from_chars(words[i].data(), end, value);
-    if (stopped != end || problem != std::errc()) return std::nullopt;
-    values.push_back(value);
+  for (const std::string& word : numbers) {
+    const std::optional<double> value = parse_value(word);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
   }
   return {{words[1], values}};
+}
+
+// A file of something else must not get our lines. Ours are text that begins with "m" and a version.
+void refuse_other_content(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  if (!fs::exists(status)) return;
+  if (!fs::is_regular_file(status)) fail("{}: is no plain file; measurements are remembered in one", path);
+  std::ifstream file(path);
+  char c = '\n';
+  while (c == '\n' && file.get(c)) {
+  }
+  if (!file) return;
+  std::string start{c};
+  if (file.get(c)) start += c;
+  if (start[0] != 'm' || (start.size() == 2 && (start[1] < '0' || start[1] > '9')))
+    fail("{}: holds something else than measurements; give a new name or one that hone wrote", path);
 }
 
 }  // namespace
 
 Measurements::Measurements(std::string path, std::string about) : path_(std::move(path)), about_(std::move(about)) {
   if (path_.empty()) return;
+  refuse_other_content(path_);
   if (const auto folder = std::filesystem::path(path_).parent_path(); !folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
   }
-  if (!is_regular_or_absent(path_)) fail("{}: is no plain file; give another place for it", path_);
-  std::istringstream file(read_regular_file(path_, kMostBytes).value_or(""));
+  std::ifstream file(path_);
   for (std::string line; std::getline(file, line);)
-    if (auto entry = parse_line(line)) values_.insert(std::move(*entry));
+    if (auto entry = parse_line(line)) values_.insert_or_assign(std::move(entry->first), std::move(entry->second));
   // What a stop has cut gets its end, so that it does not run into the next line.
   if (!(std::ofstream(path_, std::ios::app) << "\n" << std::flush)) fail("{}: can't be written", path_);
 }
@@ -54,19 +91,20 @@ std::string Measurements::key(const std::string& name) const {
   return fmt::format("{:016x}{:016x}", hash_text(about_, 1), hash_text(name, hash_text(about_, 2)));
 }
 
-const std::vector<double>* Measurements::find(const std::string& name, size_t count) {
+bool Measurements::find(const std::string& name, std::span<double> values) {
   const auto found = values_.find(key(name));
-  if (found == values_.end() || found->second.size() != count) return nullptr;
+  if (found == values_.end() || found->second.size() != values.size()) return false;
+  std::ranges::copy(found->second, values.begin());
   ++recalled_;
-  return &found->second;
+  return true;
 }
 
-void Measurements::put(const std::string& name, const std::vector<double>& values) {
+void Measurements::put(const std::string& name, std::span<const double> values) {
   ++measured_;
-  values_[key(name)] = values;
+  values_[key(name)].assign(values.begin(), values.end());
   if (path_.empty()) return;
   std::ofstream file(path_, std::ios::app);
-  file << fmt::format("{} {} {} ;\n", kVersion, key(name), fmt::join(values, " ")) << std::flush;
+  file << line_of(key(name), values) << std::flush;
   if (!file) fail("{}: can't be written; is the disk full?", path_);
 }
 

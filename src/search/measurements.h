@@ -2,32 +2,34 @@
 // measures only what it must.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
-
-#include "base/error.h"
 
 namespace hone {
 
 class Measurements {
  public:
   // `path` empty: in memory only. `about` says what was measured on what (model, data, settings) and is part of every
-  // key. Lines that are not whole or of another version are skipped. Throws Error when the file can't be written, or is
-  // no plain file.
+  // key. Lines that are not whole, damaged or of another version are skipped. Throws Error when the path holds
+  // something else than measurements, which is left as it is, and when the file can't be written.
   explicit Measurements(std::string path = "", std::string about = "");
 
-  // The `count` numbers that were measured under this name, or that `measure()` gives now, which are then kept. A line
-  // with more or fewer counts as damaged: they are measured again.
-  template <class F>
-  std::vector<double> get(const std::string& name, size_t count, F&& measure) {
-    if (const std::vector<double>* known = find(name, count)) return *known;
-    std::vector<double> values = measure();
-    CHECK(values.size() == count, "{} numbers were measured, {} expected", values.size(), count);
+  // What was measured under this name, or what `measure()` gives now, which is then kept.
+  template <size_t N, class F>
+  std::array<double, N> get(const std::string& name, F&& measure) {
+    std::array<double, N> values;
+    if (find(name, values)) return values;
+    values = measure();
     put(name, values);
     return values;
+  }
+  template <class F>
+  double get(const std::string& name, F&& measure) {
+    return get<1>(name, [&] { return std::array{static_cast<double>(measure())}; })[0];
   }
 
   int64_t recalled() const { return recalled_; }
@@ -35,8 +37,8 @@ class Measurements {
 
  private:
   std::string key(const std::string& name) const;
-  const std::vector<double>* find(const std::string& name, size_t count);
-  void put(const std::string& name, const std::vector<double>& values);
+  bool find(const std::string& name, std::span<double> values);  // what is known as so many numbers
+  void put(const std::string& name, std::span<const double> values);
 
   std::string path_, about_;
   std::map<std::string, std::vector<double>> values_;

@@ -27,8 +27,8 @@ class Substitutions {
 
  private:
   double error(const std::string& name, const std::vector<int>& chosen) {
-    return known_.get(fmt::format("alone, {} batches\n{}", batches_, name), 1,
-                      [&] { return std::vector{measure_(candidates_.with(chosen), batches_).error}; })[0];
+    return known_.get(fmt::format("alone, {} batches\n{}", batches_, name),
+                      [&] { return measure_(candidates_.with(chosen), batches_).error; });
   }
 
   const Candidates& candidates_;
@@ -43,7 +43,7 @@ constexpr double kProportional = 0.1;  // layer error up to which the output's e
 size_t format_to_measure_first(const std::vector<double>& layer_error) {
   const auto worth = [](double error) {  // an exact format says nothing of the others
     if (!(error > 0)) return -std::numeric_limits<double>::infinity();
-    return error <= kProportional ? error : -error;
+    return error <= kProportional ? error : -std::min(error, std::numeric_limits<double>::max());
   };
   return static_cast<size_t>(std::ranges::max_element(layer_error, {}, worth) - layer_error.begin());
 }
@@ -80,9 +80,8 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
     const LayerStatistics* layer = found == statistics.layers.end() ? nullptr : &found->second;
     TensorSensitivity s;
     for (size_t f = 0; f < candidates.formats.size(); ++f)
-      s.layer_error.push_back(known.get(fmt::format("layer {}={}", tensor.name, candidates.formats[f]), 1, [&] {
-        return std::vector{layer_error(tensor.plain, tensor.rounded[f], layer)};
-      })[0]);
+      s.layer_error.push_back(known.get(fmt::format("layer {}={}", tensor.name, candidates.formats[f]),
+                                        [&] { return layer_error(tensor.plain, tensor.rounded[f], layer); }));
     s.output_error.resize(candidates.formats.size());
     s.first = format_to_measure_first(s.layer_error);
     for (size_t f = 0; f < candidates.formats.size(); ++f)

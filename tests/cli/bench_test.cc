@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "io/artefact.h"
+#include "io/numpy.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/passes/parse_ops.h"
 
 namespace hone {
 namespace {
@@ -57,6 +60,23 @@ TEST_F(Bench, ModelsWithOtherInputsAreNotCompared) {
   const ProgramResult result = hone_program({"bench", model, file, "--seq", "16", "--seconds", "0.1", "--no-probe"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("same inputs"));
+}
+
+// The processes that are measured by themselves run on the inputs of the run, given or made up.
+TEST_F(Bench, GivenInputsReachTheProcesses) {
+  const std::string file = folder / "sizes.safetensors";
+  save_artefact(file, test::parse(R"(
+    %x : f32[N] = input "x"
+    %r = reshape %x {shape=[4,16]}
+    return %r as "y")"));
+  write_npy(folder / "x.npy", Tensor(DType::f32, {64}));
+  const ProgramResult result =
+      hone_program({"bench", file, "--input", "x=" + folder / "x.npy", "--seconds", "0.1", "--json"});
+  expect_done(result);
+  EXPECT_GT(parse_json(result.out, "stdout")["results"][0]["peak_bytes"].get<double>(), 0);
+  const ProgramResult made_up = hone_program({"bench", file, "--dim", "N=64", "--seconds", "0.1", "--json"});
+  expect_done(made_up);
+  EXPECT_GT(parse_json(made_up.out, "stdout")["results"][0]["peak_bytes"].get<double>(), 0);
 }
 
 TEST_F(Bench, OnDemandAnswersEachLineWithNanoseconds) {

@@ -39,6 +39,7 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   given.model = "some/model";
   given.inputs = {"input_ids", "attention_mask"};
   given.text = "a text, with 'quotes'";
+  given.given = "some/inputs.npz";
   given.shapes = {.batch = 3, .sequence = 17, .dims = {{"B", 5}, {"S", 9}}};
   given.session.backend = Backend::reference;
   given.session.optimise = 1;
@@ -55,16 +56,18 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   ModelFlags model_flags;
   ShapeFlags shape_flags;
   RunFlags run_flags;
-  std::string text;
+  std::string text, input_file;
   model_flags.add_to(app);
   shape_flags.add_to(app);
   run_flags.add_to(app);
   run_flags.add_compute_to(app);
   app.add_option("--text", text);
+  app.add_option("--input-file", input_file);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));  // CLI11 takes them last first
   EXPECT_EQ(model_flags.model, given.model);
   EXPECT_EQ(model_flags.inputs, given.inputs);
   EXPECT_EQ(text, given.text);
+  EXPECT_EQ(input_file, given.given);
   const ShapeOptions shapes = shape_flags.get();
   EXPECT_EQ(shapes.batch, 3);
   EXPECT_EQ(shapes.sequence, 17);
@@ -82,7 +85,8 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
 
 TEST_F(Probe, DefaultsStayDefaults) {
   const std::vector<std::string> arguments = arguments_for(ProbeOptions());
-  for (const char* absent : {"--seq", "--isa", "--compute", "--text", "--inputs", "--no-pass", "--cache", "--verify"})
+  for (const char* absent : {"--seq", "--isa", "--compute", "--text", "--inputs", "--no-pass", "--cache", "--verify",
+                             "--input-file"})
     EXPECT_THAT(arguments, testing::Not(testing::Contains(std::string(absent)))) << absent;
   EXPECT_THAT(arguments, testing::Contains(std::string("--no-cache")));
 }

@@ -135,6 +135,8 @@ TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
   const std::vector<std::string> lines = split(read_file(options.samples), '\n');
   EXPECT_EQ(lines[0], "placement,model0_ns,model1_ns");
   EXPECT_EQ(static_cast<double>(lines.size()) - 2, value_of(item(record, "conditions", "rounds")));
+  options.samples = model + "/model.safetensors";
+  EXPECT_THAT(error_of([&] { bench(options); }), HasSubstr("is a model that is measured"));
 }
 
 // The five runs cost what compiling, laying out and running cost; the totals follow from those and the fair median.
@@ -149,7 +151,7 @@ TEST_F(BenchJob, TheLabProtocolIsTakenApart) {
     EXPECT_GT(of("compile_ms"), 0);
     EXPECT_GT(of("first_ms"), 0);
     const double once = of("compile_ms") + of("prepack_ms") + of("first_ms");
-    EXPECT_GE(5 * of("lab_mean_ms"), once * (1 - 1e-9));
+    EXPECT_GT(of("lab_mean_ms"), 0);
     EXPECT_NEAR(of("total_1_s"), once * 1e-3, 1e-12);
     EXPECT_NEAR(of("total_1000_s"), (once + 999 * of("median_ms")) * 1e-3, 1e-9);
   }
@@ -158,9 +160,36 @@ TEST_F(BenchJob, TheLabProtocolIsTakenApart) {
   for (const Section& section : record.sections)
     for (const Block& block : section.blocks)
       if (const Text* text = std::get_if<Text>(&block)) words += text->text;
-  EXPECT_THAT(words, HasSubstr("By the lab protocol mxint8.safetensors is "));
-  EXPECT_THAT(words, testing::AnyOf(HasSubstr("has paid for its compilation after"), HasSubstr("does not pay"),
-                                    HasSubstr("from the first run on")));
+  EXPECT_THAT(words, HasSubstr("mxint8.safetensors against model, by the lab protocol: "));
+}
+
+// One verdict: what pays stands only where a run is shown to be faster, and says the same in both tables and in words.
+TEST_F(BenchJob, WhatPaysFollowsFromTheVerdict) {
+  ProbeResult cold;
+  cold.compile_ms = 40;
+  for (const bool lab : {false, true}) {
+    BenchOptions options = quick({model, quantized("mxint8"), model});
+    options.lab = lab;
+    options.program = put_probed_program(cold, ProbeResult());
+    const Record record = bench(options);
+    const Table& table = table_of(record, "comparison");
+    std::string words;
+    for (const Section& section : record.sections)
+      for (const Block& block : section.blocks)
+        if (const Text* text = std::get_if<Text>(&block)) words += text->text;
+    for (size_t row = 0; row < 2; ++row) {
+      const bool faster = text_of(cell(table, "verdict", row)).find("faster") != std::string::npos;
+      EXPECT_EQ(!is_empty(cell(table, "break_even_runs", row)), faster);
+      EXPECT_EQ(!is_empty(cell(table, "break_even_s", row)), faster);
+      if (!lab) continue;
+      const Cell of_lab = cell(table_of(record, "lab"), "break_even_runs", row + 1);
+      EXPECT_EQ(is_empty(of_lab), !faster);
+      if (faster) {
+        EXPECT_EQ(value_of(of_lab), value_of(cell(table, "break_even_runs", row)));
+      }
+      EXPECT_THAT(words, HasSubstr("by the fair one: " + text_of(cell(table, "verdict", row)) + "."));
+    }
+  }
 }
 
 TEST_F(BenchJob, ResultsThatAreNotFiniteAreNamedOnDemand) {

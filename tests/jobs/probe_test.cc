@@ -1,6 +1,7 @@
 // Measuring in a process of its own: what is asked of it, what it answers, and how its failures are told.
 #include "jobs/probe.h"
 
+#include "base/stop.h"
 #include "tests/jobs/jobs_fixture.h"
 
 namespace hone {
@@ -81,6 +82,32 @@ TEST_F(Probe, TheFirstAnswerIsTold) {
   options.text = "a cat";
   EXPECT_GT(probe(options, [&] { ++told; }).kernels_compiled, 0);
   EXPECT_EQ(told, 2);
+}
+
+// Made-up inputs of another size than these would not fit the reshape.
+TEST_F(Probe, RunsOnTheInputsThatItIsGiven) {
+  ProbeOptions options;
+  options.model = put_graph("sizes.safetensors", R"(
+    %x : f32[N] = input "x/1"
+    %s : bf16[M] = input "state"
+    %r = reshape %x {shape=[4,16]}
+    %t = tanh %s
+    return %r, %t)");
+  const auto run = [&] { return probe(options, [] {}); };
+  EXPECT_THAT(error_of(run), testing::Not(""));
+  options.given = folder / "inputs.npz";
+  save_inputs(options.given, {{"x/1", Tensor(DType::f32, {64})}, {"state", Tensor(DType::bf16, {5})}});
+  EXPECT_EQ(error_of(run), "");
+  EXPECT_THAT(error_of([&] { save_inputs(options.given, {{"s", Tensor::strings({1}, {"a"})}}); }),
+              testing::AllOf(HasSubstr("\"s\""), HasSubstr("--no-probe")));
+}
+
+// A stop ends the process that is waited for.
+TEST_F(Probe, AStopEndsTheProcess) {
+  const std::string program = put_program("echo $$ > " + folder / "pid" + "\nexec sleep 600\n");
+  request_stop(Stop::interrupted);
+  EXPECT_THROW(probe_in_new_process(program, {}), Stopped);
+  request_stop(Stop::none);
 }
 
 }  // namespace

@@ -80,5 +80,24 @@ TEST(Statistics, TheIntervalOfIndependentSamplesIsLittleWiderThanThePlainOne) {
   EXPECT_LT(ratio, 1.25);
 }
 
+// The classical table: t(0.975) is 2.776 with 4 degrees of freedom, 2.262 with 9.
+TEST(Statistics, TheIntervalOfAMeanIsStudents) {
+  const std::vector<double> five{1, 2, 3, 4, 5};  // mean 3, standard error sqrt(2.5 / 5)
+  EXPECT_NEAR(mean_interval(five).high, 3 + 2.776 * std::sqrt(0.5), 1e-6);
+  std::vector<double> ten;
+  for (int i = 0; i < 10; ++i) ten.push_back(i % 2 ? 1 : -1);  // mean 0, standard error sqrt(10 / 90)
+  EXPECT_NEAR(mean_interval(ten).low, -2.262 / 3, 1e-3);
+  EXPECT_TRUE(std::isinf(mean_interval(std::vector<double>{1}).high));
+}
+
+// Wilson (1927): 8 of 10 give 0.490 to 0.943; all of 10 give 0.722 to 1.
+TEST(Statistics, TheIntervalOfAShareIsWilsons) {
+  EXPECT_NEAR(share_interval(0.8, 10).low, 0.4902, 1e-4);
+  EXPECT_NEAR(share_interval(0.8, 10).high, 0.9433, 1e-4);
+  EXPECT_NEAR(share_interval(1, 10).low, 0.7225, 1e-4);
+  EXPECT_EQ(share_interval(1, 10).high, 1);
+  EXPECT_EQ(share_interval(0, 10).low, 0);
+}
+
 }  // namespace
 }  // namespace hone

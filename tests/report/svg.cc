@@ -34,6 +34,15 @@ TEST(AxisScale, TicksAreRoundAndPlacesRunFromEndToEnd) {
   EXPECT_EQ(scale.tick_text(20), "20");
 }
 
+// Steps between these would be below what a double resolves.
+TEST(AxisScale, ValuesThatHardlyDifferAreDrawnAsEqual) {
+  const std::vector<double> near{1, std::nextafter(1.0, 2.0)}, one{45.2}, none, tiny{5e-324, 1};
+  EXPECT_LT(AxisScale({"x"}, near, 0, 100).ticks().size(), 20U);
+  EXPECT_LT(AxisScale({"x"}, one, 0, 100).ticks().size(), 20U);
+  EXPECT_LT(AxisScale({"x"}, none, 0, 100).ticks().size(), 20U);
+  EXPECT_LT(AxisScale({.title = "x", .logarithmic = true}, tiny, 0, 100).ticks().size(), 400U);
+}
+
 TEST(AxisScale, LogarithmicTicksAreOneTwoFive) {
   const std::vector<double> values{10, 1000};
   const AxisScale scale({"x", "", true}, values, 0, 100);

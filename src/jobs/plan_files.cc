@@ -1,0 +1,77 @@
+#include "jobs/plan_files.h"
+
+#include <filesystem>
+
+#include "io/artefact.h"
+#include "io/onnx/export_model.h"
+#include "ops/registry.h"
+
+namespace hone {
+namespace {
+
+// As it is stored: candidates of plain element types hold their values as f32.
+Tensor stored(const Tensor& rounded, const std::string& format) {
+  const std::optional<DType> plain = dtype_of_plain_format(parse_format(format));
+  return plain && !rounded.is_packed() ? rounded.converted(*plain) : rounded;
+}
+
+// A format that would not make a tensor smaller leaves it as it is.
+bool is_kept(const CandidateTensor& tensor, size_t format) {
+  const Tensor& rounded = tensor.rounded[format];
+  return !rounded.is_packed() && tensor.bytes[format] == tensor.plain.bytes() && rounded.same_bits(tensor.plain);
+}
+
+}  // namespace
+
+PlanFiles::PlanFiles(const FormatStudy& study, const Candidates& candidates, QuantizeOptions base,
+                     std::optional<Compute> compute, std::string target)
+    : study_(study),
+      candidates_(candidates),
+      base_(std::move(base)),
+      compute_(compute),
+      target_(std::move(target)) {}
+
+QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
+  QuantizeOptions plan = base_;
+  for (size_t t = 0; t < chosen.size(); ++t) {
+    const auto f = static_cast<size_t>(chosen[t]);
+    plan.rule.push_back(fmt::format("name:{}={}", candidates_.tensors[t].name,
+                                    is_kept(candidates_.tensors[t], f) ? "keep" : candidates_.formats[f]));
+  }
+  return plan;
+}
+
+int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const {
+  const ScratchFolder folder;
+  const std::string path = folder.path() + "/size." + target_;
+  if (target_ == "onnx") return export_onnx(graph, path).bytes;
+  save_artefact(path, graph, carried);
+  return static_cast<int64_t>(std::filesystem::file_size(path));
+}
+
+double PlanFiles::cost(size_t tensor, size_t format) const {
+  const CandidateTensor& t = candidates_.tensors[tensor];
+  const Tensor constant = is_kept(t, format) ? t.plain : stored(t.rounded[format], candidates_.formats[format]);
+  Graph graph;
+  graph.add_output(graph.emit(ops::get("neg"), {graph.add_constant(t.name, constant)}), "y");
+  return static_cast<double>(bytes_of(graph, {}));
+}
+
+int64_t PlanFiles::bytes(std::span<const int> chosen) {
+  const auto [known, is_new] = bytes_.try_emplace({chosen.begin(), chosen.end()}, 0);
+  if (!is_new) return known->second;
+  QuantizeOptions nearest = plan(chosen);
+  nearest.method = "nearest";
+  Graph graph = quantise(study_.graph, nearest, {}, {.packer = &study_.packer});
+  if (compute_) graph.metadata["compute"] = to_string(*compute_);
+  return known->second = bytes_of(graph, study_.model.files);
+}
+
+PlanFiles::Written PlanFiles::write(std::span<const int> chosen) {
+  Written written{.path = folder_.path() + "/plan." + target_};
+  const QuantizedModel model = quantize_model(study_.model, plan(chosen), compute_, study_.data.calibration);
+  written.bytes = save_model(written.path, model.graph, study_.model);
+  return written;
+}
+
+}  // namespace hone

@@ -1,0 +1,56 @@
+// hone allocate: plans keep to budgets of whole files and of measured time, or nothing is written.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "tests/cli/cli_fixture.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+class Allocate : public CliTest {
+ protected:
+  ProgramResult allocate(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"allocate", model, "--formats", "mxint4,mxint8", "--calib", texts, "--calib-batch",
+                                         "2", "--trials", "1", "--seconds", "0.2", "--seq", "16", "-o", plan});
+    return hone_program(arguments);
+  }
+  const std::string texts = folder.put("texts.txt", "the cat\na dog and a bird\nbirds\nthe dogs and cats\ncats\na bird\n");
+  const std::string plan = folder / "plan.toml";
+};
+
+TEST_F(Allocate, WhatQuantizeMakesOfAPlanKeepsToItsBytes) {
+  for (const char* target : {"safetensors", "onnx"}) {
+    expect_done(allocate({"--budget", "bytes=200kB", "--for", target}));
+    const std::string file = out + "/small." + target;
+    const ProgramResult made = hone_program({"quantize", model, "--config", plan, "-o", file});
+    expect_done(made);
+    EXPECT_LE(std::filesystem::file_size(file), 200'000U);
+    EXPECT_THAT(made.out, testing::Not(HasSubstr("more than the plan's")));
+  }
+  std::string text = read_file(plan);
+  text.replace(text.find("bytes = 200000"), 14, "bytes = 1000");
+  const ProgramResult over = hone_program({"quantize", model, "--config", folder.put("plan.toml", text), "-o", out + "/b.onnx"});
+  expect_done(over);
+  EXPECT_THAT(over.out, HasSubstr("more than the plan's 1000"));
+}
+
+TEST_F(Allocate, BudgetsThatCantBeMetLeaveNothingBehind) {
+  expect_refusal(allocate({"--budget", "bytes=1"}), {"no choice of formats meets the budget", "mxint4, mxint8", " bytes ("});
+  expect_refusal(allocate({"--budget", "latency=0.0001x"}), {"no choice of formats meets the budget", "[1,16]"});
+  EXPECT_FALSE(std::filesystem::exists(plan));
+  expect_refusal(allocate({"--budget", "bytes=1MB", "--for", "gguf"}), {"--for"}, 2);
+  expect_refusal(allocate({"--budget", "latency=0x"}), {"no number above 0"});
+}
+
+TEST_F(Allocate, APlanIsNotWrittenOverItsConfiguration) {
+  folder.put("plan.toml", "skip = [\"pooler\"]\n");
+  expect_refusal(allocate({"--budget", "avg-bits=8", "--config", plan}), {"is read as --config"});
+  EXPECT_THAT(read_file(plan), HasSubstr("pooler"));
+}
+
+}  // namespace
+}  // namespace hone
