@@ -56,4 +56,7 @@ class KernelLibrary {
 // Whether code can be generated for the plan on this level, and why not.
 Refusal supports(const KernelPlan& plan, IsaLevel isa);
 
+// Kernel::scratch_bytes of the plan, without its code.
+int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);
+
 }  // namespace hone
