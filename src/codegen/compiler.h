@@ -57,4 +57,7 @@ class KernelLibrary {
 Refusal supports(const KernelPlan& plan, IsaLevel isa);
 int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);  // per thread, as Kernel will have it
 
+// Kernel::scratch_bytes of the plan, without its code.
+int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);
+
 }  // namespace hone

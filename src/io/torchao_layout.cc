@@ -94,16 +94,44 @@ const char* torch_name(DType dtype) {
   return dtype == DType::f32 ? "float32" : dtype == DType::f16 ? "float16" : "bfloat16";
 }
 
+Json type_of(const std::string& name) { return {{"_type", "torch.dtype"}, {"_data", name}}; }
+
+// One format a row of 8 bits has a class of its own.
+bool is_int8_rows(const IntegerRows& rows) { return rows.bits == 8 && rows.group == 0; }
+
 std::string class_text(const IntegerRows& rows, DType scales, int64_t columns) {
-  const auto type_of = [](const std::string& name) { return Json{{"_type", "torch.dtype"}, {"_data", name}}; };
   Json data{{"block_size", {1, rows.group == 0 ? columns : rows.group}}, {"dtype", type_of(torch_name(scales))}};
-  const bool is_int8 = rows.bits == 8 && rows.group == 0;
+  const bool is_int8 = is_int8_rows(rows);
   if (is_int8) data.update({{"act_quant_kwargs", nullptr}, {"reduce_range", false}});
   else data.update({{"target_dtype", type_of(fmt::format("int{}", rows.bits))}, {"activation_quantization", nullptr}});
   return Json{{"_type", is_int8 ? "Int8Tensor" : "IntxUnpackedToInt8Tensor"},
               {"_data", data},
               {"_tensor_data_names", {"qdata", "scale", "zero_point"}}}
       .dump();
+}
+
+// How torchao's quantize_ would be asked for such weights, as its config_to_dict writes it.
+Json config_of(const IntegerRows& rows, DType scales) {
+  const auto object = [](const char* type, int version, Json data) {
+    return Json{{"_type", type}, {"_version", version}, {"_data", std::move(data)}};
+  };
+  const auto choice = [](const char* type, const char* name) { return Json{{"_type", type}, {"_data", name}}; };
+  if (is_int8_rows(rows) && !rows.has_zero_points)
+    return object("Int8WeightOnlyConfig", 2, {{"group_size", nullptr}, {"granularity", object("PerRow", 1, {{"dim", -1}})}});
+  return object("IntxWeightOnlyConfig", 2,
+                {{"weight_dtype", type_of(fmt::format("int{}", rows.bits))},
+                 {"granularity", rows.group == 0 ? object("PerAxis", 1, {{"axis", 0}})
+                                                 : object("PerGroup", 1, {{"group_size", rows.group}})},
+                 {"mapping_type", choice("MappingType", rows.has_zero_points ? "ASYMMETRIC" : "SYMMETRIC")},
+                 {"scale_dtype", type_of(torch_name(scales))},
+                 {"intx_packing_format", choice("IntxPackingFormat", "UNPACKED_TO_INT8")}});
+}
+
+// What Hugging Face's loader wants to know: one configuration for all layers, or where they differ, one for each.
+Json quant_type(const std::map<std::string, Json>& layers) {
+  const Json& first = layers.begin()->second;
+  if (std::ranges::all_of(layers, [&](const auto& layer) { return layer.second == first; })) return {{"default", first}};
+  return {{"default", {{"_type", "FqnToConfig"}, {"_version", 1}, {"_data", {{"fqn_to_config", layers}}}}}};
 }
 
 void add(const std::string& weight, const Tensor& tensor, const IntegerRows& rows, WrittenWeights& out) {
@@ -125,6 +153,7 @@ void add(const std::string& weight, const Tensor& tensor, const IntegerRows& row
 WrittenWeights write(const std::map<std::string, Tensor>& weights) {
   WrittenWeights written;
   std::vector<std::string> refused, names;
+  std::map<std::string, Json> layers;  // configurations by the name of the layer
   for (const auto& [name, tensor] : weights) {
     names.push_back(name);
     if (!tensor.is_packed()) {
@@ -133,15 +162,19 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
       continue;
     }
     const std::optional<IntegerRows> rows = integer_rows(tensor);
-    if (rows && (rows->group == 0 || tensor.dim(1) % rows->group == 0)) add(name, tensor, *rows, written);
-    else refused.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
+    if (!rows || (rows->group != 0 && tensor.dim(1) % rows->group != 0)) {
+      refused.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
+      continue;
+    }
+    add(name, tensor, *rows, written);
+    layers[name.substr(0, name.rfind('.'))] = config_of(*rows, stored_scale_dtype(*tensor.format()));
   }
   if (!refused.empty())
     refuse_formats("torchao", refused,
                    "int2 to int8 and uint2.asym to uint8.asym by channel or group, of matrices whose rows are whole "
                    "groups");
   written.metadata["tensor_names"] = Json(names).dump();
-  written.scheme = {{"quant_method", "torchao"}};
+  if (!layers.empty()) written.scheme = {{"quant_method", "torchao"}, {"quant_type", quant_type(layers)}};
   return written;
 }
 

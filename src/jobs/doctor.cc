@@ -1,19 +1,23 @@
 #include "jobs/doctor.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
+#include "base/stop.h"
+#include "base/threads.h"
 #include "formats/packed.h"
 #include "io/onnx/import_model.h"
 #include "ir/bodies.h"
-#include "ir/flops.h"
 #include "jobs/load_model.h"
+#include "jobs/predicted_memory.h"
 #include "jobs/predicted_speed.h"
 #include "measure/environment.h"
+#include "measure/memory.h"
+#include "passes/layer.h"
 #include "passes/quantize.h"
 #include "runtime/arena.h"
 #include "runtime/split_graph.h"
@@ -24,8 +28,8 @@ namespace {
 const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
 constexpr const char* kUsualFormats[] = {"bf16", "int8", "mxint8", "mxfp6_e3m2", "int4.g32", "mxfp4"};
 
-enum class Severity : uint8_t { problem, slow, note };
-constexpr const char* kSeverityNames[] = {"problem", "slow", "note"};
+enum class Severity : uint8_t { problem, unexamined, slow, note };
+constexpr const char* kSeverityNames[] = {"problem", "not examined", "slow", "note"};
 
 struct Finding {
   Severity severity;
@@ -35,47 +39,68 @@ struct Finding {
 // --- weights ---------------------------------------------------------------------------------------------------------
 
 struct WeightFacts {
+  const Tensor* tensor = nullptr;
+  bool learned = false;
   std::string name;
-  int64_t nan = 0, inf = 0;
+  int64_t elements = 0, nan = 0, inf = 0;
   double largest = 0;  // of the finite magnitudes
 };
 
-template <class T, class Decode>
-void scan(std::span<const T> values, Decode decode, WeightFacts& facts) {
+template <class T>
+void scan(std::span<const T> values, WeightFacts& facts) {
   for (const T& each : values) {
-    const auto magnitude = std::fabs(static_cast<double>(decode(each)));
+    const auto magnitude = std::fabs(static_cast<double>(each));
     if (magnitude <= std::numeric_limits<double>::max()) facts.largest = std::max(facts.largest, magnitude);
     else ++(std::isnan(magnitude) ? facts.nan : facts.inf);
   }
 }
 
-WeightFacts facts_of(const std::string& name, const Tensor& tensor) {
-  WeightFacts facts{.name = name};
-  const auto same = [](auto x) { return x; };
-  switch (tensor.dtype()) {
-    case DType::f32:
-      if (!tensor.is_packed()) scan(tensor.as<float>(), same, facts);
-      break;
-    case DType::f64:
-      scan(tensor.as<double>(), same, facts);
-      break;
-    default: {
-      const std::vector<float> values = tensor.to_floats();
-      scan(std::span<const float>(values), same, facts);
-    }
+// A piece at a time: decoded, weights may be many times their stored size.
+void scan_packed(const Tensor& tensor, WeightFacts& facts) {
+  constexpr int64_t kPiece = int64_t{1} << 18;
+  std::vector<float> values;
+  for (int64_t begin = 0; begin < tensor.elements(); begin += kPiece) {
+    check_stop();
+    values.resize(static_cast<size_t>(std::min(kPiece, tensor.elements() - begin)));
+    unpack_range(*tensor.format(), tensor.shape(), tensor.planes(), begin, values);
+    scan(std::span<const float>(values), facts);
   }
+}
+
+WeightFacts facts_of(const Value& value) {
+  const Tensor& tensor = *value.constant;
+  WeightFacts facts{.tensor = &tensor, .name = value.label.empty() ? value.name : value.label, .elements = tensor.elements()};
+  if (tensor.is_packed()) scan_packed(tensor, facts);
+  else if (tensor.dtype() == DType::f32) scan(tensor.as<float>(), facts);
+  else if (tensor.dtype() == DType::f64) scan(tensor.as<double>(), facts);
+  else scan(std::span<const float>(tensor.to_floats()), facts);
   return facts;
 }
 
 std::vector<WeightFacts> scan_weights(const Graph& graph) {
   std::vector<WeightFacts> facts;
   for_each_graph(graph, [&](const Graph& each) {
-    for (ValueId v : each.constants())
-      if (is_float(each.type(v).dtype))
-        facts.push_back(
-            facts_of(each.value(v).label.empty() ? each.value(v).name : each.value(v).label, *each.constant(v)));
+    const std::set<ValueId> learned = learned_constants(each);
+    for (ValueId v : each.constants()) {
+      if (!is_float(each.type(v).dtype) || each.type(v).container != Container::none) continue;
+      check_stop();
+      facts.push_back(facts_of(each.value(v)));
+      facts.back().learned = learned.contains(v);
+    }
   });
   return facts;
+}
+
+// What training made: what quantize would pack, and biases. Other constants are parts of formulas, masks say, and
+// infinities are at home in them.
+std::set<ValueId> learned_constants(const Graph& graph) {
+  std::set<ValueId> learned;
+  for (const QuantizeChoice& choice : plan_quantisation(graph, {.to = "fp32"}).constants)
+    if (choice.decided_by == "to fp32") learned.insert(choice.value);
+  for (const Layer& layer : layers_of(graph))
+    for (ValueId v : {layer.weight, layer.bias})
+      if (v != kNone) learned.insert(v);
+  return learned;
 }
 
 // --- the whole -------------------------------------------------------------------------------------------------------
@@ -86,14 +111,15 @@ class Doctor {
 
   Diagnosis run() {
     const auto start = std::chrono::steady_clock::now();
+    reset_peak();
     load();
-    if (unsupported_.empty()) graph_ = canonicalise(std::move(graph_));  // as quantize sees it
-    weights_ = scan_weights(graph_);
-    check_weights();
-    if (unsupported_.empty()) {
+    if (unsupported_.empty() && prepare()) {
       check_dimensions();
       check_execution();
+    } else {
+      leave_out("what is interpreted, memory and time of a run, since there is none");
     }
+    check_weights();
     check_formats();
     check_memory();
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -123,11 +149,37 @@ class Doctor {
           "the table lists the nodes; export the model without them, or with another opset");
   }
 
+  void leave_out(std::string what, std::string advice = "") {
+    add(Severity::unexamined, std::move(what), std::move(advice));
+  }
+
+  // The graph as quantize sees it. False: no run could prepare it either.
+  bool prepare() {
+    try {
+      graph_ = canonicalise(graph_);
+      return true;
+    } catch (const Error& error) {
+      add(Severity::problem, fmt::format("the model can't be prepared for a run: {}", error.what()));
+      return false;
+    }
+  }
+
   void check_weights() {
-    for (const WeightFacts& facts : weights_)
-      if (facts.nan + facts.inf > 0)
-        add(Severity::problem, fmt::format("{} holds {} NaN and {} infinite values", facts.name, facts.nan, facts.inf),
-            "quantising it is refused; train or export it again");
+    std::vector<std::string> of_formulas;
+    for (const WeightFacts& facts : scan_weights(graph_)) {
+      largest_[facts.tensor] = facts.largest;
+      if (facts.nan + facts.inf == 0) continue;
+      const std::string found = fmt::format("{} holds {} NaN and {} infinite values", facts.name, facts.nan, facts.inf);
+      if (facts.learned)
+        add(Severity::problem, found, "quantising it is refused; train or export it again");
+      else if (facts.elements > 1 && facts.nan > 0)
+        add(Severity::problem, found, "what reads it computes NaN; train or export it again");
+      else if (facts.elements > 1) of_formulas.push_back(facts.name);
+    }
+    if (of_formulas.empty()) return;
+    const std::string others = of_formulas.size() == 1 ? "" : fmt::format(" and {} more", of_formulas.size() - 1);
+    add(Severity::note, fmt::format("infinities in what no layer has for a weight, as masks have them: {}{}", of_formulas[0], others),
+        "they stay as they are");
   }
 
   void check_dimensions() {
@@ -153,22 +205,43 @@ class Doctor {
   }
 
   void check_execution() {
-    IsaLevel isa = options_.isa ? *options_.isa : best_isa_level();
-    SplitGraph parts;
     try {
-      Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
-      prepared.compact();
-      parts = split_graph(prepared, bindings_);
+      examine_execution();
     } catch (const Error& error) {
-      // Sizes that nobody chose were guessed.
-      add(bindings_.empty() || !options_.shapes.dims.empty() ? Severity::problem : Severity::note,
-          fmt::format("the model could not be examined at these sizes: {}", error.what()),
-          "give sizes that fit with --batch, --seq or --dim NAME=SIZE");
-      return;
+      refuse_sizes(error);
     }
+  }
+
+  // Sizes that were asked for and do not fit are a problem; guessed ones say nothing about the model.
+  void refuse_sizes(const Error& error) {
+    const std::string advice = "give sizes that fit with --batch, --seq or --dim NAME=SIZE";
+    const bool guessed = !bindings_.empty() && options_.shapes.dims.empty() && !options_.shapes.sequence;
+    if (!guessed) add(Severity::problem, fmt::format("the model could not be examined at these sizes: {}", error.what()), advice);
+    std::string sizes;
+    for (const auto& [symbol, size] : bindings_) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ", ", symbol, size);
+    leave_out(fmt::format("what is interpreted, memory and time of a run{}",
+                          guessed ? fmt::format(": the guessed {} do not fit: {}", sizes, error.what()) : ""),
+              guessed ? advice : "");
+  }
+
+  void examine_execution() {
+    const IsaLevel isa = options_.isa ? *options_.isa : best_isa_level();
+    Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
+    prepared.compact();
+    const SplitGraph parts = split_graph(prepared, bindings_);
     const LoweredGraph lowered = lower(parts.fixed, {.isa = isa});
-    arena_ = plan_arena(parts.fixed, lowered);
-    if (options_.peaks && !parts.open) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
+    const Arena arena = plan_arena(parts.fixed, lowered);
+    run_memory_ = predict_memory(parts.fixed, lowered, arena, isa, hardware_threads(), memory_use().peak_bytes);
+    if (parts.open)
+      leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
+    else if (options_.peaks) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
+    else
+      add(Severity::note, "no time is predicted: what this machine reaches has not been measured since it started",
+          "hone machine measures it, in a few seconds");
+    note_interpreted(parts, lowered);
+  }
+
+  void note_interpreted(const SplitGraph& parts, const LoweredGraph& lowered) {
     for (const Step& step : lowered.steps) {
       total_flops_ += step.flops;
       if (step.plan) continue;
@@ -215,7 +288,7 @@ class Doctor {
       if (!choice.format) continue;
       ++result.tensors;
       result.bytes += packed_bytes(*choice.format, choice.shape) - graph.constant(choice.value)->bytes();
-      if (beyond_range(*choice.format, choice.name)) ++result.saturated;
+      if (beyond_range(*choice.format, graph.constant(choice.value))) ++result.saturated;
     }
     for (const BodyPlan& inner : plan.bodies) predict(graph.node(inner.node).subgraphs[inner.body], inner.plan, result);
   }
@@ -227,11 +300,10 @@ class Doctor {
   }
 
   // Formats with scales adapt to any range; others end at their largest code.
-  bool beyond_range(const Format& format, const std::string& name) const {
+  bool beyond_range(const Format& format, const Tensor* constant) const {
     if (format.scale.bits > 0) return false;
-    const double largest = format.codec->max(format.element);
-    return std::any_of(weights_.begin(), weights_.end(),
-                       [&](const WeightFacts& facts) { return facts.name == name && facts.largest > largest; });
+    const auto found = largest_.find(constant);
+    return found != largest_.end() && found->second > format.codec->max(format.element);
   }
 
   void check_formats() {
@@ -259,15 +331,12 @@ class Doctor {
   }
 
   void check_memory() {
-    const int64_t weights = sizes(graph_).weight_bytes;
-    // Weights are laid out once more for kernels; pages of the source are dropped after that, where they are mapped.
-    needed_ = 2 * weights + arena_.bytes;
     memory_ = environment().memory_bytes;
     std::error_code failed;
     const std::filesystem::space_info space = std::filesystem::space(options_.disk, failed);
     if (!failed) disk_ = static_cast<int64_t>(space.available);
-    if (memory_ > 0 && needed_ > memory_)
-      add(Severity::problem, fmt::format("a run needs up to {} bytes of memory; the machine has {}", needed_, memory_),
+    if (run_memory_ && memory_ > 0 && run_memory_->total() > memory_)
+      add(Severity::problem, fmt::format("a run needs up to {} bytes of memory; the machine has {}", run_memory_->total(), memory_),
           "quantise on a larger machine first, or lower --batch and --seq");
     int64_t largest = 0;
     for (const Predicted& each : predicted_) largest = std::max(largest, each.bytes);
@@ -331,12 +400,19 @@ class Doctor {
     const auto bytes = [](const char* key, const char* title, int64_t value) {
       return KeyValue{key, title, number(static_cast<double>(value)), "", kBytes};
     };
-    KeyValues block{.key = "memory",
-                    .title = "Memory and disk",
-                    .items = {bytes("weights_bytes", "weights", sizes(graph_).weight_bytes),
-                              bytes("arena_bytes", "activations (arena)", arena_.bytes),
-                              bytes("needed_bytes", "a run needs at most", needed_),
-                              bytes("machine_bytes", "the machine has", memory_)}};
+    KeyValues block{.key = "memory", .title = "Memory and disk", .items = {bytes("weights_bytes", "weights", sizes(graph_).weight_bytes)}};
+    if (run_memory_) {
+      const PredictedMemory& run = *run_memory_;
+      block.items.insert(block.items.end(), {bytes("opened_bytes", "hone with the model opened", run.opened),
+                                             bytes("panel_bytes", "weights laid out for kernels", run.panels),
+                                             bytes("weight_page_bytes", "pages of weights as stored", run.weight_pages),
+                                             bytes("arena_bytes", "activations (arena)", run.arena),
+                                             bytes("scratch_bytes", "scratch of kernels", run.scratch),
+                                             bytes("value_bytes", "inputs, outputs, interpreted values", run.values),
+                                             bytes("code_bytes", "making machine code", run.code),
+                                             bytes("needed_bytes", "a run needs at most", run.total())});
+    }
+    block.items.push_back(bytes("machine_bytes", "the machine has", memory_));
     if (disk_) block.items.push_back(bytes("disk_bytes", "free on disk", *disk_));
     return block;
   }
@@ -349,6 +425,13 @@ class Doctor {
                       {"high_ms", "at most", number(speed_->high_ms), "ms", style}}};
   }
 
+  std::string headline(int problems, double seconds) const {
+    const bool whole =
+        std::ranges::none_of(findings_, [](const Finding& each) { return each.severity == Severity::unexamined; });
+    const std::string found = problems == 0 ? "No problem" : fmt::format("{} problem{}", problems, problems == 1 ? "" : "s");
+    return fmt::format("{} found{}. Examined in {:.2f} s.", found, whole ? "" : " in what was examined, which is not all", seconds);
+  }
+
   Diagnosis diagnosis(double seconds) const {
     Diagnosis result;
     for (const Finding& each : findings_) result.problems += each.severity == Severity::problem;
@@ -359,10 +442,7 @@ class Doctor {
     if (speed_) section.blocks.emplace_back(speed_block());
     section.blocks.emplace_back(memory_block());
     result.record.title = path_;
-    result.record.findings = {result.problems == 0
-                                  ? fmt::format("No problem found. Examined in {:.2f} s.", seconds)
-                                  : fmt::format("{} problem{} found. Examined in {:.2f} s.", result.problems,
-                                                result.problems == 1 ? "" : "s", seconds)};
+    result.record.findings = {headline(result.problems, seconds)};
     for (std::string& text : finding_texts()) result.record.findings.push_back(std::move(text));
     result.record.sections.push_back(std::move(section));
     return result;
@@ -377,15 +457,15 @@ class Doctor {
   const DoctorOptions& options_;
   Graph graph_;
   std::vector<UnsupportedNode> unsupported_;
-  std::vector<WeightFacts> weights_;
+  std::map<const Tensor*, double> largest_;  // magnitude of each floating constant
   std::vector<Finding> findings_;
   Bindings bindings_;
   std::map<std::pair<std::string, std::string>, Interpreted> interpreted_;  // by op and reason
   double total_flops_ = 0;
-  Arena arena_;
+  std::optional<PredictedMemory> run_memory_;
   std::optional<PredictedSpeed> speed_;
   std::vector<Predicted> predicted_;
-  int64_t needed_ = 0, memory_ = 0;
+  int64_t memory_ = 0;
   std::optional<int64_t> disk_;
 };
 

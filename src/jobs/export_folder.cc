@@ -39,6 +39,16 @@ void take_packed(Weights& weights, const std::string& path) {
   if (!misfits.empty()) fail("{}: packed weights do not fit the model:{}", path, misfits);
 }
 
+// Tensors of the folder that hone's graph does not read: the pooler of a sentence encoder, say, which others would make
+// up if it were missing.
+void add_unread(Weights& weights, const LoadedModel& model) {
+  for (const std::string& path : model.weight_files) {
+    const SafetensorsFile file(path);
+    for (const std::string& name : model.unused)
+      if (file.find(name)) weights.emplace(name, file.tensor(name));
+  }
+}
+
 Json config_of(const LoadedModel& model, const Json& scheme) {
   const auto found = model.files.find("config.json");
   if (found == model.files.end())
@@ -109,6 +119,7 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
     const auto stored = model.stored_names.find(name);
     renamed[stored == model.stored_names.end() ? name : stored->second] = tensor;
   }
+  if (fs::is_directory(model.path)) add_unread(renamed, model);
   WrittenWeights written = layout.write(renamed);
   const Json config = config_of(model, written.scheme);
   written.metadata["format"] = "pt";  // what Hugging Face's loader looks for

@@ -8,8 +8,10 @@
 namespace hone {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class DoctorTest : public JobsTest {
  protected:
@@ -40,6 +42,61 @@ TEST_F(DoctorTest, CountsWeightsThatAreNotFinite) {
   const Diagnosis diagnosis = examine(path);
   EXPECT_GT(diagnosis.problems, 0);
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("w holds 1 NaN and 2 infinite values")));
+}
+
+// Masks are made with infinities; no training repairs them, and quantize leaves them alone.
+TEST_F(DoctorTest, InfinitiesOfMasksAreNoProblem) {
+  const std::string path = put_graph("masked.safetensors", R"(graph g {
+    %x : f32[2,2] = input "x"
+    %w : f32[2,2] = const "w" {1, 2, 3, 4}
+    %mask : f32[2,2] = const "mask" {0, -inf, 0, 0}
+    %never : f32[] = const "never" {-inf}
+    %y = linear %x, %w
+    %masked = add %y, %mask
+    %z = max %masked, %never
+    return %z as "z"
+  })");
+  const Diagnosis diagnosis = examine(path);
+  EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("as masks have them: mask")));
+  EXPECT_THAT(diagnosis.record.findings, Not(Contains(HasSubstr("never"))));
+}
+
+TEST_F(DoctorTest, NaNAmongOtherConstantsIsAProblem) {
+  const std::string path = put_graph("nan.safetensors", R"(graph g {
+    %x : f32[2] = input "x"
+    %shift : f32[2] = const "shift" {0, nan}
+    %y = add %x, %shift
+    return %y as "y"
+  })");
+  EXPECT_EQ(examine(path).problems, 1);
+}
+
+// The sizes were made up, so that they do not fit says nothing about the model, but that little was looked at.
+TEST_F(DoctorTest, SaysWhatItCouldNotExamineAndWhatToPass) {
+  const std::string path = put_graph("fixed.safetensors", R"(graph g {
+    %x : f32[N,3,H,W] = input "x"
+    %table : f32[1,3,1,2] = const "table" {1, 2, 3, 4, 5, 6}
+    %y = add %x, %table
+    return %y as "y"
+  })");
+  const Diagnosis guessed = examine(path);
+  EXPECT_EQ(guessed.problems, 0);
+  EXPECT_THAT(guessed.record.findings[0], HasSubstr("which is not all"));
+  EXPECT_THAT(guessed.record.findings[1], AllOf(HasSubstr("not examined: "), HasSubstr("W=224"), HasSubstr("--dim")));
+  const auto* memory = find_block<KeyValues>(guessed.record, "memory");
+  ASSERT_TRUE(memory);
+  for (const KeyValue& item : memory->items) EXPECT_NE(item.key, "needed_bytes") << "nothing is known of a run";
+
+  EXPECT_EQ(examine(path, {.shapes = {.dims = {{"H", 4}, {"W", 4}}}}).problems, 1) << "they were asked for";
+  const Diagnosis fitting = examine(path, {.shapes = {.dims = {{"H", 4}, {"W", 2}}}});
+  EXPECT_EQ(fitting.problems, 0);
+  EXPECT_THAT(fitting.record.findings[0], Not(HasSubstr("which is not all")));
+}
+
+TEST_F(DoctorTest, SaysThatNoTimeIsPredictedWithoutTheMachinesPeaks) {
+  EXPECT_THAT(examine(model).record.findings, Contains(AllOf(HasSubstr("no time is predicted"), HasSubstr("hone machine"))));
+  EXPECT_FALSE(find_block<KeyValues>(examine(model).record, "speed"));
 }
 
 TEST_F(DoctorTest, NamesWhatIsInterpretedWithItsShareAndReason) {

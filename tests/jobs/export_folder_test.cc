@@ -52,6 +52,42 @@ TEST_F(ExportFolder, AFolderThatIsQuantisedAlreadyIsWrittenAgainBitForBit) {
   EXPECT_EQ(read_file(again + "/config.json"), read_file(out + "/config.json"));
 }
 
+// Other libraries make up the weights of a pooler that they do not find; hone's sentence encoders read none.
+TEST_F(ExportFolder, WeightsThatTheGraphDoesNotReadComeAlong) {
+  const Tensor pooler = Tensor::of<float>({32}, std::vector<float>(32, 0.5f));
+  bert.weights.push_back({"pooler.dense.weight", Tensor(DType::f32, {32, 32})});
+  bert.weights.push_back({"pooler.dense.bias", pooler});
+  bert.write(model);
+  for (const auto& [layout, format] :
+       std::map<std::string, std::string>{{"compressed-tensors", "int4.g16"}, {"torchao", "int8.channel"}}) {
+    export_folder(load_model(model), {.path = out, .layout = layout, .packed = packed(format)});
+    EXPECT_TRUE(SafetensorsFile(out + "/model.safetensors").tensor("pooler.dense.bias").same_bits(pooler)) << layout;
+    std::filesystem::remove_all(out);
+  }
+}
+
+TEST_F(ExportFolder, TorchaoIsToldTheConfigurationOfItsWeights) {
+  const LoadedModel source = load_model(model);
+  const auto type_of = [&](const std::vector<std::string>& rules) {
+    const std::string file = folder / "packed.safetensors";
+    save_model(file, quantize_model(source, {.rule = rules}, std::nullopt).graph, source);
+    export_folder(source, {.path = out, .layout = "torchao", .packed = file});
+    const Json type = read_json_file(out + "/config.json")["quantization_config"]["quant_type"]["default"];
+    std::filesystem::remove_all(out);
+    return type;
+  };
+  const Json one = type_of({"op:linear=int4.g16.s=bf16"});
+  EXPECT_EQ(one["_type"], "IntxWeightOnlyConfig");
+  EXPECT_EQ(one["_data"]["weight_dtype"]["_data"], "int4");
+  EXPECT_EQ(one["_data"]["granularity"]["_data"]["group_size"], 16);
+  EXPECT_EQ(type_of({"op:linear=int8.channel"})["_type"], "Int8WeightOnlyConfig");
+  const Json mixed = type_of({"op:linear=int8.channel", "attention=uint4.g16.asym"});
+  EXPECT_EQ(mixed["_type"], "FqnToConfig");
+  const Json& layers = mixed["_data"]["fqn_to_config"];
+  EXPECT_EQ(layers["encoder.layer.0.output.dense"]["_type"], "Int8WeightOnlyConfig");
+  EXPECT_EQ(layers["encoder.layer.1.attention.self.query"]["_data"]["mapping_type"]["_data"], "ASYMMETRIC");
+}
+
 TEST_F(ExportFolder, NamesOfTheFilesAreKept) {
   for (NamedTensor& weight : bert.weights) weight.name = "bert." + weight.name;
   bert.write(model);

@@ -1,0 +1,110 @@
+#include "jobs/predicted_memory.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/compiler.h"
+#include "codegen/prepack.h"
+
+namespace hone {
+namespace {
+
+// LLVM with a target opened, its pages of the program included, and what a thread's compiler keeps; per kernel the
+// largest that remains of it. Twice the largest seen over the models of bench/peers/memory_bound.py.
+constexpr int64_t kCompilerBytes = int64_t{64} << 20, kThreadBytes = int64_t{16} << 20, kKernelBytes = int64_t{64} << 10;
+
+// Laid-out weights share stretches of huge pages, the last of which is not full.
+constexpr int64_t kHugePage = int64_t{2} << 20, kStretch = int64_t{16} << 20;
+
+class Account {
+ public:
+  Account(const Graph& graph, const LoweredGraph& lowered, IsaLevel isa) : graph_(graph), lowered_(lowered), isa_(isa) {}
+
+  PredictedMemory of_steps(int threads) {
+    for (const Step& step : lowered_.steps) {
+      if (!step.plan) {
+        memory_.values = std::max(memory_.values, interpreted(step));
+        continue;
+      }
+      plans_.insert(to_text(*step.plan));
+      scratch_ = std::max(scratch_, scratch_bytes(*step.plan, isa_));
+      shared_ = std::max(shared_, step.shared_bytes);
+      for (const PointerBinding& pointer : step.pointers) add_weights(*step.plan, pointer);
+    }
+    memory_.panels += (memory_.panels / kStretch + 1) * kHugePage;
+    memory_.weight_pages += laid_out_at_once_;
+    memory_.arena = shared_;
+    memory_.scratch = scratch_ * threads;
+    memory_.values += inputs_and_outputs();
+    memory_.code = kCompilerBytes + kThreadBytes * threads + kKernelBytes * static_cast<int64_t>(plans_.size());
+    return memory_;
+  }
+
+ private:
+  const Tensor* constant(ValueId v) const { return v == kNone ? nullptr : graph_.constant(holder(v)); }
+  ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
+
+  void add_weights(const KernelPlan& plan, const PointerBinding& pointer) {
+    const Tensor* weights = constant(pointer.value);
+    if (!weights) return;
+    if (pointer.plane != PointerBinding::Plane::prepacked) {
+      if (direct_.insert(holder(pointer.value)).second) memory_.weight_pages += weights->bytes();
+      return;
+    }
+    const auto add = [&](const auto& p) {
+      if constexpr (requires { prepacked_bytes(p, isa_); })
+        if (panels_.emplace(holder(pointer.value), prepack_key(p, isa_)).second) memory_.panels += prepacked_bytes(p, isa_);
+    };
+    std::visit(add, plan);
+    // As they lie, and for windows and convolutions a copy in another order or as f32.
+    laid_out_at_once_ = std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());
+  }
+
+  // The reference rules compute in double, from copies of their operands in double.
+  int64_t interpreted(const Step& step) {
+    int64_t bytes = 0;
+    for (NodeId n : step.group.nodes) {
+      const Node& node = graph_.node(n);
+      for (ValueId v : node.operands)
+        if (v != kNone) bytes += elements_of(v) * 16;
+      for (ValueId v : node.results) bytes += elements_of(v) * 16;
+      for (ValueId v : node.operands)
+        if (const Tensor* weights = constant(v); weights && direct_.insert(holder(v)).second) memory_.weight_pages += weights->bytes();
+    }
+    return bytes;
+  }
+
+  int64_t elements_of(ValueId v) const {
+    const TensorType& type = graph_.type(v);
+    return type.is_static() ? element_count(constant_shape(type.shape)) : 0;
+  }
+
+  // Outputs twice: in the arena, which is counted, and as tensors of their own, as f64 while they are described.
+  int64_t inputs_and_outputs() const {
+    int64_t bytes = 0;
+    for (ValueId v : graph_.inputs()) bytes += bytes_in_memory(graph_.type(v)) + elements_of(v) * 8;
+    for (const Output& output : graph_.outputs()) bytes += bytes_in_memory(graph_.type(output.value)) + elements_of(output.value) * 8;
+    return bytes;
+  }
+
+  const Graph& graph_;
+  const LoweredGraph& lowered_;
+  IsaLevel isa_;
+  PredictedMemory memory_;
+  std::set<ValueId> direct_;
+  std::set<std::pair<ValueId, std::string>> panels_;
+  std::set<std::string> plans_;
+  int64_t scratch_ = 0, shared_ = 0, laid_out_at_once_ = 0;
+};
+
+}  // namespace
+
+PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa, int threads,
+                               int64_t opened_bytes) {
+  PredictedMemory memory = Account(graph, lowered, isa).of_steps(threads);
+  memory.opened = opened_bytes;
+  memory.arena += arena.bytes;
+  return memory;
+}
+
+}  // namespace hone
