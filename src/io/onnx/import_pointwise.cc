@@ -116,8 +116,8 @@ ValueId cast_to(OnnxNode& n, ValueId x, DType to) {
   if (from == DType::string) return n.emit("parse_numbers", {x}, {{"dtype", to}});
   if (to == DType::string) return n.emit("format_numbers", {x});
   if (small_float(to) && n.integer("saturate", 1) == 0) return n.emit("cast_unsaturated", {x}, {{"dtype", to}});
-  const bool to_nibble = to == DType::i4 || to == DType::u4;  // what does not fit loses its upper bits
-  return n.cast(is_float(from) && to_nibble ? n.cast(x, DType::i32) : x, to);
+  const bool to_part = is_integer(to) && is_small(to);  // what does not fit loses its upper bits
+  return n.cast(is_float(from) && to_part ? n.cast(x, DType::i32) : x, to);
 }
 
 std::vector<ValueId> import_cast(OnnxNode& n) { return {cast_to(n, n.in(0), n.dtype("to"))}; }
