@@ -8,6 +8,7 @@ namespace hone {
 namespace {
 
 using Specials = SmallFloat::Specials;
+constexpr uint8_t kPowerNan = 255;
 
 uint8_t sign_bit(const SmallFloat& t) { return static_cast<uint8_t>(1 << (t.exponent_bits + t.mantissa_bits)); }
 uint8_t all_magnitude_bits(const SmallFloat& t) { return static_cast<uint8_t>(sign_bit(t) - 1); }
@@ -16,6 +17,7 @@ uint8_t infinity_code(const SmallFloat& t) {  // of ieee types
 }
 
 uint8_t largest_code(const SmallFloat& t) {
+  if (t.specials == Specials::powers) return kPowerNan - 1;
   if (t.specials == Specials::ieee) return static_cast<uint8_t>(infinity_code(t) - 1);
   return static_cast<uint8_t>(all_magnitude_bits(t) - (t.specials == Specials::nan_only ? 1 : 0));
 }
@@ -33,9 +35,14 @@ float magnitude(const SmallFloat& t, int code) {
 
 }  // namespace
 
-float largest_finite(const SmallFloat& type) { return magnitude(type, largest_code(type)); }
+float largest_finite(const SmallFloat& type) {
+  return type.specials == Specials::powers ? decode_small_float(type, largest_code(type))
+                                           : magnitude(type, largest_code(type));
+}
 
 float decode_small_float(const SmallFloat& type, uint8_t code) {
+  if (type.specials == Specials::powers)
+    return code == kPowerNan ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, code - type.bias);
   const bool negative = code & sign_bit(type);
   const uint8_t bits = code & all_magnitude_bits(type);
   if (type.specials == Specials::unsigned_zero && negative && bits == 0) return std::numeric_limits<float>::quiet_NaN();
@@ -46,7 +53,22 @@ float decode_small_float(const SmallFloat& type, uint8_t code) {
   return negative ? -value : value;
 }
 
+uint8_t encode_power_of_two(float value, PowerRounding rounding, bool saturate) {
+  if (std::isnan(value) || value < 0) return kPowerNan;
+  const uint8_t largest = saturate ? largest_code(kF8e8m0) : kPowerNan, smallest = saturate ? 0 : kPowerNan;
+  if (std::isinf(value)) return largest;
+  if (value == 0) return smallest;
+  int above = 0;
+  const float fraction = std::frexp(value, &above);  // value is in [2^(above-1), 2^above)
+  const bool rounds_up = rounding == PowerRounding::up        ? fraction > 0.5f
+                         : rounding == PowerRounding::nearest ? fraction >= 0.75f
+                                                              : false;
+  const int code = above - (rounds_up ? 0 : 1) + kF8e8m0.bias;
+  return code < 0 ? smallest : code >= kPowerNan ? largest : static_cast<uint8_t>(code);
+}
+
 uint8_t encode_small_float(const SmallFloat& type, float value, bool saturate) {
+  if (type.specials == Specials::powers) return encode_power_of_two(value, PowerRounding::nearest, saturate);
   const uint8_t sign = std::signbit(value) ? sign_bit(type) : 0;
   if (std::isnan(value)) return nan_code(type, sign);
   const float size = std::fabs(value);

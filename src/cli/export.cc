@@ -17,7 +17,7 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("-o,--output", flags.output, "File to write, .onnx, or with --layout a folder")->required();
   CLI::Option* opset =
-      app.add_option("--opset", flags.opset, "Version of ONNX's operators, 17 to 23; default: the oldest that will do");
+      app.add_option("--opset", flags.opset, "Version of ONNX's operators, 17 to 28; default: the oldest that will do");
   CLI::Option* layout =
       app.add_option("--layout", flags.layout,
                      "Write a Hugging Face folder with packed weights as in compressed-tensors, mxfp4 "

@@ -35,11 +35,13 @@ Tensor as_scalars(const Tensor& tensor) {
       return mapped<uint16_t, float>(tensor, DType::f32, [](uint16_t x) { return bf16_to_f32(x); });
     case DType::i8:
     case DType::i4:
+    case DType::i2:
       return widened<int8_t, int32_t>(tensor, DType::i32);
     case DType::i16:
       return widened<int16_t, int32_t>(tensor, DType::i32);
     case DType::u8:
     case DType::u4:
+    case DType::u2:
       return widened<uint8_t, uint32_t>(tensor, DType::u32);
     case DType::u16:
       return widened<uint16_t, uint32_t>(tensor, DType::u32);
@@ -75,6 +77,10 @@ Tensor store_column(DType dtype, const Tensor& scalars) {
       return mapped<int32_t, int8_t>(scalars, dtype, [](int32_t x) { return static_cast<int8_t>(((x & 15) ^ 8) - 8); });
     case DType::u4:
       return mapped<uint32_t, uint8_t>(scalars, dtype, [](uint32_t x) { return static_cast<uint8_t>(x & 15); });
+    case DType::i2:
+      return mapped<int32_t, int8_t>(scalars, dtype, [](int32_t x) { return static_cast<int8_t>(((x & 3) ^ 2) - 2); });
+    case DType::u2:
+      return mapped<uint32_t, uint8_t>(scalars, dtype, [](uint32_t x) { return static_cast<uint8_t>(x & 3); });
     default:
       return scalars;
   }

@@ -31,6 +31,7 @@ auto with_type(DType dtype, Fn&& fn) {
       return fn(bool{});
     case DType::i8:
     case DType::i4:
+    case DType::i2:
       return fn(int8_t{});
     case DType::i16:
       return fn(int16_t{});
@@ -40,6 +41,10 @@ auto with_type(DType dtype, Fn&& fn) {
       return fn(int64_t{});
     case DType::u8:
     case DType::u4:
+    case DType::u2:
+    case DType::f8e8m0:
+    case DType::f6e2m3:
+    case DType::f6e3m2:
     case DType::f8e4m3fn:
     case DType::f8e4m3fnuz:
     case DType::f8e5m2:
@@ -126,7 +131,10 @@ T parse_element(Scanner& scanner, DType dtype) {
   const size_t begin = scanner.offset();
   const T value = parse_number<T>(scanner, what.c_str());
   const auto number = static_cast<double>(value);
-  if ((dtype == DType::u4 && number > 15) || (dtype == DType::i4 && (number < -8 || number > 7)))
+  const int bits = is_small(dtype) ? integer_bits(dtype) : 0;
+  const bool is_signed = bits > 0 && hone::is_signed(compute_scalar(dtype));
+  const double most = (1 << (is_signed ? bits - 1 : bits)) - 1, least = is_signed ? -most - 1 : 0;
+  if (bits > 0 && (number < least || number > most))
     scanner.fail_at(begin, fmt::format("expected {}, found {}", what, value));
   return value;
 }

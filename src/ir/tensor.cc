@@ -26,7 +26,7 @@ constexpr DType dtype_of() {
 template <class T>
 bool holds(DType dtype) {
   if (dtype == DType::f16 || dtype == DType::bf16) return std::is_same_v<T, uint16_t>;
-  if (dtype == DType::i4) return std::is_same_v<T, int8_t>;
+  if (dtype == DType::i4 || dtype == DType::i2) return std::is_same_v<T, int8_t>;
   if (is_small(dtype)) return std::is_same_v<T, uint8_t>;
   return dtype == dtype_of<T>();
 }

@@ -76,7 +76,7 @@ class Tensor {
 
   template <class T>
   std::span<const T> as() const;  // Bug unless T is the dtype's own C++ type (uint16_t for f16, bf16; uint8_t for f8…,
-                                  // f4e2m1, u4; int8_t for i4)
+                                  // f6…, f4e2m1, u4, u2; int8_t for i4, i2)
   template <class T>
   std::span<T> mutable_as();
   const std::vector<std::string>& string_values() const;

@@ -16,7 +16,7 @@ struct DTypeRow {
   int integer_bits = 0;
   const SmallFloat* small_float = nullptr;
 };
-constexpr std::array<DTypeRow, 21> kDTypes = {{
+constexpr std::array<DTypeRow, 26> kDTypes = {{
     {"bool", 1, Scalar::boolean},
     {"i8", 1, Scalar::i32, 8},
     {"i16", 2, Scalar::i32, 16},
@@ -38,6 +38,11 @@ constexpr std::array<DTypeRow, 21> kDTypes = {{
     {"f4e2m1", 1, Scalar::f32, 0, &kF4e2m1},
     {"i4", 1, Scalar::i32, 4},
     {"u4", 1, Scalar::u32, 4},
+    {"f8e8m0", 1, Scalar::f32, 0, &kF8e8m0},
+    {"i2", 1, Scalar::i32, 2},
+    {"u2", 1, Scalar::u32, 2},
+    {"f6e2m3", 1, Scalar::f32, 0, &kF6e2m3},
+    {"f6e3m2", 1, Scalar::f32, 0, &kF6e3m2},
 }};
 constexpr const char* kContainers[] = {"", "seq", "opt", "opt(seq"};
 

@@ -34,7 +34,12 @@ enum class DType : uint8_t {
   f8e5m2fnuz,
   f4e2m1,
   i4,
-  u4
+  u4,
+  f8e8m0,
+  i2,
+  u2,
+  f6e2m3,
+  f6e3m2
 };
 
 std::string_view to_string(DType dtype);  // "bool" "i8" ... "bf16" "f32" "f64" "string"
@@ -43,8 +48,8 @@ int size_bytes(DType dtype);  // Bug for string
 bool is_float(DType dtype);
 bool is_integer(DType dtype);                // not boolean
 bool is_small(DType dtype);                  // f8e4m3fn and after: no generated code reads or writes them
-int integer_bits(DType dtype);               // of an integer dtype: 4 to 64
-const SmallFloat* small_float(DType dtype);  // of f8… and f4e2m1, else nullptr
+int integer_bits(DType dtype);               // of an integer dtype: 2 to 64
+const SmallFloat* small_float(DType dtype);  // of f8…, f6… and f4e2m1, else nullptr
 Scalar compute_scalar(
     DType dtype);  // the expr type that elements are computed in: f16, bf16, f32 → f32; i8, i16, i32 → i32; u8.. → u32
 std::optional<DType> dtype_of_plain_format(const Format& format);  // fp32 → f32, fp16 → f16, bf16 → bf16; else none

@@ -45,7 +45,11 @@ Expr truncated_remainder(Args a) {
 
 Expr floored_remainder(Args a) {
   const Expr r = truncated_remainder(a);
-  return is_unsigned(a.dtypes[0]) ? r : select((r != 0) & ((r < 0) != (a[1] < 0)), r + a[1], r);
+  if (is_unsigned(a.dtypes[0])) return r;
+  const Expr moved = select((r != 0) & ((r < 0) != (a[1] < 0)), r + a[1], r);
+  if (!is_float(a.dtypes[0])) return moved;
+  const auto zero = [&](double value) { return Expr::number(r.type(), value); };
+  return select(r == 0, select(a[1] < 0, zero(-0.0), zero(0.0)), moved);
 }
 
 }  // namespace
@@ -95,7 +99,7 @@ extern constinit const OpDef fmod_def{
     .pointwise = truncated_remainder};
 extern constinit const OpDef mod_def{
     .name = "mod",
-    .doc = "The remainder a - floor(a / b) * b, with the sign of b; otherwise as fmod.",
+    .doc = "The remainder a - floor(a / b) * b, with the sign of b, zeros too; otherwise as fmod.",
     .min_operands = 2,
     .max_operands = 2,
     .pointwise = floored_remainder};

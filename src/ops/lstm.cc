@@ -6,7 +6,10 @@ namespace hone {
 namespace {
 
 constexpr auto kAttributes = recurrent_attributes(
-    AttributeSpec{"input_forget", AttributeKind::integer, false, "1: the forget gate is 1 - i; default 0"});
+    AttributeSpec{"input_forget", AttributeKind::integer, false, "1: the forget gate is 1 - i; default 0"},
+    AttributeSpec{"round_state", AttributeKind::integer, false,
+                  "1: what R is multiplied with is h in 256 steps from min(h, 0) to max(h, 0), each time over all "
+                  "sequences of the batch that go on, as DynamicQuantizeLinear rounds; default 0"});
 constexpr const char* kActivations[] = {"sigmoid", "tanh", "tanh"};
 constexpr CellKind kKind{.gates = 4, .activations = kActivations, .has_cell = true};
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/philox.h"
+#include "base/small_float.h"
 #include "base/text.h"
 
 namespace hone {
@@ -33,6 +34,42 @@ TEST(FloatBits, RoundsTiesToEvenAndOverflowsToInfinity) {
   EXPECT_EQ(f32_to_bf16(1 + 0x1p-8f), 0x3f80);
   EXPECT_EQ(f32_to_bf16(1 + 3 * 0x1p-8f), 0x3f82);
   EXPECT_EQ(f32_to_bf16(std::numeric_limits<float>::max()), 0x7f80);
+}
+
+TEST(SmallFloat, EveryCodeThatIsANumberSurvivesARoundTrip) {
+  for (const SmallFloat& type : {kF8e4m3fn, kF8e4m3fnuz, kF8e5m2, kF8e5m2fnuz, kF4e2m1, kF8e8m0, kF6e2m3, kF6e3m2}) {
+    const bool has_sign = type.specials != SmallFloat::Specials::powers;
+    for (int code = 0; code < 1 << (type.exponent_bits + type.mantissa_bits + (has_sign ? 1 : 0)); ++code) {
+      const float value = decode_small_float(type, static_cast<uint8_t>(code));
+      EXPECT_TRUE(!std::isfinite(value) || encode_small_float(type, value) == code) << code;
+    }
+  }
+  EXPECT_EQ(largest_finite(kF6e2m3), 7.5f);
+  EXPECT_EQ(largest_finite(kF6e3m2), 28);
+  EXPECT_EQ(largest_finite(kF8e8m0), 0x1p127f);
+}
+
+TEST(SmallFloat, PowersOfTwoAreRoundedAsAsked) {
+  using enum PowerRounding;
+  EXPECT_EQ(encode_power_of_two(3, nearest), 129);  // 2 and 4 are as near: the larger
+  EXPECT_EQ(encode_power_of_two(2.9f, nearest), 128);
+  EXPECT_EQ(encode_power_of_two(2.1f, up), 129);
+  EXPECT_EQ(encode_power_of_two(3.9f, down), 128);
+  EXPECT_EQ(encode_power_of_two(2, up), 128);
+  EXPECT_EQ(encode_power_of_two(0x1p-127f, up), 0);
+}
+
+TEST(SmallFloat, NumbersBeyondThePowersOfTwoAreTheNearestOrNan) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (float large : {infinity, 0x1.8p127f}) {
+    EXPECT_EQ(encode_power_of_two(large), 254);
+    EXPECT_EQ(encode_power_of_two(large, PowerRounding::nearest, false), 255);
+  }
+  for (float small : {0.0f, 0x1p-129f}) {
+    EXPECT_EQ(encode_power_of_two(small), 0);
+    EXPECT_EQ(encode_power_of_two(small, PowerRounding::nearest, false), 255);
+  }
+  for (float none : {-1.0f, std::numeric_limits<float>::quiet_NaN()}) EXPECT_EQ(encode_power_of_two(none), 255);
 }
 
 TEST(Sha256, MatchesThePublishedExamples) {

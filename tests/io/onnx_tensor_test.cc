@@ -19,13 +19,17 @@ using testing::HasSubstr;
 constexpr DType kNumbers[] = {DType::boolean, DType::i8,         DType::i16,    DType::i32,      DType::i64,
                               DType::u8,      DType::u16,        DType::u32,    DType::u64,      DType::f16,
                               DType::bf16,    DType::f32,        DType::f64,    DType::f8e4m3fn, DType::f8e4m3fnuz,
-                              DType::f8e5m2,  DType::f8e5m2fnuz, DType::f4e2m1, DType::i4,       DType::u4};
+                              DType::f8e5m2,  DType::f8e5m2fnuz, DType::f4e2m1, DType::i4,       DType::u4,
+                              DType::f8e8m0,  DType::i2,         DType::u2,     DType::f6e2m3,   DType::f6e3m2};
 
 // The i-th byte of a tensor that has all kinds of bytes that its type can have.
 std::byte sample(DType dtype, int64_t i) {
   if (dtype == DType::boolean) return static_cast<std::byte>(i & 1);
   if (dtype == DType::i4) return static_cast<std::byte>(i % 16 - 8);
   if (dtype == DType::u4 || dtype == DType::f4e2m1) return static_cast<std::byte>(i % 16);
+  if (dtype == DType::i2) return static_cast<std::byte>(i % 4 - 2);
+  if (dtype == DType::u2) return static_cast<std::byte>(i % 4);
+  if (dtype == DType::f6e2m3 || dtype == DType::f6e3m2) return static_cast<std::byte>(i * 37 % 64);
   return static_cast<std::byte>(i * 37 + 11);
 }
 
@@ -105,6 +109,35 @@ TEST(OnnxTensor, FourBitTypesAreTwoAByteWithTheFirstInTheLowBits) {
   EXPECT_THAT(tensor_of(message(TensorProto::FLOAT4E2M1, {2}, "\xf2"), {""}).to_floats(), ElementsAre(1, -6));
 }
 
+TEST(OnnxTensor, TwoBitTypesAreFourAByte) {
+  for (const auto& [type, values] : {std::pair{TensorProto::INT2, std::vector<int64_t>{0, 1, -2, -1, 1}},
+                                     {TensorProto::UINT2, std::vector<int64_t>{0, 1, 2, 3, 1}}}) {
+    const TensorProto raw = message(type, {5}, "\xe4\x01");
+    EXPECT_EQ(tensor_of(TensorProto(raw), {""}).to_integers(), values);
+    EXPECT_EQ(to_proto(tensor_of(TensorProto(raw), {""}), "w").raw_data(), raw.raw_data());
+    TensorProto typed = message(type, {5});
+    for (int32_t four : {0xe4, 0x01}) typed.add_int32_data(four);
+    EXPECT_EQ(tensor_of(std::move(typed), {""}).to_integers(), values);
+  }
+}
+
+// 1, 2, 4, -1 of e2m3 are the codes 8, 16, 24, 40: 0x08 | 0x10 << 6 | 0x18 << 12 | 0x28 << 18.
+TEST(OnnxTensor, SixBitTypesAreFourInThreeBytesAndOneANumber) {
+  const TensorProto raw = message(TensorProto::FLOAT6E2M3, {5}, {"\x08\x84\xa1\x08", 4});
+  EXPECT_THAT(tensor_of(TensorProto(raw), {""}).to_floats(), ElementsAre(1, 2, 4, -1, 1));
+  EXPECT_EQ(to_proto(tensor_of(TensorProto(raw), {""}), "w").raw_data(), raw.raw_data());
+  TensorProto typed = message(TensorProto::FLOAT6E3M2, {2});
+  for (int32_t code : {12, 63}) typed.add_int32_data(code);
+  EXPECT_THAT(tensor_of(TensorProto(typed), {""}).to_floats(), ElementsAre(1, -28));
+  typed.set_int32_data(1, 64);
+  EXPECT_THAT(error_for(typed), HasSubstr("element 1 is 64, which its type can't hold"));
+}
+
+TEST(OnnxTensor, PowersOfTwoAreOneAByte) {
+  const TensorProto raw = message(TensorProto::FLOAT8E8M0, {3}, {"\x7f\x82\x00", 3});
+  EXPECT_THAT(tensor_of(TensorProto(raw), {""}).to_floats(), ElementsAre(1, 8, 0x1p-127f));
+}
+
 TEST(OnnxTensor, EightBitFloatsAreOneAByte) {
   TensorProto typed = message(TensorProto::FLOAT8E4M3FN, {1});
   typed.add_int32_data(0xb8);
@@ -139,7 +172,6 @@ TEST(OnnxTensor, UnsupportedTypesAreNamed) {
   EXPECT_THAT(error_for(message(TensorProto::COMPLEX64, {1})),
               HasSubstr("m.onnx: tensor \"w\": complex64 is not supported; supported: float, uint8,"));
   EXPECT_THAT(error_for(message(TensorProto::COMPLEX128, {1})), HasSubstr("complex128 is not supported"));
-  EXPECT_THAT(error_for(message(TensorProto::FLOAT8E8M0, {1})), HasSubstr("float8e8m0 is not supported"));
   EXPECT_THAT(error_for(message(TensorProto::UNDEFINED, {1})), HasSubstr("undefined is not supported"));
   for (int32_t unknown : {29, 1000, -1, INT32_MIN})
     EXPECT_THAT(error_for(message(unknown, {1})), HasSubstr(fmt::format("data type {} is not supported", unknown)));

@@ -12,6 +12,7 @@
 #include "tests/support/op_cases_shape.h"
 #include "tests/support/op_cases_signal.h"
 #include "tests/support/op_cases_spatial.h"
+#include "tests/support/op_cases_tables.h"
 
 namespace hone {
 
@@ -42,6 +43,7 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (name == "rnn" || name == "gru" || name == "lstm") return recurrent_cases(op, rng);
   if (OpCases cases = signal_cases(op, rng); !cases.empty()) return cases;
   if (OpCases cases = sequence_cases(op, rng); !cases.empty()) return cases;
+  if (OpCases cases = table_cases(name, rng); !cases.empty()) return cases;
   return move_cases(name, rng);
 }
 

@@ -91,7 +91,7 @@ inline OpCases points_cases(const OpDef& op, Philox& rng) {
   if (name == "is_inf") return is_inf_cases();
   if (name.starts_with("reduce_")) return joined({reduce_cases(op, rng), more_reduce_cases(op, rng)});
   if (name == "argmax" || name == "argmin") return joined({argmax_cases(rng), more_argmax_cases(rng)});
-  if (name == "cumsum") return cumsum_cases(rng);
+  if (name == "cumsum" || name == "cumprod") return cumsum_cases(rng);
   if (name == "det") return {{{random_floats(rng, {2, 4, 4})}, {}}, {{random_floats(rng, {1, 1}, DType::f64)}, {}}};
   if (name == "einsum") return einsum_cases(rng);
   if (name == "nll_loss") return nll_loss_cases(rng);

@@ -75,6 +75,7 @@ ValueId dequantised(const OnnxNode& n, const AffineCodes& codes, DType dtype) {
 }
 
 ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate) {
+  if (!small_float(dtype)) saturate = true;  // integers always do
   return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
     const DType precision = n.type(scale).dtype;
     if (!saturate || precision != DType::f32) {

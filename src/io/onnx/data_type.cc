@@ -39,11 +39,11 @@ constexpr Row kRows[] = {
     {"uint4", DType::u4},
     {"int4", DType::i4},
     {"float4e2m1", DType::f4e2m1},
-    {"float8e8m0", {}},
-    {"uint2", {}},
-    {"int2", {}},
-    {"float6e2m3", {}},
-    {"float6e3m2", {}},
+    {"float8e8m0", DType::f8e8m0},
+    {"uint2", DType::u2},
+    {"int2", DType::i2},
+    {"float6e2m3", DType::f6e2m3},
+    {"float6e3m2", DType::f6e3m2},
 };
 
 const Row* row_of(int32_t data_type) {

@@ -18,6 +18,15 @@ std::string scatter(const ExportNode& n, const char* op_type, const Attributes& 
 Names scatter_elements(const ExportNode& n) { return {scatter(n, "ScatterElements", n.take({"axis", "reduction"}))}; }
 Names scatter_nd(const ExportNode& n) { return {scatter(n, "ScatterND", n.take({"reduction"}))}; }
 
+Names tensor_scatter(const ExportNode& n) {
+  n.needs(24, "TensorScatter");
+  Names inputs{n.in(0), n.in(1)};
+  if (n.has(2)) inputs.push_back(n.in_as(2, DType::i64));
+  const bool circular = n.integer("circular", 0) != 0;
+  return {n.emit("TensorScatter", inputs,
+                 {{"axis", n.integer("axis", -2)}, {"mode", std::string(circular ? "circular" : "linear")}})};
+}
+
 Names non_zero(const ExportNode& n) { return {n.emit("NonZero", {n.in(0)})}; }
 
 // Operators that know neither bfloat16 nor bool move or compare such elements as others that hold them.
@@ -51,6 +60,7 @@ constexpr ExportRule kRules[] = {{"gather", gather},
                                  {"reverse_sequence", reverse_sequence},
                                  {"scatter_elements", scatter_elements},
                                  {"scatter_nd", scatter_nd},
+                                 {"tensor_scatter", tensor_scatter},
                                  {"top_k", top_k},
                                  {"unique", unique}};
 

@@ -12,7 +12,7 @@ using onnx::ExportContext;
 
 // The IR version that came with an opset: https://onnx.ai/onnx/repo-docs/Versioning.html
 int ir_version_of(int opset) {
-  constexpr int kVersions[] = {8, 8, 9, 9, 10, 10, 11};  // of opset 17 and after
+  constexpr int kVersions[] = {8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};  // of opset 17 and after
   return kVersions[opset - kOldestExportOpset];
 }
 

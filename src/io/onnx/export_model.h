@@ -15,7 +15,7 @@ namespace onnx {
 class ModelProto;
 }
 
-constexpr int kOldestExportOpset = 17, kNewestExportOpset = 23;
+constexpr int kOldestExportOpset = 17, kNewestExportOpset = 28;
 
 struct OnnxExportOptions {
   std::optional<int> opset;          // 17 to 23; absent: the oldest of these that has all that the graph needs

@@ -85,7 +85,9 @@ Names ExportNode::emit_all(const char* op_type, const Names& inputs, const Attri
 
 std::string ExportNode::cast(const std::string& value, DType from, DType to) const {
   if (from == to) return value;
-  return emit("Cast", {value}, {{"to", to}});
+  Attributes attributes{{"to", to}};
+  if (to == DType::f8e8m0) attributes.set("round_mode", std::string("nearest"));  // as the op casts
+  return emit("Cast", {value}, attributes);
 }
 
 std::string ExportNode::constant(const Tensor& value) const { return scope_.small_constant(value); }

@@ -10,7 +10,7 @@
 #include "formats/zero_points.h"
 #include "io/onnx/data_type.h"
 #include "io/onnx/export_scope.h"
-#include "io/onnx/nibbles.h"
+#include "io/onnx/packed_elements.h"
 #include "ir/type.h"
 
 namespace hone::onnx {
@@ -210,7 +210,7 @@ std::string text_of(const Decoded& decoded, const ScaleGrid& grid) {
 }
 
 int64_t stored_bytes(const Tensor& tensor) {
-  return is_nibble(tensor.dtype()) ? (tensor.elements() + 1) / 2 : tensor.bytes();
+  return packed_bytes(tensor.dtype(), tensor.elements());
 }
 
 std::string write_decoded(ExportScope& scope, const Decoded& decoded, const ScaleGrid& grid, const std::string& label) {

@@ -43,6 +43,18 @@ Names cast_unsaturated(const ExportNode& n) {
   return {n.emit("Cast", {n.in(0)}, {{"to", n.result_type().dtype}, {"saturate", int64_t{0}}})};
 }
 
+Names cast_to_powers(const ExportNode& n) {
+  n.needs(24, "Cast to float8e8m0");
+  return {n.emit("Cast", {n.in_as(0, DType::f32)},
+                 {{"to", DType::f8e8m0},
+                  {"round_mode", n.attributes().get_or<std::string>("round", "up")},
+                  {"saturate", n.integer("saturate", 1)}})};
+}
+Names bit_cast(const ExportNode& n) {
+  n.needs(26, "BitCast");
+  return {n.emit("BitCast", {n.in(0)}, {{"to", n.result_type().dtype}})};
+}
+
 Names same(const ExportNode& n) { return {n.in(0)}; }
 
 Names fmod(const ExportNode& n) {
@@ -79,11 +91,13 @@ constexpr ExportRule kRules[] = {
     {"atan", direct<"Atan", kOldFloats>},
     {"atanh", direct<"Atanh", kOldFloats>},
     {"bit_shift", bit_shift},
+    {"bit_cast", bit_cast},
     {"bitwise_and", direct<"BitwiseAnd", kIntegers, 18>},
     {"bitwise_not", direct<"BitwiseNot", kIntegers, 18>},
     {"bitwise_or", direct<"BitwiseOr", kIntegers, 18>},
     {"bitwise_xor", direct<"BitwiseXor", kIntegers, 18>},
     {"cast", cast},
+    {"cast_to_powers", cast_to_powers},
     {"cast_unsaturated", cast_unsaturated},
     {"ceil", direct<"Ceil", kFloats>},
     {"celu", direct<"Celu", types(DType::f32)>},

@@ -91,7 +91,29 @@ class Attention {
 
 Names attention(const ExportNode& n) { return {Attention(n).result()}; }
 
-constexpr ExportRule kRules[] = {{"attention", attention}, {"einsum", einsum}, {"linear", linear}, {"matmul", matmul}};
+Names linear_attention(const ExportNode& n) {
+  n.needs(27, "LinearAttention");
+  const bool decays = n.has(4), corrects = n.has(5);
+  Attributes attributes{{"q_num_heads", n.integer("heads", 1)},
+                        {"kv_num_heads", n.integer("kv_heads", 1)},
+                        {"update_rule", std::string(decays ? (corrects ? "gated_delta" : "gated")
+                                                           : (corrects ? "delta" : "linear"))}};
+  if (n.attributes().has("scale")) {
+    const double scale = n.attributes().get<double>("scale");
+    if (scale == 0) not_in_onnx("LinearAttention reads a scale of 0 as its default");
+    attributes.set("scale", scale);
+  }
+  Names inputs;
+  for (size_t i = 0; i < n.node().operands.size(); ++i)
+    inputs.push_back(!n.has(i) ? "" : i == 3 ? n.in(i) : n.in_as(i, n.type(0).dtype));
+  return n.emit_all("LinearAttention", inputs, attributes, 2);
+}
+
+constexpr ExportRule kRules[] = {{"attention", attention},
+                                 {"einsum", einsum},
+                                 {"linear", linear},
+                                 {"linear_attention", linear_attention},
+                                 {"matmul", matmul}};
 
 }  // namespace
 

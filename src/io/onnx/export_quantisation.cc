@@ -45,6 +45,8 @@ std::optional<Affine> affine_of(const ExportNode& n, DType codes) {
 }
 
 int opset_of(DType codes) {
+  if (codes == DType::f6e2m3 || codes == DType::f6e3m2) return 28;
+  if (codes == DType::i2 || codes == DType::u2) return 25;
   if (codes == DType::f4e2m1) return 23;
   if (is_small(codes) && is_float(codes)) return 19;
   return codes == DType::i8 || codes == DType::u8 ? 13 : 21;

@@ -29,6 +29,7 @@ std::string activation_name(const std::string& op) {
 }
 
 Names layer(const ExportNode& n, const char* op_type) {
+  if (n.integer("round_state", 0) != 0) not_in_onnx("{} does not round its state between steps", op_type);
   const DType wanted = n.result_type().dtype, dtype = wanted == DType::f64 ? wanted : DType::f32;
   Names inputs;
   for (size_t i = 0; i < n.node().operands.size(); ++i)

@@ -80,9 +80,11 @@ Names extreme(const ExportNode& n) {
                   {"select_last_index", n.integer("select_last_index", 0)}})};
 }
 
-Names cumsum(const ExportNode& n) {
+template <OperatorName name, int since>
+Names running(const ExportNode& n) {
+  n.needs(since, name.text);
   const std::string axis = n.has(1) ? n.in(1) : n.constant(Tensor::scalar<int64_t>(n.integer("axis", -1)));
-  return {n.emit("CumSum", {n.in(0), axis},
+  return {n.emit(name.text, {n.in(0), axis},
                  {{"exclusive", n.integer("exclusive", 0)}, {"reverse", n.integer("reverse", 0)}})};
 }
 
@@ -114,7 +116,8 @@ constexpr ExportRule kRules[] = {
     {"argmin", extreme<"ArgMin">},
     {"batch_norm", batch_norm},
     {"cross_entropy", cross_entropy},
-    {"cumsum", cumsum},
+    {"cumprod", running<"CumProd", 26>},
+    {"cumsum", running<"CumSum", kOldestExportOpset>},
     {"det", det},
     {"l2_normalise", l2_normalise},
     {"layer_norm", layer_norm},

@@ -62,6 +62,9 @@ void write_attribute(const std::string& name, const Attribute& value, AttributeP
 
 // The opset in which elements of a type can be stored, cast and handed on.
 int opset_of(DType dtype) {
+  if (dtype == DType::f6e2m3 || dtype == DType::f6e3m2) return 28;
+  if (dtype == DType::i2 || dtype == DType::u2) return 25;
+  if (dtype == DType::f8e8m0) return 24;
   if (dtype == DType::f4e2m1) return 23;
   if (dtype == DType::i4 || dtype == DType::u4) return 21;
   return is_small(dtype) ? 19 : 0;

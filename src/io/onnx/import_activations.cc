@@ -53,6 +53,10 @@ std::vector<ValueId> import_prelu_1(OnnxNode& n) {
   return {n.emit("prelu", {x, n.reshape(slope, shape)})};
 }
 
+std::vector<ValueId> import_swiglu(OnnxNode& n) {
+  return {n.emit("mul", {import_with_alpha<"silu">(n)[0], n.in(1)})};
+}
+
 // 1 where argmax along the axis is.
 ValueId hardmax(OnnxNode& n, ValueId x, int64_t axis) {
   const auto rank = static_cast<int64_t>(n.rank(x)), own = axis < 0 ? axis + rank : axis;
@@ -109,6 +113,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Softmax", 13, import_softmax<"softmax">},
     {"Softplus", 1, import_direct<"softplus">},
     {"Softsign", 1, import_direct<"softsign">},
+    {"SwiGLU", 28, import_swiglu},
     {"Swish", 24, import_with_alpha<"silu">},
     {"ThresholdedRelu", 10, import_with_alpha<"thresholded_relu">},
 };

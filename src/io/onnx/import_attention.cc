@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding, of the standard and of com.microsoft; MultiHeadAttention and GroupQueryAttention.
+// Attention of com.microsoft, MultiHeadAttention, GroupQueryAttention; RotaryEmbedding, also of the standard.
 #include <cmath>
 #include <limits>
 
@@ -13,81 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 int64_t known_size(const OnnxNode& n, const Dim& dim, const char* what) {
   if (!dim.is_constant()) n.unsupported(fmt::format("{} that are known only when the model runs", what));
   return dim.constant();
-}
-
-// --- Attention of the standard ---------------------------------------------------------------------------------------
-
-// As a sum to the scores; keys beyond its end are hidden.
-ValueId mask_bias(const OnnxNode& n, ValueId mask, const Dim& keys) {
-  if (mask == kNone) return kNone;
-  const ValueId bias = n.type(mask).dtype == DType::boolean ? bias_of(n, mask, -kInfinity) : mask;
-  const Shape& shape = n.type(bias).shape;
-  const Dim lacking = keys - shape.at(n.rank(bias) - 1);
-  if (!lacking.is_constant() || lacking.constant() <= 0) return bias;
-  Shape pads(2 * shape.size(), 0);
-  pads.back() = lacking;
-  return n.emit("pad", {bias, n.scalar(-kInfinity, n.type(bias).dtype)}, {{"pads", pads}});
-}
-
-// Query s sees the keys up to s + past.
-ValueId causal_bias(const OnnxNode& n, const Dim& queries, const Dim& keys, const Dim& past) {
-  const ValueId last = n.reshape(positions(n, past, queries), {queries, 1});
-  return bias_of(n, n.emit("less_or_equal", {positions(n, 0, keys), last}), -kInfinity);
-}
-
-// Whether a query sees no key at all: [B,H,S,1] or what broadcasts to it.
-ValueId sees_nothing(const OnnxNode& n, ValueId bias) {
-  Shape shape = n.type(bias).shape;
-  shape.insert(shape.begin(), 4 - shape.size(), 1);
-  const ValueId most = n.emit("reduce_max", {n.reshape(bias, shape)}, {{"axes", std::vector<int64_t>{3}}});
-  return n.emit("equal", {most, n.scalar(-kInfinity, n.type(bias).dtype)});
-}
-
-ValueId zero_where(const OnnxNode& n, ValueId condition, ValueId x) {
-  return n.emit("where", {condition, n.scalar(0, n.type(x).dtype), x});
-}
-
-// What qk_matmul_output_mode asks for; `blind` is kNone where every query sees a key.
-ValueId scores_output(const OnnxNode& n, const AttentionCall& call, ValueId bias, ValueId blind) {
-  const int64_t mode = n.integer("qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) fail("qk_matmul_output_mode is {}; accepted: 0 to 3", mode);
-  ValueId all = scores(n, call);
-  if (mode >= 1) all = capped(n, all, call.softcap);
-  if (mode >= 2 && bias != kNone) all = n.emit("add", {all, n.cast(bias, n.type(all).dtype)});
-  if (mode == 3) all = n.emit("softmax", {all});
-  if (mode == 3 && blind != kNone) all = zero_where(n, blind, all);
-  return n.cast(all, n.type(call.q).dtype);
-}
-
-std::vector<ValueId> import_attention(OnnxNode& n) {
-  const ValueId q = n.in(0);
-  const bool merged = n.rank(q) == 3;
-  const auto count = [&](int input, const char* attribute) {
-    return merged ? n.integer(attribute) : known_size(n, n.type(n.in(input)).shape.at(1), "heads");
-  };
-  const int64_t heads = count(0, "q_num_heads"), kv_heads = count(1, "kv_num_heads");
-  const Cached k = cached(n, n.in(1), n.in_or_none(4), kv_heads), v = cached(n, n.in(2), n.in_or_none(5), kv_heads);
-  AttentionCall call{.q = merged ? q : merge_heads(n, q),
-                     .k = k.rows,
-                     .v = v.rows,
-                     .heads = heads,
-                     .kv_heads = kv_heads,
-                     .scale = {},
-                     .softcap = n.number("softcap", 0)};
-  if (n.has_attribute("scale")) call.scale = n.number("scale");
-  const Dim queries = n.type(call.q).shape[1], keys = n.type(k.rows).shape[1];
-  const Dim past = n.has(4) ? n.type(n.in(4)).shape.at(2) : Dim(0);
-  const ValueId mask = mask_bias(n, n.in_or_none(3), keys);
-  const bool causal = n.integer("is_causal", 0) != 0;
-  const ValueId bias = causal ? sum_of_biases(n, mask, causal_bias(n, queries, keys, past)) : mask;
-  // Without a mask every query sees the first key; with one, those that see none give 0.
-  const ValueId blind = mask == kNone ? kNone : sees_nothing(n, bias);
-  call.causal = mask == kNone && causal && keys == past + queries;
-  call.bias = call.causal ? kNone : bias;
-  ValueId y = split_heads(n, attended(n, call), heads);
-  if (blind != kNone) y = zero_where(n, blind, y);
-  return {merged ? merge_heads(n, y) : y, k.present, v.present,
-          n.wants(3) ? scores_output(n, call, bias, blind) : kNone};
 }
 
 // --- Masks of com.microsoft ------------------------------------------------------------------------------------------
@@ -358,7 +283,6 @@ std::vector<ValueId> import_microsoft_rotary_embedding(OnnxNode& n) {
 }
 
 constexpr OnnxOperator kOperators[] = {
-    {"Attention", 23, import_attention},
     {"Attention", 1, import_microsoft_attention, kMicrosoft},
     {"GroupQueryAttention", 1, import_group_query_attention, kMicrosoft},
     {"MultiHeadAttention", 1, import_multi_head_attention, kMicrosoft},

@@ -25,6 +25,13 @@ std::vector<ValueId> import_scatter_nd(OnnxNode& n) {
   return {n.emit("scatter_nd", {n.in(0), n.in(1), n.in(2)}, {{"reduction", n.text("reduction", "none")}})};
 }
 
+std::vector<ValueId> import_tensor_scatter(OnnxNode& n) {
+  const std::string mode = n.text("mode", "linear");
+  if (mode != "linear" && mode != "circular") fail("mode is \"{}\"; accepted: linear, circular", mode);
+  return {n.emit("tensor_scatter", {n.in(0), n.in(1), n.in_or_none(2)},
+                 {{"axis", n.integer("axis", -2)}, {"circular", int64_t{mode == "circular"}}})};
+}
+
 std::vector<ValueId> import_non_zero(OnnxNode& n) { return {n.emit("non_zero", {n.in(0)})}; }
 
 // The elements, or slices along the axis, where the condition holds; those past its end are left out.
@@ -63,6 +70,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Scatter", 9, import_scatter_elements},
     {"ScatterElements", 11, import_scatter_elements},
     {"ScatterND", 11, import_scatter_nd},
+    {"TensorScatter", 24, import_tensor_scatter},
     {"NonZero", 9, import_non_zero},
     {"Compress", 9, import_compress},
     {"Unique", 11, import_unique},

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-constexpr int kNewestOpset = 23;
+constexpr int kNewestOpset = 28;
 
 OpsetVersions opsets_of(const onnx::ModelProto& model, const std::string& source) {
   OpsetVersions versions;

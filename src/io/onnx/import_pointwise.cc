@@ -3,6 +3,7 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
+#include "io/onnx/random_numbers.h"
 
 namespace hone {
 namespace {
@@ -71,6 +72,10 @@ std::vector<ValueId> import_bit_shift(OnnxNode& n) {
       n.emit("bit_shift", {n.in(0), n.in(1)}, {{"direction", std::string(direction == "LEFT" ? "left" : "right")}})};
 }
 
+std::vector<ValueId> import_bit_cast(OnnxNode& n) {
+  return {n.emit("bit_cast", {n.in(0)}, {{"dtype", n.dtype("to")}})};
+}
+
 std::vector<ValueId> import_is_inf(OnnxNode& n) {
   Attributes attributes;
   for (const char* sign : {"detect_negative", "detect_positive"})
@@ -115,28 +120,41 @@ ValueId cast_to(OnnxNode& n, ValueId x, DType to) {
   if (from == to) return x;
   if (from == DType::string) return n.emit("parse_numbers", {x}, {{"dtype", to}});
   if (to == DType::string) return n.emit("format_numbers", {x});
+  if (to == DType::f8e8m0)
+    return n.emit("cast_to_powers", {x}, {{"round", n.text("round_mode", "up")}, {"saturate", n.integer("saturate", 1)}});
   if (small_float(to) && n.integer("saturate", 1) == 0) return n.emit("cast_unsaturated", {x}, {{"dtype", to}});
-  const bool to_nibble = to == DType::i4 || to == DType::u4;  // what does not fit loses its upper bits
-  return n.cast(is_float(from) && to_nibble ? n.cast(x, DType::i32) : x, to);
+  const bool to_part = is_integer(to) && is_small(to);  // what does not fit loses its upper bits
+  return n.cast(is_float(from) && to_part ? n.cast(x, DType::i32) : x, to);
 }
 
 std::vector<ValueId> import_cast(OnnxNode& n) { return {cast_to(n, n.in(0), n.dtype("to"))}; }
 std::vector<ValueId> import_cast_like(OnnxNode& n) { return {cast_to(n, n.in(0), n.type(n.in(1)).dtype)}; }
 
-// Random in training, which is known not to happen: without training_mode (or before it, version 12), or where nothing
-// is dropped.
-void expect_no_dropout(const OnnxNode& n) {
-  if (!n.has(2)) return;
-  const std::optional<double> training = exact_number(n.constant(n.in(2)));
-  if (!training) n.unsupported("training_mode is computed; supported: a constant");
+// Whether a node is known to drop nothing: without training_mode (or before it, version 12), or a ratio of 0.
+bool drops_nothing(const OnnxNode& n) {
+  if (!n.has(2)) return true;
   const std::optional<double> ratio = n.has(1) ? exact_number(n.constant(n.in(1))) : std::nullopt;
-  if (*training != 0 && ratio != 0.0)
-    n.unsupported("training_mode is true; supported: false, or a ratio that is the constant 0");
+  return exact_number(n.constant(n.in(2))) == 0.0 || ratio == 0.0;
+}
+
+// Where the model runs in training mode, elements whose random number is below the ratio are 0 and the others grow to
+// keep the mean.
+std::vector<ValueId> dropped(OnnxNode& n) {
+  const Formula x(n, n.in(0));
+  const Formula ratio(n, n.has(1) ? n.reshape(n.cast(n.in(1), DType::f32), {}) : n.scalar(0.5, DType::f32));
+  const Formula trains(n, n.reshape(n.cast(n.in(2), DType::boolean), {}));
+  const ValueId drawn = random_like(n, x, "random_uniform", {{"seed", seed_of(n)}, {"dtype", DType::f32}});
+  const ValueId is_high = n.emit("greater_or_equal", {drawn, ratio});
+  const Formula kept(n, n.emit("logical_or", {is_high, n.emit("logical_not", {trains})}));
+  const ValueId factor = n.emit("where", {trains, 1 / (1 - ratio), ratio.number(1)});
+  const ValueId grown = n.cast(n.emit("mul", {x.cast(DType::f32), factor}), x.dtype());
+  const ValueId y = n.emit("where", {trains, grown, x});  // x itself, to the bit, where nothing is trained
+  return {n.emit("where", {kept, y, x.number(0)}), kept};
 }
 
 std::vector<ValueId> import_dropout(OnnxNode& n) {
   const ValueId x = n.in(0);
-  expect_no_dropout(n);
+  if (!drops_nothing(n)) return dropped(n);
   if (!n.wants(1)) return {x};
   n.rank(x);  // must be known: the mask has the shape of x
   const DType dtype = n.opset() >= 10 ? DType::boolean : n.type(x).dtype;
@@ -153,6 +171,7 @@ constexpr OnnxOperator kOperators[] = {
     {"Asinh", 9, import_direct<"asinh">},
     {"Atan", 7, import_direct<"atan">},
     {"Atanh", 9, import_direct<"atanh">},
+    {"BitCast", 26, import_bit_cast},
     {"BitShift", 11, import_bit_shift},
     {"BitwiseAnd", 18, import_direct<"bitwise_and">},
     {"BitwiseNot", 18, import_direct<"bitwise_not">},

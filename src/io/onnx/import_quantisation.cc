@@ -23,7 +23,9 @@ std::vector<ValueId> import_quantize_linear(OnnxNode& n) {
   AffineCodes codes = operands(n);
   const DType wanted = dtype_or(n, "output_dtype", DType::u8);
   const DType dtype = codes.zero == kNone ? wanted : n.type(codes.zero).dtype;
-  codes.scale = n.cast(codes.scale, dtype_or(n, "precision", n.type(codes.scale).dtype));
+  DType precision = n.type(codes.scale).dtype;
+  if (is_small(precision)) precision = DType::f32;  // powers of two as scales
+  codes.scale = n.cast(codes.scale, dtype_or(n, "precision", precision));
   return {quantised(n, codes, dtype, n.integer("saturate", 1) != 0)};
 }
 

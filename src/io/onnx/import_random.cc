@@ -1,16 +1,24 @@
-// Random numbers. ONNX leaves the generator open; here the same model gives the same numbers every time: a node without
-// a seed takes its place in the graph for one.
+// Operators that draw random numbers.
 #include <bit>
 
-#include "io/onnx/onnx_family.h"
+#include "io/onnx/random_numbers.h"
 
 namespace hone {
-namespace {
 
 int64_t seed_of(const OnnxNode& n) {
   if (!n.has_attribute("seed")) return static_cast<int64_t>(n.graph().node_capacity());
-  return std::bit_cast<uint32_t>(static_cast<float>(n.number("seed")));  // every seed its own key
+  // An integer for Dropout, a float elsewhere; every seed its own key.
+  const double seed = n.op_type() == "Dropout" ? static_cast<double>(n.integer("seed")) : n.number("seed");
+  return std::bit_cast<uint32_t>(static_cast<float>(seed));
 }
+
+ValueId random_like(const OnnxNode& n, ValueId x, const char* op, Attributes attributes) {
+  if (!n.type(x).ranked) return n.emit(op, {n.emit("shape_of", {x})}, std::move(attributes));
+  attributes.set("shape", n.type(x).shape);
+  return n.emit(op, {}, std::move(attributes));
+}
+
+namespace {
 
 Attributes uniform_attributes(const OnnxNode& n, DType dtype) {
   return {{"seed", seed_of(n)}, {"dtype", dtype}, {"low", n.number("low", 0)}, {"high", n.number("high", 1)}};
@@ -25,12 +33,6 @@ ValueId shaped_by_attribute(const OnnxNode& n, const char* op, Attributes attrib
   return n.emit(op, {}, std::move(attributes));
 }
 
-ValueId shaped_like(const OnnxNode& n, ValueId x, const char* op, Attributes attributes) {
-  if (!n.type(x).ranked) return n.emit(op, {n.emit("shape_of", {x})}, std::move(attributes));
-  attributes.set("shape", n.type(x).shape);
-  return n.emit(op, {}, std::move(attributes));
-}
-
 DType dtype_like(const OnnxNode& n) { return n.dtype("dtype", n.type(n.in(0)).dtype); }
 
 std::vector<ValueId> import_uniform(OnnxNode& n) {
@@ -42,16 +44,16 @@ std::vector<ValueId> import_normal(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_uniform_like(OnnxNode& n) {
-  return {shaped_like(n, n.in(0), "random_uniform", uniform_attributes(n, dtype_like(n)))};
+  return {random_like(n, n.in(0), "random_uniform", uniform_attributes(n, dtype_like(n)))};
 }
 
 std::vector<ValueId> import_normal_like(OnnxNode& n) {
-  return {shaped_like(n, n.in(0), "random_normal", normal_attributes(n, dtype_like(n)))};
+  return {random_like(n, n.in(0), "random_normal", normal_attributes(n, dtype_like(n)))};
 }
 
 // 1 where a number of [0, 1) is below the probability; in f64, where no rounding reaches 1.
 std::vector<ValueId> import_bernoulli(OnnxNode& n) {
-  const ValueId drawn = shaped_like(n, n.in(0), "random_uniform", {{"seed", seed_of(n)}, {"dtype", DType::f64}});
+  const ValueId drawn = random_like(n, n.in(0), "random_uniform", {{"seed", seed_of(n)}, {"dtype", DType::f64}});
   return {n.cast(n.emit("less", {drawn, n.cast(n.in(0), DType::f64)}), dtype_like(n))};
 }
 

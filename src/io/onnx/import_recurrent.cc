@@ -1,7 +1,7 @@
-// RNN, GRU, LSTM.
+// RNN, GRU, LSTM; DynamicQuantizeLSTM of com.microsoft.
 #include <algorithm>
 
-#include "io/onnx/onnx_family.h"
+#include "io/onnx/affine.h"
 
 namespace hone {
 namespace {
@@ -73,7 +73,41 @@ std::vector<ValueId> import_lstm(OnnxNode& n) {
   return import_layer(n, "lstm", std::move(attributes));
 }
 
-constexpr OnnxOperator kOperators[] = {{"RNN", 7, import_rnn}, {"GRU", 7, import_gru}, {"LSTM", 7, import_lstm}};
+// Codes [D,I,4H] with a scale and zero point per direction [D] or per column [D,4H], as floats [D,4H,I].
+ValueId decoded_weights(const OnnxNode& n, int codes, int scale) {
+  const ValueId w = n.in(codes);
+  if (n.rank(w) != 3) fail("input {} is {}; expected [directions,rows,4*hidden_size]", codes, to_string(n.type(w)));
+  const auto per_column = [&](ValueId v) {
+    if (v == kNone) return v;
+    Shape shape = n.type(v).shape;
+    if (n.rank(v) == 0) return v;
+    shape.insert(shape.begin() + 1, 1);
+    if (shape.size() == 2) shape.push_back(1);
+    return n.reshape(v, shape);
+  };
+  const ValueId floats = n.emit("dequantize_linear", {w, per_column(n.in(scale)), per_column(n.in_or_none(scale + 1))},
+                                {{"dtype", DType::f32}});
+  return n.transpose(floats, {0, 2, 1});
+}
+
+// x is rounded to codes as a whole, h at each step, the weights are codes; what is computed with them are floats.
+std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
+  Attributes attributes = common_attributes(n);
+  attributes.set("input_forget", n.integer("input_forget", 0));
+  attributes.set("round_state", int64_t{1});
+  const ValueId x = dequantised(n, quantised_dynamically(n, n.in(0)), DType::f32);
+  return n.emit_all("lstm",
+                    {x, decoded_weights(n, 1, 8), decoded_weights(n, 2, 10), n.in_or_none(3), n.in_or_none(4),
+                     n.in_or_none(5), n.in_or_none(6), n.in_or_none(7)},
+                    std::move(attributes));
+}
+
+constexpr OnnxOperator kOperators[] = {
+    {"DynamicQuantizeLSTM", 1, import_dynamic_quantize_lstm, "com.microsoft"},
+    {"GRU", 7, import_gru},
+    {"LSTM", 7, import_lstm},
+    {"RNN", 7, import_rnn},
+};
 
 }  // namespace
 

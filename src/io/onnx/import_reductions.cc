@@ -79,19 +79,21 @@ std::vector<ValueId> import_position(OnnxNode& n) {
                   {"select_last_index", n.integer("select_last_index", 0)}})};
 }
 
-std::vector<ValueId> import_cumsum(OnnxNode& n) {
+template <onnx::OpName op>
+std::vector<ValueId> import_running(OnnxNode& n) {
   Attributes attributes{{"exclusive", n.integer("exclusive", 0)}, {"reverse", n.integer("reverse", 0)}};
   const std::optional<std::vector<int64_t>> axis = n.known_integers(n.in(1));
-  if (!axis) return {n.emit("cumsum", {n.in(0), n.in(1)}, attributes)};
+  if (!axis) return {n.emit(op.text, {n.in(0), n.in(1)}, attributes)};
   if (axis->size() != 1) fail("axis has {} elements; accepted: 1", axis->size());
   attributes.set("axis", axis->front());
-  return {n.emit("cumsum", {n.in(0)}, attributes)};
+  return {n.emit(op.text, {n.in(0)}, attributes)};
 }
 
 constexpr OnnxOperator kOperators[] = {
     {"ArgMax", 1, import_position<"argmax">},
     {"ArgMin", 1, import_position<"argmin">},
-    {"CumSum", 11, import_cumsum},
+    {"CumProd", 26, import_running<"cumprod">},
+    {"CumSum", 11, import_running<"cumsum">},
     {"ReduceL1", 1, import_l1},
     {"ReduceL2", 1, import_l2},
     {"ReduceLogSum", 1, import_log_sum},

@@ -76,8 +76,8 @@ class OnnxNode {
   // appended to `captures`, which has a further input for each.
   Graph body(std::string_view name, const std::vector<TensorType>& inputs, std::vector<ValueId>& captures) const;
   int body_inputs(std::string_view name) const;
-  // The same graph emitted here in place, without inputs: its outputs.
-  std::vector<ValueId> inline_body(std::string_view name) const;
+  // The same graph emitted here in place, its inputs standing for these values: its outputs.
+  std::vector<ValueId> inline_body(std::string_view name, std::span<const ValueId> inputs = {}) const;
 
   [[noreturn]] void unsupported(const std::string& what) const { throw Unsupported(what); }
 

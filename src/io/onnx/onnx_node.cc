@@ -244,9 +244,12 @@ Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& input
   return graph;
 }
 
-std::vector<ValueId> OnnxNode::inline_body(std::string_view name) const {
+std::vector<ValueId> OnnxNode::inline_body(std::string_view name, std::span<const ValueId> inputs) const {
   const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
+  if (!inputs.empty() && static_cast<size_t>(proto.input_size()) != inputs.size())
+    fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
   OnnxScope scope(scope_.model(), scope_.opsets(), scope_.graph(), scope_.dims(), &scope_);
+  for (size_t i = 0; i < inputs.size(); ++i) scope.define(proto.input(static_cast<int>(i)).name(), inputs[i]);
   scope.add_initializers(proto);
   scope.add_nodes(proto);
   return scope.outputs_of(proto);

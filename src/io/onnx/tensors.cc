@@ -10,7 +10,7 @@
 #include "io/onnx/data_type.h"
 #include "io/onnx/extent.h"
 #include "io/onnx/external_data.h"
-#include "io/onnx/nibbles.h"
+#include "io/onnx/packed_elements.h"
 
 namespace hone::onnx {
 
@@ -134,7 +134,7 @@ Buffer from_external_data(const TensorProto& proto, DType dtype, size_t bytes, c
                           const std::string& source) {
   if (!where.external)
     fail("{}: its data is in another file; external data is accepted for the tensors of a model file only", source);
-  const bool converted = dtype == DType::boolean || is_nibble(dtype);
+  const bool converted = dtype == DType::boolean || packed_bits(dtype) > 0;
   const size_t alignment = converted ? 0 : static_cast<size_t>(size_bytes(dtype));
   return where.external->read(proto, bytes, alignment, source);
 }
@@ -145,6 +145,13 @@ Buffer as_booleans(Buffer data) {
   if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; })) return data;
   for (std::byte& b : data.mutable_bytes()) b = std::byte{b != std::byte{0}};
   return data;
+}
+
+void expect_six_bits(const Buffer& codes, const std::string& source) {
+  for (const std::byte& code : codes.bytes())
+    if (code > std::byte{63})
+      fail("{}: element {} is {}, which its type can't hold", source, &code - codes.bytes().data(),
+           std::to_integer<int>(code));
 }
 
 Tensor strings_of(TensorProto& proto, Extent extent, const std::string& source) {
@@ -162,13 +169,16 @@ Tensor tensor_of(TensorProto&& proto, const TensorContext& where) {
   Extent extent = extent_of(proto.dims(), dtype, source);
   const std::string_view field = field_of(proto, dtype, source);
   if (dtype == DType::string) return strings_of(proto, std::move(extent), source);
-  const int64_t stored = is_nibble(dtype) ? extent.elements / 2 + extent.elements % 2 : extent.elements;
-  const size_t bytes = static_cast<size_t>(stored) * static_cast<size_t>(size_bytes(dtype));
+  const auto bytes = static_cast<size_t>(packed_bytes(dtype, extent.elements));
+  // int32_data has a number for every byte of packed elements, but for every element of six bits.
+  const bool is_packed = packed_bits(dtype) > 0 && !(packed_bits(dtype) == 6 && field == "int32_data");
+  const int64_t numbers = is_packed ? static_cast<int64_t>(bytes) : extent.elements;
   Buffer data = proto.data_location() == TensorProto::EXTERNAL ? from_external_data(proto, dtype, bytes, where, source)
                 : field == "raw_data" || field.empty()         ? from_raw_data(proto, bytes, source)
-                                                               : from_typed_field(proto, dtype, stored, source);
+                                                               : from_typed_field(proto, dtype, numbers, source);
   if (dtype == DType::boolean) data = as_booleans(std::move(data));
-  if (is_nibble(dtype)) data = unpacked_nibbles(dtype, data.bytes(), extent.elements);
+  if (is_packed) data = unpacked_elements(dtype, data.bytes(), extent.elements);
+  else if (packed_bits(dtype) == 6) expect_six_bits(data, source);
   return {dtype, std::move(extent.shape), std::move(data)};
 }
 
@@ -180,8 +190,8 @@ TensorProto to_proto(const Tensor& tensor, const std::string& name) {
   proto.mutable_dims()->Add(tensor.shape().begin(), tensor.shape().end());
   if (tensor.dtype() == DType::string) {
     for (const std::string& value : tensor.string_values()) proto.add_string_data(value);
-  } else if (const auto bytes = tensor.data().bytes(); is_nibble(tensor.dtype())) {
-    proto.set_raw_data(packed_nibbles(bytes));
+  } else if (const auto bytes = tensor.data().bytes(); packed_bits(tensor.dtype()) > 0) {
+    proto.set_raw_data(packed_elements(tensor.dtype(), bytes));
   } else {
     proto.set_raw_data(bytes.data(), bytes.size());
   }
