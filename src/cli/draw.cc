@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "report/dot_svg.h"
 #include "report/graph_dot.h"
 
@@ -22,6 +23,7 @@ void setup(CLI::App& app) {
 int run() {
   const bool svg = flags.output.ends_with(".svg");
   if (!svg && !flags.output.ends_with(".dot")) fail("{}: the name must end in .svg or .dot", flags.output);
+  RunFiles().reads("MODEL", flags.model.model).writes("--output", flags.output).check();
   const std::string dot = to_dot(flags.model.load().graph, {.fold_repeats = !flags.every_layer});
   write_file(flags.output, svg ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + dot_svg(dot) + "\n" : dot);
   return 0;

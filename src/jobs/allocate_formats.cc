@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "jobs/search_formats.h"
 #include "measure/environment.h"
@@ -14,6 +15,13 @@
 namespace hone {
 namespace {
 
+// As a comment holds it.
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
 // What was given besides the formats belongs to the plan.
 void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found) {
   const Candidates& candidates = found.candidates;
@@ -22,8 +30,8 @@ void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found
   for (size_t t = 0; t < chosen.size(); ++t)
     plan.rule.push_back(
         fmt::format("name:{}={}", candidates.tensors[t].name, candidates.formats[static_cast<size_t>(chosen[t])]));
-  write_file(options.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", options.command,
-                                         found.study.model.name, candidates.average_bits(chosen),
+  write_file(options.output, fmt::format("# {}\n# {}: {:.3f} bits per element, {}\n\n{}", one_line(options.command),
+                                         one_line(found.study.model.name), candidates.average_bits(chosen),
                                          human_bytes(static_cast<double>(candidates.stored_bytes(chosen))),
                                          quantize_config(options.output, plan, found.study.data.calibration)));
 }
