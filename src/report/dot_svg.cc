@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 namespace hone {
@@ -67,6 +68,7 @@ class DotProcess {
   void exchange(std::string_view input) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (out_.ends[0] >= 0 || err_.ends[0] >= 0) {
+      check_stop();
       if (std::chrono::steady_clock::now() > deadline)
         fail(
             "dot took longer than a minute for this graph; write the DOT text instead (-o g.dot) and lay it out with: "
