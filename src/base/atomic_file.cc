@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/mapped_file.h"
 
 namespace hone {
@@ -41,6 +42,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   // Renaming would put a plain file in the place of a device or a pipe, /dev/full or /dev/stdout say.
   if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target))
     fail("{}: is a device, pipe or socket, which can't be replaced as a whole; give the name of a plain file", path);
+  refuse_kept_input(path);
   std::string name;
   file_ = create_beside(path, name);
   if (file_ < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
@@ -66,11 +68,22 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  finish();
+  publish();
+}
+
+void AtomicFile::finish() {
   require_whole_mappings();  // what was written may have come from one
+  refuse_kept_input(path_);  // it may have been opened after this file
   if (::fsync(file_) != 0) failed("syncing");
+  struct stat written {};
+  if (::fstat(file_, &written) == 0) note_written(written);
   const int closed = ::close(file_);
   file_ = -1;
   if (closed != 0) failed("closing");
+}
+
+void AtomicFile::publish() {
   if (::rename(temporary_.path().c_str(), path_.c_str()) != 0) failed("renaming");
   temporary_.release();
   std::filesystem::path folder = std::filesystem::path(path_).parent_path();
@@ -84,39 +97,45 @@ void AtomicFile::commit() {
 
 namespace {
 
-// A file that is about to be replaced: set aside, and put back unless keep_new() is called.
+// A file that is about to be replaced: has a second name, by which it is put back unless keep_new() is called. It never
+// lacks its own, whenever the process ends.
 class Replaced {
  public:
   explicit Replaced(const std::string& path) : path_(path) {
-    const int file = create_beside(path, aside_);
+    std::string aside;
+    const int file = create_beside(path, aside);
     if (file < 0) fail("{}: can't write here: {}", path, std::strerror(errno));
     ::close(file);
-    existed_ = ::rename(path_.c_str(), aside_.c_str()) == 0;
-    if (existed_) return;
-    const int why = errno;
-    ::unlink(aside_.c_str());
-    if (why != ENOENT) fail("{}: can't be replaced: {}", path, std::strerror(why));
+    aside_ = Temporary(aside);
+    ::unlink(aside.c_str());
+    existed_ = ::link(path_.c_str(), aside.c_str()) == 0;
+    // A file system without links sets the file aside.
+    if (!existed_ && errno != ENOENT) existed_ = ::rename(path_.c_str(), aside.c_str()) == 0;
+    if (!existed_ && errno != ENOENT) fail("{}: can't be replaced: {}", path, std::strerror(errno));
   }
   ~Replaced() {
-    if (kept_new_) ::unlink(aside_.c_str());
-    else if (existed_) ::rename(aside_.c_str(), path_.c_str());
-    else ::unlink(path_.c_str());
+    if (kept_new_) return;
+    if (!existed_) ::unlink(path_.c_str());
+    else if (::rename(aside_.path().c_str(), path_.c_str()) == 0) aside_.release();
   }
   Replaced(const Replaced&) = delete;
   Replaced& operator=(const Replaced&) = delete;
   void keep_new() { kept_new_ = true; }
 
  private:
-  std::string path_, aside_;
+  std::string path_;
+  Temporary aside_;
   bool existed_ = false, kept_new_ = false;
 };
 
 }  // namespace
 
 void commit_both(AtomicFile& first, AtomicFile& second) {
+  first.finish();
+  second.finish();
   Replaced old(first.path());
-  first.commit();
-  second.commit();
+  first.publish();
+  second.publish();
   old.keep_new();
 }
 

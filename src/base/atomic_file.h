@@ -1,6 +1,7 @@
 // Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the
 // target, and the directory synced. Without commit() nothing is left behind. A new file has the permissions that the
-// umask grants, one that replaces another has that one's. A link is replaced, not followed.
+// umask grants, one that replaces another has that one's. A link is replaced, not followed. What the process has read is
+// not replaced where it keeps its inputs (base/inputs.h).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace hone {
 
 class AtomicFile {
  public:
-  // Throws Error when the folder is missing or not writable, or the path is there and is no plain file.
+  // Throws Error when the folder is missing or not writable, or the path is there and is no plain file, or a kept input.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -26,7 +27,10 @@ class AtomicFile {
   const std::string& path() const { return path_; }
 
  private:
+  friend void commit_both(AtomicFile& first, AtomicFile& second);
   [[noreturn]] void failed(const char* what) const;
+  void finish();   // all bytes are on the disk, under the temporary name
+  void publish();  // it has its name
   std::string path_;
   Temporary temporary_;
   int file_ = -1;

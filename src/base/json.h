@@ -15,7 +15,11 @@ using Json = nlohmann::ordered_json;
 Json parse_json(std::string_view text, const std::string& source);
 Json read_json_file(const std::string& path);
 
-// The member `key` of object `value` as T; an Error names source and key when it is missing or of another type.
+// A value as errors show it: on one line, cut where it is long.
+std::string json_excerpt(const Json& value);
+
+// The member `key` of object `value` as T; an Error names source and key when it is missing, of another type, or a
+// whole number that T does not hold.
 template <class T>
 T json_get(const Json& value, const std::string& key, const std::string& source);
 

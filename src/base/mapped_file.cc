@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/inputs.h"
 
 namespace hone {
 namespace {
@@ -77,6 +78,7 @@ MappedFile::MappedFile(int file, std::string path) : path_(std::move(path)) {
     ::close(file);
     fail("{}: not a regular file", path_);
   }
+  note_read(info);
   size_ = static_cast<size_t>(info.st_size);
   void* mapped = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
   const int why = errno;

@@ -25,8 +25,11 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates, int count) {
+  constexpr size_t kLongest = 500;  // the time grows with the product of the lengths
   std::vector<std::pair<int, std::string>> scored;
   for (const std::string& candidate : candidates) {
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+    if (longer > kLongest || 2 * (longer - shorter) > longer) continue;
     const int distance = edit_distance(name, candidate);
     if (2 * distance <= static_cast<int>(std::max(name.size(), candidate.size())))
       scored.emplace_back(distance, candidate);

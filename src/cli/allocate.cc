@@ -3,6 +3,7 @@
 
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/allocate_formats.h"
 #include "jobs/format_list.h"
@@ -34,6 +35,7 @@ void setup(CLI::App& app) {
   app.add_option(
          "--lambda", flags.lambda,
          "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
+      ->check(real_range(0, 1e9))
       ->excludes(budget);
   app.add_option("--data", flags.data,
                  "What choices are compared on, and, on samples that are held out from that, judged by: a file as of "
@@ -49,11 +51,11 @@ void setup(CLI::App& app) {
   app.add_flag("--measure-all", flags.measure_all,
                "Measure each tensor in every format; otherwise one measurement a tensor scales its layers' errors");
   app.add_option("--trials", flags.trials, "Choices measured to refine the solution")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   app.add_option("--measurements", flags.memory, "File in which measurements are remembered between runs");
   app.add_option("--seconds", flags.seconds, "Longest measured part of times")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_range())
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of the refinement and of the order of rounds")->capture_default_str();
   flags.quantize.compute = "bf16";
@@ -65,10 +67,13 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  Report report(flags.result);
   flags.quantize.read();
-  if (std::error_code none; std::filesystem::equivalent(flags.quantize.config, flags.output, none))
-    fail("{}: is read as --config; choose another name for the plan", flags.output);
+  RunFiles files;
+  files.reads("MODEL", flags.model.model).reads("--data", flags.data);
+  flags.quantize.read_by(files);
+  files.writes("--output", flags.output).writes("--report", flags.result.report);
+  files.writes("--measurements", flags.memory).check();
+  Report report(flags.result);
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Record record =

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/file_name.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "io/numpy.h"
 #include "jobs/open_session.h"
@@ -36,7 +38,7 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
   app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_range())
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   app.add_flag("--no-probe", flags.no_probe,
@@ -62,10 +64,11 @@ int answer_on_demand() {
   if (inputs.empty())
     inputs = default_inputs(session.graph(), bind_symbols(session.graph(), flags.shapes.get()), flags.seed);
   const std::vector<Tensor> outputs = session.run(inputs);
+  const std::vector<std::string> files = plain_file_names(session.output_names(), ".npy");
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);
     for (size_t i = 0; i < outputs.size(); ++i)
-      write_npy(flags.output_dir + "/" + session.output_names()[i] + ".npy", outputs[i]);
+      write_npy(flags.output_dir + "/" + files[i], outputs[i]);
   }
   for (std::string line; std::getline(std::cin, line);) {
     const auto start = std::chrono::steady_clock::now();
@@ -79,6 +82,11 @@ int answer_on_demand() {
 }
 
 int run() {
+  RunFiles()
+      .reads("MODEL", flags.models)
+      .reads_pairs("--input", flags.given.given)
+      .writes("--samples", flags.samples)
+      .check();
   if (flags.on_demand) return answer_on_demand();
   const Record record = bench({.models = flags.models,
                                .open = {.inputs = flags.model.inputs,

@@ -2,6 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 
 namespace hone {
 namespace {
@@ -27,6 +28,9 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles files;
+  if (flags.options.model.ends_with(".json")) files.reads("MODEL", flags.options.model);
+  files.reads("--weights", flags.options.weights).writes("--output", flags.output).check();
   flags.options.set = parse_pairs(flags.set, "--set");
   flags.result.print(build_to_file(flags.options, flags.output, this_command()));
   return 0;

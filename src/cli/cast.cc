@@ -1,5 +1,6 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "io/numpy.h"
 #include "jobs/formats.h"
 #include "measure/quality.h"
@@ -64,6 +65,13 @@ KeyValues facts(const Tensor& input, const CastResult& result) {
 }
 
 int run() {
+  RunFiles()
+      .reads("INPUT", flags.input)
+      .writes("--output", flags.output)
+      .writes("--codes", flags.codes)
+      .writes("--scales", flags.scales)
+      .writes("--zero-points", flags.zero_points)
+      .check();
   const Tensor input = read_npy(flags.input);
   const CastResult result = cast_through(flags.format, input);
   write_parts(result);

@@ -1,5 +1,6 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "jobs/compile_model.h"
 
 namespace hone {
@@ -23,6 +24,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles().reads("MODEL", flags.model.model).replaces("--output", flags.output).check();
   flags.result.print(
       compile_model(flags.model.load(), flags.run.options(), flags.shapes.get(), flags.output, this_command()));
   return 0;

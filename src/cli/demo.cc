@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/compare_formats.h"
 #include "jobs/probe.h"
@@ -35,11 +36,15 @@ void setup(CLI::App& app) {
   app.add_option("--calib", flags.calibration.file, "Calibration data in place of what plans name");
   app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
       ->capture_default_str();
-  app.add_option("--index", flags.index, "Packages with a known section")->capture_default_str();
-  app.add_option("--queries", flags.queries, "Packages whose section is asked")->capture_default_str();
+  app.add_option("--index", flags.index, "Packages with a known section")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  app.add_option("--queries", flags.queries, "Packages whose section is asked")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of the sample of packages")->capture_default_str();
   app.add_option("--seconds", flags.seconds, "Longest measured part of latency and of throughput")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_range())
       ->capture_default_str();
   app.add_option("--folder", flags.folder, "Where the written models go")->capture_default_str();
   flags.output.add_report_to(app);
@@ -48,6 +53,11 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles files;
+  files.reads("MODEL", flags.model).reads("--packages", flags.packages).reads("--calib", flags.calibration.file);
+  for (const std::string& format : flags.formats)
+    if (format.ends_with(".toml")) files.reads("--formats", format);
+  files.writes("--report", flags.output.report).check();
   Report report(flags.output);
   CompareFormatsOptions options{
       .model = flags.model,

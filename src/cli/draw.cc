@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "report/graph_dot.h"
 #include "report/graph_drawing.h"
 
@@ -25,6 +26,7 @@ void setup(CLI::App& app) {
 int run() {
   const bool svg = flags.output.ends_with(".svg");
   if (!svg && !flags.output.ends_with(".dot")) fail("{}: the name must end in .svg or .dot", flags.output);
+  RunFiles().reads("MODEL", flags.model.model).writes("--output", flags.output).check();
   const LoadedModel model = flags.model.load();
   const DotOptions options{.fold_repeats = !flags.every_layer};
   if (!svg) {

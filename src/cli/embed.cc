@@ -1,5 +1,6 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "io/numpy.h"
 #include "jobs/sentences.h"
 
@@ -20,10 +21,17 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.texts.add_to(app);
   app.add_option("-o,--output", flags.output, "Embeddings, f32 .npy [texts, C]")->required();
-  app.add_option("--batch", flags.batch, "Texts that run together")->capture_default_str();
+  app.add_option("--batch", flags.batch, "Texts that run together")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+      ->capture_default_str();
 }
 
 int run() {
+  RunFiles()
+      .reads("MODEL", flags.model.model)
+      .reads("--text-file", flags.texts.file)
+      .writes("--output", flags.output)
+      .check();
   const std::vector<std::string> texts = flags.texts.get();
   if (texts.empty()) fail("no text: give --text or --text-file");
   SentenceEncoder encoder(flags.model.load(), flags.run.options());

@@ -1,5 +1,6 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "jobs/export_folder.h"
 #include "jobs/export_model.h"
 
@@ -29,6 +30,11 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles()
+      .reads("MODEL", flags.model.model)
+      .reads("--packed", flags.packed)
+      .writes("--output", flags.output)
+      .check();
   const LoadedModel model = flags.model.load();
   flags.result.print(flags.layout.empty() ? export_model(model, flags.output, flags.opset, this_command())
                                           : export_folder(model, {.path = flags.output,

@@ -1,8 +1,10 @@
 #include "cli/flags.h"
 
+#include <charconv>
 #include <cstdio>
 #include <sstream>
 
+#include "base/printable.h"
 #include "codegen/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
@@ -12,6 +14,8 @@
 #include "report/text.h"
 
 namespace hone {
+
+constexpr int64_t kMostOfADimension = int64_t{1} << 40;  // products of a few are refused where they are made
 
 void ModelFlags::add_to(CLI::App& app) {
   app.add_option("MODEL", model, "Hugging Face folder, .onnx file, or a file that hone wrote")->required();
@@ -26,22 +30,23 @@ void ModelFlags::add_inputs_to(CLI::App& app) {
 LoadedModel ModelFlags::load() const { return load_model(model, inputs); }
 
 void ShapeFlags::add_to(CLI::App& app) {
-  app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")->capture_default_str();
+  app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")
+      ->check(CLI::Range(int64_t{1}, kMostOfADimension))
+      ->capture_default_str();
   app.add_option("--seq", options.sequence,
-                 "Size of their second dimension (default: 128, or what the model can take when that is less)");
+                 "Size of their second dimension (default: 128, or what the model can take when that is less)")
+      ->check(CLI::Range(int64_t{1}, kMostOfADimension));
   app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
 }
 
 ShapeOptions ShapeFlags::get() const {
   ShapeOptions result = options;
   for (const auto& [name, value] : parse_pairs(dims, "--dim")) {
-    try {
-      size_t used = 0;
-      result.dims[name] = std::stoll(value, &used);
-      if (used != value.size()) throw std::invalid_argument(value);
-    } catch (const std::logic_error&) {
-      fail("--dim {}={}: a whole number is needed", name, value);
-    }
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (error != std::errc() || end != value.data() + value.size() || size < 1 || size > kMostOfADimension)
+      fail("--dim {}={}: a whole number from 1 to {} is needed", name, value, kMostOfADimension);
+    result.dims[name] = size;
   }
   return result;
 }
@@ -123,16 +128,35 @@ SessionOptions RunFlags::options() const {
     options.pipeline.after = [wanted = print_after](const PassDef& pass, const Graph& graph, double milliseconds) {
       for (const std::string& name : wanted)
         if (name == "all" || name == pass.name)
-          std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds, print(graph).c_str());
+          std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds,
+                       printable(print(graph)).c_str());
     };
   return options;
 }
+
+CLI::Validator real_range(double least, double most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool is_number = error == std::errc() && end == text.data() + text.size();
+        return is_number && value >= least && value <= most
+                   ? std::string()
+                   : fmt::format("{} is not a number from {:g} to {:g}", text, least, most);
+      },
+      fmt::format("FLOAT in [{:g} - {:g}]", least, most));
+}
+
+CLI::Validator seconds_range() { return real_range(1e-3, 86400); }
 
 void OutputFlags::add_to(CLI::App& app) { app.add_flag("--json", json, "Print the result as JSON"); }
 
 void OutputFlags::add_report_to(CLI::App& app) { app.add_option("--report", report, "HTML file to write"); }
 
-void OutputFlags::print(const Record& record) const { print_text(json ? json_text(record) : text(record)); }
+void OutputFlags::print(const Record& record) const {
+  if (json) print_json(json_text(record));
+  else print_text(text(record));
+ }
 
 Report::Report(const OutputFlags& flags) : flags_(flags) {
   if (!flags.report.empty()) file_.emplace(flags.report);
@@ -145,9 +169,14 @@ void Report::finish(const Record& record) {
   file_->commit();
 }
 
-void print_text(std::string_view text) {
+namespace {
+void write_out(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("standard output: writing failed");
 }
+}  // namespace
+
+void print_text(std::string_view text) { write_out(printable(text)); }
+void print_json(std::string_view json) { write_out(printable_json(json)); }
 
 std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& items, const std::string& flag) {
   std::map<std::string, std::string> pairs;

@@ -60,6 +60,9 @@ struct RunFlags {
   SessionOptions options() const;
 };
 
+CLI::Validator seconds_range();  // of --seconds: above 0 and at most a day; not NaN, which no comparison refuses
+CLI::Validator real_range(double least, double most);
+
 constexpr const char* kCheckFiniteHelp =
     "Look at every result of the first run; name the first step that computes NaN or an infinity";
 
@@ -87,7 +90,9 @@ class Report {
 // "name=value" pairs; throws Error on anything else or a repeated name.
 std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& items, const std::string& flag);
 
-void print_text(std::string_view text);  // to standard output; throws Error when that fails
+// To standard output; what a terminal must not see is escaped. Throws Error when writing fails.
+void print_text(std::string_view text);
+void print_json(std::string_view json);
 
 // The command as one would type it, for reports; set once by main.
 std::string command_line(const std::vector<std::string>& arguments);

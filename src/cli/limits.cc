@@ -20,9 +20,11 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
+#include "base/printable.h"
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "base/text.h"
+#include "cli/flags.h"
 
 namespace hone {
 namespace {
@@ -39,9 +41,18 @@ void on_signal(int signal) {
   ::sem_post(&wake);
 }
 
+}  // namespace
+
+int interrupted_code() {
+  const int signal = caught.load();
+  return 128 + (signal != 0 ? signal : SIGINT);
+}
+
+namespace {
+
 [[noreturn]] void end_now(const char* message, int code) {
   remove_temporaries();
-  std::fprintf(stderr, "hone: %s\n", message);
+  std::fprintf(stderr, "hone: %s\n", printable_message(message).c_str());
   std::_Exit(code);
 }
 
@@ -64,7 +75,7 @@ void watch(std::optional<Clock::time_point> deadline) {
   const bool signalled = wait_until(deadline);
   if (!signalled) request_stop(Stop::timeout);
   wait_until(Clock::now() + kGrace);  // a second signal ends the wait
-  if (signalled || caught.load() != 0) end_now("interrupted", 128 + caught.load());
+  if (signalled || caught.load() != 0) end_now("interrupted", interrupted_code());
   end_now("the time limit is reached; --timeout SECONDS sets it", 1);
 }
 
@@ -80,9 +91,9 @@ std::string out_of_memory_text() {
   } catch (const std::bad_alloc&) {
     end_now(out_of_memory_text().c_str(), 1);
   } catch (const Stopped& stopped) {
-    end_now(stopped.what(), stopped.why() == Stop::timeout ? 1 : kInterruptedCode);
+    end_now(stopped.what(), stopped.why() == Stop::timeout ? 1 : interrupted_code());
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "hone: %s\n", e.what());
+    std::fprintf(stderr, "hone: %s\n", printable_message(e.what()).c_str());
   } catch (...) {
   }
   remove_temporaries();
@@ -125,7 +136,9 @@ void LimitFlags::add_to(CLI::App& app) {
   app.add_option("--max-memory", memory,
                  "Refuse what needs more memory than this, e.g. 2GB (default: what the machine has free)")
       ->group("Limits");
-  app.add_option("--timeout", seconds, "Give up after this many seconds")->check(CLI::PositiveNumber)->group("Limits");
+  app.add_option("--timeout", seconds, "Give up after this many seconds")
+      ->check(real_range(1e-3, 1e9))
+      ->group("Limits");
 }
 
 void LimitFlags::start(const std::string& inspected) const {

@@ -8,7 +8,8 @@
 
 namespace hone {
 
-constexpr int kInterruptedCode = 130;
+// 128 and the number of the signal, as shells have it: 130 after Ctrl-C, 143 after SIGTERM.
+int interrupted_code();
 
 struct LimitFlags {
   std::string memory;

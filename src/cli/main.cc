@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <new>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "base/printable.h"
 #include "base/registry.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -40,7 +42,20 @@ std::string suggestion(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return "";
   const auto names = hone::names_of(hone::cli::all());
   if (hone::find_def(hone::cli::all(), argv[1])) return "";
-  return fmt::format("hone: unknown command '{}'{}\n", argv[1], hone::did_you_mean(argv[1], names));
+  return fmt::format("hone: unknown command '{}'{}\n", hone::printable_message(argv[1]),
+                     hone::did_you_mean(argv[1], names));
+}
+
+// Messages repeat what was typed, and errors what files hold.
+void tell(std::string_view text) { std::fprintf(stderr, "hone: %s\n", hone::printable_message(text).c_str()); }
+
+int usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  std::fputs(hone::printable(out.str()).c_str(), stdout);
+  std::fputs(hone::printable_message(err.str()).c_str(), stderr);
+  if (std::fflush(stdout) != 0) tell("standard output: writing failed");
+  return code == 0 ? 0 : kUsage;
 }
 
 }  // namespace
@@ -54,8 +69,8 @@ int main(int argc, char** argv) {
   int code = 0;
   hone::set_log_sink([said = std::set<std::string>()](hone::LogLevel level, std::string_view text) mutable {
     if (!said.emplace(text).second) return;  // a model that is opened again has the same to say
-    std::fprintf(stderr, "%s%.*s\n", level == hone::LogLevel::warning ? "warning: " : "", static_cast<int>(text.size()),
-                 text.data());
+    const std::string shown = hone::printable_message(text);
+    std::fprintf(stderr, "%s%s\n", level == hone::LogLevel::warning ? "warning: " : "", shown.c_str());
   });
   for (const hone::VerbDef* verb : hone::cli::all()) add_verb(app, *verb, code);
   try {
@@ -63,27 +78,25 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) hone::fail("standard output: writing failed");
     return code;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    std::fputs(suggestion(argc, argv).c_str(), stderr);
-    app.exit(e);
-    return kUsage;
+    if (e.get_exit_code() != 0) std::fputs(suggestion(argc, argv).c_str(), stderr);
+    return usage(app, e);
   } catch (const hone::Stopped& e) {
-    std::fprintf(stderr, "hone: %s\n", e.what());
-    return e.why() == hone::Stop::timeout ? kBadInput : hone::kInterruptedCode;
+    tell(e.what());
+    return e.why() == hone::Stop::timeout ? kBadInput : hone::interrupted_code();
   } catch (const hone::Error& e) {
-    std::fprintf(stderr, "hone: %s\n", e.what());
+    tell(e.what());
     return kBadInput;
   } catch (const std::filesystem::filesystem_error& e) {  // a path of the user's that the file system refuses
-    std::fprintf(stderr, "hone: %s: %s\n", e.path1().c_str(), e.code().message().c_str());
+    tell(e.path1().string() + ": " + e.code().message());
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "hone: out of memory; --max-memory SIZE sets the limit\n");
+    tell("out of memory; --max-memory SIZE sets the limit");
     return kBadInput;
   } catch (const std::length_error&) {
-    std::fprintf(stderr, "hone: out of memory: a list longer than memory holds\n");
+    tell("out of memory: a list longer than memory holds");
     return kBadInput;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "hone: this is a bug in hone, please report it with the command line:\n  %s\n", e.what());
+    tell(std::string("this is a bug in hone, please report it with the command line:\n  ") + e.what());
     return kBug;
   }
 }

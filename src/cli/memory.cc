@@ -2,6 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/probe.h"
 
@@ -31,6 +32,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles().reads("MODEL", flags.model.model).writes("--report", flags.result.report).check();
   Report report(flags.result);
   const Record record = memory({.model = flags.model.model,
                                 .inputs = flags.model.inputs,

@@ -43,7 +43,7 @@ int run() {
   const OnnxTestResult result =
       run_onnx_tests(flags.folders, {.session = flags.run.options(), .progress = terminal_progress()});
   if (flags.json) {
-    print_text(json_of(result).dump(2) + "\n");
+    print_json(json_of(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     Record record = onnx_test_record(result);
     auto& rows = std::get<Table>(record.sections[1].blocks[0]).rows;

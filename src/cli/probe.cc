@@ -36,7 +36,7 @@ int run() {
     std::puts("first result");
     std::fflush(stdout);
   });
-  print_text(to_json(result).dump() + "\n");
+  print_json(to_json(result).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   return 0;
 }
 

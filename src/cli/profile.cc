@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "measure/peaks.h"
 
@@ -32,7 +33,7 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
   app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_range())
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of runs")->capture_default_str();
   app.add_option("--trace", flags.trace, "JSON file to write, for chrome://tracing or ui.perfetto.dev");
@@ -42,6 +43,12 @@ void setup(CLI::App& app) {
 }
 
 int run() {
+  RunFiles()
+      .reads("MODEL", flags.models)
+      .reads_pairs("--input", flags.given.given)
+      .writes("--trace", flags.trace)
+      .writes("--report", flags.output.report)
+      .check();
   std::optional<AtomicFile> trace;  // opened first, as the report is
   if (!flags.trace.empty()) trace.emplace(flags.trace);
   Report report(flags.output);

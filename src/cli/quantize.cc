@@ -1,5 +1,6 @@
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
@@ -21,6 +22,10 @@ void setup(CLI::App& app) {
 
 int run() {
   flags.quantize.read();
+  RunFiles files;
+  files.reads("MODEL", flags.model.model).writes("--output", flags.output);
+  flags.quantize.read_by(files);
+  files.check();
   Record record = quantize_to_file(flags.model.load(), flags.quantize.options, flags.quantize.compute_type(),
                                    flags.output, this_command(), flags.quantize.calibration);
   if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest.back().bytes))

@@ -49,6 +49,8 @@ void QuantizeFlags::read() {
     fail("{}: names the calibration data {}, which is not there; give it with --calib", config, named);
 }
 
+void QuantizeFlags::read_by(RunFiles& files) const { files.reads("--config", config).reads("--calib", calibration.file); }
+
 std::optional<Compute> QuantizeFlags::compute_type() const {
   return compute.empty() ? std::nullopt : std::optional(parse_compute(compute));
 }

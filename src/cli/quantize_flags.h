@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/run_files.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
@@ -22,6 +23,7 @@ struct QuantizeFlags {
   void add_to(CLI::App& app);
   void read();  // the file's first, then the command line's
   std::optional<Compute> compute_type() const;
+  void read_by(RunFiles& files) const;  // --config and the calibration data, once read() is done
 };
 
 }  // namespace hone

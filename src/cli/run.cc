@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file_name.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "io/numpy.h"
 #include "jobs/open_session.h"
 #include "jobs/profile.h"
@@ -33,7 +35,7 @@ void setup(CLI::App& app) {
   flags.texts.add_to(app);
   app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
       ->capture_default_str();
-  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy (/ becomes _)");
+  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy (what no name of a file holds becomes _)");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
   app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
   flags.output.add_to(app);
@@ -47,13 +49,25 @@ NamedTensors inputs_for(const LoadedModel& model) {
   return default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed);
 }
 
-// Names of outputs may hold what names of files may not.
-std::string output_file(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
-  return flags.output_dir + "/" + name + ".npy";
+// Names of outputs may hold what names of files may not. No files without --output-dir.
+std::vector<std::string> output_files(const std::vector<std::string>& names) {
+  if (flags.output_dir.empty()) return {};
+  std::vector<std::string> files = plain_file_names(names, ".npy");
+  for (std::string& file : files) file = flags.output_dir + "/" + file;
+  return files;
 }
 
-Record outputs_record(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
+void declare_files(const std::vector<std::string>& outputs) {
+  RunFiles files;
+  files.reads("MODEL", flags.model.model)
+      .reads_pairs("--input", flags.given.given)
+      .reads("--text-file", flags.texts.file);
+  for (const std::string& file : outputs) files.writes("--output-dir", file);
+  files.check();
+}
+
+Record outputs_record(const std::vector<std::string>& names, const std::vector<std::string>& files,
+                      const std::vector<Tensor>& outputs) {
   const NumberStyle four{NumberFormat::significant, 4};
   Table table{.key = "outputs",
               .title = "Outputs",
@@ -74,7 +88,7 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<T
       least = number(*low), most = number(*high), mean = number(sum / static_cast<double>(values.size()));
     }
     table.rows.push_back({names[i], to_string(outputs[i].type()), least, mean, most,
-                          flags.output_dir.empty() ? Cell() : Cell(output_file(names[i]))});
+                          files.empty() ? Cell() : Cell(files[i])});
   }
   return Record{.title = flags.model.model,
                 .command = this_command(),
@@ -87,17 +101,19 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<T
 int run() {
   if (flags.profile && (flags.run.backend == "reference" || flags.run.optimise < 2))
     fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
+  declare_files({});
   const LoadedModel model = flags.model.load();
   const NamedTensors inputs = inputs_for(model);
   const SessionOptions options = flags.run.options();
   Session session = open_session(model, options);
+  const std::vector<std::string> names = session.output_names(), files = output_files(names);
+  declare_files(files);
   const std::vector<Tensor> outputs = flags.check_finite ? session.run_checked(inputs) : session.run(inputs);
-  const std::vector<std::string> names = session.output_names();
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);
-    for (size_t i = 0; i < outputs.size(); ++i) write_npy(output_file(names[i]), outputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) write_npy(files[i], outputs[i]);
   }
-  Record record = outputs_record(names, outputs);
+  Record record = outputs_record(names, files, outputs);
   if (flags.profile) {
     Record profiled = profile(session, inputs, machine_peaks(options.cache_folder), options.threads);
     record.sections.push_back(std::move(profiled.sections[0]));

@@ -2,6 +2,7 @@
 
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/probe.h"
 
@@ -32,15 +33,21 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   flags.run.add_to(app);
   app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_range())
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   flags.result.add_to(app);
 }
 
 int run() {
-  Report report(flags.result);
   flags.quantize.read();
+  RunFiles files;
+  files.reads("MODEL", flags.model.model)
+      .reads_pairs("--input", flags.given.given)
+      .reads("--text-file", flags.texts.file);
+  flags.quantize.read_by(files);
+  files.writes("--output", flags.output).writes("--report", flags.result.report).check();
+  Report report(flags.result);
   Record record = squeeze({.model = flags.model.model,
                                  .output = flags.output,
                                  .inputs = flags.model.inputs,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/format_list.h"
 #include "report/html.h"
@@ -39,6 +40,12 @@ void setup(CLI::App& app) {
 
 int run() {
   flags.quantize.read();
+  RunFiles files;
+  files.reads("MODEL", flags.model.model).reads("--data", flags.data);
+  flags.quantize.read_by(files);
+  for (const char* name : {"sweep.csv", "sweep.html", "curves.svg", "best_so_far.svg", "measurements.txt"})
+    files.writes("--output", flags.folder + "/" + name);
+  files.check();
   SessionOptions session = flags.run.options();
   session.compute = flags.quantize.compute_type();
   const Calibration& calibration = flags.quantize.calibration;

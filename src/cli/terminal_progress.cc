@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/printable.h"
+
 namespace hone {
 namespace {
 
+constexpr size_t kLongest = 200;  // bytes of a line
 constexpr const char* kClearLine = "\r\x1b[K";
 
 struct Line {
@@ -23,7 +26,8 @@ Progress terminal_progress() {
   if (!isatty(STDERR_FILENO)) return {};
   return [line = std::make_shared<Line>()](const std::string& next) {
     line->shown = true;
-    std::fprintf(stderr, "%s%s ...", kClearLine, next.c_str());
+    std::fprintf(stderr, "%s%s ...", kClearLine,
+                 printable(shortened(next, kLongest)).c_str());
   };
 }
 

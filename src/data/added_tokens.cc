@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "data/unicode.h"
 
 namespace hone {
@@ -38,6 +39,7 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std
 }
 
 const AddedToken* AddedTokenFinder::token_at(std::string_view rest) const {
+  check_stop();
   for (const AddedToken& token : tokens_)
     if (rest.starts_with(token.text)) return &token;
   return nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/threads.h"
 #include "data/bert_normalizer.h"
 #include "data/unicode.h"
@@ -42,6 +43,7 @@ Tokenizer Tokenizer::from_vocab(std::string_view text, bool lowercase, const std
 
 // Longest match first, from the left; a word with any part that matches nothing is unknown as a whole.
 void Tokenizer::add_word(std::u32string_view word, std::string& scratch, std::vector<int64_t>& ids) const {
+  check_stop();
   if (static_cast<int64_t>(word.size()) > spec_.max_characters_per_word) {
     ids.push_back(spec_.unknown_id);
     return;

@@ -1,9 +1,12 @@
 #include "data/tokenizer_json_reader.h"
 
 #include <limits>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
+#include "base/stop.h"
 
 namespace hone {
 namespace {
@@ -35,7 +38,8 @@ class Events : public nlohmann::json_sax<Json> {
 
   bool key(string_t& text) override {
     key_.assign(text);  // leaves the lexer its buffer
-    if (!in_vocabulary() && open_.back()->contains(key_)) fail("{}: duplicate key \"{}\"", source_, key_);
+    check_stop();
+    if (!in_vocabulary() && !keys_.back().insert(key_).second) fail("{}: duplicate key \"{}\"", source_, key_);
     return true;
   }
 
@@ -55,12 +59,12 @@ class Events : public nlohmann::json_sax<Json> {
     if (open_.empty()) return root = std::move(value);
     Json& parent = *open_.back();
     if (parent.is_array()) return parent.emplace_back(std::move(value));
-    return parent[key_] = std::move(value);
+    return parent.get_ref<Json::object_t&>().emplace_back(key_, std::move(value)).second;
   }
 
   bool leaf(Json value) {
     if (in_vocabulary())
-      fail("{}: vocabulary: \"{}\" has id {}; expected an integer from 0", source_, key_, value.dump());
+      fail("{}: vocabulary: \"{}\" has id {}; expected an integer from 0", source_, key_, json_excerpt(value));
     place(std::move(value));
     return true;
   }
@@ -73,6 +77,7 @@ class Events : public nlohmann::json_sax<Json> {
     Json& placed = place(std::move(value));
     if (open_.size() == 1 && key_ == "model") model_ = &placed;
     open_.push_back(&placed);
+    keys_.emplace_back();
     if (vocabulary) vocabulary_depth_ = open_.size();
     return true;
   }
@@ -81,12 +86,14 @@ class Events : public nlohmann::json_sax<Json> {
     if (in_vocabulary()) vocabulary_depth_ = 0;
     if (open_.size() == 2) model_ = nullptr;
     open_.pop_back();
+    keys_.pop_back();
     return true;
   }
 
   const std::string& source_;
   Vocabulary& vocabulary_;
   std::vector<Json*> open_;  // from the root inward
+  std::vector<std::unordered_set<std::string>> keys_;  // of each
   const Json* model_ = nullptr;
   std::string key_;
   size_t vocabulary_depth_ = 0;  // of the object that holds the vocabulary while it is open

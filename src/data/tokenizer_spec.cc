@@ -46,6 +46,10 @@ void read_model(const Json& root, TokenizerSpec& spec, const std::string& source
     check_type(root, "model", "WordPiece", source);
   spec.continuing_prefix = get_or<std::string>(model, "continuing_subword_prefix", "##", source);
   spec.max_characters_per_word = get_or<int64_t>(model, "max_input_chars_per_word", 100, source);
+  constexpr int64_t kMostCharacters = 1000;  // the time for a word grows with the square
+  if (spec.max_characters_per_word < 1 || spec.max_characters_per_word > kMostCharacters)
+    fail("{}: model: max_input_chars_per_word is {}; accepted: 1 to {}", source, spec.max_characters_per_word,
+         kMostCharacters);
   const auto unknown = get_or<std::string>(model, "unk_token", "[UNK]", source);
   spec.unknown_id = spec.vocabulary.find(unknown);
   if (spec.vocabulary.size() == 0) fail("{}: model: the vocabulary is empty or missing", source);

@@ -1,17 +1,21 @@
 #include "io/artefact.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/file_name.h"
 #include "base/json.h"
+#include "base/memory_limit.h"
 #include "base/registry.h"
 #include "io/safetensors.h"
 #include "ir/bodies.h"
 #include "ir/text.h"
 #include "ops/registry.h"
+#include "passes/pipelines.h"
 
 namespace hone {
 namespace {
@@ -164,6 +168,48 @@ void check_version(const SafetensorsFile& file) {
         file.path(), version, kVersion);
 }
 
+// Of a file that came from anywhere: its name will be given to a file, its text to a tokenizer.
+std::pair<std::string, std::string> carried_file(const SafetensorsFile& file, const SafetensorsEntry& entry) {
+  const std::string name = entry.name.substr(kFilePrefix.size());
+  if (!is_plain_file_name(name))
+    fail(
+        "{}: carries a file \"{}\"; accepted: a plain name of at most 255 bytes, without / and control characters, not "
+        "hidden",
+        file.path(), name);
+  if (entry.dtype != DType::u8 || entry.shape.size() != 1)
+    fail("{}: tensor \"{}\" is {}[{}]; a file that is carried is u8[bytes]", file.path(), entry.name,
+         to_string(entry.dtype), fmt::join(entry.shape, ","));
+  const Tensor content = file.tensor(entry.name);
+  const auto bytes = content.data().bytes();
+  require_memory(static_cast<int64_t>(bytes.size()), fmt::format("{}: {}", file.path(), name));
+  return {name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+}
+
+// What the graph's metadata hold as text and others take as numbers and names.
+void check_metadata(const Graph& graph, const std::string& path) {
+  located(path, [&] { return stored_compute(graph); });
+  constexpr int64_t kMost = INT32_MAX;
+  for (const char* key : {"tokenizer.max_length", "max_positions"}) {
+    const auto found = graph.metadata.find(key);
+    if (found == graph.metadata.end()) continue;
+    const std::string& text = found->second;
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMost)
+      fail("{}: metadata \"{}\" is \"{}\"; accepted: 1 to {}", path, key, text, kMost);
+  }
+}
+
+// The parser refuses what it sees at once; what remains is a fault of the file's, not of ours.
+void check_graph(const Graph& graph, const std::string& path) {
+  try {
+    verify(graph);
+  } catch (const Bug& bug) {
+    fail("{}: {}", path, bug.what());
+  }
+  check_metadata(graph, path);
+}
+
 }  // namespace
 
 Graph as_stored(Graph graph, const std::string& path) {
@@ -184,8 +230,10 @@ void save_artefact(const std::string& path, const Graph& graph, const std::map<s
       else tensors.push_back({value.label, *value.constant});
     }
   });
-  for (const auto& [name, content] : files)
+  for (const auto& [name, content] : files) {
+    if (!is_plain_file_name(name)) fail("{}: \"{}\" is no plain name of a file that a model carries", path, name);
     tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
+  }
   write_safetensors(path, tensors, metadata);
 }
 
@@ -198,13 +246,11 @@ Artefact load_artefact(const std::string& path) {
       .op_names = [] { return names_of(ops::all()); },
       .find_constant = [&](const std::string& name, const TensorType& type) { return reader.find(name, type); }};
   Artefact artefact{parse_graph(metadata_of(file, kGraphKey), context, path + ": graph"), {}};
+  check_graph(artefact.graph, path);
   forget_anonymous_labels(artefact.graph);
   for (const SafetensorsEntry& entry : file.entries()) {
     if (!entry.name.starts_with(kFilePrefix)) continue;
-    const Tensor content = file.tensor(entry.name);
-    const auto bytes = content.data().bytes();
-    artefact.files.emplace(entry.name.substr(kFilePrefix.size()),
-                           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    artefact.files.insert(carried_file(file, entry));
   }
   return artefact;
 }

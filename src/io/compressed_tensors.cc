@@ -27,7 +27,7 @@ std::set<int64_t> stated(const Json& scheme, const char* key) {
   for (const auto& [name, group] : groups.items()) {
     const Json weights = group.is_object() ? group.value("weights", Json()) : Json();
     if (weights.is_object() && weights.contains(key) && weights[key].is_number_integer())
-      values.insert(weights[key].get<int64_t>());
+      values.insert(json_get<int64_t>(weights, key, "quantization_config"));
   }
   return values;
 }
@@ -59,7 +59,9 @@ int64_t group_of(const StoredWeights& stored, const std::string& name, const Ten
                  const std::vector<int64_t>& shape) {
   const std::vector<int64_t>& s = scales.shape();
   if (s.size() == 2 && s[0] == shape[0] && s[1] >= 1 && s[1] <= shape[1]) {
-    const auto fits = [&](int64_t group) { return group >= 1 && (shape[1] + group - 1) / group == s[1]; };
+    const auto fits = [&](int64_t group) { 
+      return group >= 1 && group <= shape[1] && (shape[1] + group - 1) / group == s[1];
+    };
     for (int64_t group : stated(stored.scheme, "group_size"))
       if (fits(group)) return group;
     if (s[1] == 1) return 0;

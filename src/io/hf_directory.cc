@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/file_name.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -37,13 +38,14 @@ Json read_config(const std::string& folder) {
 }
 
 int64_t positive_or_zero(const Json& value, const std::string& key, const std::string& source) {
+  if (!value.is_object()) fail("{}: holds {}; expected an object", source, value.type_name());
   if (!value.contains(key) || value[key].is_null()) return 0;
   // Unlimited is written as 1e30, which is no integer.
   if (value[key].is_number_float() || value[key].is_number_unsigned()) {
     const double n = value[key].get<double>();
     return n >= 1 && n <= 1 << 30 ? static_cast<int64_t>(n) : 0;
   }
-  fail("{}: key \"{}\" is {}; expected a length", source, key, value[key].dump());
+  fail("{}: key \"{}\" is {}; expected a length", source, key, json_excerpt(value[key]));
 }
 
 TokenizerFiles read_tokenizer(const std::string& folder) {
@@ -65,7 +67,7 @@ TokenizerFiles read_tokenizer(const std::string& folder) {
 // A path stated by a file of the folder must stay in the folder.
 void check_contained(const std::string& name, const std::string& source) {
   for (const auto& part : fs::path(name))
-    if (part == ".." || fs::path(name).is_absolute()) fail("{}: \"{}\" leads out of the model's folder", source, name);
+    if (!part.empty() && !is_plain_file_name(part.string())) fail("{}: \"{}\" leads out of the model's folder", source, name);
 }
 
 struct Modules {
@@ -102,6 +104,8 @@ Modules read_modules(const std::string& folder) {
 
 Json scheme_of(const Json& config, const std::string& source) {
   const Json scheme = config.value("quantization_config", Json());
+  if (!scheme.is_null() && !scheme.is_object())
+    fail("{}: quantization_config is {}; expected an object", source, scheme.type_name());
   check_scheme(scheme, source);
   return scheme;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file_name.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -42,9 +43,9 @@ std::set<std::string> shard_names(const Json& index, const std::string& source) 
     fail("{}: key \"weight_map\" is {}; expected an object from tensor to file", source, map.type_name());
   std::set<std::string> names;
   for (const auto& [tensor, file] : map.items()) {
-    if (!file.is_string()) fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, file.dump());
+    if (!file.is_string()) fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, json_excerpt(file));
     const auto name = file.get<std::string>();
-    if (name.empty() || name.find('/') != std::string::npos || name.find("..") != std::string::npos)
+    if (!is_plain_file_name(name))
       fail("{}: weight_map: \"{}\" is in \"{}\"; expected a file of the same folder, without / or ..", source, tensor,
            name);
     names.insert(name);
@@ -168,12 +169,19 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);
     if (entry.shape == shape) return file.tensor(spelling);
-    wrong_.push_back(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling,
+    wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling,
                                  fmt::join(entry.shape, ","), fmt::join(shape, ",")));
     return placeholder(shape);
   }
-  wrong_.push_back(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));
+  wrong(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));
   return placeholder(shape);
+}
+
+// A configuration of a million layers would go on for long.
+void HfWeights::wrong(std::string line) {
+  constexpr size_t kMost = 100;
+  wrong_.push_back(std::move(line));
+  if (wrong_.size() == kMost) check_complete();
 }
 
 // Zeros in place of a tensor that can't be had. A configuration with absurd sizes must not make us allocate them.

@@ -12,6 +12,7 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMostDimensions = 64;  // as in NumPy
 constexpr const char* kAccepted = "b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8";
 
 struct Code {
@@ -107,6 +108,7 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       sizes.push_back(integer());
+      if (sizes.size() > kMostDimensions) wrong(fmt::format("more than {} dimensions", kMostDimensions));
       if (!accept(',') && peek() != ')') wrong("expected , or )");
     }
     return sizes;
@@ -155,6 +157,7 @@ void reverse_bytes(std::span<std::byte> data, size_t width) {
 // Element (i0, i1, ..) of a Fortran-ordered array is at i0 + n0 (i1 + n1 (..)).
 void from_fortran_order(std::span<const std::byte> src, const std::vector<int64_t>& shape, size_t width,
                         std::span<std::byte> dst) {
+  if (dst.empty()) return;  // then the strides of the other sizes may be more than an int64_t holds
   std::vector<int64_t> index(shape.size(), 0), stride(shape.size(), 1);
   for (size_t a = 1; a < shape.size(); ++a) stride[a] = stride[a - 1] * shape[a - 1];
   int64_t at = 0;
@@ -211,6 +214,9 @@ Tensor parse_npy(std::string_view bytes, const std::string& source) {
     fail("{}: shape ({}) of '{}' takes {} bytes, but {} follow the header", source, fmt::join(header.shape, ", "),
          header.descr, expected, parts.data.size());
   const auto data = std::as_bytes(std::span(parts.data));
+  if (element.dtype == DType::boolean &&
+      !std::all_of(parts.data.begin(), parts.data.end(), [](char c) { return c == 0 || c == 1; }))
+    fail("{}: a boolean that is neither 0 nor 1", source);
   Buffer buffer(expected);
   if (header.fortran_order) from_fortran_order(data, header.shape, width, buffer.mutable_bytes());
   else std::copy(data.begin(), data.end(), buffer.mutable_bytes().begin());

@@ -2,9 +2,12 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <unordered_set>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
+#include "base/stop.h"
 #include "io/numpy.h"
 
 namespace hone {
@@ -93,6 +96,7 @@ std::vector<Member> read_directory(const Zip& zip) {
 }
 
 std::string inflate_member(std::string_view packed, const Member& m, const std::string& path) {
+  const MemoryCharge charge(static_cast<int64_t>(m.bytes), fmt::format("{}: \"{}\"", path, m.name));
   std::string out(m.bytes, '\0');
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail("{}: \"{}\": no memory to decompress it", path, m.name);
@@ -165,11 +169,12 @@ std::vector<NamedTensor> read_npz(const std::string& path) {
   const MappedFile file(path);
   const Zip zip({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
   std::vector<NamedTensor> tensors;
+  std::unordered_set<std::string> names;
   for (const Member& m : read_directory(zip)) {
+    check_stop();
     std::string name = m.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    for (const NamedTensor& other : tensors)
-      if (other.name == name) fail("{}: two arrays are called \"{}\"", path, name);
+    if (!names.insert(name).second) fail("{}: two arrays are called \"{}\"", path, name);
     tensors.push_back({name, parse_npy(read_member(zip, m), path + ": " + m.name)});
   }
   return tensors;

@@ -65,6 +65,9 @@ Tensor SafetensorsFile::tensor(std::string_view name) const {
     fail("{}: there is no tensor \"{}\"{}", path(), name, did_you_mean(name, names));
   }
   const auto view = file_->bytes().subspan(buffer_ + entry->begin, entry->end - entry->begin);
+  if (entry->dtype == DType::boolean &&
+      !std::ranges::all_of(view, [](std::byte b) { return b == std::byte{0} || b == std::byte{1}; }))
+    fail("{}: tensor \"{}\" holds a boolean that is neither 0 nor 1", path(), name);
   Buffer data = is_aligned(view, entry->dtype) ? Buffer(file_, view, true) : Buffer::copy_of(view);
   return Tensor(entry->dtype, entry->shape, std::move(data));
 }

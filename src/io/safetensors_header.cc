@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/stop.h"
 
 namespace hone {
 namespace {
@@ -53,6 +54,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(string_t& text) override {
+    check_stop();
     if (depth_ == 1) return top_key(text);
     if (in_metadata_) {
       if (out_.metadata.contains(text)) fail("{}: duplicate metadata key \"{}\"", source_, text);
@@ -87,7 +89,10 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool number_unsigned(number_unsigned_t value) override {
+    constexpr size_t kMost = 64;  // dimensions; data_offsets are two
     if (!in_array_) refuse("a number");
+    if (numbers_.size() == kMost)
+      fail("{}: tensor \"{}\": {} has more than {} numbers", source_, entry_.name, field_, kMost);
     numbers_.push_back(value);
     return true;
   }

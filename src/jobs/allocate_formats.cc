@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "jobs/search_formats.h"
 #include "measure/environment.h"
@@ -12,6 +13,13 @@
 
 namespace hone {
 namespace {
+
+// As a comment holds it.
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
 
 // What was given besides the formats belongs to the plan.
 void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found) {
@@ -21,8 +29,8 @@ void write_plan(const AllocateFormatsOptions& options, const FoundFormats& found
                   .bytes = of_bytes ? static_cast<int64_t>(std::min(options.budget->value, 0x1p62)) : found.file_bytes};
   if (options.session.compute) notes.compute = to_string(*options.session.compute);
   write_file(options.output,
-             fmt::format("# {}\n# {}: {:.3f} bits per element; {} bytes as .{}\n\n{}{}", options.command,
-                         found.study.model.name, found.candidates.average_bits(chosen), found.file_bytes,
+             fmt::format("# {}\n# {}: {:.3f} bits per element; {} bytes as .{}\n\n{}{}", one_line(options.command),
+                         one_line(found.study.model.name), found.candidates.average_bits(chosen), found.file_bytes,
                          options.target, options_toml(plan_fields(), notes),
                          quantize_config(options.output, found.plan, found.study.data.calibration)));
 }

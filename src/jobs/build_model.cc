@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "io/artefact.h"
 #include "io/hf_weights.h"
 #include "jobs/default_inputs.h"
@@ -17,6 +18,16 @@
 namespace hone {
 namespace {
 
+// As JSON where the text is that, otherwise as a text.
+Json value_of(const std::string& key, const std::string& text) {
+  if (!is_valid_utf8(text)) fail("--set {}: \"{}\" is not UTF-8", key, text);
+  try {
+    return parse_json(text, "--set " + key);
+  } catch (const Error&) {
+    return text;
+  }
+}
+
 Json config_of(const BuildOptions& options) {
   Json config = options.model.ends_with(".json") ? read_json_file(options.model) : preset_config(options.model);
   if (!config.is_object()) fail("{}: holds {}; expected an object", options.model, config.type_name());
@@ -25,8 +36,7 @@ Json config_of(const BuildOptions& options) {
   for (const auto& [key, text] : options.set) {
     if (!config.contains(key))
       fail("{}: has no key \"{}\"; it has {}{}", options.model, key, fmt::join(keys, ", "), did_you_mean(key, keys));
-    const Json value = Json::parse(text, nullptr, false);
-    config[key] = value.is_discarded() ? Json(text) : value;
+    config[key] = value_of(key, text);
   }
   return config;
 }

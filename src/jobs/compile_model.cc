@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/hash.h"
+#include "base/inputs.h"
 #include "jobs/open_session.h"
 #include "jobs/save_model.h"
 #include "measure/environment.h"
@@ -41,6 +42,8 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   files.insert(model.objects.begin(), model.objects.end());
   files[fmt::format("{}{}", kObjectFiles, to_string(session.isa()))] = objects;
   const ManifestEntry source{"input", model.path, model.sha256(), model.file_bytes};
+  std::error_code absent;
+  if (std::filesystem::equivalent(output, model.path, absent)) may_replace(output);  // with one that has more code
   const SavedModel saved = save_as_artefact(output, model.graph, files);
   const SessionStatistics& s = session.statistics();
   Record record{

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/checked.h"
+#include "base/memory_limit.h"
 #include "base/philox.h"
 #include "base/text.h"
 
@@ -13,6 +15,8 @@ namespace {
 Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& shape, Philox& random) {
   const Value& value = graph.value(input);
   const auto n = static_cast<size_t>(element_count(shape));
+  const MemoryCharge charge(checked_mul(element_count(shape), sizeof(double)),
+                            fmt::format("input \"{}\" [{}]", value.label, fmt::join(shape, ",")));
   if (is_float(value.type.dtype)) {
     std::vector<float> values(n);
     for (float& v : values) v = random.normal();
@@ -22,7 +26,7 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
   const int64_t bound = indexed_rows(graph, input).value_or(1);  // only zero is safe when nothing says more
   const bool mask = value.label.find("mask") != std::string::npos || value.type.dtype == DType::boolean;
   std::vector<double> values(n);
-  for (double& v : values) v = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(bound)) : 0;
+  for (double& v : values) v = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(std::min<int64_t>(bound, UINT32_MAX))) : 0;
   return Tensor::from_doubles(value.type.dtype, shape, values);
 }
 
@@ -36,7 +40,8 @@ std::optional<int64_t> noted(const Graph& graph, const std::string& key) {
   if (found == graph.metadata.end()) return std::nullopt;
   int64_t number = 0;
   const auto [end, error] = std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-  if (error != std::errc() || number < 1) fail("{} is \"{}\"; a whole number above 0 is needed", key, found->second);
+  if (error != std::errc() || end != found->second.data() + found->second.size() || number < 1)
+    fail("{} is \"{}\"; a whole number above 0 is needed", key, found->second);
   return number;
 }
 

@@ -1,11 +1,21 @@
 #include "jobs/export_folder.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/file_name.h"
 #include "base/hash.h"
+#include "base/mapped_file.h"
+#include "base/stop.h"
+#include "base/temporary.h"
 #include "io/weight_layouts.h"
 #include "ir/bodies.h"
 #include "measure/environment.h"
@@ -66,14 +76,37 @@ bool rides_along(const fs::path& file) {
   return std::ranges::find(kEndings, file.extension()) != kEndings.end() && !file.stem().string().ends_with(".index");
 }
 
+// Where a file of the model's folder goes below the new one: its own name, and those of the folders that it is in.
+// Empty for hidden ones, in which tools keep their own things.
+fs::path place_of(const fs::path& file, int depth) {
+  const std::vector<fs::path> parts(file.begin(), file.end());
+  fs::path place;
+  for (size_t i = parts.size() - static_cast<size_t>(depth) - 1; i < parts.size(); ++i) {
+    if (parts[i].string().starts_with('.')) return {};
+    if (!is_plain_file_name(parts[i].string())) fail("{}: the name holds what no file is given; rename it", file.string());
+    place /= parts[i];
+  }
+  return place;
+}
+
+// The contents, also of links: a cache of Hugging Face's keeps all files elsewhere.
 void copy_companions(const LoadedModel& model, const fs::path& folder) {
-  for (const auto& [name, content] : model.files) write_file((folder / name).string(), content);
-  if (!fs::is_directory(model.path)) return;
-  for (const auto& entry : fs::recursive_directory_iterator(model.path)) {
-    if (!entry.is_regular_file() || !rides_along(entry.path())) continue;
-    const fs::path to = folder / fs::relative(entry.path(), model.path);
-    fs::create_directories(to.parent_path());
-    fs::copy_file(entry.path(), to, fs::copy_options::overwrite_existing);
+  constexpr size_t kMostBytes = size_t{256} << 20;
+  for (auto it = fs::recursive_directory_iterator(model.path); it != fs::recursive_directory_iterator(); ++it) {
+    check_stop();
+    if (!it->is_regular_file() || !rides_along(it->path())) continue;
+    const fs::path place = place_of(it->path(), it.depth());
+    if (place.empty() || place == "config.json") continue;
+    fs::create_directories((folder / place).parent_path());
+    write_file((folder / place).string(), read_file(it->path().string(), kMostBytes));
+  }
+}
+
+void write_companions(const LoadedModel& model, const fs::path& folder) {
+  if (fs::is_directory(model.path)) return copy_companions(model, folder);
+  for (const auto& [name, content] : model.files) {
+    if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", model.path, name);
+    if (name != "config.json") write_file((folder / name).string(), content);
   }
 }
 
@@ -110,9 +143,37 @@ Table layout_table(const Weights& weights) {
 
 }  // namespace
 
+namespace {
+
+fs::path without_slash(const std::string& path) {
+  const fs::path folder = path;
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
+// A new folder next to where the finished one will be.
+Temporary folder_beside(const fs::path& folder) {
+  std::string pattern = folder.string() + ".XXXXXX";
+  if (!::mkdtemp(pattern.data())) fail("{}: can't write here: {}", folder.string(), std::strerror(errno));
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  Temporary made(pattern);
+  ::chmod(pattern.c_str(), 0777 & ~mask);
+  return made;
+}
+
+void give_name(Temporary& unfinished, const fs::path& folder) {
+  require_whole_mappings();
+  if (::rename(unfinished.path().c_str(), folder.c_str()) != 0)
+    fail("{}: can't be given its name: {}", folder.string(), std::strerror(errno));
+  unfinished.release();
+}
+
+}  // namespace
+
 Record export_folder(const LoadedModel& model, const FolderExport& options) {
   const WeightLayoutDef& layout = writable_layout(options.layout);
-  if (fs::exists(options.path)) fail("{}: is there already; give the name of a folder that is not", options.path);
+  if (fs::exists(fs::symlink_status(without_slash(options.path))))
+    fail("{}: is there already; give the name of a folder that is not", options.path);
   Weights weights = weights_of(model.graph), renamed;
   if (!options.packed.empty()) take_packed(weights, options.packed);
   for (const auto& [name, tensor] : weights) {
@@ -123,16 +184,17 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
   WrittenWeights written = layout.write(renamed);
   const Json config = config_of(model, written.scheme);
   written.metadata["format"] = "pt";  // what Hugging Face's loader looks for
-  const std::string file = (fs::path(options.path) / "model.safetensors").string();
+  const fs::path folder = without_slash(options.path), file = folder / "model.safetensors";
   try {
-    fs::create_directories(options.path);
-    copy_companions(model, options.path);
-    write_file((fs::path(options.path) / "config.json").string(), config.dump(2));
-    write_safetensors(file, written.tensors, written.metadata);
-    check_read_back(options.path, weights);
+    if (!folder.parent_path().empty()) fs::create_directories(folder.parent_path());
+    Temporary unfinished = folder_beside(folder);
+    const fs::path inside = unfinished.path();
+    write_companions(model, inside);
+    write_file((inside / "config.json").string(), config.dump(2));
+    write_safetensors((inside / "model.safetensors").string(), written.tensors, written.metadata);
+    check_read_back(unfinished.path(), weights);
+    give_name(unfinished, folder);
   } catch (const Error& e) {
-    std::error_code ignored;
-    fs::remove_all(options.path, ignored);
     fail(
         "{}: can't be written as a folder: {}\nWhere passes have changed the weights, give the folder they came from, "
         "and this file with --packed",
@@ -145,7 +207,8 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
                 .machine = describe(environment()),
                 .manifest = {{"input", model.path, model.sha256(), model.file_bytes}}};
   record.findings.insert(record.findings.end(), written.notes.begin(), written.notes.end());
-  record.manifest.push_back({"output", file, sha256_of_file(file), static_cast<int64_t>(fs::file_size(file))});
+  record.manifest.push_back(
+      {"output", file.string(), sha256_of_file(file.string()), static_cast<int64_t>(fs::file_size(file))});
   return record;
 }
 

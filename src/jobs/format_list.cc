@@ -35,7 +35,7 @@ std::vector<std::string> alternatives(const std::string& pattern, const std::str
   const size_t dots = inside.find("..");
   if (dots == std::string::npos) return split(inside, ',');
   const auto first = to_int(inside.substr(0, dots)), last = to_int(inside.substr(dots + 2));
-  if (!first || !last || std::abs(*last - *first) >= static_cast<int>(kMost))
+  if (!first || !last || std::abs(int64_t{*last} - *first) >= static_cast<int64_t>(kMost))
     fail("formats \"{}\": {{{}}} is no range of whole numbers such as {{4..8}}", pattern, inside);
   std::vector<std::string> numbers;
   for (int i = *first;; i += *first <= *last ? 1 : -1) {

@@ -1,16 +1,18 @@
 #include "jobs/text_inputs.h"
 
+#include <charconv>
+
 #include "base/error.h"
 
 namespace hone {
 namespace {
 
 int64_t to_number(const std::string& text, const std::string& what) {
-  try {
-    return std::stoll(text);
-  } catch (const std::logic_error&) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
     fail("{} is \"{}\"; a whole number is needed", what, text);
-  }
+  return number;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ BertConfig read_config(const ModelRequest& request) {
     fail("{}: decoders (is_decoder, add_cross_attention) are not supported; accepted: encoders", request.source);
   const BertConfig bert{.vocabulary = config.size("vocab_size"),
                         .hidden = config.size("hidden_size"),
-                        .layers = config.size("num_hidden_layers"),
+                        .layers = config.layers("num_hidden_layers"),
                         .heads = config.size("num_attention_heads"),
                         .intermediate = config.size("intermediate_size"),
                         .positions = config.size_or("max_position_embeddings", 512),

@@ -16,10 +16,12 @@ class ModelConfig {
 
   bool has(const std::string& key) const;      // present and not null
   int64_t size(const std::string& key) const;  // an integer from 1 to 2^31 - 1
+  int64_t layers(const std::string& key) const;  // how often something is repeated: an integer from 1 to 1000
   int64_t size_or(const std::string& key, int64_t fallback) const;
   // For keys that say "none" by a number below 1, or by being absent: `none` then.
   int64_t size_unless_none(const std::string& key, int64_t none) const;
-  std::vector<int64_t> sizes(const std::string& key) const;  // a list of at least one such integer
+  std::vector<int64_t> sizes(const std::string& key) const;   // a list of 1 to 1000 such integers
+  std::vector<int64_t> depths(const std::string& key) const;  // of which each repeats something, 1000 times in all
   double number_or(const std::string& key, double fallback) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
   bool flag(const std::string& key, bool fallback = false) const;

@@ -83,7 +83,7 @@ DebertaConfig read_config(const ModelRequest& request, Version version) {
   d.vocabulary = config.size("vocab_size");
   d.hidden = config.size("hidden_size");
   d.embedding = config.size_or("embedding_size", d.hidden);
-  d.layers = config.size("num_hidden_layers");
+  d.layers = config.layers("num_hidden_layers");
   d.heads = config.size("num_attention_heads");
   d.intermediate = config.size("intermediate_size");
   d.positions = config.size_or("max_position_embeddings", 512);

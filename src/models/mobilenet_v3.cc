@@ -24,7 +24,7 @@ InvertedResidual read_block(const Json& row, const std::string& source) {
     fail(
         "{}: key \"blocks\" has {}; accepted: [kernel, expanded channels, channels, squeeze and excite?, activation, "
         "stride], e.g. [3, 72, 24, false, \"relu\", 2]",
-        source, row.dump());
+        source, json_excerpt(row));
   return {.kernel = row[0],
           .expanded = row[1],
           .outputs = row[2],
@@ -35,8 +35,9 @@ InvertedResidual read_block(const Json& row, const std::string& source) {
 
 std::vector<InvertedResidual> read_blocks(const ModelConfig& config) {
   const Json rows = json_get<Json>(config.json(), "blocks", config.source());
-  if (!rows.is_array() || rows.empty())
-    fail("{}: key \"blocks\" is {}; accepted: a list of rows", config.source(), rows.dump());
+  constexpr size_t kMost = 1000;
+  if (!rows.is_array() || rows.empty() || rows.size() > kMost)
+    fail("{}: key \"blocks\" is {}; accepted: a list of 1 to {} rows", config.source(), json_excerpt(rows), kMost);
   std::vector<InvertedResidual> blocks;
   for (const Json& row : rows) blocks.push_back(read_block(row, config.source()));
   return blocks;

@@ -5,12 +5,14 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/philox.h"
+#include "base/stop.h"
 #include "ops/evaluate.h"
 
 namespace hone {
 namespace {
 
 Tensor uniform(Philox random, const std::vector<int64_t>& shape, float low, float high) {
+  check_stop();
   Tensor tensor(DType::f32, shape);
   for (float& v : tensor.mutable_as<float>()) v = random.uniform(low, high);
   return tensor;
@@ -68,6 +70,7 @@ void settle_batch_norms(Graph& graph, const Bindings& sizes, uint64_t seed) {
     for (float& x : at(v).mutable_as<float>()) x = random.normal();
   }
   for (NodeId n : concrete.nodes()) {
+    check_stop();
     const Node& node = concrete.node(n);
     if (std::string_view(node.op->name) == "batch_norm") {
       Moments moments = moments_of_channels(at(node.operands[0]));

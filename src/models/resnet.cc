@@ -24,7 +24,7 @@ bool is_second(const ModelConfig& config, const char* key, const std::string& fi
 
 ResNetConfig read_config(const ModelRequest& request) {
   const ModelConfig config(request);
-  ResNetConfig net{.depths = config.sizes("depths"),
+  ResNetConfig net{.depths = config.depths("depths"),
                    .widths = config.sizes("widths"),
                    .channels = config.size_or("num_channels", 3),
                    .image_size = config.size_or("image_size", 224),

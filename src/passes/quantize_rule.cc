@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest_part.h"
 #include "base/text.h"
 
 namespace hone {
@@ -11,6 +12,7 @@ namespace {
 using Part = QuantizeCandidate::Part;
 
 constexpr std::string_view kKeep = "keep";
+constexpr size_t kLongestFormat = 200;
 const char* noun(Part part) { return part == Part::bias ? "bias" : part == Part::in ? "input" : "weight"; }
 
 std::optional<Format> try_format(std::string_view text) {
@@ -26,6 +28,7 @@ std::optional<Format> try_format(std::string_view text) {
 size_t format_separator(const std::string& text) {
   for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
     const std::string_view tail = std::string_view(text).substr(at + 1);
+    if (tail.size() > kLongestFormat) continue;
     if (tail == kKeep || try_format(tail)) return at;
   }
   return std::string::npos;
@@ -52,7 +55,8 @@ QuantizeRule QuantizeRule::parse(const std::string& text) {
       fail("rule \"{}\": expected address=format, e.g. op:linear=mxint8, name:pooler.dense.in=int8 or layer.0=keep",
            text);
     try {
-      parse_format(std::string_view(text).substr(first + 1));
+      const std::string_view format = std::string_view(text).substr(first + 1);
+      parse_format(format.substr(0, kLongestFormat));
     } catch (const FormatError& error) {
       fail("rule \"{}\": {}", text, error.what());
     }
@@ -96,12 +100,12 @@ void QuantizeRule::set_part() {
 }
 
 void QuantizeRule::set_regex(const std::string& pattern) {
-  constexpr size_t kMaxLength = 1000;  // std::regex recurses over its pattern
+  constexpr size_t kMaxLength = 1000;
   if (pattern.size() > kMaxLength) fail("rule \"{}…\": longer than {} characters", text_.substr(0, 40), kMaxLength);
   try {
-    regex_ = std::regex(pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    fail("rule \"{}\": \"{}\" is not a regular expression: {}", text_, pattern, error.what());
+    regex_.emplace(pattern);
+  } catch (const Error& error) {
+    fail("rule \"{}\": {}", text_, error.what());
   }
 }
 
@@ -109,7 +113,7 @@ bool QuantizeRule::matches(const QuantizeCandidate& candidate) const {
   if (by_ == By::name) return candidate.name == pattern_ || candidate.address == pattern_;
   if (candidate.part != part_) return false;
   if (by_ == By::op) return std::find(candidate.ops.begin(), candidate.ops.end(), pattern_) != candidate.ops.end();
-  return std::regex_search(candidate.name, regex_) || std::regex_search(candidate.address, regex_);
+  return regex_->search(candidate.name) || regex_->search(candidate.address);
 }
 
 std::string QuantizeRule::unmatched_op(const std::vector<QuantizeCandidate>& candidates) const {
@@ -125,13 +129,14 @@ std::string QuantizeRule::unmatched(const std::vector<QuantizeCandidate>& candid
   if (by_ == By::op) return unmatched_op(candidates);
   std::vector<std::string> names;  // that the rule could have meant
   for (const QuantizeCandidate& candidate : candidates) {
-    if (by_ == By::regex && candidate.part == Part::other && std::regex_search(candidate.name, regex_))
+    if (by_ == By::regex && candidate.part == Part::other && regex_->search(candidate.name))
       return fmt::format(
           "rule \"{}\" matches only tensors that are kept by default, such as {}; give its exact name: name:{}=format",
           text_, candidate.name, candidate.name);
     if (by_ == By::name || candidate.part == part_) names.push_back(candidate.name);
   }
-  const std::string nearest = did_you_mean(pattern_, names);
+  std::string nearest = did_you_mean(pattern_, names);
+  if (nearest.empty()) nearest = did_you_mean_part(pattern_, names);
   if (!nearest.empty()) return fmt::format("rule \"{}\" matches nothing{}", text_, nearest);
   return fmt::format("rule \"{}\" matches nothing; there are {} {}, e.g. {}", text_, names.size(),
                      by_ == By::name ? "names" : "such names", names.empty() ? "none" : names.front());

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/regex.h"
 #include "formats/format.h"
 
 namespace hone {
@@ -45,7 +45,7 @@ class QuantizeRule {
   By by_ = By::regex;
   Part part_ = Part::weight;  // that the rule is about, unless it gives a name
   std::string text_, pattern_;
-  std::regex regex_;
+  std::optional<Regex> regex_;  // of By::regex
   std::optional<Format> format_;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "ir/bodies.h"
 #include "report/graph_layers.h"
@@ -43,9 +44,11 @@ Colours colours_of(const OpDef& op) {
 }
 
 // A DOT string: quoted, with quotes and backslashes escaped and line ends as the two characters \n.
+// Names are cut: a drawing shows them, nobody reads them off it.
 std::string quoted(const std::string& text) {
+  constexpr size_t kLongest = 300;
   std::string out = "\"";
-  for (char c : text) {
+  for (char c : printable(shortened(text, kLongest))) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n') out += "\\n";
     else if (static_cast<unsigned char>(c) >= 0x20) out += c;

@@ -1,5 +1,8 @@
 #include "report/markup.h"
 
+#include "base/printable.h"
+#include "base/utf8.h"
+
 namespace hone {
 namespace {
 
@@ -37,8 +40,8 @@ std::string escape_markup(std::string_view text) {
     else if (c == '>') out += "&gt;";
     else if (c == '"') out += "&quot;";
     else if (c == '\'') out += "&#39;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') out += kReplacement;
     else if ((length = sequence_length(text)) == 0) out += kReplacement, length = 1;
+    else if (!is_shown(decode_utf8(text.substr(0, length))[0])) out += kReplacement;
     else out += text.substr(0, length);
     text.remove_prefix(length);
   }

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// & < > " ' become entities; control characters and bytes that are not UTF-8 become U+FFFD: the result is valid in text
+// & < > " ' become entities; control characters, those that turn the direction of writing, and bytes that are not UTF-8 become U+FFFD: the result is valid in text
 // and in quoted attributes.
 std::string escape_markup(std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "report/number_text.h"
 
@@ -13,6 +14,8 @@ namespace {
 constexpr size_t kGap = 2;             // blanks between columns
 constexpr size_t kNarrowestText = 16;  // of a text column that is cut to fit
 constexpr size_t kNarrowestProse = 40;
+constexpr size_t kLongestCell = 300;  // bytes, also of names that stay whole otherwise
+constexpr size_t kLongestText = 4000;  // of a title, a finding, a value
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -85,7 +88,11 @@ class TableText {
 
  private:
   std::string shown(size_t row, size_t column) const {
-    return cell_text(table_.rows[row][column], table_.columns[column].style);
+    const Column& style = table_.columns[column];
+    std::string text = cell_text(table_.rows[row][column], style.style);
+    if (style.prose) return shortened(text, kLongestText);
+    std::replace(text.begin(), text.end(), '\n', ' ');  // of a name: a row is a line
+    return shortened(text, kLongestCell);
   }
 
   void add_down(const std::vector<std::string>& titles) {
@@ -178,9 +185,9 @@ class RecordText {
   explicit RecordText(const TextOptions& options) : options_(options) {}
 
   std::string render(const Record& record) {
-    heading(record.title);
+    heading(shortened(record.title, kLongestText));
     if (!record.command.empty()) out_ += "$ " + record.command + "\n";
-    for (const std::string& finding : record.findings) out_ += wrapped("* " + finding, options_.width);
+    for (const std::string& finding : record.findings) out_ += wrapped("* " + shortened(finding, kLongestText), options_.width);
     for (const Section& section : record.sections) {
       out_ += "\n";
       heading(section.title);
@@ -222,7 +229,8 @@ class RecordText {
     size_t width = 0;
     for (const KeyValue& item : items) width = std::max(width, display_width(item.title));
     for (const KeyValue& item : items)
-      out_ += fmt::format("  {}  {}{}{}\n", padded(item.title, width, false), cell_text(item.value, item.style),
+      out_ += fmt::format("  {}  {}{}{}\n", padded(item.title, width, false),
+                          shortened(cell_text(item.value, item.style), kLongestText),
                           item.unit.empty() ? "" : " ", item.unit);
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/mapped_file.h"
 
 namespace hone {
@@ -127,6 +128,152 @@ TEST(AtomicFile, RefusesToReplaceADevice) {
   }
   EXPECT_TRUE(fs::is_symlink(folder.file("link")));
   EXPECT_EQ(folder.count(), 1);
+}
+
+// Runs `body` in a process of its own, whose umask, signals and inputs are nobody else's; whether it gave true.
+template <class Body>
+bool in_child(Body&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool passed = false;
+    try {
+      passed = body();
+    } catch (const std::exception&) {
+    }
+    ::_exit(passed ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777 : 0;
+}
+
+TEST(AtomicFile, ANewFileHasThePermissionsOfTheUmask) {
+  for (const mode_t mask : {mode_t{077}, mode_t{002}, mode_t{022}}) {
+    Folder folder;
+    EXPECT_TRUE(in_child([&] {
+      ::umask(mask);
+      write_file(folder.file("a"), "x");
+      return mode_of(folder.file("a")) == (0666 & ~mask);
+    })) << mask;
+  }
+}
+
+TEST(AtomicFile, AReplacedFileKeepsItsPermissions) {
+  for (const mode_t mode : {mode_t{0600}, mode_t{0640}, mode_t{0664}}) {
+    Folder folder;
+    write_file(folder.file("a"), "old");
+    ::chmod(folder.file("a").c_str(), mode);
+    EXPECT_TRUE(in_child([&] {
+      ::umask(077);
+      write_file(folder.file("a"), "new");
+      return mode_of(folder.file("a")) == mode && read_file(folder.file("a")) == "new";
+    })) << mode;
+  }
+}
+
+TEST(AtomicFile, ALinkIsReplacedAndNotFollowed) {
+  Folder folder;
+  write_file(folder.file("elsewhere"), "theirs");
+  fs::create_symlink(folder.file("elsewhere"), folder.file("a"));
+  write_file(folder.file("a"), "ours");
+  EXPECT_EQ(read_file(folder.file("elsewhere")), "theirs");
+  EXPECT_FALSE(fs::is_symlink(folder.file("a")));
+}
+
+TEST(KeptInputs, AreNotReplacedUnderAnyName) {
+  Folder folder;
+  write_file(folder.file("in"), "x");
+  fs::create_symlink(folder.file("in"), folder.file("link"));
+  fs::create_hard_link(folder.file("in"), folder.file("hard"));
+  const auto refuses = [&](const char* name) {
+    try {
+      write_file(folder.file(name), "y");
+    } catch (const Error& e) {
+      return std::string(e.what()).find("is read in this run") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(in_child([&] {
+    keep_inputs();
+    const MappedFile input(folder.file("in"));
+    return refuses("in") && refuses("link") && refuses("hard");
+  }));
+  EXPECT_EQ(read_file(folder.file("in")), "x");
+}
+
+TEST(KeptInputs, AreThoseThatAreOpenedWhileTheOutputIsWrittenToo) {
+  Folder folder;
+  write_file(folder.file("in"), "x");
+  EXPECT_TRUE(in_child([&] {
+    keep_inputs();
+    AtomicFile output(folder.file("in"));
+    const MappedFile input(folder.file("in"));
+    try {
+      output.commit();
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  }));
+}
+
+TEST(KeptInputs, WhatTheRunWroteItselfMayBeWrittenAgain) {
+  Folder folder;
+  write_file(folder.file("old"), "x");
+  EXPECT_TRUE(in_child([&] {
+    keep_inputs();
+    write_file(folder.file("a"), "1");
+    if (read_file(folder.file("a")) != "1") return false;
+    write_file(folder.file("a"), "2");
+    if (read_file(folder.file("old")) != "x") return false;
+    may_replace(folder.file("old"));
+    write_file(folder.file("old"), "y");
+    return read_file(folder.file("old")) == "y";
+  }));
+}
+
+TEST(MappedFile, ThatIsCutWhileItIsMappedReadsZerosAndIsAnError) {
+  Folder folder;
+  constexpr size_t kBytes = 1 << 20;
+  write_file(folder.file("a"), std::string(kBytes, 'x'));
+  EXPECT_TRUE(in_child([&] {
+    guard_mappings();
+    const MappedFile file(folder.file("a"));
+    require_whole_mappings();
+    if (::truncate(folder.file("a").c_str(), 100) != 0) return false;
+    for (std::byte b : file.bytes().subspan(kBytes / 2))
+      if (b != std::byte{0}) return false;
+    try {
+      require_whole_mappings();
+    } catch (const Error& e) {
+      return std::string(e.what()).find(folder.file("a") + ": became shorter") == 0;
+    }
+    return false;
+  }));
+}
+
+TEST(MappedFile, WhatCameOfACutOneIsNotWritten) {
+  Folder folder;
+  write_file(folder.file("a"), std::string(1 << 20, 'x'));
+  EXPECT_TRUE(in_child([&] {
+    guard_mappings();
+    const MappedFile file(folder.file("a"));
+    if (::truncate(folder.file("a").c_str(), 0) != 0) return false;
+    AtomicFile out(folder.file("out"));
+    const std::string copy(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    out.write(copy);
+    try {
+      out.commit();
+    } catch (const Error&) {
+      return !fs::exists(folder.file("out"));
+    }
+    return false;
+  }));
 }
 
 TEST(MappedFile, RefusesAPipeWithoutWaitingForAWriter) {

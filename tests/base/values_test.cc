@@ -105,6 +105,39 @@ TEST(Json, RefusesDuplicateKeysDepthAndTrailingText) {
   EXPECT_THROW(parse_json(std::string(100, '[') + std::string(100, ']'), "t"), Error);
   EXPECT_THROW(json_get<int>(parse_json(R"({"a":"x"})", "t"), "a", "t"), Error);
   EXPECT_THROW(json_get<int>(parse_json("{}", "t"), "a", "t"), Error);
+  EXPECT_THROW(parse_json(std::string(1'000'000, '['), "t"), Error);
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THROW(parse_json(objects, "t"), Error);
+  EXPECT_THROW(parse_json("[1e999]", "t"), Error);
+}
+
+TEST(Json, OrderOfTheFileIsKept) {
+  EXPECT_EQ(parse_json(R"({"z":1,"a":{"y":[true,null,"x"],"b":1.5}})", "t").dump(),
+            R"({"z":1,"a":{"y":[true,null,"x"],"b":1.5}})");
+}
+
+TEST(Json, AnObjectOfManyKeysIsReadInLinearTime) {
+  std::string text = "{";
+  for (int i = 0; i < 200'000; ++i) text += "\"key" + std::to_string(i) + "\":0,";
+  text.back() = '}';
+  EXPECT_EQ(parse_json(text, "t").size(), 200'000u);
+}
+
+TEST(Json, WholeNumbersAreNotWrappedOrCut) {
+  const auto get = [](const char* number, auto type) {
+    return json_get<decltype(type)>(parse_json(fmt::format("{{\"a\":{}}}", number), "t"), "a", "t");
+  };
+  EXPECT_EQ(get("9223372036854775807", int64_t{}), INT64_MAX);
+  EXPECT_EQ(get("12.0", int64_t{}), 12);
+  EXPECT_EQ(get("-1", int{}), -1);
+  for (const char* number : {"9223372036854775808", "-9223372036854775809", "1e300", "1.5", "true", "\"1\"", "null"})
+    EXPECT_THROW(get(number, int64_t{}), Error) << number;
+  EXPECT_THROW(get("4294967296", int{}), Error);
+  EXPECT_THROW(get("-1", size_t{}), Error);
+  EXPECT_EQ(get("[1,2.0]", std::vector<int64_t>{}), (std::vector<int64_t>{1, 2}));
+  EXPECT_THROW(get("[1,1e30]", std::vector<int64_t>{}), Error);
+  EXPECT_THROW(get("{}", std::vector<int64_t>{}), Error);
 }
 
 TEST(Cpu, NamesItsLevelsAndRefusesOthers) {

@@ -103,7 +103,7 @@ TEST_F(BadOptions, UnknownDimensionsNameTheModels) {
   expect_refusal(hone_program({"info", model, "--dim", "T=3"}), {"\"T\"", "B, S"});
   expect_refusal(hone_program({"info", model, "--dim", "S=x"}), {"S=x", "whole number"});
   expect_refusal(hone_program({"info", model, "--dim", "S"}), {"name=value"});
-  expect_refusal(hone_program({"info", model, "--batch", "0"}), {"batch 0"});
+  expect_refusal(hone_program({"info", model, "--batch", "0"}), {"--batch", "0"}, 2);
 }
 
 TEST_F(BadOptions, LongerThanTheModelKnowsPositions) {

@@ -92,7 +92,7 @@ TEST_F(Inspect, DrawWritesSvgWhereGraphvizIsOrSaysWhatToInstall) {
   }
   const ProgramResult without =
       hone_program({"draw", model, "-o", out + "/g.svg"},
-                   {.input = {}, .largest_file = {}, .output_to = {}, .environment = {{"PATH", "/nonexistent"}}});
+                   {.input = {}, .largest_file = {}, .output_to = {}, .environment = {{"PATH", folder.put("empty/file", "") + "/bin"}}});
   expect_refusal(without, {"raphviz", ".dot"});
 }
 

@@ -233,5 +233,42 @@ TEST(Artefact, FlippedBitsNeverCrash) {
   EXPECT_GT(refused, static_cast<int>(length / 4));
 }
 
+TEST(Artefact, CarriesFilesOfPlainNamesOnly) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"), {{"tokenizer.json", "{}"}});
+  const SafetensorsFile whole(folder / "a");
+  for (const std::string& name : std::vector<std::string>{"", "/etc/x", "../x", "a/b", ".hidden", "..", "a\nb", "a\x1b",
+                                                          std::string(300, 'a')}) {
+    std::vector<NamedTensor> tensors{{"hone.file." + name, Tensor::of<uint8_t>({1}, {'x'})}};
+    for (const SafetensorsEntry& entry : whole.entries()) tensors.push_back({entry.name, whole.tensor(entry.name)});
+    write_safetensors(folder / "b", tensors, whole.metadata());
+    EXPECT_THAT(error_of([&] { load_artefact(folder / "b"); }), HasSubstr("accepted: a plain name")) << name;
+    EXPECT_THAT(error_of([&] { save_artefact(folder / "c", small_model("mxint8"), {{name, "x"}}); }),
+                HasSubstr("no plain name"))
+        << name;
+  }
+}
+
+TEST(Artefact, FilesThatAreCarriedAreBytes) {
+  const TemporaryFolder folder;
+  save_artefact(folder / "a", small_model("mxint8"));
+  const SafetensorsFile whole(folder / "a");
+  std::vector<NamedTensor> tensors{{"hone.file.x", Tensor::of<float>({1}, {1})}};
+  for (const SafetensorsEntry& entry : whole.entries()) tensors.push_back({entry.name, whole.tensor(entry.name)});
+  write_safetensors(folder / "b", tensors, whole.metadata());
+  EXPECT_THAT(error_of([&] { load_artefact(folder / "b"); }), HasSubstr("hone.file.x"));
+}
+
+TEST(Artefact, MetadataThatAreNumbersAreNumbers) {
+  const TemporaryFolder folder;
+  for (const char* key : {"tokenizer.max_length", "max_positions", "compute"})
+    for (const char* value : {"", "x", "-1", "0", "12x", "1e3", "99999999999999999999"}) {
+      Graph graph = small_model("mxint8");
+      graph.metadata[key] = value;
+      save_artefact(folder / "a", graph);
+      EXPECT_THAT(error_of([&] { load_artefact(folder / "a"); }), HasSubstr(value)) << key << " " << value;
+    }
+}
+
 }  // namespace
 }  // namespace hone

@@ -183,5 +183,31 @@ TEST(HfDirectory, OtherModulesAndPathsAreRefused) {
   EXPECT_THAT(error("{}"), HasSubstr("expected a list"));
 }
 
+// One may be missing for each of a million layers.
+TEST(HfDirectory, ManyWrongTensorsEndTheSearch) {
+  const TemporaryFolder folder;
+  folder.put("config.json", kConfig);
+  put_weights(folder, two_tensors());
+  HfDirectory directory(folder.path());
+  const auto ask_for_ever = [&] {
+    for (int i = 0;; ++i) directory.weights().tensor("layer." + std::to_string(i), {1});
+  };
+  EXPECT_THAT(error_of(ask_for_ever), HasSubstr("layer.99"));
+}
+
+TEST(HfDirectory, FilesOfOtherContentAreNamed) {
+  const TemporaryFolder folder;
+  put_weights(folder, two_tensors());
+  for (const auto& [name, content] :
+       {std::pair{"config.json", R"({"quantization_config": 3})"}, {"tokenizer_config.json", "[1]"},
+        {"sentence_bert_config.json", "7"}, {"modules.json", R"([{"type": "x.Pooling", "path": "../elsewhere"}])"},
+        {"modules.json", R"([{"type": "x.Pooling", "path": "/etc"}])"}}) {
+    folder.put("config.json", kConfig);
+    folder.put(name, content);
+    EXPECT_THAT(open_error(folder), HasSubstr(name)) << content;
+    std::filesystem::remove(folder / name);
+  }
+}
+
 }  // namespace
 }  // namespace hone

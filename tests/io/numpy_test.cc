@@ -143,5 +143,36 @@ TEST(Npz, ZipBombsAreRefusedBeforeTheyExpand) {
   EXPECT_THAT(error_of([&] { read_npz(folder.put("bomb.npz", bomb)); }), HasSubstr("zip bomb"));
 }
 
+TEST(Npy, SizesThatNoMemoryHoldsAreRefused) {
+  const auto error = [](const std::string& shape, const char* order = "False") {
+    return error_for(npy("{'descr': '<f4', 'fortran_order': " + std::string(order) + ", 'shape': (" + shape + "), }", ""));
+  };
+  EXPECT_THAT(error("4611686018427387904, 4"), HasSubstr("overflows"));
+  EXPECT_THAT(error("9223372036854775808,"), HasSubstr("too large"));
+  EXPECT_THAT(error("4611686018427387904,"), HasSubstr("overflows"));
+  EXPECT_THAT(error("1073741824,"), HasSubstr("but 0 follow"));
+  EXPECT_EQ(error("1073741824, 1073741824, 1073741824, 0", "True").find("Segmentation"), std::string::npos);
+}
+
+TEST(Npy, HasAtMost64Dimensions) {
+  std::string shape;
+  for (int i = 0; i < 65; ++i) shape += "1,";
+  EXPECT_THAT(error_for(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (" + shape + "), }", "x")),
+              HasSubstr("more than 64 dimensions"));
+}
+
+TEST(Npy, ABooleanIsZeroOrOne) {
+  EXPECT_THAT(error_for(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", "\1\2")),
+              HasSubstr("neither 0 nor 1"));
+}
+
+TEST(Npz, ManyArraysAreReadInLinearTime) {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 65'000; ++i) tensors.push_back({std::to_string(i), Tensor::scalar<int8_t>(1)});
+  write_npz(folder / "many.npz", tensors);
+  EXPECT_EQ(read_npz(folder / "many.npz").size(), tensors.size());
+}
+
 }  // namespace
 }  // namespace hone

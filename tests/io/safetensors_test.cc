@@ -252,5 +252,25 @@ TEST(Safetensors, UnwritableFolderIsAnErrorThatNamesIt) {
   EXPECT_THAT(error, HasSubstr("can't write here"));
 }
 
+TEST(Safetensors, ABooleanIsZeroOrOne) {
+  const TemporaryFolder folder;
+  const std::string header = R"({"b":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})";
+  const SafetensorsFile file(folder.put("b", std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') +
+                                                 header + "\1\2"));
+  EXPECT_THAT(error_of([&] { file.tensor("b"); }), testing::HasSubstr("neither 0 nor 1"));
+}
+
+TEST(Safetensors, ATensorHasAtMost64Dimensions) {
+  const TemporaryFolder folder;
+  std::string shape = "1";
+  for (int i = 0; i < 64; ++i) shape += ",1";
+  const std::string header = R"({"b":{"dtype":"U8","shape":[)" + shape + R"(],"data_offsets":[0,1]}})";
+  EXPECT_THAT(error_of([&] {
+                SafetensorsFile(folder.put("b", std::string(1, static_cast<char>(header.size())) +
+                                                    std::string(7, '\0') + header + "\1"));
+              }),
+              testing::HasSubstr("more than 64"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -55,5 +55,37 @@ TEST(Toml, DeepNestingIsRefused) {
   EXPECT_THAT(error_for(deep.c_str()), HasSubstr("q.toml:1:"));
 }
 
+// A few bytes per level of nesting, which toml++ and the tree recurse over.
+TEST(Toml, DeepNestingIsRefusedHoweverItIsWritten) {
+  std::string dotted = "a", quoted = "\"=\"", header = "[a", inline_tables, arrays = "a = ";
+  for (int i = 0; i < 100'000; ++i) {
+    dotted += ".a", quoted += ".'=#'", header += " . a";
+    inline_tables += "a={", arrays += '[';
+  }
+  EXPECT_THAT(error_of([&] { parse_toml(dotted + " = 1", "q.toml"); }), HasSubstr("q.toml:1: a key of more than 32"));
+  EXPECT_THAT(error_of([&] { parse_toml("x = 1\n" + quoted + " = 1", "q.toml"); }), HasSubstr("q.toml:2: a key of more"));
+  EXPECT_THAT(error_of([&] { parse_toml(header + "]", "q.toml"); }), HasSubstr("a key of more than 32"));
+  EXPECT_NE(error_of([&] { parse_toml(inline_tables, "q.toml"); }), "");
+  EXPECT_NE(error_of([&] { parse_toml(arrays, "q.toml"); }), "");
+  std::string both;  // 200 inline tables of 30 dots each
+  for (int i = 0; i < 200; ++i) {
+    for (int dot = 0; dot < 30; ++dot) both += "a.";
+    both += "a={";
+  }
+  EXPECT_THAT(error_of([&] { parse_toml(both + "b=1" + std::string(200, '}'), "q.toml"); }),
+              HasSubstr("nested deeper than 64"));
+}
+
+TEST(Toml, DotsInTextsAndNumbersAreNoNesting) {
+  const std::string dots(100, '.');
+  const std::string text = "# " + dots + "\na = \"" + dots + "\\\"\"\nb = '" + dots + "'\nc = \"\"\"\n" + dots +
+                           "\n\"\"\"\nd = [" + [] {
+                             std::string numbers;
+                             for (int i = 0; i < 100; ++i) numbers += "1.5, ";
+                             return numbers;
+                           }() + "]\n";
+  EXPECT_EQ(parse_toml(text, "q.toml")["d"].size(), 100u);
+}
+
 }  // namespace
 }  // namespace hone

@@ -118,5 +118,55 @@ TEST_F(ExportFolder, WhatCannotBeWrittenLeavesNoFolder) {
               HasSubstr("is there already"));
 }
 
+// A cache of Hugging Face's: the files are links to blobs elsewhere, by other names.
+TEST_F(ExportFolder, OfASnapshotOfLinksIsWrittenInsideTheFolderOnly) {
+  const std::string blobs = folder / "blobs", snapshot = folder / "snapshots/1";
+  std::filesystem::create_directories(blobs);
+  std::filesystem::create_directories(snapshot + "/1_Pooling");
+  int blob = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(model)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string place = blobs + "/" + std::to_string(blob++);
+    std::filesystem::copy_file(entry.path(), place);
+    const std::string name = entry.path().lexically_relative(model).string();
+    std::filesystem::create_symlink((name.find('/') == std::string::npos ? "../../" : "../../../") +
+                                        ("blobs/" + std::filesystem::path(place).filename().string()),
+                                    snapshot + "/" + name);
+  }
+  const size_t before = folder.entries();
+  export_folder(load_model(snapshot), {.path = out, .layout = "mxfp4"});
+  EXPECT_EQ(folder.entries(), before + 1) << "nothing but the folder";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) EXPECT_FALSE(entry.is_symlink());
+  EXPECT_EQ(read_file(out + "/vocab.txt"), read_file(model + "/vocab.txt"));
+  EXPECT_EQ(read_file(out + "/1_Pooling/config.json"), read_file(model + "/1_Pooling/config.json"));
+}
+
+TEST_F(ExportFolder, CarriedFilesOfOtherNamesAreRefused) {
+  LoadedModel source = load_model(model);
+  source.path = folder / "packed.safetensors";  // no folder: what rides along is in the file
+  for (const std::string& name : {folder / "elsewhere", std::string("../elsewhere"), std::string(".hidden")}) {
+    LoadedModel bad = source;
+    bad.files[name] = "x";
+    EXPECT_THAT(error_of([&] { export_folder(bad, {.path = out, .layout = "mxfp4"}); }), HasSubstr("no plain name"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST_F(ExportFolder, ALinkInTheFoldersPlaceIsNotFollowed) {
+  std::filesystem::create_symlink(folder / "elsewhere", out);
+  EXPECT_THAT(error_of([&] { export_folder(load_model(model), {.path = out, .layout = "mxfp4"}); }),
+              HasSubstr("is there already"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
+TEST_F(ExportFolder, HiddenFilesStayBehind) {
+  std::filesystem::create_directories(model + "/.cache");
+  write_file(model + "/.cache/x.json", "{}");
+  export_folder(load_model(model), {.path = out + "/", .layout = "mxfp4"});
+  EXPECT_FALSE(std::filesystem::exists(out + "/.cache"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/config.json"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -158,10 +158,10 @@ TEST(DotSvg, SaysWhatDotSaid) {
   }
 }
 
-// While it lives, no program can be found.
+// While it lives, no program can be found: there is nothing below a plain file.
 class WithoutPrograms {
  public:
-  WithoutPrograms() { setenv("PATH", "/nonexistent", 1); }
+  WithoutPrograms() { setenv("PATH", "/proc/self/exe/bin", 1); }
   ~WithoutPrograms() { setenv("PATH", path_.c_str(), 1); }
 
  private:

@@ -1,0 +1,120 @@
+// How a run ends before it is done: by a signal, by --timeout, by --max-memory. With the code that says so, one line,
+// and nothing left behind.
+#include <gtest/gtest.h>
+
+#include "base/atomic_file.h"
+#include "io/artefact.h"
+#include "io/numpy.h"
+#include "tests/cli/cli_fixture.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/support/running_program.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Never ends: the body's condition is what it was given.
+constexpr const char* kEndless = R"(graph endless {
+  %x : f32[N,4] = input "x"
+  %w : f32[4,4] = const "w" {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}
+  %h = linear %x, %w
+  %last = loop _, _, %h {carried=1} do
+    graph body {
+      %i : i64[] = input "i"
+      %go : bool[] = input "go"
+      %v : f32[N,4] = input "v"
+      %next = mul %v, 1.0
+      return %go as "0", %next as "1"
+    }
+  return %last as "y"
+})";
+
+// 4 GB from a few bytes.
+constexpr const char* kLarge = R"(graph large {
+  %x : f32[N,1] = input "x"
+  %shape : i64[2] = const {32768,32768}
+  %y = expand %x, %shape
+  %z = mul %y, %y
+  return %z as "y"
+})";
+
+class Limits : public CliTest {
+ protected:
+  std::string put(const std::string& name, const char* text) {
+    save_artefact(folder / name, test::parse(text));
+    return folder / name;
+  }
+  std::string samples() {
+    write_npy(folder / "x.npy", Tensor(DType::f32, {2, 4}));
+    return folder / "x.npy";
+  }
+
+  // Each way of running an endless model, and where it writes.
+  std::vector<std::vector<std::string>> endless_verbs() {
+    const std::string endless = put("endless.safetensors", kEndless);
+    return {{"run", endless, "--no-cache", "--output-dir", out},
+            {"run", endless, "--no-cache", "-O0"},
+            {"profile", endless, "--no-cache", "--report", out + "/r.html", "--trace", out + "/t.json"},
+            {"quantize", endless, "--to", "int8", "--method", "gptq", "--calib", samples(), "-o", out + "/q.safetensors"}};
+  }
+  void expect_left_nothing() const { EXPECT_TRUE(fs::is_empty(out)) << fs::directory_iterator(out)->path(); }
+};
+
+TEST_F(Limits, ASignalEndsTheRunWithItsCodeAndLeavesNothing) {
+  for (const std::vector<std::string>& command : endless_verbs())
+    for (const int signal : {SIGINT, SIGTERM}) {
+      SCOPED_TRACE(fmt::format("{} {}", fmt::join(command, " "), signal));
+      RunningProgram program(HONE_PROGRAM, command);
+      EXPECT_TRUE(program.until([&] { return program.catches(signal); }));
+      program.send(signal);
+      EXPECT_EQ(program.end(), 128 + signal) << program.err();
+      EXPECT_EQ(program.err(), "hone: interrupted\n");
+      expect_left_nothing();
+    }
+}
+
+TEST_F(Limits, ASignalTakesTheFilesThatAreBegun) {
+  const std::vector<std::string> command = endless_verbs()[2];
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunningProgram program(HONE_PROGRAM, command);
+    EXPECT_TRUE(program.until([&] { return std::distance(fs::directory_iterator(out), {}) == 2; })) << program.err();
+    program.send(signal);
+    EXPECT_EQ(program.end(), 128 + signal) << program.err();
+    expect_left_nothing();
+  }
+}
+
+TEST_F(Limits, ASecondSignalEndsItAtOnce) {
+  RunningProgram program(HONE_PROGRAM, endless_verbs()[0]);
+  EXPECT_TRUE(program.until([&] { return program.catches(SIGINT); }));
+  program.send(SIGINT);
+  program.send(SIGINT);
+  EXPECT_EQ(program.end(), 128 + SIGINT) << program.err();
+  expect_left_nothing();
+}
+
+TEST_F(Limits, TheTimeLimitIsAnErrorThatNamesTheFlag) {
+  for (std::vector<std::string> command : endless_verbs()) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(command, " ")));
+    command.insert(command.end(), {"--timeout", "0.2"});
+    expect_refusal(hone_program(command), {"the time limit is reached; --timeout SECONDS sets it"});
+  }
+}
+
+TEST_F(Limits, TheMemoryLimitIsAnErrorThatSaysWhatNeedsHowMuch) {
+  const std::string large = put("large.safetensors", kLarge);
+  for (const char* level : {"-O0", "-O1", "-O2"})
+    expect_refusal(hone_program({"run", large, "--no-cache", level, "--max-memory", "500MB"}),
+                   {"500 MB is the limit", "--max-memory SIZE sets it"});
+}
+
+TEST_F(Limits, TheLimitsThemselvesAreChecked) {
+  for (const char* seconds : {"0", "-1", "nan", "inf", "1e400", "x", ""})
+    expect_refusal(hone_program({"info", model, "--timeout", seconds}), {"--timeout"}, 2);
+  for (const char* size : {"0", "-1", "x", "1e30", "nan", "5 parsecs"})
+    expect_refusal(hone_program({"info", model, "--max-memory", size}), {"--max-memory"});
+}
+
+}  // namespace
+}  // namespace hone
