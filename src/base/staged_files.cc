@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/mapped_file.h"
 
 namespace hone {
@@ -45,6 +46,7 @@ struct Move {
   bool replaced = false, moved = false;
 
   void make() {
+    refuse_kept_input(to.string());
     struct stat old {};
     if (::stat(to.c_str(), &old) == 0) ::chmod(from.c_str(), old.st_mode & 07777);
     if (!aside.empty()) replaced = ::rename(to.c_str(), aside.c_str()) == 0;
