@@ -52,8 +52,6 @@ Refusal supports(const KernelPlan& plan, IsaLevel isa) {
   return std::visit([&](const auto& p) { return kernels::supports(p, isa); }, plan);
 }
 
-int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa) { return needs_of(plan, isa).scratch_bytes; }
-
 std::optional<std::string> default_cache_folder() {
   std::string folder;
   if (const char* chosen = std::getenv("HONE_CACHE")) {

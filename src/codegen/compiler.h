@@ -55,7 +55,6 @@ class KernelLibrary {
 
 // Whether code can be generated for the plan on this level, and why not.
 Refusal supports(const KernelPlan& plan, IsaLevel isa);
-int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);  // per thread, as Kernel will have it
 
 // Kernel::scratch_bytes of the plan, without its code.
 int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);

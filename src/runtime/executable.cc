@@ -98,7 +98,7 @@ void Executable::require_memory_for_runs(const WeightStore& weights, IsaLevel is
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan) continue;
-    scratch = std::max(scratch, scratch_bytes(*step.plan, isa));
+    scratch = std::max(scratch, hone::scratch_bytes(*step.plan, isa));
     for (const PointerBinding& pointer : step.pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];
