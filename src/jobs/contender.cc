@@ -10,6 +10,7 @@
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "measure/environment.h"
+#include "measure/ratio.h"
 #include "measure/turns.h"
 #include "ops/evaluate.h"
 

@@ -77,6 +77,18 @@ WeightFacts facts_of(const Value& value) {
   return facts;
 }
 
+// What training made: what quantize would pack, and biases. Other constants are parts of formulas, masks say, and
+// infinities are at home in them.
+std::set<ValueId> learned_constants(const Graph& graph) {
+  std::set<ValueId> learned;
+  for (const QuantizeChoice& choice : plan_quantisation(graph, {.to = "fp32"}).constants)
+    if (choice.decided_by == "to fp32") learned.insert(choice.value);
+  for (const Layer& layer : layers_of(graph))
+    for (ValueId v : {layer.weight, layer.bias})
+      if (v != kNone) learned.insert(v);
+  return learned;
+}
+
 std::vector<WeightFacts> scan_weights(const Graph& graph) {
   std::vector<WeightFacts> facts;
   for_each_graph(graph, [&](const Graph& each) {
@@ -89,18 +101,6 @@ std::vector<WeightFacts> scan_weights(const Graph& graph) {
     }
   });
   return facts;
-}
-
-// What training made: what quantize would pack, and biases. Other constants are parts of formulas, masks say, and
-// infinities are at home in them.
-std::set<ValueId> learned_constants(const Graph& graph) {
-  std::set<ValueId> learned;
-  for (const QuantizeChoice& choice : plan_quantisation(graph, {.to = "fp32"}).constants)
-    if (choice.decided_by == "to fp32") learned.insert(choice.value);
-  for (const Layer& layer : layers_of(graph))
-    for (ValueId v : {layer.weight, layer.bias})
-      if (v != kNone) learned.insert(v);
-  return learned;
 }
 
 // --- the whole -------------------------------------------------------------------------------------------------------
