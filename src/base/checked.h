@@ -65,7 +65,7 @@ inline int64_t checked_range(int64_t value, int64_t least, int64_t most, std::st
 inline size_t checked_axis(int64_t axis, size_t rank) {
   const auto n = static_cast<int64_t>(rank);
   if (axis < -n || axis >= n) [[unlikely]]
-    fail("axis {} of a tensor of {} dimensions", axis, rank);
+    fail("axis {} does not exist in {} dimensions; accepted: {} to {}", axis, rank, -n, n - 1);
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "expr/interpreter.h"
 
 namespace hone {
@@ -101,6 +102,7 @@ void Interpreter::run(std::span<const ConstColumn> args, int64_t first_index, in
         program_.results.size());
   fill(args, std::min(n, kBlockElems));
   for (int64_t begin = 0; begin < n; begin += kBlockElems) {
+    check_stop();
     const int64_t count = std::min(kBlockElems, n - begin);
     load(args, first_index, begin, count);
     for (const Step& step : steps_) {

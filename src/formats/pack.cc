@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/memory_limit.h"
 #include "formats/bits.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
@@ -157,7 +158,7 @@ class Packer {
 Planes pack(const Format& format, std::span<const int64_t> shape, Values values, EncodeCounts* counts) {
   const Walk walk(format, shape);
   CHECK(static_cast<int64_t>(values.size()) == walk.elems());
-  (void)plane_bytes(format, shape);  // refuses formats that only quantise values
+  require_memory(plane_bytes(format, shape).total(), "packing");  // which refuses formats that only quantise values
   if (counts) *counts = {};
   return Packer(format, walk, values, counts).run(choose_scales(format, walk, values));
 }

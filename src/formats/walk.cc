@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/multiples.h"
 #include "formats/bits.h"
 #include "formats/scale.h"
@@ -10,14 +11,11 @@ namespace hone {
 namespace {
 
 constexpr int64_t kSegment = 1 << 16;  // elements of a long line that one unit takes
+// Of codes up to 32 bits, or of 32 scales of 32 bits in a group of one element.
+constexpr int64_t kMostBitsPerElement = 32 * 32;
 
 int64_t product(std::span<const int64_t> dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) {
-    CHECK(d >= 0, "negative dimension {}", d);
-    if (__builtin_mul_overflow(n, d, &n)) fail("a tensor of this shape has more than 2^63 elements");
-  }
-  return n;
+  return checked_product(dims);
 }
 
 [[noreturn]] void fail_axis(const Format& format, const std::string& message) {
@@ -71,6 +69,7 @@ Walk::Walk(const Format& format, std::span<const int64_t> shape) : geometry_(for
   if (geometry_.kind == Kind::none) p.groups = 0;
   else if (geometry_.kind == Kind::tile) set_tiles(shape);
   else set_groups(runs_along_line() ? geometry_.columns : p.line_elems);
+  checked_mul(checked_mul(p.padded_lines, p.padded_elems), kMostBitsPerElement);  // no plane has more bits
   if (is_residual(format)) p.code_planes = format.element.bits;
   p.line_bytes = stream_bytes(p.padded_elems, format.element.bits / p.code_planes);
   p.scale_line_bytes = stream_bytes(p.groups_per_line * scales_per_group(format), format.scale.bits);
@@ -81,8 +80,8 @@ void Walk::set_groups(int64_t elems_along) {
   PackedLayout& p = layout_;
   p.group_elems = elems_along;
   p.groups_per_line = ceil_div(p.line_elems, elems_along);
-  p.padded_elems = p.groups_per_line * elems_along;
-  p.groups = p.lines * p.groups_per_line;
+  p.padded_elems = checked_mul(p.groups_per_line, elems_along);
+  p.groups = checked_mul(p.lines, p.groups_per_line);
   p.scale_lines = p.lines;
 }
 
@@ -91,10 +90,10 @@ void Walk::set_tiles(std::span<const int64_t> shape) {
   rows_ = shape[shape.size() - 2];
   tile_rows_ = geometry_.rows == 0 ? rows_ : geometry_.rows;
   set_groups(geometry_.columns == 0 ? p.line_elems : geometry_.columns);
-  p.group_elems *= tile_rows_;
+  p.group_elems = checked_mul(p.group_elems, tile_rows_);
   padded_rows_ = round_up(rows_, tile_rows_);
   const int64_t matrices = p.lines / rows_;
-  p.padded_lines = matrices * padded_rows_;
+  p.padded_lines = checked_mul(matrices, padded_rows_);
   p.scale_lines = p.padded_lines / tile_rows_;
   p.groups = p.scale_lines * p.groups_per_line;
 }

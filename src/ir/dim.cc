@@ -24,6 +24,33 @@ bool divides(const Monomial& b, const Monomial& a) { return std::includes(a.begi
 // By degree, then lexicographically: compatible with multiplication, so that polynomial division ends.
 bool lower(const Monomial& a, const Monomial& b) { return a.size() != b.size() ? a.size() < b.size() : b < a; }
 
+// What a polynomial may grow to: shapes of real models have a handful of terms, a hostile file multiplies them until
+// nothing ends. Quotients are texts of polynomials within texts, which are parsed again: that is bounded with them.
+constexpr size_t kMostTerms = 128, kMostCharacters = 4096;
+constexpr int kMostNested = 60;  // parentheses: below the depth that Dim::parse takes
+
+int nesting(const std::string& factor) {
+  int depth = 0, most = 0;
+  for (char c : factor) most = std::max(most, depth += (c == '(') - (c == ')'));
+  return most;
+}
+
+[[noreturn]] void too_large() {
+  fail("a dimension is a polynomial of more than {} terms or {} characters; accepted: smaller ones", kMostTerms,
+       kMostCharacters);
+}
+
+void expect_small(const std::map<Monomial, int64_t>& terms) {
+  if (terms.size() > kMostTerms) too_large();
+  size_t characters = 0;
+  for (const auto& [factors, coefficient] : terms)
+    for (const std::string& factor : factors) characters += factor.size();
+  if (characters > kMostCharacters) too_large();
+}
+
+// Whether b goes into a without rest, both coefficients.
+bool goes_into(int64_t b, int64_t a) { return b == -1 || a % b == 0; }
+
 bool is_quotient(const std::string& factor) { return factor.front() == '('; }
 
 // The two sides of "(a)/(b)".
@@ -181,6 +208,7 @@ Dim operator+(const Dim& a, const Dim& b) {
     term = checked_add(term, coefficient);
     if (term == 0) sum.terms_.erase(factors);
   }
+  expect_small(sum.terms_);
   return sum;
 }
 
@@ -189,12 +217,14 @@ Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
   Dim product;
-  for (const auto& [fa, ca] : a.terms_)
+  for (const auto& [fa, ca] : a.terms_) {
     for (const auto& [fb, cb] : b.terms_) {
-      Dim term;
-      term.terms_[merge(fa, fb)] = checked_mul(ca, cb);
-      product = product + term;
+      int64_t& term = product.terms_[merge(fa, fb)];
+      term = checked_add(term, checked_mul(ca, cb));
     }
+    expect_small(product.terms_);
+  }
+  std::erase_if(product.terms_, [](const auto& term) { return term.second == 0; });
   return product;
 }
 
@@ -209,7 +239,7 @@ Dim floordiv(const Dim& a, const Dim& b) {
   if (b.is_constant()) {
     const int64_t divisor = b.constant();
     for (const auto& [factors, coefficient] : a.terms_) {
-      const int64_t whole = checked_floor_div(coefficient, divisor), part = coefficient - whole * divisor;
+      const int64_t part = (coefficient % divisor + divisor) % divisor, whole = checked_floor_div(coefficient, divisor);
       if (whole != 0) quotient.terms_[factors] = whole;
       if (part != 0) rest.terms_[factors] = part;
     }
@@ -217,22 +247,24 @@ Dim floordiv(const Dim& a, const Dim& b) {
   } else {
     const auto by_order = [](const auto& x, const auto& y) { return lower(x.first, y.first); };
     const auto lead = *std::max_element(b.terms_.begin(), b.terms_.end(), by_order);
-    for (rest = a; !rest.terms_.empty();) {
+    for (rest = a; !rest.terms_.empty() && quotient.terms_.size() < kMostTerms;) {
       const auto top = *std::max_element(rest.terms_.begin(), rest.terms_.end(), by_order);
-      if (!divides(lead.first, top.first) || top.second % lead.second != 0) break;
+      if (!divides(lead.first, top.first) || !goes_into(lead.second, top.second)) break;
       Dim term;
       Monomial factors;
       std::set_difference(top.first.begin(), top.first.end(), lead.first.begin(), lead.first.end(),
                           std::back_inserter(factors));
-      term.terms_[factors] = top.second / lead.second;
+      term.terms_[factors] = checked_floor_div(top.second, lead.second);
       quotient = quotient + term;
       rest = rest - term * b;
     }
     if (rest.terms_.empty()) return quotient;
     quotient = Dim(), rest = a;
   }
+  std::string text = "(" + rest.to_string() + ")/(" + b.to_string() + ")";
+  if (text.size() > kMostCharacters || nesting(text) > kMostNested) too_large();
   Dim fraction;
-  fraction.terms_[{"(" + rest.to_string() + ")/(" + b.to_string() + ")"}] = 1;
+  fraction.terms_[{std::move(text)}] = 1;
   return quotient + fraction;
 }
 

@@ -10,7 +10,9 @@
 namespace hone {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of parentheses and signs: texts come from files
+constexpr int kMaxDepth = 64;      // of parentheses and signs: texts come from files
+constexpr size_t kMaxName = 1000;  // characters of a symbol
+constexpr size_t kShown = 100;     // characters of a text that is wrong
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -27,7 +29,8 @@ class DimParser {
 
  private:
   [[noreturn]] void wrong(const char* expected) const {
-    fail("dimension \"{}\": expected {} at column {}; write e.g. 128, S, B*S, (S+1)/2", text_, expected, at_ + 1);
+    fail("dimension \"{}\": expected {} at column {}; write e.g. 128, S, B*S, (S+1)/2", text_.substr(0, kShown),
+         expected, at_ + 1);
   }
   char peek() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -73,6 +76,7 @@ class DimParser {
     if (!is_letter(peek())) wrong("a number, a symbol or '('");
     const size_t start = at_;
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    if (at_ - start > kMaxName) wrong("a shorter name");
     return Dim::symbol(text_.substr(start, at_ - start));
   }
   Dim integer() {

@@ -1,7 +1,9 @@
 #include "ir/flops.h"
 
+#include <limits>
 #include <memory>
 
+#include "base/error.h"
 #include "ir/pointwise.h"
 
 namespace hone {
@@ -17,8 +19,12 @@ double node_flops(const Graph& graph, NodeId id) {
     }
     for (const TensorType* type : types)
       if (type && !type->is_static()) return 0;
-    const Dim flops = node.op->flops({types, constants, node.attributes});
-    return flops.is_constant() ? static_cast<double>(flops.constant()) : 0;
+    try {
+      const Dim flops = node.op->flops({types, constants, node.attributes});
+      return flops.is_constant() ? static_cast<double>(flops.constant()) : 0;
+    } catch (const Error&) {  // more than 2^63: nobody will run it
+      return std::numeric_limits<double>::infinity();
+    }
   }
   if (!node.op->pointwise || !graph.type(node.results[0]).is_static()) return 0;
   std::vector<DType> dtypes;

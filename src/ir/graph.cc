@@ -11,11 +11,13 @@
 namespace hone {
 namespace {
 
+constexpr int kMostMinted = 1 << 30;  // the counter never gets to names beyond it, which files may hold
+
 int minted_number(std::string_view symbol) {
   int number = 0;
   const char* end = symbol.data() + symbol.size();
   const bool is_number = symbol.starts_with('_') && std::from_chars(symbol.data() + 1, end, number).ptr == end;
-  return is_number ? number : 0;
+  return is_number && number < kMostMinted ? number : 0;
 }
 
 }  // namespace
@@ -64,6 +66,7 @@ void Graph::drop_reader(ValueId id) {
 }
 
 ValueId Graph::add_input(std::string label, TensorType type) {
+  expect_addressable(type);
   if (!input_labels_.insert(label).second) fail("graph {} already has an input \"{}\"", name, label);
   note_symbols(type);
   name_unknown(type, nullptr);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ir/graph.h"
+#include "ir/node_rules.h"
 #include "ir/text.h"
 
 namespace hone {
@@ -55,6 +56,7 @@ void Graph::set_constant(ValueId id, Tensor tensor) {
 
 void Graph::set_input_type(ValueId id, TensorType type) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);
+  expect_addressable(type);
   note_symbols(type);
   values_[static_cast<size_t>(id)].type = std::move(type);
 }
@@ -64,6 +66,7 @@ void Graph::refine_type(ValueId id, const TensorType& type) {
   CHECK(refined.kind == ValueKind::result && refined.live);
   if (!may_be_same(refined.type, type))
     fail("%{} is {}, which can't be {}", refined.name, to_string(refined.type), to_string(type));
+  expect_addressable(type);
   note_symbols(type);
   if (type.ranked) refined.type = type;
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "ir/graph.h"
 #include "ir/node_rules.h"
@@ -13,7 +14,11 @@ namespace {
 
 std::string operand_list(std::span<const TensorType* const> operands) {
   std::string list;
-  for (const TensorType* type : operands) list += (list.empty() ? "" : ", ") + (type ? to_string(*type) : "_");
+  constexpr size_t kShown = 1000;  // characters
+  for (const TensorType* type : operands) {
+    list += (list.empty() ? "" : ", ") + (type ? to_string(*type) : "_");
+    if (list.size() > kShown) return list.substr(0, kShown) + "…";
+  }
   return list.empty() ? "no operands" : list;
 }
 
@@ -80,6 +85,20 @@ std::vector<TensorType> infer_unranked(const OpDef& op, const InferArgs& args) {
 
 }  // namespace
 
+void expect_addressable(const TensorType& type) {
+  if (type.rank() > kMostDimensions)
+    fail("a tensor of {} dimensions; accepted: up to {}", type.rank(), kMostDimensions);
+  int64_t elements = 1;
+  for (const Dim& dim : type.shape) {
+    if (!dim.is_constant()) continue;
+    const int64_t size = dim.constant();
+    if (size < 0) fail("{} has a negative dimension", to_string(type));
+    if (size > 0 && elements > kMostElements / size)
+      fail("{} has more than 2^56 elements, more than any memory holds", to_string(type));
+    elements *= std::max<int64_t>(size, 1);
+  }
+}
+
 std::string_view to_string(AttributeKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
 
 const AttributeSpec& attribute_spec(const OpDef& op, const std::string& name) {
@@ -124,15 +143,19 @@ std::vector<TensorType> infer_results(const OpDef& op, std::span<const TensorTyp
                                       std::span<const Tensor* const> constants, const Attributes& attributes,
                                       const std::vector<Graph>& subgraphs) {
   CHECK(operands.size() == constants.size());
+  check_stop();
   std::vector<TensorType> types;
   try {
     check_operands(op, operands);
+    for (const TensorType* operand : operands)
+      if (operand) expect_addressable(*operand);
     check_attributes(op, attributes);
     if (static_cast<int>(subgraphs.size()) != op.bodies) fail("has {} bodies, found {}", op.bodies, subgraphs.size());
     check_containers(op, operands);
     const InferArgs args{operands, constants, attributes, &subgraphs};
     types =
         has_unknown_rank(operands) && !op.any_rank && !op.containers ? infer_unranked(op, args) : apply_rule(op, args);
+    for (const TensorType& type : types) expect_addressable(type);
   } catch (const std::out_of_range&) {
     fail("{}({}): an operand has fewer dimensions than the op needs", op.name, operand_list(operands));
   } catch (const Error& error) {

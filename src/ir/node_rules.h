@@ -9,6 +9,14 @@
 
 namespace hone {
 
+// What a tensor may be asked to be. Within these, products of a tensor's sizes, strides, and bytes of its elements as
+// doubles, fit into an int64_t, so that ops may compute them. More than these no machine holds.
+constexpr size_t kMostDimensions = 64;
+constexpr int64_t kMostElements = int64_t{1} << 56;
+
+// Throws Error for a negative dimension, too many, or too many elements (dimensions of 0 counted as 1).
+void expect_addressable(const TensorType& type);
+
 std::string_view to_string(AttributeKind kind);
 const AttributeSpec& attribute_spec(const OpDef& op,
                                     const std::string& name);  // names the known ones when there is none

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ir/dim.h"
+#include "ir/node_rules.h"
 
 namespace hone {
 
@@ -41,12 +42,15 @@ Dim element_count(const Shape& shape) {
 
 int64_t element_count(const std::vector<int64_t>& sizes) {
   int64_t count = 1;
+  bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) fail("shape {} has a negative dimension", to_string(to_shape(sizes)));
-    if (__builtin_mul_overflow(count, size, &count))
-      fail("shape {} has more than 2^63 elements", to_string(to_shape(sizes)));
+    if (size > 0 && count > kMostElements / size)
+      fail("shape {} has more than 2^56 elements, more than any memory holds", to_string(to_shape(sizes)));
+    empty = empty || size == 0;
+    count *= std::max<int64_t>(size, 1);
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 bool may_be_same(const Dim& a, const Dim& b) {

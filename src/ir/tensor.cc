@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/memory_limit.h"
 
 namespace hone {
 namespace {
@@ -32,10 +33,7 @@ bool holds(DType dtype) {
 }
 
 size_t plain_bytes(DType dtype, const std::vector<int64_t>& shape) {
-  int64_t bytes;
-  if (__builtin_mul_overflow(element_count(shape), int64_t{size_bytes(dtype)}, &bytes))
-    fail("a tensor of shape {} does not fit into memory", to_string(to_shape(shape)));
-  return static_cast<size_t>(bytes);
+  return static_cast<size_t>(element_count(shape) * size_bytes(dtype));  // of at most 2^56 elements
 }
 
 bool same_bytes(const Buffer& a, const Buffer& b) {
@@ -47,9 +45,11 @@ bool same_bytes(const Buffer& a, const Buffer& b) {
 }  // namespace
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
-  if (dtype == DType::string)
-    strings_ = std::make_shared<std::vector<std::string>>(static_cast<size_t>(element_count(shape_)));
-  else data_ = Buffer(plain_bytes(dtype, shape_));
+  if (dtype == DType::string) {
+    const int64_t count = element_count(shape_);
+    require_memory(count * static_cast<int64_t>(sizeof(std::string)), hone::to_string(type()));
+    strings_ = std::make_shared<std::vector<std::string>>(static_cast<size_t>(count));
+  } else data_ = Buffer(plain_bytes(dtype, shape_));
 }
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape, Buffer data)

@@ -1,5 +1,8 @@
 // Conversions between element types, packed formats included.
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "ir/compute_column.h"
 #include "ir/packer.h"
 #include "ir/tensor.h"
@@ -9,6 +12,7 @@ namespace {
 
 template <class T>
 std::vector<T> values_as(const Tensor& tensor, DType dtype) {
+  require_memory(tensor.elements() * static_cast<int64_t>(sizeof(T)), "a copy of a tensor's values");
   const Tensor converted = tensor.converted(dtype);
   const std::span<const T> values = converted.as<T>();
   return {values.begin(), values.end()};
@@ -16,8 +20,10 @@ std::vector<T> values_as(const Tensor& tensor, DType dtype) {
 
 template <class T>
 Tensor from_values(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
-  CHECK(element_count(shape) == static_cast<int64_t>(values.size()));
-  return Tensor::of<T>(std::move(shape), {values.begin(), values.end()}).converted(dtype);
+  Tensor result(sizeof(T) == sizeof(float) ? DType::f32 : DType::f64, std::move(shape));
+  CHECK(result.elements() == static_cast<int64_t>(values.size()));
+  std::copy(values.begin(), values.end(), result.mutable_as<T>().begin());
+  return result.converted(dtype);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace hone {
 namespace {
 
+constexpr int kMostNested = 32;  // bodies within bodies: texts come from files
+
 struct Target {
   std::string name;
   std::optional<TensorType> type;
@@ -18,7 +20,8 @@ struct Target {
 
 class Parser {
  public:
-  Parser(Scanner& scanner, const ParseContext& context) : scanner_(scanner), context_(context) {}
+  Parser(Scanner& scanner, const ParseContext& context, int depth = 0)
+      : scanner_(scanner), context_(context), depth_(depth) {}
 
   Graph run() {
     Graph graph = one_graph();
@@ -128,7 +131,7 @@ class Parser {
     Attributes attributes = scanner_.peek() == '{' ? read_attributes(op) : Attributes();
     std::vector<Graph> bodies;
     if (scanner_.accept_word("do")) do
-        bodies.push_back(Parser(scanner_, context_).one_graph());
+        bodies.push_back(body());
       while (next_is_graph());
     NodeId id = kNone;
     try {
@@ -148,6 +151,11 @@ class Parser {
                                                         to_string(*targets[i].type), op.name, to_string(type)));
       name_value(results[i], targets[i].name);
     }
+  }
+
+  Graph body() {
+    if (depth_ == kMostNested) scanner_.fail_here(fmt::format("bodies are nested more than {} deep", kMostNested));
+    return Parser(scanner_, context_, depth_ + 1).one_graph();
   }
 
   bool next_is_graph() {
@@ -262,6 +270,7 @@ class Parser {
 
   Scanner& scanner_;
   const ParseContext& context_;
+  const int depth_;  // of bodies around this graph
   Graph graph_;
   std::set<ValueId> literals_;
 };

@@ -35,6 +35,7 @@ std::vector<Tensor> eval_position(const EvalArgs& a, Better better) {
   with_elements(a[0], [&](const auto& x) {
     for (int64_t o = 0; o < view.outer; ++o)
       for (int64_t j = 0; j < view.inner; ++j) {
+        check_stop();
         const auto at = [&](int64_t i) { return x[static_cast<size_t>((o * view.length + i) * view.inner + j)]; };
         int64_t best = 0;
         for (int64_t i = 1; i < view.length; ++i)

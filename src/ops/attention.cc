@@ -31,6 +31,7 @@ Heads heads_of(const Attributes& attributes) {
 int64_t head_columns(const TensorType& type, int64_t heads, const char* what) {
   if (!type.shape[2].is_constant() || type.shape[2].constant() % heads != 0)
     fail("{} has {} columns, which do not fall into {} heads", what, type.shape[2].to_string(), heads);
+  if (type.shape[2].constant() < heads) fail("{} has {} columns for {} heads", what, type.shape[2].constant(), heads);
   return type.shape[2].constant() / heads;
 }
 
@@ -56,7 +57,7 @@ std::vector<TensorType> infer_attention(const InferArgs& a) {
          head_columns(a[1], heads.keys, "k"));
   if (a.has(3)) check_mask(a, heads.queries);
   const DType dtype = a[2].dtype == DType::f64 ? DType::f64 : sum_dtype(a, 0, 1);
-  return {plain_type(dtype, {a[0].shape[0], a[0].shape[1], heads.queries * head_columns(a[2], heads.keys, "v")})};
+  return {plain_type(dtype, {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))})};
 }
 
 // Softmax in place; a row that is all -inf becomes NaN.

@@ -28,6 +28,7 @@ std::vector<Tensor> eval_batch_norm(const EvalArgs& a) {
   std::vector<double> x = a[0].to_doubles();
   const AxisView view = around_axis(a[0].shape(), 1);
   for (size_t i = 0; i < x.size(); ++i) {
+    if (i % kVisitsPerStop == 0) check_stop();
     const size_t c = i / static_cast<size_t>(view.inner) % static_cast<size_t>(view.length);
     x[i] = (x[i] - mean[c]) / std::sqrt(variance[c] + epsilon) * scale[c] + bias[c];
   }

@@ -13,6 +13,8 @@ constexpr AttributeSpec kAttributes[] = {
     kPadsAttribute,
     kDilationsAttribute};
 
+constexpr int64_t kMostSpatial = 3;
+
 std::vector<TensorType> infer_col2im(const InferArgs& a) {
   expect_not_string(a[0], "x");
   expect_rank(a[0], 3, 3, "x [N,C*elements of the window,places]");
@@ -21,6 +23,7 @@ std::vector<TensorType> infer_col2im(const InferArgs& a) {
   if (image) expect_sizes(*image, "image_shape");
   if (!rank.is_constant()) return {TensorType::unranked(a[0].dtype)};
   Shape shape{a[0].shape[0], Dim::unknown()};
+  checked_range(rank.constant(), 1, kMostSpatial, "the number of spatial dimensions");
   for (int64_t i = 0; i < rank.constant(); ++i)
     shape.push_back(image ? (*image)[static_cast<size_t>(i)] : Dim::unknown());
   if (!block) return {plain_type(a[0].dtype, shape)};
@@ -42,9 +45,10 @@ std::vector<T> summed(const EvalArgs& a, const std::vector<T>& x) {
   std::vector<T> y(static_cast<size_t>(element_count(sizes)));
   for (int64_t plane = 0; plane < sizes[0] * sizes[1]; ++plane)
     for (int64_t place = 0; place < image.places(); ++place)
-      for (const Tap& tap : image.taps(place))
-        y[static_cast<size_t>(plane * image.elements() + tap.element)] +=
-            x[static_cast<size_t>((plane * image.kernel() + tap.kernel) * image.places() + place)];
+      for (const Tap& tap : image.taps(place)) {
+        T& sum = y[static_cast<size_t>(plane * image.elements() + tap.element)];
+        sum = wrapping_sum(sum, x[static_cast<size_t>((plane * image.kernel() + tap.kernel) * image.places() + place)]);
+      }
   return y;
 }
 

@@ -2,6 +2,7 @@
 // operands and its last inputs.
 #include <algorithm>
 
+#include "base/memory_limit.h"
 #include "ir/graph.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
@@ -60,6 +61,12 @@ void expect_inputs(const Graph& body, size_t count) {
     fail("body {} takes {} inputs; expected {}", body.name, body.inputs().size(), count);
 }
 
+// Of the operands from `first` on, which must be there.
+void expect_given(const InferArgs& a, size_t first = 0) {
+  for (size_t i = first; i < a.operands.size(); ++i)
+    if (!a.has(i)) fail("operand {} is absent", i);
+}
+
 int64_t checked_count(const Attributes& attributes, const char* name, size_t most) {
   const auto count = attributes.get<int64_t>(name);
   if (count < 0 || count > static_cast<int64_t>(most)) fail("{} is {}; accepted: 0 to {}", name, count, most);
@@ -69,11 +76,15 @@ int64_t checked_count(const Attributes& attributes, const char* name, size_t mos
 // --- if --------------------------------------------------------------------------------------------------------------
 
 Types infer_if(const InferArgs& a) {
-  if (a[0].dtype != DType::boolean) fail("the condition is {}; accepted: bool", to_string(a[0]));
+  expect_given(a);
+  if (a[0].dtype != DType::boolean || a[0].container != Container::none)
+    fail("the condition is {}; accepted: bool", to_string(a[0]));
   const Graph &yes = body_of(a, 0), &no = body_of(a, 1);
   const auto taken = static_cast<size_t>(checked_count(a.attributes, "then_captures", a.operands.size() - 1));
   expect_inputs(yes, taken);
   expect_inputs(no, a.operands.size() - 1 - taken);
+  for (size_t i = 1; i < a.operands.size(); ++i)
+    expect_body_input(i <= taken ? yes : no, i <= taken ? i - 1 : i - 1 - taken, a[i]);
   if (yes.outputs().size() != no.outputs().size())
     fail("one body has {} outputs, the other {}", yes.outputs().size(), no.outputs().size());
   Types types;
@@ -100,8 +111,17 @@ constexpr size_t kLoopFormals =
 
 Types infer_loop(const InferArgs& a) {
   const Graph& body = body_of(a);
+  if (a.operands.size() < kLoopFormals) fail("{} operands; expected trip count and condition", a.operands.size());
+  expect_given(a, kLoopFormals);
+  if (a.has(0) && (!is_integer(a[0].dtype) || a[0].container != Container::none))
+    fail("the trip count is {}; accepted: an integer", to_string(a[0]));
+  if (a.has(1) && (a[1].dtype != DType::boolean || a[1].container != Container::none))
+    fail("the condition is {}; accepted: bool", to_string(a[1]));
   const auto carried = static_cast<size_t>(checked_count(a.attributes, "carried", a.operands.size() - kLoopFormals));
   expect_inputs(body, a.operands.size());
+  expect_body_input(body, 0, TensorType::unranked(DType::i64));
+  expect_body_input(body, 1, TensorType::unranked(DType::boolean));
+  for (size_t i = kLoopFormals; i < a.operands.size(); ++i) expect_body_input(body, i, a[i]);
   if (body.outputs().size() < 1 + carried)
     fail("the body has {} outputs; expected a condition and {} carried values", body.outputs().size(), carried);
   Types types;
@@ -144,6 +164,13 @@ Tensor stacked(const std::vector<Tensor>& slices, const TensorType& like, size_t
   return result;
 }
 
+// Elements are counted where they are made; a million tensors of one element are not few bytes either.
+void collect(std::vector<Tensor>& slices, Tensor slice) {
+  constexpr auto kBytes = static_cast<int64_t>(4 * sizeof(Tensor));  // with its buffer's owner, and while the list grows
+  if (slices.size() == slices.capacity()) require_memory(kBytes * (std::ssize(slices) + 1), "what a loop collects");
+  slices.push_back(std::move(slice));
+}
+
 Tensor one(Tensor scalar, const TensorType& type) {
   return type.ranked && type.rank() == 1 ? scalar.reshaped({1}) : scalar;
 }
@@ -157,6 +184,7 @@ bool is_true(const Tensor& condition) {
 std::vector<Tensor> eval_loop(const EvalArgs& a) {
   const Graph& body = body_of(a);
   const auto carried = static_cast<size_t>(a.attributes.get<int64_t>("carried"));
+  if (a.has(0) && a[0].elements() != 1) fail("the trip count is {}; accepted: one element", to_string(a[0].type()));
   const int64_t most = a.has(0) ? a[0].to_integers().at(0) : INT64_MAX;
   bool condition = !a.has(1) || is_true(a[1]);
   std::vector<Tensor> state, captures;
@@ -171,7 +199,7 @@ std::vector<Tensor> eval_loop(const EvalArgs& a) {
     std::vector<Tensor> results = evaluate_body(body, std::move(inputs), *a.bindings);
     condition = is_true(results[0]);
     for (size_t i = 0; i < carried; ++i) state[i] = std::move(results[1 + i]);
-    for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(std::move(results[1 + carried + i]));
+    for (size_t i = 0; i < collected.size(); ++i) collect(collected[i], std::move(results[1 + carried + i]));
   }
   for (size_t i = 0; i < collected.size(); ++i)
     state.push_back(stacked(collected[i], a.results[carried + i], 0, false));
@@ -202,10 +230,20 @@ ScanLayout scan_layout(const Attributes& attributes, size_t operands, size_t out
   return layout;
 }
 
+// What the body gets of operand i: a slice where it is one to slice.
+TensorType handed_on(TensorType type, size_t i, const ScanLayout& layout) {
+  if (i < layout.states || i >= layout.states + layout.scans || !type.ranked) return type;
+  const size_t axis = checked_axis(layout.axes[i - layout.states], type.rank());
+  type.shape.erase(type.shape.begin() + static_cast<ptrdiff_t>(axis));
+  return type;
+}
+
 Types infer_scan(const InferArgs& a) {
   const Graph& body = body_of(a);
   const ScanLayout layout = scan_layout(a.attributes, a.operands.size(), body.outputs().size());
+  expect_given(a);
   expect_inputs(body, a.operands.size());
+  for (size_t i = 0; i < a.operands.size(); ++i) expect_body_input(body, i, handed_on(a[i], i, layout));
   const TensorType& scanned = a[layout.states];
   Dim length = Dim::unknown();
   if (scanned.ranked) length = scanned.shape[checked_axis(layout.axes[0], scanned.rank())];
@@ -240,18 +278,19 @@ std::vector<Tensor> eval_scan(const EvalArgs& a) {
   for (size_t i = 0; i < layout.scans; ++i)
     if (const int64_t other = a[layout.states + i].shape()[axes[i]]; other != length)
       fail("one operand has {} slices, another {}", length, other);
-  std::vector<Tensor> state;
+  std::vector<Tensor> state, sliced;
   for (size_t i = 0; i < layout.states; ++i) state.push_back(a[i]);
+  for (size_t i = 0; i < layout.scans; ++i) sliced.push_back(plain(a[layout.states + i]));
   std::vector<std::vector<Tensor>> collected(body.outputs().size() - layout.states);
   for (int64_t iteration = 0; iteration < length; ++iteration) {
     std::vector<Tensor> inputs = state;
     for (size_t i = 0; i < layout.scans; ++i)
       inputs.push_back(
-          slice_at(a[layout.states + i], axes[i], layout.directions[i] != 0 ? length - 1 - iteration : iteration));
+          slice_at(sliced[i], axes[i], layout.directions[i] != 0 ? length - 1 - iteration : iteration));
     for (size_t i = layout.states + layout.scans; i < a.operands.size(); ++i) inputs.push_back(a[i]);
     std::vector<Tensor> results = evaluate_body(body, std::move(inputs), *a.bindings);
     for (size_t i = 0; i < layout.states; ++i) state[i] = std::move(results[i]);
-    for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(std::move(results[layout.states + i]));
+    for (size_t i = 0; i < collected.size(); ++i) collect(collected[i], std::move(results[layout.states + i]));
   }
   for (size_t i = 0; i < collected.size(); ++i) {
     const TensorType& type = a.results[layout.states + i];

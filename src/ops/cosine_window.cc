@@ -27,9 +27,11 @@ std::vector<Tensor> eval_window(const EvalArgs& a) {
   const bool periodic = a.attributes.get_or<int64_t>("periodic", 1) != 0;
   const auto period = static_cast<double>(std::max<int64_t>(periodic ? sizes[0] : sizes[0] - 1, 1));
   std::vector<double> window(static_cast<size_t>(sizes[0]));
-  for (size_t n = 0; n < window.size(); ++n)
+  for (size_t n = 0; n < window.size(); ++n) {
+    check_stop();
     for (size_t k = 0; k < coefficients.size(); ++k)
-      window[n] += coefficients[k] * std::cos(2 * std::numbers::pi * static_cast<double>(k * n) / period);
+      window[n] += coefficients[k] * std::cos(2 * std::numbers::pi * static_cast<double>(k) * static_cast<double>(n) / period);
+  }
   return {Tensor::of<double>(sizes, window).converted(a.results[0].dtype)};
 }
 

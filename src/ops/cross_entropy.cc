@@ -36,6 +36,7 @@ std::vector<Tensor> eval_cross_entropy(const EvalArgs& a) {
   double sum = 0;
   int64_t count = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
+    check_stop();
     const int64_t label = labels[i];
     if (label == ignored) continue;
     if (label < 0 || label >= classes)

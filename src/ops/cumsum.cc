@@ -36,6 +36,7 @@ std::vector<Tensor> eval_running(const EvalArgs& a) {
   return with_elements(a[0], [&]<class T>(std::vector<T> x) -> std::vector<Tensor> {
     for (int64_t o = 0; o < view.outer; ++o)
       for (int64_t j = 0; j < view.inner; ++j) {
+        check_stop();
         T total = kind == Running::sum ? T{0} : T{1};
         for (int64_t step = 0; step < view.length; ++step) {
           const int64_t i = reverse ? view.length - 1 - step : step;

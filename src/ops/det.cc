@@ -19,6 +19,7 @@ std::vector<TensorType> infer_det(const InferArgs& a) {
 double determinant(double* x, int64_t n) {
   double product = 1;
   for (int64_t k = 0; k < n; ++k) {
+    check_stop();
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; ++i)
       if (std::abs(x[i * n + k]) > std::abs(x[pivot * n + k])) pivot = i;

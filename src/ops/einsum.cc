@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/memory_limit.h"
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
@@ -93,6 +94,7 @@ std::map<Label, Dim> dims_of(const EinsumEquation& equation, const InferArgs& a)
 std::vector<TensorType> infer_einsum(const InferArgs& a) {
   std::vector<size_t> ranks;
   for (size_t i = 0; i < a.operands.size(); ++i) {
+    if (!a.has(i)) fail("operand {} is absent", i);
     if (a[i].dtype != a[0].dtype || a[i].dtype == DType::boolean || a[i].dtype == DType::string)
       fail("operand {} is {}; accepted: floats and integers, all of one type", i, to_string(a[i]));
     ranks.push_back(a[i].rank());
@@ -131,6 +133,9 @@ std::vector<int64_t> offsets(const Tensor& x, const Labels& own, const Labels& l
     for (size_t axis = 0; axis < own.size(); ++axis)
       if (own[axis] == label && x.shape()[axis] != 1) strides.back() += own_strides[axis];
   }
+  const int64_t count = checked_product(sizes);
+  require_memory(checked_mul(count, sizeof(int64_t)), "einsum, for the terms of its sums,");
+  list.reserve(static_cast<size_t>(count));
   for_each_offset(sizes, strides, [&](int64_t offset) { list.push_back(offset); });
   return list;
 }
@@ -148,6 +153,7 @@ std::vector<T> sums_of_products(const std::vector<Factor<T>>& factors) {
   parallel_for(static_cast<int64_t>(out.size()), [&](int64_t result) {
     const auto at = static_cast<size_t>(result);
     for (size_t s = 0; s < factors[0].further.size(); ++s) {
+      if (s % kVisitsPerStop == 0) check_stop();
       T product{1};
       for (const Factor<T>& f : factors)
         product = wrapping_product(product, f.elements[static_cast<size_t>(f.first[at] + f.further[s])]);

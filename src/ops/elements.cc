@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "base/checked.h"
+#include "base/memory_limit.h"
+
 namespace hone {
 
 Tensor plain(const Tensor& tensor) { return tensor.is_packed() ? unpack(tensor) : tensor; }
@@ -24,6 +27,7 @@ std::vector<int64_t> strides_broadcast(std::span<const int64_t> from, std::span<
 }
 
 double dot(const double* a, const double* b, int64_t n) {
+  check_stop();
   double sums[4] = {};
   int64_t i = 0;
   for (; i + 4 <= n; i += 4)
@@ -33,6 +37,7 @@ double dot(const double* a, const double* b, int64_t n) {
 }
 
 int64_t dot(const int64_t* a, const int64_t* b, int64_t n) {
+  check_stop();
   int64_t sum = 0;
   for (int64_t i = 0; i < n; ++i) sum = wrapping_sum(sum, wrapping_product(a[i], b[i]));
   return sum;
@@ -44,18 +49,29 @@ AxisView around_axis(std::span<const int64_t> sizes, size_t axis) {
   return view;
 }
 
+void TextBytes::add(size_t bytes) {
+  constexpr int64_t kStep = 1 << 20;
+  bytes_ = checked_add(bytes_, static_cast<int64_t>(bytes));
+  if (bytes_ < asked_) return;
+  check_stop();
+  require_memory(bytes_, "the strings of a result");
+  asked_ = bytes_ + kStep;
+}
+
 ElementWriter::ElementWriter(DType dtype, std::vector<int64_t> shape) : result_(dtype, std::move(shape)) {
   if (dtype == DType::string) strings_.reserve(static_cast<size_t>(result_.elements()));
   else room_ = {result_.mutable_data(), static_cast<size_t>(result_.bytes())};
 }
 
 void ElementWriter::append(const Tensor& from, int64_t first, int64_t count) {
+  check_stop();
   CHECK(from.dtype() == result_.dtype() && first >= 0 && count >= 0);
   const auto begin = static_cast<size_t>(first), length = static_cast<size_t>(count);
   if (result_.dtype() == DType::string) {
     const std::vector<std::string>& values = from.string_values();
     CHECK(begin + length <= values.size());
     const auto run = std::span(values).subspan(begin, length);
+    for (const std::string& text : run) text_bytes_.add(text.size());
     strings_.insert(strings_.end(), run.begin(), run.end());
     return;
   }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/stop.h"
 #include "ir/op_def.h"
 
 namespace hone {
@@ -66,6 +67,16 @@ struct AxisView {
 };
 AxisView around_axis(std::span<const int64_t> sizes, size_t axis);
 
+// Bytes of strings that an op makes, held against the memory limit as they grow: few strings repeated often are many
+// bytes.
+class TextBytes {
+ public:
+  void add(size_t bytes);
+
+ private:
+  int64_t bytes_ = 0, asked_ = 0;
+};
+
 // A tensor put together, in row-major order, from runs of elements of plain tensors of the same dtype: their bytes are
 // moved, or their strings.
 class ElementWriter {
@@ -80,6 +91,7 @@ class ElementWriter {
  private:
   Tensor result_;
   std::vector<std::string> strings_;
+  TextBytes text_bytes_;
   std::span<std::byte> room_;
 };
 
@@ -93,13 +105,16 @@ Tensor take(const Tensor& src, std::vector<int64_t> shape, std::span<const int64
 // `index` counted from the front; negative ones count from the end. Error when it lies outside an axis of `length`.
 int64_t checked_index(int64_t index, int64_t length);
 
+constexpr uint32_t kVisitsPerStop = 4096;  // between two questions whether to go on
+
 // Calls visit(offset) for every index of `sizes` in row-major order, offset = sum(index * strides).
 template <class Visit>
 void for_each_offset(std::span<const int64_t> sizes, std::span<const int64_t> strides, Visit&& visit) {
   std::vector<int64_t> index(sizes.size(), 0);
   int64_t offset = 0;
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
-  while (true) {
+  for (uint32_t visited = 1;; ++visited) {
+    if (visited % kVisitsPerStop == 0) check_stop();
     visit(offset);
     size_t axis = sizes.size();
     while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) {

@@ -3,8 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <new>
+#include <set>
 #include <stdexcept>
 
+#include "base/checked.h"
+#include "base/memory_limit.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "ir/pointwise.h"
@@ -14,11 +18,14 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kSmallBytes = 1 << 20;  // asking for less is left to the allocation itself
+
 void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
   std::vector<std::string> labels;
   for (ValueId id : graph.inputs()) labels.push_back(graph.value(id).label);
+  const std::set<std::string> known(labels.begin(), labels.end());
   for (const auto& [name, tensor] : inputs)
-    if (std::find(labels.begin(), labels.end(), name) == labels.end())
+    if (!known.contains(name))
       fail("\"{}\" is not an input of the model; it takes {}{}", name,
            labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", ")), did_you_mean(name, labels));
   std::vector<std::string> given;
@@ -29,16 +36,50 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
            given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
 }
 
-std::vector<Tensor> run(const OpDef& op, const EvalArgs& args) {
+// Doubles stand beside what an op computes; what only moves elements, or works in blocks, makes none.
+int64_t bytes_per_element(const OpDef& op, DType dtype) {
+  const bool moves = op.pointwise || op.codegen == Codegen::move || op.codegen == Codegen::view;
+  if (dtype == DType::string) return sizeof(std::string);
+  return size_bytes(dtype) + (moves ? 0 : static_cast<int64_t>(sizeof(double)));
+}
+
+void require_room(const OpDef& op, std::span<const TensorType> results) {
+  for (const TensorType& type : results)
+    if (type.is_static())
+      if (const int64_t bytes = element_count(constant_shape(type.shape)) * bytes_per_element(op, type.dtype);
+          bytes > kSmallBytes)
+        require_memory(bytes, fmt::format("{}, which gives {},", op.name, to_string(type)));
+}
+
+bool are_empty(std::span<const TensorType> results) {
+  return !results.empty() && std::ranges::all_of(results, [](const TensorType& type) {
+    return type.is_static() && !type.is_packed() && element_count(type.shape) == Dim(0);
+  });
+}
+
+// Whether a tensor is what a type says, as far as that says it. What is packed reads as its decoded values.
+bool fits(const Tensor& tensor, const TensorType& type) {
+  if (tensor.container() != type.container || tensor.dtype() != type.dtype) return false;
+  if (!type.ranked || type.container != Container::none) return true;
+  return std::ranges::equal(tensor.shape(), type.shape, [](int64_t size, const Dim& dim) {
+    return !dim.is_constant() || dim.constant() == size;
+  });
+}
+
+std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
   try {
     return op.eval ? op.eval(args) : eval_pointwise(op, args);
   } catch (const std::out_of_range&) {
     fail("{}: an operand holds fewer values than the op needs", op.name);
+  } catch (const std::length_error&) {
+    fail("{}: a list of more elements than any memory holds", op.name);
+  } catch (const std::bad_alloc&) {
+    fail("{}: no memory is left", op.name);
   }
 }
 
-// Values while a graph runs: constants and inputs stay, results go after their last use. A node whose result types are
-// not known beforehand is inferred again from the tensors it gets.
+// Values while a graph runs: constants and inputs stay, results go after their last use. Each node is inferred again from
+// the tensors it gets: what the graph declares may come from a file, and may not be known beforehand.
 class Evaluation {
  public:
   Evaluation(const Graph& graph, std::vector<Tensor> inputs, Bindings bindings)
@@ -53,6 +94,7 @@ class Evaluation {
         if (v != kNone) ++uses_left_[static_cast<size_t>(v)];
     for (const Output& output : graph.outputs()) ++uses_left_[static_cast<size_t>(output.value)];
     for (size_t i = 0; i < inputs.size(); ++i) {
+      expect_declared(graph.inputs()[i], inputs[i]);
       at(graph.inputs()[i]) = std::move(inputs[i]);
       bind(graph.inputs()[i]);
     }
@@ -63,26 +105,21 @@ class Evaluation {
     const Node& node = graph_.node(id);
     std::vector<const Tensor*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &at(v));
-    std::vector<TensorType> types;
-    bool known = node.subgraphs.empty();
-    for (ValueId v : node.results) {
-      types.push_back(graph_.type(v));
-      known = known && types.back().is_static();
-    }
     std::vector<Tensor> results;
     try {
-      if (known) results = run(*node.op, {operands, node.attributes, types, &node.subgraphs, &bindings_});
-      else if (is_symbolic(node.attributes))
-        results = evaluate_node(*node.op, operands, substituted(node.attributes, bindings_), node.subgraphs, bindings_);
-      else results = evaluate_node(*node.op, operands, node.attributes, node.subgraphs, bindings_);
+      const bool symbolic = is_symbolic(node.attributes);
+      results = evaluate_node(*node.op, operands, symbolic ? substituted(node.attributes, bindings_) : node.attributes,
+                              node.subgraphs, bindings_);
+      if (results.size() != node.results.size())
+        fail("{} results; the graph declares {}", results.size(), node.results.size());
+      for (size_t i = 0; i < results.size(); ++i) expect_declared(node.results[i], results[i]);
     } catch (const Error& error) {
       fail("{}\n  in {}", error.what(), print_node(graph_, id));
     }
-    CHECK(results.size() == node.results.size(), "{} gave {} results", node.op->name, results.size());
     if (after) after(id, results);
     for (size_t i = 0; i < results.size(); ++i) {
       at(node.results[i]) = std::move(results[i]);
-      if (!known) bind(node.results[i]);
+      if (!graph_.type(node.results[i]).is_static()) bind(node.results[i]);
     }
     for (ValueId v : node.operands) release(v);
   }
@@ -93,6 +130,13 @@ class Evaluation {
   Tensor& at(ValueId id) { return values_[static_cast<size_t>(id)]; }
   void release(ValueId id) {
     if (id != kNone && --uses_left_[static_cast<size_t>(id)] == 0) at(id) = Tensor();
+  }
+
+  void expect_declared(ValueId id, const Tensor& tensor) const {
+    const Value& value = graph_.value(id);
+    if (!fits(tensor, value.type))
+      fail("%{} is {}; graph {} declares {}", value.name, to_string(tensor.type()), graph_.name,
+           to_string(value.type));
   }
 
   // What a shape rule could not know is known now.
@@ -111,6 +155,22 @@ class Evaluation {
 };
 
 }  // namespace
+
+std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args) {
+  require_room(op, args.results);
+  std::vector<Tensor> results;
+  if (op.bodies == 0 && are_empty(args.results)) {
+    for (const TensorType& type : args.results) results.emplace_back(type.dtype, constant_shape(type.shape));
+    return results;
+  }
+  results = computed(op, args);
+  if (results.size() != args.results.size())
+    fail("{} gave {} results instead of {}", op.name, results.size(), args.results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!fits(results[i], args.results[i]))
+      fail("{} gave {} instead of {}", op.name, to_string(results[i].type()), to_string(args.results[i]));
+  return results;
+}
 
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
   check_names(graph, inputs);
@@ -136,6 +196,7 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Ten
 
 std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
                                   const AfterNode& after) {
+  check_stop();  // a body without nodes, too, may run any number of times
   Evaluation evaluation(graph, std::move(inputs), bindings);
   for (NodeId id : graph.nodes()) evaluation.step(id, after);
   std::vector<Tensor> outputs;
@@ -151,22 +212,55 @@ std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const
   std::vector<const TensorType*> type_pointers;
   for (size_t i = 0; i < operands.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
   const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes, subgraphs);
-  return run(op, {operands, attributes, results, &subgraphs, &bindings});
+  return evaluate_op(op, {operands, attributes, results, &subgraphs, &bindings});
+}
+
+FoldBudget FoldBudget::of(const Graph& graph) {
+  FoldBudget budget;
+  budget.work = int64_t{1} << 29;  // a few seconds
+  budget.bytes = int64_t{256} << 20;
+  for (ValueId id : graph.constants()) budget.bytes = checked_add(budget.bytes, 2 * graph.constant(id)->bytes());
+  return budget;
 }
 
 namespace {
 
-// A product takes the reference evaluation about a second per 10^9 operations, generated code a hundredth of that.
-bool quickly_evaluated(const OpDef& op, const InferArgs& args) {
-  constexpr int64_t kMostFlops = 16 << 20;
-  if (!op.flops) return true;
-  const Dim flops = op.flops(args);
-  return flops.is_constant() && flops.constant() <= kMostFlops;
+struct Cost {
+  int64_t bytes = 0, work = 0;
+};
+
+int64_t elements_of(const TensorType& type) { return element_count(constant_shape(type.shape)); }
+
+// About what an evaluation takes; none where that can't be told beforehand. A product takes the reference evaluation
+// about a second per 10^9 operations, generated code a hundredth of that.
+std::optional<Cost> cost_of(const OpDef& op, const InferArgs& args, const std::vector<TensorType>& results) {
+  constexpr int64_t kMostFlops = 16 << 20, kMostOperands = 4 << 20;
+  int64_t read = 1, written = 1;
+  for (const TensorType* type : args.operands)
+    if (type) read = checked_add(read, elements_of(*type));
+  Cost cost;
+  for (const TensorType& type : results) {
+    if (!type.is_static()) {
+      if (read > kMostOperands) return std::nullopt;
+      continue;
+    }
+    written = checked_add(written, elements_of(type));
+    const auto bytes = type.dtype == DType::string ? sizeof(std::string) : static_cast<size_t>(size_bytes(type.dtype));
+    cost.bytes = checked_add(cost.bytes, elements_of(type) * static_cast<int64_t>(bytes));
+  }
+  if (op.flops) {
+    const Dim flops = op.flops(args);
+    if (!flops.is_constant() || flops.constant() > kMostFlops) return std::nullopt;
+    cost.work = flops.constant();
+  } else if (!op.pointwise && op.codegen == Codegen::none && !args.operands.empty()) {
+    cost.work = checked_mul(read, written);  // at worst each result reads everything
+  }
+  return cost;
 }
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node, FoldBudget& budget) {
   if (!node.subgraphs.empty() || is_symbolic(node.attributes)) return std::nullopt;
   std::vector<const Tensor*> constants;
   std::vector<const TensorType*> types;
@@ -177,13 +271,23 @@ std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node&
     constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
   }
   try {
+    const InferArgs args{types, constants, node.attributes};
     if (node.op->from_types)
-      if (std::optional<Tensor> value = node.op->from_types({types, constants, node.attributes})) return {{*value}};
-    if (constant && quickly_evaluated(*node.op, {types, constants, node.attributes}))
-      return evaluate_node(*node.op, constants, node.attributes);
+      if (std::optional<Tensor> value = node.op->from_types(args)) return {{*value}};
+    if (!constant) return std::nullopt;
+    const std::vector<TensorType> results = infer_results(*node.op, types, constants, node.attributes);
+    const std::optional<Cost> cost = cost_of(*node.op, args, results);
+    if (!cost || cost->bytes > budget.bytes || cost->work > budget.work) return std::nullopt;
+    budget.bytes -= cost->bytes, budget.work -= cost->work;
+    return evaluate_op(*node.op, {constants, node.attributes, results, &node.subgraphs});
   } catch (const Error&) {
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node) {
+  FoldBudget budget;
+  return known_results(graph, node, budget);
 }
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "base/memory_limit.h"
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
@@ -12,6 +13,8 @@ namespace {
 
 using Complex = std::complex<double>;
 using Line = std::vector<Complex>;
+
+constexpr int64_t kLongest = int64_t{1} << 31;  // squares of positions fit into an int64_t
 
 constexpr AttributeSpec kDftAttributes[] = {
     {"axis", AttributeKind::shape, false,
@@ -33,6 +36,9 @@ constexpr AttributeSpec kStftAttributes[] = {
 class Transform {
  public:
   Transform(int64_t length, bool inverse) : scale_(inverse ? 1 / static_cast<double>(length) : 1) {
+    checked_range(length, 0, kLongest, "the length of a transform");
+    require_memory(length * static_cast<int64_t>(sizeof(Complex)), "the roots of a Fourier transform");
+    roots_.reserve(static_cast<size_t>(length));
     for (int64_t j = 0; j < length; ++j) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(length);
       roots_.push_back(std::polar(1.0, inverse ? angle : -angle));
@@ -40,6 +46,7 @@ class Transform {
   }
 
   Complex bin(const Line& x, int64_t k) const {
+    check_stop();
     Complex sum = 0;
     for (int64_t n = 0; n < std::ssize(x); ++n)
       sum += x[static_cast<size_t>(n)] * roots_[static_cast<size_t>(k * n % std::ssize(roots_))];

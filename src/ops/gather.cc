@@ -23,9 +23,11 @@ std::vector<TensorType> infer_gather(const InferArgs& a) {
 Tensor gather_packed_rows(const Tensor& table, const std::vector<int64_t>& rows, const std::vector<int64_t>& sizes) {
   const int64_t row_elems = table.dim(0) == 0 ? 0 : table.elements() / table.dim(0);
   std::vector<float> values(static_cast<size_t>(row_elems) * rows.size());
-  for (size_t i = 0; i < rows.size(); ++i)
+  for (size_t i = 0; i < rows.size(); ++i) {
+    check_stop();
     unpack_range(*table.format(), table.shape(), table.planes(), rows[i] * row_elems,
                  std::span(values).subspan(i * static_cast<size_t>(row_elems), static_cast<size_t>(row_elems)));
+  }
   return Tensor::from_floats(DType::f32, sizes, values);
 }
 

@@ -55,6 +55,7 @@ class Sampler {
   };
   // The elements that make up coordinate c; those in a padding of zeros are left out. NaN is read as -1, as in PyTorch.
   std::vector<Weighted> around(double c, int64_t length) const {
+    if (length == 0) return {};
     const auto n = static_cast<double>(length);
     if (std::isnan(c)) c = -1;
     double x = align_ ? (c + 1) / 2 * (n - 1) : ((c + 1) * n - 1) / 2;
@@ -91,6 +92,7 @@ std::vector<Tensor> eval_grid_sample(const EvalArgs& a) {
   const int64_t channels = sizes[1], places = element_count(spatial(sizes)), plane = element_count(extents);
   std::vector<double> y(static_cast<size_t>(element_count(sizes)));
   parallel_for(sizes[0] * places, [&](int64_t at) {
+    check_stop();
     std::vector<Sampler::Weighted> terms{{0, 1}};  // elements of the plane
     for (size_t i = 0; i < extents.size(); ++i) {
       const size_t last = (static_cast<size_t>(at) + 1) * extents.size() - 1;
@@ -110,6 +112,8 @@ std::vector<Tensor> eval_grid_sample(const EvalArgs& a) {
   return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
 }
 
+constexpr int64_t kMostSpatial = 3;
+
 // theta [N,d,d+1] for d spatial dimensions, size [N,C,...].
 std::vector<TensorType> infer_affine_grid(const InferArgs& a) {
   expect_float(a[0], "theta");
@@ -117,8 +121,8 @@ std::vector<TensorType> infer_affine_grid(const InferArgs& a) {
   const std::optional<Shape> size = dims_argument(a, 1, "size");
   const Dim dims = size ? Dim(static_cast<int64_t>(size->size()) - 2) : a[1].shape.at(0) - 2;
   if (!dims.is_constant()) return {TensorType::unranked(a[0].dtype)};
-  if (dims.constant() < 1)
-    fail("size has {} values; accepted: N, C and one per spatial dimension", dims.constant() + 2);
+  if (dims.constant() < 1 || dims.constant() > kMostSpatial)
+    fail("size has {} values; accepted: N, C and 1 to {} spatial dimensions", dims.constant() + 2, kMostSpatial);
   expect_dim(a[0].shape[1], dims, "the second dimension of theta, one row per spatial dimension,");
   expect_dim(a[0].shape[2], dims + 1, "the last dimension of theta, spatial dimensions and one for the shift,");
   Shape shape{a[0].shape[0]};
@@ -140,6 +144,7 @@ std::vector<Tensor> eval_affine_grid(const EvalArgs& a) {
   const int64_t places = element_count(sizes) / std::max<int64_t>(sizes[0] * sizes.back(), 1);
   std::vector<double> y;
   for (int64_t at = 0; at < sizes[0] * places; ++at) {
+    if (at % kVisitsPerStop == 0) check_stop();
     std::vector<double> point(dims + 1, 1);  // x, y, z, 1
     int64_t rest = at % places;
     for (size_t i = 0; i < dims; ++i) {

@@ -1,5 +1,6 @@
 // mel_weight_matrix: triangles that sum the bins of a spectrum into bands of equal width on the mel scale, as ONNX
 // MelWeightMatrix: mel(f) = 2595 log10(1 + f / 700).
+#include <algorithm>
 #include <cmath>
 
 #include "ops/elements.h"
@@ -44,7 +45,9 @@ std::vector<Tensor> eval_mel(const EvalArgs& a) {
   const std::vector<int64_t> edges = band_edges(a, bands);
   std::vector<double> y(static_cast<size_t>(element_count(sizes)));
   for (int64_t band = 0; band < bands; ++band) {
-    const int64_t *edge = edges.data() + band, begin = edge[0], peak = edge[1], end = edge[2];
+    check_stop();
+    const auto edge = [&](int64_t i) { return std::clamp<int64_t>(edges[static_cast<size_t>(band + i)], 0, sizes[0]); };
+    const int64_t begin = edge(0), peak = std::min(edge(1), sizes[0] - 1), end = edge(2);
     const auto at = [&](int64_t bin) -> double& { return y[static_cast<size_t>(bin * bands + band)]; };
     for (int64_t bin = begin; bin < peak; ++bin)
       at(bin) = static_cast<double>(bin - begin) / static_cast<double>(peak - begin);

@@ -54,10 +54,16 @@ double value_or(const EvalArgs& a, size_t operand, double fallback) {
   return a[operand].to_doubles()[0];
 }
 
+int64_t count_of(const Tensor& most) {
+  if (most.elements() != 1)
+    fail("max_output_boxes_per_class is {}; accepted: one element", to_string(most.type()));
+  return most.to_integers()[0];
+}
+
 std::vector<Tensor> eval_non_max_suppression(const EvalArgs& a) {
   const std::vector<double> boxes = a[0].to_doubles(), scores = a[1].to_doubles();
   const bool centred = a.attributes.get_or<int64_t>("center_point_box", 0) != 0;
-  const auto most = static_cast<int64_t>(value_or(a, kMost, 0));
+  const int64_t most = a.has(kMost) ? count_of(a[kMost]) : 0;
   const double most_overlap = value_or(a, kOverlap, 0);
   const double least = value_or(a, kScore, 0);
   const int64_t classes = a[1].dim(1), count = a[0].dim(1);
@@ -70,6 +76,7 @@ std::vector<Tensor> eval_non_max_suppression(const EvalArgs& a) {
       if (a.has(kScore) ? score[i] > least : !std::isnan(score[i])) order.push_back(i);
     std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return score[i] > score[j]; });
     for (int64_t i : order) {
+      check_stop();
       if (static_cast<int64_t>(chosen.size()) >= most) break;
       if (std::ranges::any_of(chosen, [&](int64_t j) { return overlap(box(i), box(j)) > most_overlap; })) continue;
       chosen.push_back(i);

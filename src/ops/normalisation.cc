@@ -39,6 +39,7 @@ std::vector<Tensor> eval_rows(const EvalArgs& a, Normalise normalise) {
   const std::vector<double> weight = a.has(1) ? a[1].to_doubles() : std::vector<double>(),
                             bias = a.has(2) ? a[2].to_doubles() : std::vector<double>();
   for (double* row = x.data(); row < x.data() + x.size(); row += length) {
+    check_stop();
     normalise(row, length);
     for (int64_t i = 0; i < length; ++i) {
       if (a.has(1)) row[i] *= weight[static_cast<size_t>(i)];

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/memory_limit.h"
 #include "ops/elements.h"
 #include "ops/read_positions.h"
 #include "ops/rules.h"
@@ -67,7 +68,12 @@ int64_t read_position(int64_t i, int64_t length, const std::string& mode) {
 
 // For each position of the padded axis the one that is read. Negative pads cut first; what they leave is padded.
 std::vector<int64_t> read_positions(int64_t length, int64_t before, int64_t after, const std::string& mode) {
-  const int64_t cut = std::max<int64_t>(-before, 0), left = length - cut - std::max<int64_t>(-after, 0);
+  const auto cut_by = [](int64_t pad) { return pad < 0 ? checked_sub(0, pad) : 0; };
+  const int64_t cut = cut_by(before), left = checked_sub(checked_sub(length, cut), cut_by(after));
+  if (left < 0) fail("pads of {} and {} cut more than the {} elements of an axis", before, after, length);
+  require_memory(checked_mul(checked_add(left, checked_add(std::max<int64_t>(before, 0), std::max<int64_t>(after, 0))),
+                             sizeof(int64_t)),
+                 "the positions of a pad");
   std::vector<int64_t> positions;
   for (int64_t i = -std::max<int64_t>(before, 0); i < left + std::max<int64_t>(after, 0); ++i) {
     const int64_t position = read_position(i, left, mode);
@@ -95,12 +101,15 @@ std::vector<std::vector<int64_t>> padded_positions(const EvalArgs& a, const std:
 namespace {
 
 std::vector<Tensor> eval_pad(const EvalArgs& a) {
-  const Tensor x = plain(a[0]), value = a.has(1) ? a[1] : Tensor(x.dtype(), {});
+  const Tensor x = plain(a[0]), value = a.has(1) ? plain(a[1]) : Tensor(x.dtype(), {});
+  require_memory(element_count(sizes_of(a.results[0])) * static_cast<int64_t>(2 * sizeof(int64_t)),
+                 "the positions of a pad");
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), strides = strides_of(x.shape());
   const std::vector<std::vector<int64_t>> positions = padded_positions(a, x.shape());
   std::vector<int64_t> offsets = {0};  // in x, of the result's elements over the axes so far; -1 for the value
   for (size_t d = 0; d < sizes.size(); ++d) {
     std::vector<int64_t> longer;
+    check_stop();
     for (int64_t offset : offsets)
       for (int64_t read : positions[d]) longer.push_back(offset < 0 || read < 0 ? -1 : offset + read * strides[d]);
     offsets = std::move(longer);

@@ -34,9 +34,7 @@ std::vector<TensorType> infer_random(const InferArgs& a) {
   const DType dtype = a.attributes.get_or<DType>("dtype", DType::f32);
   if (!is_float(dtype)) fail("dtype is {}; accepted: floats. Insert a cast", to_string(dtype));
   if (const std::optional<Shape> shape = dims_argument(a, 0, "shape")) return {plain_type(dtype, *shape)};
-  expect_rank(a[0], 1, 1, "the shape");
-  if (!a[0].shape[0].is_constant()) return {TensorType::unranked(dtype)};
-  return {plain_type(dtype, Shape(static_cast<size_t>(a[0].shape[0].constant()), Dim::unknown()))};
+  return {type_of_rank(dtype, vector_length(a[0], "the shape"))};
 }
 
 // The numbers of element `position`.
@@ -49,6 +47,7 @@ std::vector<Tensor> fill(const EvalArgs& a, Draw draw) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> values(static_cast<size_t>(element_count(sizes)));
   for (size_t i = 0; i < values.size(); ++i) {
+    if (i % kVisitsPerStop == 0) check_stop();
     Philox numbers = numbers_of(a.attributes, i);
     values[i] = draw(numbers);
   }
@@ -81,6 +80,7 @@ std::vector<TensorType> infer_multinomial(const InferArgs& a) {
 
 // The class at which the running sum of probabilities passes u of their total.
 int64_t draw_class(std::span<const double> log_probabilities, double u) {
+  check_stop();
   const double most = *std::max_element(log_probabilities.begin(), log_probabilities.end());
   double total = 0, sum = 0;
   for (double p : log_probabilities) total += std::exp(p - most);

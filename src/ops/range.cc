@@ -19,7 +19,8 @@ int64_t count_of(const Tensor& start, const Tensor& limit, const Tensor& step) {
     const double length = scalar(limit, "limit").to_doubles()[0] - scalar(start, "start").to_doubles()[0],
                  by = scalar(step, "step").to_doubles()[0];
     const double count = std::ceil(length / by);
-    if (by == 0 || !std::isfinite(count)) fail("a range of length {} in steps of {} does not end", length, by);
+    constexpr double kMost = 0x1p62;
+    if (by == 0 || !(std::abs(count) < kMost)) fail("a range of length {} in steps of {} does not end", length, by);
     return static_cast<int64_t>(std::max(count, 0.0));
   }
   const Dim length = Dim(scalar(limit, "limit").to_integers()[0]) - scalar(start, "start").to_integers()[0],

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory_limit.h"
 #include "base/stop.h"
 #include "base/threads.h"
 #include "ir/pointwise.h"
@@ -67,10 +68,14 @@ void expect_shape(const InferArgs& a, size_t operand, const Shape& wanted, const
     expect_dim(a[operand].shape[i], wanted[i], fmt::format("dimension {} of {}", i, what).c_str());
 }
 
+// A length and a state, without its elements: of batches that have none there may be many sequences.
+constexpr int64_t kSequenceBytes = 128;
+
 // Operands of one evaluation as doubles.
 struct Layer {
   int64_t steps, batch, inputs, hidden, gates;
   Directions directions;
+  MemoryCharge room;
   std::vector<double> x, w, r, bias, peepholes, initial_h, initial_c;
   std::vector<int64_t> lengths;
   std::vector<Program> activations;
@@ -83,6 +88,7 @@ struct Layer {
         hidden(a[kR].dim(2)),
         gates(kind.gates),
         directions(directions_of(a.attributes)),
+        room(checked_mul(checked_mul(directions.count, batch), kSequenceBytes), "the states of sequences"),
         x(a[kX].to_doubles()),
         w(a[kW].to_doubles()),
         r(a[kR].to_doubles()),

@@ -109,6 +109,7 @@ std::vector<TensorType> infer_unsqueeze(const InferArgs& a) {
     const std::optional<size_t> added = vector_length(a[1], "axes");
     return {type_of_rank(a[0].dtype, added ? std::optional(a[0].rank() + *added) : std::nullopt)};
   }
+  type_of_rank(a[0].dtype, a[0].rank() + axes->size());  // Error for too many
   std::vector<bool> is_new(a[0].rank() + axes->size(), false);
   for (size_t axis : checked_axes(*axes, is_new.size())) is_new[axis] = true;
   Shape shape;

@@ -39,11 +39,16 @@ std::vector<size_t> resized_axes(const Attributes& attributes, size_t rank) {
   return checked_axes(attributes.get_or<std::vector<int64_t>>("axes", all), rank);
 }
 
+int64_t whole(double size) {
+  if (!(size >= 0 && size < 0x1p62)) fail("a size of {} is asked for", size);
+  return static_cast<int64_t>(size);
+}
+
 // floor(size * scale) with the product in f32, as ONNX. Of a symbol only where that is exact for every size up to
 // 65536: for multiples of 1/256.
 Dim scaled(const Dim& size, double scale) {
   if (size.is_constant())
-    return static_cast<int64_t>(std::floor(static_cast<float>(size.constant()) * static_cast<float>(scale)));
+    return whole(std::floor(static_cast<float>(size.constant()) * static_cast<float>(scale)));
   constexpr int64_t kParts = 256;
   const double parts = scale * kParts;
   if (parts != std::floor(parts)) return Dim::unknown();
@@ -95,7 +100,7 @@ Shape new_sizes(const InferArgs& a, const Shape& old) {
   const double scale = common_scale(policy, ratios(constant_shape(*sizes), constant_shape(old)));
   Shape kept;
   for (const Dim& size : old)
-    kept.push_back(static_cast<int64_t>(std::floor(scale * static_cast<double>(size.constant()) + 0.5)));
+    kept.push_back(whole(std::floor(scale * static_cast<double>(size.constant()) + 0.5)));
   return kept;
 }
 
@@ -202,13 +207,20 @@ Sample around(const std::string& mode, double x, double scale, const Attributes&
   return sample;
 }
 
+// Positions as far from an axis as these read its outermost element; so does what is no position.
+double near(double x) {
+  constexpr double kFar = 0x1p60;
+  return std::isnan(x) ? 0 : std::clamp(x, -kFar, kFar);
+}
+
 std::vector<Sample> samples(const Axis& axis, const Attributes& attributes) {
   const std::string mode = attributes.get_or<std::string>("mode", "nearest"),
                     coordinates = attributes.get_or<std::string>("coordinates", "half_pixel");
   const bool exclude = attributes.get_or<int64_t>("exclude_outside", 0) != 0;
   std::vector<Sample> result;
   for (int64_t place = 0; place < axis.places; ++place) {
-    const double x = coordinate(coordinates, axis, place);
+    check_stop();
+    const double x = near(coordinate(coordinates, axis, place));
     result.emplace_back();
     if (coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(axis.length - 1))) continue;
     result.back() = around(mode, x, axis.scale, attributes);

@@ -13,7 +13,7 @@ constexpr AttributeSpec kAttributes[] = {
 std::vector<TensorType> infer_reverse_sequence(const InferArgs& a) {
   const int64_t time = a.attributes.get_or<int64_t>("time_axis", 0),
                 batch = a.attributes.get_or<int64_t>("batch_axis", 1);
-  if (time + batch != 1 || time * batch != 0)
+  if (!((time == 0 && batch == 1) || (time == 1 && batch == 0)))
     fail("time_axis is {} and batch_axis {}; accepted: 0 and 1, or 1 and 0", time, batch);
   expect_rank(a[0], 2, SIZE_MAX, "x");
   expect_index(a[1], "the lengths");

@@ -22,6 +22,8 @@ constexpr AttributeSpec kAlignAttributes[] = {
 constexpr AttributeSpec kMaxAttributes[] = {
     {"pooled_shape", AttributeKind::integers, true, "height, width of the results"}, kSpatialScale};
 
+constexpr int64_t kMostSamples = 4096;  // along a dimension of a bin: far more than any network takes
+
 std::vector<TensorType> infer_roi_align(const InferArgs& a) {
   expect_float(a[0], "x");
   expect_rank(a[0], 4, 4, "x [N,C,H,W]");
@@ -37,6 +39,7 @@ std::vector<TensorType> infer_roi_align(const InferArgs& a) {
                 width = a.attributes.get_or<int64_t>("output_width", 1);
   expect_positive(height, "output_height");
   expect_positive(width, "output_width");
+  checked_range(a.attributes.get_or<int64_t>("sampling_ratio", 0), INT64_MIN, kMostSamples, "sampling_ratio");
   return {plain_type(a[0].dtype, {a[1].shape[0], a[0].shape[1], height, width})};
 }
 
@@ -72,6 +75,7 @@ Bins bins_of(double start, double end, int64_t bins, const Attributes& attribute
   const double extent = half ? (end - start) * scale : std::max((end - start) * scale, 1.0);
   const double width = extent / static_cast<double>(bins);
   const int64_t samples = attributes.get_or<int64_t>("sampling_ratio", 0);
+  if (!(std::abs(width) < 0x1p40)) fail("a bin of a region is {} elements wide", width);
   return {start * scale - (half ? 0.5 : 0), width, samples > 0 ? samples : static_cast<int64_t>(std::ceil(width))};
 }
 
@@ -81,7 +85,7 @@ struct Between {
   double weight;
 };
 std::optional<Between> between(double position, int64_t length) {
-  if (!(position >= -1 && position <= static_cast<double>(length))) return std::nullopt;
+  if (length == 0 || !(position >= -1 && position <= static_cast<double>(length))) return std::nullopt;
   const double inside = std::max(position, 0.0);
   const auto low = static_cast<int64_t>(inside);
   if (low >= length - 1) return Between{length - 1, length - 1, 0};
@@ -97,20 +101,40 @@ double sample(const double* plane, int64_t width, const Between& y, const Betwee
   return largest ? *std::ranges::max_element(parts) : parts[0] + parts[1] + parts[2] + parts[3];
 }
 
+// The samples of a bin that may lie on a dimension of `length` elements or near it: [begin, end). A region may be far
+// larger than the image.
+struct Samples {
+  int64_t begin, end;
+};
+Samples near_plane(const Bins& bins, int64_t bin, int64_t length) {
+  const auto count = static_cast<double>(bins.samples);
+  if (!(bins.width > 0) || bins.samples <= 2 * (length + 2)) return {0, bins.samples};
+  const auto sample_at = [&](double position) {  // the inverse of Bins::position
+    return std::clamp(((position - bins.start) / bins.width - static_cast<double>(bin)) * count - 0.5, -1.0, count);
+  };
+  return {std::max<int64_t>(static_cast<int64_t>(sample_at(-1)) - 1, 0),
+          std::min<int64_t>(static_cast<int64_t>(sample_at(static_cast<double>(length))) + 2, bins.samples)};
+}
+
 // One bin of one plane: the mean or the largest of its samples; a sample outside is 0, as is a bin without samples.
 double bin_value(const double* plane, int64_t height, int64_t width, const Bins& rows, int64_t i, const Bins& columns,
                  int64_t j, bool largest) {
   double sum = 0, most = -std::numeric_limits<double>::infinity();
-  for (int64_t u = 0; u < rows.samples; ++u)
-    for (int64_t v = 0; v < columns.samples; ++v) {
+  const Samples down = near_plane(rows, i, height), right = near_plane(columns, j, width);
+  for (int64_t u = down.begin; u < down.end; ++u) {
+    check_stop();
+    for (int64_t v = right.begin; v < right.end; ++v) {
       const auto y = between(rows.position(i, u), height), x = between(columns.position(j, v), width);
       const double value = y && x ? sample(plane, width, *y, *x, largest) : 0;
       sum += value;
       most = std::max(most, value);
     }
-  const int64_t count = std::max<int64_t>(rows.samples, 0) * std::max<int64_t>(columns.samples, 0);
+  }
+  const auto of = [](const Bins& bins) { return static_cast<double>(std::max<int64_t>(bins.samples, 0)); };
+  const double count = of(rows) * of(columns);
   if (count == 0) return 0;
-  return largest ? most : sum / static_cast<double>(count);
+  const bool all = down.end - down.begin == rows.samples && right.end - right.begin == columns.samples;
+  return largest ? (all ? most : std::max(most, 0.0)) : sum / count;
 }
 
 std::vector<Tensor> eval_roi_align(const EvalArgs& a) {
@@ -150,8 +174,8 @@ struct Range {
 // Elements of bin `bin` along a dimension of `length` elements; start and end are both part of the region.
 Range elements_of(double start, double end, int64_t bin, int64_t bins, int64_t length) {
   const double width = std::max(end - start + 1, 1.0) / static_cast<double>(bins);
-  const auto clipped = [&](double position) {
-    return static_cast<int64_t>(std::clamp(start + position, 0.0, static_cast<double>(length)));
+  const auto clipped = [&](double position) {  // what is no number counts as 0
+    return start + position > 0 ? static_cast<int64_t>(std::min(start + position, static_cast<double>(length))) : 0;
   };
   return {clipped(std::floor(static_cast<double>(bin) * width)),
           clipped(std::ceil(static_cast<double>(bin + 1) * width))};
@@ -160,6 +184,7 @@ Range elements_of(double start, double end, int64_t bin, int64_t bins, int64_t l
 double largest_of(const double* plane, int64_t width, const Range& rows, const Range& columns) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return 0;
   double most = -std::numeric_limits<double>::infinity();
+  check_stop();
   for (int64_t i = rows.begin; i < rows.end; ++i)
     for (int64_t j = columns.begin; j < columns.end; ++j) most = std::max(most, plane[i * width + j]);
   return most;

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 
-namespace hone {
+#include "ir/graph.h"
+#include "ir/node_rules.h"
 
-size_t checked_axis(int64_t axis, size_t rank) {
-  const auto r = static_cast<int64_t>(rank);
-  if (axis < -r || axis >= r)
-    fail("axis {} does not exist in {} dimensions; accepted: {} to {}", axis, rank, -r, r - 1);
-  return static_cast<size_t>(axis < 0 ? axis + r : axis);
+namespace hone {
+namespace {
+
+constexpr int64_t kMostListed = 1 << 16;  // values of a list of sizes or axes: one for each part of a split, say
+
+std::vector<int64_t> listed(const Tensor& tensor, const char* what) {
+  if (tensor.elements() > kMostListed)
+    fail("{} has {} values; accepted: up to {}", what, tensor.elements(), kMostListed);
+  return tensor.to_integers();
 }
 
+}  // namespace
+
 std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank) {
+  if (axes.size() > rank) fail("{} axes are listed, but there are {} dimensions", axes.size(), rank);
   std::vector<size_t> result;
   for (int64_t axis : axes) {
     const size_t checked = checked_axis(axis, rank);
@@ -69,7 +77,7 @@ std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const cha
   if (!a.has(operand)) fail("neither attribute {} nor operand {} is given", attribute, operand);
   expect_index(a[operand], attribute);
   if (!a.constants[operand]) return std::nullopt;
-  return to_shape(a.constants[operand]->to_integers());
+  return to_shape(listed(*a.constants[operand], attribute));
 }
 
 Dim dim_argument(const InferArgs& a, size_t operand, const char* attribute, int64_t least) {
@@ -92,7 +100,7 @@ std::optional<std::vector<int64_t>> axes_argument(const InferArgs& a, size_t ope
   if (!a.has(operand)) fail("neither attribute axes nor operand {} is given", operand);
   expect_index(a[operand], "axes");
   if (!a.constants[operand]) return std::nullopt;
-  return a.constants[operand]->to_integers();
+  return listed(*a.constants[operand], "axes");
 }
 
 std::vector<int64_t> axes_argument(const EvalArgs& a, size_t operand) {
@@ -104,13 +112,26 @@ std::optional<size_t> vector_length(const TensorType& type, const char* what) {
   if (!type.ranked) return std::nullopt;
   expect_rank(type, 1, 1, what);
   if (!type.shape[0].is_constant()) return std::nullopt;
-  return static_cast<size_t>(type.shape[0].constant());
+  const int64_t length = type.shape[0].constant();
+  if (length > kMostListed) fail("{} has {} values; accepted: up to {}", what, length, kMostListed);
+  return static_cast<size_t>(length);
 }
 
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
 
 TensorType type_of_rank(DType dtype, std::optional<size_t> rank) {
-  return rank ? plain_type(dtype, Shape(*rank, Dim::unknown())) : TensorType::unranked(dtype);
+  if (!rank) return TensorType::unranked(dtype);
+  if (*rank > kMostDimensions) fail("a tensor of {} dimensions; accepted: up to {}", *rank, kMostDimensions);
+  return plain_type(dtype, Shape(*rank, Dim::unknown()));
+}
+
+// A packed tensor reads as its decoded values, whatever the body was written for.
+void expect_body_input(const Graph& body, size_t input, const TensorType& given) {
+  const Value& value = body.value(body.inputs()[input]);
+  TensorType wanted = value.type, found = given;
+  wanted.format = found.format = std::nullopt;
+  if (!may_be_same(wanted, found))
+    fail("input %{} of body {} is {} but is given {}", value.name, body.name, to_string(value.type), to_string(given));
 }
 
 std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,

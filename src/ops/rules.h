@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/checked.h"
 #include "ir/op_def.h"
 
 namespace hone {
 
-// `axis` counted from the front; negative ones count from the end.
-size_t checked_axis(int64_t axis, size_t rank);
 std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank);  // in the given order, no axis twice
 
 void expect_rank(const TensorType& type, size_t least, size_t most, const char* what);
@@ -42,7 +41,11 @@ std::vector<int64_t> axes_argument(const EvalArgs& a, size_t operand);
 std::optional<size_t> vector_length(const TensorType& type, const char* what);
 
 TensorType plain_type(DType dtype, Shape shape);
-TensorType type_of_rank(DType dtype, std::optional<size_t> rank);  // of unknown sizes; without a rank, of any
+// Of unknown sizes; without a rank, of any. Error for more dimensions than a tensor may have.
+TensorType type_of_rank(DType dtype, std::optional<size_t> rank);
+
+// An input of a body against what it is given: Error unless one value can be of both types.
+void expect_body_input(const Graph& body, size_t input, const TensorType& given);
 
 // Value of the attribute or, where it is absent, of `fallback`: lists of `count` integers, each at least `least`.
 std::vector<int64_t> integers_or(const Attributes& attributes, const char* name, std::vector<int64_t> fallback,

@@ -1,6 +1,7 @@
 // Sequences: lists of tensors of one element type and any shapes. What an item's shape is shows when the graph runs.
 #include <algorithm>
 
+#include "base/memory_limit.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
@@ -121,6 +122,8 @@ std::vector<int64_t> part_lengths(const EvalArgs& a, int64_t length) {
   if (!a.has(1) || a[1].shape().empty()) {
     const int64_t each = parts[0];
     expect_positive(each, "the length of a part");
+    constexpr int64_t kBytes = 1024;  // of a tensor without its elements, and while the list grows
+    require_memory(checked_mul(length / each + 1, kBytes), "the parts of a sequence");
     parts.clear();
     for (int64_t begin = 0; begin < length; begin += each) parts.push_back(std::min(each, length - begin));
   }

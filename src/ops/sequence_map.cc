@@ -23,6 +23,11 @@ std::vector<TensorType> infer_map(const InferArgs& a) {
   if (a[0].container != Container::sequence) fail("operand 0 is {}; accepted: a sequence", to_string(a[0]));
   if (body.inputs().size() != a.operands.size())
     fail("the body takes {} inputs; expected {}", body.inputs().size(), a.operands.size());
+  for (size_t i = 0; i < a.operands.size(); ++i) {
+    if (!a.has(i)) fail("operand {} is absent", i);
+    const bool is_mapped = static_cast<int64_t>(i) < inputs && a[i].container == Container::sequence;
+    expect_body_input(body, i, is_mapped ? TensorType::unranked(a[i].dtype) : a[i]);
+  }
   std::vector<TensorType> types;
   for (const Output& output : body.outputs()) {
     const TensorType& type = body.type(output.value);

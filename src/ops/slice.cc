@@ -60,7 +60,7 @@ std::vector<Tensor> eval_slice(const EvalArgs& a) {
   int64_t offset = 0;
   for (const Part& part : parts(a.attributes, to_shape(a[0].shape()))) {
     offset += part.start.constant() * strides[part.axis];
-    strides[part.axis] *= part.step;
+    if (part.count.constant() > 1) strides[part.axis] *= part.step;  // otherwise a step may be longer than any axis
   }
   return {copy_strided(plain(a[0]), sizes_of(a.results[0]), strides, offset)};
 }

@@ -26,6 +26,7 @@ std::vector<Tensor> eval_along_axis(const EvalArgs& a, Result result) {
       around_axis(a[0].shape(), checked_axis(a.attributes.get_or<int64_t>("axis", -1), a[0].shape().size()));
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t j = 0; j < view.inner; ++j) {
+      check_stop();
       const auto at = [&](int64_t i) -> double& {
         return x[static_cast<size_t>((o * view.length + i) * view.inner + j)];
       };

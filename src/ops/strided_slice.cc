@@ -50,7 +50,7 @@ std::vector<Tensor> eval_strided_slice(const EvalArgs& a) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const SliceRun run = slice_run(starts[i], ends[i], steps[i], sizes[axes[i]]).value();
     offset += run.start.constant() * strides[axes[i]];
-    strides[axes[i]] *= run.step;
+    if (run.count.constant() > 1) strides[axes[i]] *= run.step;  // otherwise a step may be longer than any axis
   }
   return {copy_strided(plain(a[0]), sizes_of(a.results[0]), strides, offset)};
 }

@@ -14,15 +14,18 @@ std::vector<TensorType> infer_concat(const InferArgs& a) {
 std::vector<Tensor> eval_concat(const EvalArgs& a) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<std::string> texts;
+  TextBytes bytes;
   for (size_t i = 0; i < 2; ++i) {
     const std::vector<std::string>& parts = a[i].string_values();
     size_t at = 0;
     for_each_offset(sizes, strides_broadcast(a[i].shape(), sizes), [&](int64_t offset) {
       if (i == 0) texts.emplace_back();
-      texts[at++] += parts[static_cast<size_t>(offset)];
+      const std::string& part = parts[static_cast<size_t>(offset)];
+      bytes.add(part.size());
+      texts[at++] += part;
     });
   }
-  return {Tensor::strings(sizes, texts)};
+  return {Tensor::strings(sizes, std::move(texts))};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "base/utf8.h"
 #include "ops/rules.h"
 
@@ -51,9 +52,11 @@ std::vector<Tensor> eval_normalize(const EvalArgs& a) {
   for (std::string& word : stopwords) word = key(word);
   const Change change = change_of(a.attributes.get_or<std::string>("case", "none"));
   Strings kept;
-  for (const std::string& text : a[0].string_values())
+  for (const std::string& text : a[0].string_values()) {
+    check_stop();
     if (std::ranges::find(stopwords, key(text)) == stopwords.end())
       kept.push_back(change ? changed(text, change) : text);
+  }
   if (kept.empty() && !stopwords.empty()) kept.emplace_back();
   std::vector<int64_t> sizes = a[0].shape();
   sizes.back() = std::ssize(kept);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/memory_limit.h"
+#include "base/stop.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -54,17 +56,19 @@ std::vector<Tensor> eval_split(const EvalArgs& a) {
   std::vector<Strings> rows;
   std::vector<int64_t> counts;
   for (const std::string& text : a[0].string_values()) {
+    check_stop();
     rows.push_back(delimiter.empty() ? split_at_space(text, cuts) : split_at(text, delimiter, cuts));
     counts.push_back(std::ssize(rows.back()));
   }
   std::vector<int64_t> sizes = a[0].shape();
   sizes.push_back(counts.empty() ? 0 : *std::ranges::max_element(counts));
+  require_memory(checked_mul(element_count(sizes), 2 * sizeof(std::string)), "string_split, for the parts of all rows,");
   Strings parts;
   for (Strings& row : rows) {
     row.resize(static_cast<size_t>(sizes.back()));
     parts.insert(parts.end(), row.begin(), row.end());
   }
-  return {Tensor::strings(sizes, parts), Tensor::of<int64_t>(a[0].shape(), counts)};
+  return {Tensor::strings(sizes, std::move(parts)), Tensor::of<int64_t>(a[0].shape(), counts)};
 }
 
 }  // namespace

@@ -81,7 +81,11 @@ std::vector<int64_t> broadcast_offsets(const Tensor& x, const std::vector<int64_
 
 std::vector<std::string> broadcast_strings(const Tensor& x, const std::vector<int64_t>& sizes) {
   std::vector<std::string> strings;
-  for (int64_t at : broadcast_offsets(x, sizes)) strings.push_back(x.string_values()[static_cast<size_t>(at)]);
+  TextBytes bytes;
+  for (int64_t at : broadcast_offsets(x, sizes)) {
+    bytes.add(x.string_values()[static_cast<size_t>(at)].size());
+    strings.push_back(x.string_values()[static_cast<size_t>(at)]);
+  }
   return strings;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/stop.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -51,7 +52,7 @@ void check_pool(const Attributes& attributes, int64_t pool) {
 
 int64_t columns_of(const Attributes& attributes) {
   const auto& columns = attributes.get<Integers>("ngram_indexes");
-  return columns.empty() ? 0 : *std::ranges::max_element(columns) + 1;
+  return columns.empty() ? 0 : checked_add(*std::ranges::max_element(columns), 1);
 }
 
 std::vector<TensorType> infer_tf_idf(const InferArgs& a) {
@@ -95,10 +96,11 @@ std::vector<double> count_ngrams(std::span<const Item> row, const std::map<std::
                                  const Attributes& attributes) {
   std::vector<double> counts(attributes.get<Integers>("ngram_indexes").size());
   const int64_t longest = std::min(attributes.get<int64_t>("max_gram_length"), std::ssize(row)),
-                widest = std::min(attributes.get<int64_t>("max_skip_count") + 1, std::ssize(row));
+                widest = std::min(attributes.get<int64_t>("max_skip_count"), std::ssize(row) - 1) + 1;
   for (int64_t n = attributes.get<int64_t>("min_gram_length"); n <= longest; ++n)
     for (int64_t stride = 1; stride <= (n == 1 ? 1 : widest); ++stride)
       for (int64_t begin = 0; begin + (n - 1) * stride < std::ssize(row); ++begin) {
+        check_stop();
         std::vector<Item> ngram;
         for (int64_t i = 0; i < n; ++i) ngram.push_back(row[static_cast<size_t>(begin + i * stride)]);
         const auto found = numbers.find(ngram);

@@ -41,7 +41,7 @@ std::vector<Tensor> eval_top_k(const EvalArgs& a) {
       std::vector<int64_t> order(static_cast<size_t>(view.length));
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t p, int64_t q) { return largest ? key(p) > key(q) : key(p) < key(q); });
+                       [&](int64_t p, int64_t q) { check_stop(); return largest ? key(p) > key(q) : key(p) < key(q); });
       for (int64_t i = 0; i < out.length; ++i) {
         const auto at = static_cast<size_t>((o * out.length + i) * out.inner + j);
         indices[at] = order[static_cast<size_t>(i)];

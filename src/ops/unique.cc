@@ -46,6 +46,7 @@ std::vector<Tensor> eval_unique(const EvalArgs& a) {
   std::map<std::vector<int64_t>, Slice> slices;  // by the keys of their elements: sorted
   std::vector<Slice*> order, slice_at;
   for (int64_t i = 0; i < view.length; ++i) {
+    check_stop();
     std::vector<int64_t> key;
     for (int64_t o = 0; o < view.outer; ++o)
       for (int64_t j = 0; j < view.inner; ++j)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -21,10 +22,21 @@ Window::Same read_auto_pad(const Attributes& attributes) {
 
 Dim ceildiv(const Dim& a, int64_t b) { return floordiv(a + (b - 1), b); }
 
+// The steps k of a window's axis, 0 <= k < kernel, at which first + k * dilation lies in 0 .. extent - 1.
+struct Steps {
+  int64_t begin, end;
+};
+Steps steps_inside(int64_t first, int64_t kernel, int64_t dilation, int64_t extent) {
+  const int64_t begin = first >= 0 ? 0 : (-first - 1) / dilation + 1;
+  const int64_t end = first >= extent ? 0 : (extent - 1 - first) / dilation + 1;
+  return {begin, std::min(kernel, end)};
+}
+
 // Zeros before and after a dimension of `extent` so that the window takes `places` places.
 std::pair<int64_t, int64_t> same_pads(Window::Same same, int64_t extent, int64_t places, int64_t stride,
                                       int64_t reach) {
-  const int64_t total = std::max<int64_t>((places - 1) * stride + reach - extent, 0), half = total / 2;
+  const int64_t covered = checked_add(checked_mul(std::max<int64_t>(places - 1, 0), stride), reach);
+  const int64_t total = std::max<int64_t>(covered - extent, 0), half = total / 2;
   return same == Window::Same::upper ? std::pair(half, total - half) : std::pair(total - half, half);
 }
 
@@ -57,7 +69,7 @@ Shape Window::places(const Shape& x) const {
       fail("the window reaches over {} elements but spatial dimension {} has {} with its padding", reach(i).to_string(),
            i, padded.to_string());
     // With ceil: as many as reach fully into the padding, rounded up, and as many as start in x or before it.
-    const Dim past = strides[i] + pads[i + dims()] - reach(i);
+    const Dim past = Dim(strides[i]) + pads[i + dims()] - reach(i);
     if (!ceil) result.push_back(floordiv(room, strides[i]) + 1);
     else if (past.is_constant())
       result.push_back(ceildiv(extent + pads[i] + std::min<int64_t>(past.constant(), 0), strides[i]));
@@ -113,6 +125,7 @@ WindowOnPlane::WindowOnPlane(const Window& window, std::span<const int64_t> exte
                                    window.strides[i], window.dilations[i], before.empty() ? pads.first : before[i],
                                    pads.second};
   }
+  checked_product(std::array{axes_[0].kernel, axes_[1].kernel, axes_[2].kernel});  // positions in the window
 }
 
 std::array<int64_t, 3> WindowOnPlane::start(int64_t place) const {
@@ -123,15 +136,18 @@ std::array<int64_t, 3> WindowOnPlane::start(int64_t place) const {
 }
 
 std::vector<Tap> WindowOnPlane::taps(int64_t place) const {
+  check_stop();
   const std::array<int64_t, 3> first = start(place);
   const auto& [d, h, w] = axes_;
+  std::array<Steps, 3> steps;  // a window may reach far beyond the plane
+  for (size_t i = 0; i < kMostDims; ++i)
+    steps[i] = steps_inside(first[i], axes_[i].kernel, axes_[i].dilation, axes_[i].extent);
   std::vector<Tap> taps;
-  for (int64_t i = 0; i < d.kernel; ++i)
-    for (int64_t j = 0; j < h.kernel; ++j)
-      for (int64_t k = 0; k < w.kernel; ++k) {
+  for (int64_t i = steps[0].begin; i < steps[0].end; ++i)
+    for (int64_t j = steps[1].begin; j < steps[1].end; ++j)
+      for (int64_t k = steps[2].begin; k < steps[2].end; ++k) {
         const int64_t z = first[0] + i * d.dilation, y = first[1] + j * h.dilation, x = first[2] + k * w.dilation;
-        if (z >= 0 && z < d.extent && y >= 0 && y < h.extent && x >= 0 && x < w.extent)
-          taps.push_back({(i * h.kernel + j) * w.kernel + k, (z * h.extent + y) * w.extent + x});
+        taps.push_back({(i * h.kernel + j) * w.kernel + k, (z * h.extent + y) * w.extent + x});
       }
   return taps;
 }
@@ -141,7 +157,7 @@ int64_t WindowOnPlane::padded_taps(int64_t place) const {
   int64_t count = 1;
   for (size_t i = 0; i < kMostDims; ++i) {
     const int64_t room = axes_[i].extent + axes_[i].after - first[i];
-    count *= std::min(axes_[i].kernel, (room + axes_[i].dilation - 1) / axes_[i].dilation);
+    count *= room < 1 ? 0 : std::min(axes_[i].kernel, (room - 1) / axes_[i].dilation + 1);
   }
   return count;
 }

@@ -42,9 +42,9 @@ bool results_are_small(const Graph& graph, const Node& node, int64_t operand_byt
   return bytes <= static_cast<double>(operand_bytes + kFreeBytes);
 }
 
-void fold(Graph& graph, NodeId id, const Operands& operands) {
+void fold(Graph& graph, NodeId id, const Operands& operands, FoldBudget& budget) {
   const Node node = graph.node(id);
-  std::optional<std::vector<Tensor>> values = known_results(graph, node);
+  std::optional<std::vector<Tensor>> values = known_results(graph, node, budget);
   if (!values) return;
   std::vector<ValueId> constants;
   std::vector<std::string> names;
@@ -62,12 +62,13 @@ void fold(Graph& graph, NodeId id, const Operands& operands) {
 
 Graph fold_constants(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  FoldBudget budget = FoldBudget::of(graph);
   for (NodeId id : nodes) {
     check_stop();
     const Node& node = graph.node(id);
     if (std::string_view(node.op->name) == "fake_quant") continue;
     const std::optional<Operands> operands = constant_operands(graph, node);
-    if (operands && results_are_small(graph, node, operands->bytes)) fold(graph, id, *operands);
+    if (operands && results_are_small(graph, node, operands->bytes)) fold(graph, id, *operands, budget);
   }
   graph.erase_unused_constants();
   return graph;
@@ -79,7 +80,7 @@ extern constinit const PassDef fold_constants_def{.name = "fold_constants",
                                                   .doc =
                                                       "Nodes whose operands are all plain constants become constants, "
                                                       "by the reference evaluation; fake_quant stays, and "
-                                                      "so does what would grow by more than 64 KiB.",
+                                                      "so does what would grow by more than 64 KiB, or take long.",
                                                   .run = fold_constants};
 
 }  // namespace hone

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "codegen/prepack.h"
-#include "ir/pointwise.h"
+#include "ops/evaluate.h"
 #include "runtime/check_finite.h"
 
 namespace hone {
@@ -206,12 +206,11 @@ void Executable::interpret(const Step& step) const {
   std::vector<TensorType> types;
   for (ValueId v : node.results) types.push_back(graph_.type(v));
   const EvalArgs args{pointers, node.attributes, types};
-  const std::vector<Tensor> results = node.op->pointwise ? eval_pointwise(*node.op, args) : node.op->eval(args);
-  for (size_t i = 0; i < node.results.size(); ++i) {
-    const auto bytes = i < results.size() ? results[i].data().bytes() : std::span<const std::byte>();
-    if (static_cast<int64_t>(bytes.size()) != bytes_in_memory(types[i]))
-      fail("%{}, computed by {}, is {}; its shape rule says {}", graph_.value(node.results[i]).name, node.op->name,
-           i < results.size() ? to_string(results[i].type()) : "missing", to_string(types[i]));
+  const std::vector<Tensor> results = evaluate_op(*node.op, args);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto bytes = results[i].data().bytes();
+    CHECK(static_cast<int64_t>(bytes.size()) == bytes_in_memory(types[i]), "{} gave a result of another size",
+          node.op->name);
     if (!bytes.empty()) std::memcpy(address(node.results[i]), bytes.data(), bytes.size());
   }
 }

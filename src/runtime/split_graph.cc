@@ -11,9 +11,10 @@ namespace {
 // nodes after them, which are inferred again. Packed constants stay: kernels decode the few rows they need faster than
 // a whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
+  FoldBudget budget = FoldBudget::of(graph);
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
     graph.reinfer(n);
-    const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n));
+    const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n), budget);
     if (!results) continue;
     for (size_t i = 0; i < results->size(); ++i) {
       const ValueId old = graph.result(n, static_cast<int>(i));

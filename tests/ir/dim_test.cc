@@ -96,6 +96,39 @@ TEST(Dim, RefusesOverflowAndUnboundSymbols) {
   EXPECT_THROW(d("B/S").evaluate({{"B", 2}, {"S", 0}}), Error);
 }
 
+TEST(Dim, TheLeastIntegerIsNegatedOrDividedByMinusOneOnlyWithAnError) {
+  const Dim least = INT64_MIN;
+  EXPECT_THROW(floordiv(least, -1), Error);
+  EXPECT_THROW(Dim(0) - least, Error);
+  EXPECT_THROW(floordiv(least * Dim::symbol("S"), Dim(-1) * Dim::symbol("S")), Error);
+  EXPECT_EQ(floordiv(least + 1, 3), Dim(-3074457345618258603));
+  EXPECT_EQ(floordiv(least, 3), Dim(-3074457345618258603));
+}
+
+TEST(Dim, APolynomialThatGrowsWithoutEndIsAnError) {
+  Dim sum = 1;
+  for (int i = 0; i < 12; ++i) sum = sum + Dim::symbol("S" + std::to_string(i));
+  EXPECT_NE(test::error_of([&] {
+              for (int i = 0; i < 10; ++i) sum = sum * sum;
+            }).find("polynomial"),
+            std::string::npos);
+  Dim power = Dim::symbol("S");
+  EXPECT_THROW(for (int i = 0; i < 60; ++i) power = power * power, Error);
+  std::string list = "A0";
+  for (int i = 1; i < 10000; ++i) list += "+A" + std::to_string(i);
+  EXPECT_THROW(Dim::parse(list), Error);
+}
+
+TEST(Dim, QuotientsWithinQuotientsEndWithAResultOrAnError) {
+  Dim halved = Dim::symbol("S");
+  for (int i = 0; i < 12; ++i) halved = floordiv(halved + 1, 2) + 1;
+  EXPECT_EQ(Dim::parse(halved.to_string()), halved);
+  EXPECT_EQ(halved.evaluate({{"S", 4096}}), 3);
+  Dim doubled = Dim::symbol("S");
+  EXPECT_THROW(for (int i = 0; i < 100; ++i) doubled = floordiv(doubled * doubled + doubled + 1, doubled + 3), Error);
+  EXPECT_THROW(for (int i = 0; i < 1000; ++i) halved = floordiv(halved + 1, 2) + 1, Error);
+}
+
 TEST(Shape, BroadcastsLikeNumpy) {
   auto shape = [](const char* text) { return parse_type(std::string("f32") + text).shape; };
   EXPECT_EQ(broadcast(shape("[B,S,8]"), shape("[8]")), shape("[B,S,8]"));
@@ -131,6 +164,15 @@ TEST(Shape, CountsElementsAndRefusesOverflow) {
   EXPECT_EQ(element_count(parse_type("f32[B,3]").shape), d("3*B"));
   EXPECT_THROW(element_count(std::vector<int64_t>{int64_t{1} << 40, int64_t{1} << 40}), Error);
   EXPECT_THROW(element_count(std::vector<int64_t>{-1}), Error);
+}
+
+TEST(Shape, NoTensorHasMoreElementsThanAnyMemoryHoldsEvenIfItIsEmpty) {
+  const int64_t much = int64_t{1} << 40;
+  EXPECT_THROW(element_count(std::vector<int64_t>{0, much, much}), Error);
+  EXPECT_EQ(element_count(std::vector<int64_t>{0, much}), 0);
+  Graph graph;
+  EXPECT_THROW(graph.add_input("x", parse_type("f32[4611686018427387904]")), Error);
+  EXPECT_THROW(graph.add_input("x", parse_type("f32[-1]")), Error);
 }
 
 }  // namespace

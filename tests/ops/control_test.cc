@@ -132,5 +132,46 @@ TEST(UnknownRank, SpreadsThroughOpsAndIsKnownWhenTheGraphRuns) {
   EXPECT_FLOAT_EQ(result.to_floats()[0], 0.5f);
 }
 
+TEST(Bodies, AreNestedToABoundedDepth) {
+  std::string text = "%c : bool[] = input  %y = if %c {then_captures=0} do ";
+  for (int i = 0; i < 10000; ++i) text += "graph a { %c : bool[] = const {true}  %y = if %c {then_captures=0} do ";
+  EXPECT_NE(test::error_of([&] { parse(text); }).find("nested"), std::string::npos);
+}
+
+TEST(Bodies, TakeOnlyWhatTheyDeclare) {
+  const auto error_with = [](const std::string& declared) {
+    std::string text = kIf;
+    text.replace(text.find("%a : f32[N]"), 11, "%a : " + declared);
+    return test::error_of([&] { parse(text); });
+  };
+  for (const char* declared : {"f64[N]", "string[N]", "f32[N,2]", "seq(f32)"})
+    EXPECT_NE(error_with(declared).find("is given f32[N]"), std::string::npos) << declared;
+  EXPECT_NE(test::error_of([] {
+              parse("%x : f32[] = input  %y = loop %x {carried=0} do graph b { %i : i64[] = input "
+                    "%c : bool[] = input return %c } return %x");
+            }).find("expected trip count and condition"),
+            std::string::npos);
+  EXPECT_NE(test::error_of([] {
+              parse("%x : f32[2] = input  %y, %z = loop _, _, _, %x {carried=1} do graph b { %i : i64[] = input "
+                    "%c : bool[] = input %v : f32[2] = input %w : f32[2] = input return %c, %v, %w } return %y");
+            }).find("operand 2 is absent"),
+            std::string::npos);
+}
+
+// What the graph declares where the shape rule knows nothing is held against what comes.
+TEST(Bodies, AResultOfAnotherSizeThanDeclaredIsAnError) {
+  const Graph graph = parse(R"(%s : i64[1] = input  %x : f32[1] = input
+    %y : f32[3] = expand %x, %s  %z : f32[3] = add %y, 1.0  return %z)");
+  EXPECT_EQ(evaluate(graph, {{"s", i64({1}, {3})}, {"x", f32({1}, {1})}})[0].to_floats(), (Floats{2, 2, 2}));
+  EXPECT_NE(test::error_of([&] {
+              evaluate_body(graph, {i64({1}, {7}), f32({1}, {1})}, {});
+            }).find("%y is f32[7]"),
+            std::string::npos);
+  EXPECT_NE(test::error_of([&] {
+              evaluate_body(graph, {i64({1}, {3}), i64({1}, {1})}, {});
+            }).find("declares f32[1]"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace hone

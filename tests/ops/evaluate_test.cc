@@ -63,5 +63,24 @@ TEST(Evaluate, AnErrorInsideNamesTheNode) {
   }
 }
 
+TEST(KnownResults, StayUnknownBeyondTheBudgetWhichTheyPayFrom) {
+  const auto expanded = [](const std::vector<int64_t>& shape, FoldBudget& budget) {
+    Graph graph;
+    const ValueId x = graph.add_constant("x", f32({1}, {1}));
+    const ValueId y = graph.emit(ops::get("expand"), {x, graph.add_constant("s", i64({std::ssize(shape)}, shape))});
+    return known_results(graph, graph.node(graph.producer(y)), budget).has_value();
+  };
+  FoldBudget budget{.bytes = 100};
+  EXPECT_FALSE(expanded({int64_t{1} << 50}, budget));
+  EXPECT_TRUE(expanded({20}, budget));
+  EXPECT_EQ(budget.bytes, 20);
+  EXPECT_FALSE(expanded({20}, budget));
+}
+
+TEST(Evaluate, AResultLargerThanTheMemoryLimitIsAnErrorThatNamesTheOp) {
+  const std::string why = error_of("expand", {f32({1}, {1}), i64({2}, {1 << 20, 1 << 30})});
+  EXPECT_NE(why.find("expand, which gives f32[1048576,1073741824]"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace hone

@@ -355,5 +355,27 @@ TEST(NonMaxSuppression, KeepsTheBestOfBoxesThatOverlap) {
             (Sizes64{2, 3}));
 }
 
+TEST(Windows, FarLargerThanThePlaneSeeTheElementsThatThereAre) {
+  const Tensor x = f32({1, 1, 3}, {1, 2, 3});
+  const int64_t wide = int64_t{1} << 40;
+  const Attributes attributes{{"kernel_shape", Ints{wide + 3}}, {"pads", Ints{wide / 2, wide / 2}}};
+  EXPECT_EQ(call("max_pool", {x}, attributes).to_floats(), (Floats{3}));
+  EXPECT_EQ(call("avg_pool", {x}, attributes).to_floats(), (Floats{2}));
+  EXPECT_NE(error_of("max_pool", {x}, {{"kernel_shape", Ints{2}}, {"dilations", Ints{INT64_MAX}}}), "");
+}
+
+TEST(RoiAlign, ARegionFarLargerThanTheImageIsSampledWhereTheImageIs) {
+  const Tensor x = f32({1, 1, 2, 2}, {1, 1, 1, 1}), roi = f32({1, 4}, {-1000, -1000, 1000, 1000}), image = i64({1}, {0});
+  const auto with = [&](const Attributes& attributes) { return call("roi_align", {x, roi, image}, attributes); };
+  // Samples 1 apart on each axis; those at -0.5, 0.5, 1.5 lie on the image or within 1 of it.
+  EXPECT_NEAR(with({})  .to_floats()[0], 9.0 / (2000.0 * 2000.0), 1e-9);
+  EXPECT_EQ(with({{"mode", std::string("max")}}).to_floats()[0] > 0, true);
+  EXPECT_EQ(with({{"spatial_scale", 1e6}}).shape(), (Sizes64{1, 1, 1, 1}));
+  EXPECT_NE(error_of("roi_align", {x, roi, image}, {{"spatial_scale", 1e300}}), "");
+  EXPECT_NE(error_of("roi_align", {x, roi, image}, {{"sampling_ratio", INT64_MAX}}), "");
+  const Tensor empty(DType::f32, {1, 1, 0, 2});
+  EXPECT_EQ(call("roi_align", {empty, f32({1, 4}, {0, 0, 1, 1}), image}).to_floats(), (Floats{0}));
+}
+
 }  // namespace
 }  // namespace hone

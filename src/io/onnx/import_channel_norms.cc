@@ -85,6 +85,7 @@ std::vector<ValueId> import_lrn(OnnxNode& n) {
   if (n.rank(n.in(0)) < 2) fail("x is {}; accepted: [N,C,...]", to_string(type));
   const Shape& x = type.shape;
   const int64_t size = n.integer("size");
+  if (size < 1) fail("size is {}; accepted: 1 or more", size);
   const ValueId square = n.emit("mul", {n.in(0), n.in(0)});
   const ValueId planes = n.reshape(square, {x[0], 1, x[1], element_count(Shape(x.begin() + 2, x.end()))});
   const ValueId mean = n.emit("avg_pool", {planes},

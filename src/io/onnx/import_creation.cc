@@ -1,4 +1,5 @@
 // Operators that make tensors: Constant, ConstantOfShape, Range, EyeLike, OneHot, Trilu.
+#include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
 
 namespace hone {
@@ -93,7 +94,8 @@ std::vector<ValueId> import_one_hot(OnnxNode& n) {
   const ValueId zero = n.scalar(0, DType::i64), one = n.scalar(1, DType::i64);
   index = n.emit("where", {n.emit("less", {index, zero}), n.emit("add", {index, depth}), index});
   const auto rank = static_cast<int64_t>(n.rank(index));
-  const int64_t axis = n.integer("axis", -1), at = axis < 0 ? axis + rank + 1 : axis;
+  const int64_t axis = n.integer("axis", -1);
+  const auto at = static_cast<int64_t>(checked_axis(axis, static_cast<size_t>(rank) + 1));
   const std::optional<Shape> known = dims_without_data(n, depth);
   ValueId position = known ? n.emit("iota", {}, {{"shape", *known}}) : n.emit("range", {zero, depth, one});
   std::vector<int64_t> inner;
