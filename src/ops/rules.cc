@@ -110,6 +110,8 @@ std::optional<size_t> vector_length(const TensorType& type, const char* what) {
 TensorType plain_type(DType dtype, Shape shape) { return {.dtype = dtype, .shape = std::move(shape), .format = {}}; }
 
 TensorType type_of_rank(DType dtype, std::optional<size_t> rank) {
+  constexpr size_t kMaxRank = 64;  // as in NumPy
+  if (rank && *rank > kMaxRank) fail("a result of {} dimensions; at most {} are accepted", *rank, kMaxRank);
   return rank ? plain_type(dtype, Shape(*rank, Dim::unknown())) : TensorType::unranked(dtype);
 }
 
