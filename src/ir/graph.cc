@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "ir/node_order.h"
 #include "ir/node_rules.h"
 #include "ir/value_name.h"
 
@@ -133,8 +134,7 @@ NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attribute
   }
   nodes_.push_back(std::move(node));
   for (ValueId operand : nodes_.back().operands) add_reader(operand, id);
-  const auto before =
-      insertion_point_ == kNone ? order_.end() : std::find(order_.begin(), order_.end(), insertion_point_);
+  const auto before = insertion_point_ == kNone ? order_.end() : find_in_order(order_, insertion_point_);
   order_.insert(before, id);
   return id;
 }
@@ -227,8 +227,9 @@ ValueId Graph::find_value(std::string_view name) const {
 }
 
 ValueId Graph::find_constant(std::string_view label) const {
-  for (ValueId id : constants())
-    if (value(id).label == label) return id;
+  for (size_t i = 0; i < values_.size(); ++i)
+    if (values_[i].live && values_[i].kind == ValueKind::constant && values_[i].label == label)
+      return static_cast<ValueId>(i);
   return kNone;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ir/graph.h"
+#include "ir/node_order.h"
 #include "ir/node_rules.h"
 #include "ir/text.h"
 
@@ -100,7 +101,7 @@ void Graph::erase(NodeId id) {
     values_[static_cast<size_t>(result)].live = false;
   }
   if (insertion_point_ == id) {
-    const auto next = std::next(std::find(order_.begin(), order_.end(), id));
+    const auto next = std::next(find_in_order(order_, id));
     insertion_point_ = next == order_.end() ? kNone : *next;
   }
   erased.live = false;
@@ -109,8 +110,7 @@ void Graph::erase(NodeId id) {
 }
 
 void Graph::drop_from_order(NodeId id) {
-  if (order_.back() == id) order_.pop_back();
-  else order_.erase(std::find(order_.begin(), order_.end(), id));
+  order_.erase(find_in_order(order_, id));
 }
 
 void Graph::erase_input(ValueId id) {

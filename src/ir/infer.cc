@@ -31,7 +31,9 @@ void check_operands(const OpDef& op, std::span<const TensorType* const> operands
                                      : fmt::format("{} to {}", op.min_operands, op.max_operands);
     fail("takes {} operands, found {}", accepted, count);
   }
-  for (int i = 0; i < op.min_operands; ++i)
+  // Of any number of operands, each counts; those of bodies may be absent.
+  const int required = op.max_operands < 0 && op.bodies == 0 ? count : op.min_operands;
+  for (int i = 0; i < required; ++i)
     if (!operands[static_cast<size_t>(i)]) fail("operand {} is required but absent", i);
 }
 

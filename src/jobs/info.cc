@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/bodies.h"
 #include "ir/flops.h"
@@ -49,11 +50,12 @@ Table formats_table(const Graph& graph) {
   return table;
 }
 
-Table ops_table(const Graph& graph, const Bindings& bindings) {
+using FlopsByOp = std::vector<std::pair<std::string, double>>;
+
+Table ops_table(const Graph& graph, const FlopsByOp& flops) {
   std::map<std::string, int64_t> counts;
   for (NodeId n : graph.nodes()) ++counts[graph.node(n).op->name];
   double total = 0;
-  const auto flops = flops_by_op(graph, bindings);
   for (const auto& [name, f] : flops) total += f;
   Table table{.key = "ops",
               .title = "Ops",
@@ -66,6 +68,35 @@ Table ops_table(const Graph& graph, const Bindings& bindings) {
     table.rows.push_back(
         {name, number(static_cast<double>(counts[name])), number(f * 1e-6), number(total > 0 ? f / total : 0)});
   return table;
+}
+
+// The constant that a value is, perhaps in another shape; kNone for others.
+ValueId constant_behind(const Graph& graph, ValueId id) {
+  const OpDef* producer = graph.producer_op(id);
+  if (producer && std::string_view(producer->name) == "reshape") id = graph.operand(graph.producer(id), 0);
+  return graph.constant(id) ? id : kNone;
+}
+
+// Codes that stay apart from their scales, as biases do, are parameters; their scales and zero points are not. How many
+// more of the first there are than of those of the second that sizes() counts.
+int64_t codes_beyond_scales(const Graph& graph) {
+  int64_t count = 0;
+  std::set<ValueId> seen;
+  for (NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    for (const Graph& body : node.subgraphs) count += codes_beyond_scales(body);
+    if (std::string_view(node.op->name) != "dequantize_linear") continue;
+    if (constant_behind(graph, node.operands[0]) == kNone) continue;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const ValueId constant = node.operands[i] == kNone ? kNone : constant_behind(graph, node.operands[i]);
+      if (constant == kNone || !seen.insert(constant).second) continue;
+      const Tensor& tensor = *graph.constant(constant);
+      const bool is_literal = graph.value(constant).label.empty() && tensor.shape().empty();
+      const bool is_counted = !is_literal && (tensor.is_packed() || is_float(tensor.dtype()));
+      count += (i == 0 ? tensor.elements() : 0) - (is_counted ? tensor.elements() : 0);
+    }
+  }
+  return count;
 }
 
 }  // namespace
@@ -83,21 +114,22 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
   const Graph& graph = model.graph;
   const Bindings bindings = bind_symbols(graph, shapes);
   const Sizes total = sizes(graph);
+  const int64_t parameters = total.parameters + codes_beyond_scales(graph);
+  const FlopsByOp by_op = flops_by_op(graph, bindings);
   double flops = 0;
-  for (const auto& [name, f] : flops_by_op(graph, bindings)) flops += f;
+  for (const auto& [name, f] : by_op) flops += f;
   std::string at;
   for (const auto& [symbol, size] : bindings) at += fmt::format("{}{}={}", at.empty() ? "" : ", ", symbol, size);
   KeyValues summary{
       .key = "summary",
       .title = model.path,
-      .items = {{"parameters", "parameters", number(static_cast<double>(total.parameters)), "", kCount},
+      .items = {{"parameters", "parameters", number(static_cast<double>(parameters)), "", kCount},
                 {"weight_bytes", "weights in memory", number(static_cast<double>(total.weight_bytes)), "", kBytes},
                 {"file_bytes", "weights in files", number(static_cast<double>(model.file_bytes)), "", kBytes},
                 {"average_bits",
                  "average bits per parameter",
-                 number(total.parameters
-                            ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(total.parameters)
-                            : 0),
+                 number(parameters ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(parameters)
+                                   : 0),
                  "",
                  {NumberFormat::fixed, 2}},
                 {"compute", "compute", std::string(to_string(stored_compute(graph)))},
@@ -111,7 +143,7 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
       .title = model.name,
       .command = "",
       .findings = {},
-      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, bindings)}}},
+      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, by_op)}}},
       .machine = {},
       .manifest = {}};
   if (!model.unused.empty())

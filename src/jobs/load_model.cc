@@ -9,6 +9,7 @@
 #include "io/hf_directory.h"
 #include "io/onnx/import_model.h"
 #include "models/find_model.h"
+#include "passes/pipelines.h"
 
 namespace hone {
 namespace {
@@ -45,7 +46,8 @@ LoadedModel load_onnx(const std::string& path, const std::vector<std::string>& i
   OnnxImport import = import_onnx(path);
   if (!import.unsupported.empty()) throw Error(unsupported_text(path, import.unsupported));
   LoadedModel model;
-  model.graph = std::move(import.graph);
+  // Weights that the file has as codes and scales stay that small.
+  model.graph = run_pass(std::move(import.graph), "recognise_packed");
   model.weight_files = std::move(import.files);
   return model;
 }

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/tensor_file.h"
@@ -214,7 +215,12 @@ OnnxCase run_onnx_case(const std::string& path, const OnnxTestOptions& options) 
   OnnxCase result{.path = path, .name = fs::path(path).filename().string()};
   try {
     run_case(path, options, result);
-  } catch (const std::exception& error) {
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {  // refused, when it is opened or as it runs
+    result.result = Result::unsupported;
+    result.reason = error.what();
+  } catch (const std::exception& error) {  // a fault of this program
     result.result = Result::wrong;
     result.reason = error.what();
   }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "io/onnx/import_model.h"
+#include "ops/evaluate.h"
+#include "ops/registry.h"
 #include "passes/pipelines.h"
 
 namespace hone {
@@ -35,6 +37,44 @@ TEST(OnnxPacked, ZeroPointsThatAreNoCodesAndACutBlockNeedFloats) {
 
 TEST(OnnxPacked, ATableThatIsGatheredFromStaysPacked) {
   EXPECT_EQ(canonical_operators("ms_gather_block_quantized"), "gather int4.g16");
+}
+
+// Codes -100 .. 100 in an order that repeats nowhere near a row.
+Tensor many_codes(std::vector<int64_t> shape) {
+  Tensor codes(DType::i8, std::move(shape));
+  int code = 0;
+  for (int8_t& each : codes.mutable_as<int8_t>()) each = static_cast<int8_t>((code = (code * 31 + 7) % 201) - 100);
+  return codes;
+}
+
+Tensor many_scales(std::vector<int64_t> shape, double least) {
+  std::vector<double> values(static_cast<size_t>(element_count(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = least * static_cast<double>(1 + i % 1000);
+  return Tensor::from_doubles(DType::f32, std::move(shape), values);
+}
+
+// What becomes of dequantize_linear(codes, scales), seen as `shape`: its format, if it decodes to the same bits.
+std::string recognised(const Tensor& codes, const Tensor& scales, const Shape& shape) {
+  Graph graph;
+  const ValueId decoded = graph.emit(ops::get("dequantize_linear"),
+                                     {graph.add_constant("w", codes), graph.add_constant("s", scales)},
+                                     {{"dtype", DType::f32}});
+  graph.add_output(graph.emit(ops::get("reshape"), {decoded}, {{"shape", shape}}), "y");
+  const Graph packed = run_pass(graph, "recognise_packed");
+  if (packed.constants().size() != 1) return "not recognised";
+  if (!evaluate(graph, {})[0].same_bits(evaluate(packed, {})[0])) return "other values";
+  return to_string(*packed.constant(packed.constants()[0])->format());
+}
+
+// More elements than are looked at together.
+TEST(OnnxPacked, LargeWeightsArePackedPartByPart) {
+  EXPECT_EQ(recognised(many_codes({1300, 8, 32}), many_scales({1300, 8, 1}, 0.25), {1300, 256}), "int8.g32");
+  EXPECT_EQ(recognised(many_codes({1300, 8, 32}), many_scales({1300, 1, 1}, 0.25), {1300, 8, 32}), "int8.channel");
+  EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({256}, 0.25), {1300, 256}), "int8.channel.ax1");
+  EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({}, 0.25), {1300, 256}), "int8.tensor");
+  EXPECT_EQ(recognised(many_codes({40, 32, 256}), many_scales({40, 1, 256}, 0.25), {1280, 256}), "int8.g32.ax0");
+  EXPECT_EQ(recognised(many_codes({1300, 8, 32}), Tensor::from_doubles(DType::f32, {1, 1, 1}, std::vector{0.25}), {1300, 256}),
+            "mxint8");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/ir/test_ops.h"
 
 namespace hone {
@@ -119,6 +121,63 @@ TEST(Graph, CountsUses) {
   EXPECT_EQ(g.use_count(y), 2);
   EXPECT_EQ(g.use_count(z), 1);
   EXPECT_EQ(g.all_uses()[static_cast<size_t>(y)].size(), 2u);
+}
+
+void expect_counts_as_swept(const Graph& g) {
+  const std::vector<std::vector<Graph::Use>> swept = g.all_uses();
+  for (size_t v = 0; v < g.value_capacity(); ++v) {
+    const auto id = static_cast<ValueId>(v);
+    const auto outputs =
+        std::count_if(g.outputs().begin(), g.outputs().end(), [&](const Output& o) { return o.value == id; });
+    EXPECT_EQ(g.uses(id).size(), swept[v].size());
+    EXPECT_EQ(g.use_count(id), static_cast<int>(swept[v].size()) + static_cast<int>(outputs));
+  }
+}
+
+// Who reads a value is kept along, through edits in any order.
+TEST(Graph, KnowsTheReadersOfAValueAfterEdits) {
+  Graph g;
+  const ValueId x = g.add_input("x", parse_type("f32[2]")), y = g.add_input("y", parse_type("f32[2]"));
+  std::vector<NodeId> nodes;
+  for (int i = 0; i < 60; ++i) nodes.push_back(g.add_node(test::add_def, {x, i % 3 == 0 ? x : y}));
+  g.add_output(g.result(nodes[7]), "a");
+  g.add_output(x, "b");
+  expect_counts_as_swept(g);
+  for (int i = 0; i < 60; i += 2) g.erase(nodes[static_cast<size_t>(i)]);
+  expect_counts_as_swept(g);
+  for (int i = 1; i < 30; i += 2) g.set_operand(nodes[static_cast<size_t>(i)], 1, i % 4 == 1 ? x : y);
+  g.set_insertion_point(nodes[1]);
+  const ValueId first = g.emit(test::add_def, {x, x});
+  g.replace_all_uses(y, first);
+  expect_counts_as_swept(g);
+  g.set_insertion_point(kNone);
+  g.replace_all_uses(g.result(nodes[7]), first);
+  g.erase(nodes[7]);
+  g.set_outputs({{first, "c"}});
+  expect_counts_as_swept(g);
+  g.compact();
+  expect_counts_as_swept(g);
+  EXPECT_EQ(g.use_count(g.inputs()[1]), 0);
+}
+
+TEST(Graph, ReferencesLastWhileMoreIsAdded) {
+  Graph g;
+  const ValueId x = g.add_input("x", parse_type("f32[2,3]"));
+  const Shape& shape = g.type(x).shape;
+  const Node& node = g.node(g.add_node(test::add_def, {x, x}));
+  for (int i = 0; i < 1000; ++i) g.add_node(test::add_def, {x, x});
+  EXPECT_EQ(shape[1], Dim(3));
+  EXPECT_EQ(node.operands[1], x);
+}
+
+TEST(Graph, LabelsOfErasedInputsAndOutputsMayBeUsedAgain) {
+  Graph g;
+  g.erase_input(g.add_input("x", parse_type("f32[2]")));
+  const ValueId x = g.add_input("x", parse_type("f32[2]"));
+  g.add_output(x, "y");
+  g.set_outputs({});
+  g.add_output(x, "y");
+  EXPECT_THROW(g.add_output(x, "y"), Error);
 }
 
 TEST(Verify, FindsUseBeforeDefinition) {

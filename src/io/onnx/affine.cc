@@ -1,5 +1,6 @@
 #include "io/onnx/affine.h"
 
+#include "base/checked.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -10,7 +11,7 @@ ValueId along_axis(const OnnxNode& n, ValueId vector, size_t rank, int64_t axis)
   if (vector == kNone || n.rank(vector) == 0) return vector;
   if (n.rank(vector) != 1)
     fail("a scale or zero point is {}; expected at most one dimension, or a block size", to_string(n.type(vector)));
-  const Dim length = n.type(vector).shape[0];
+  const Dim length = n.shape(vector, 1)[0];
   if (length == Dim(1)) return n.reshape(vector, {});
   Shape shape(rank - checked_axis(axis, rank), 1);
   shape[0] = length;
@@ -24,16 +25,17 @@ struct Blocks {
 };
 
 Blocks blocks_of(const OnnxNode& n, const AffineCodes& codes) {
-  Shape shape = n.type(codes.x).shape;
+  Shape shape = n.shape(codes.x);
   const size_t axis = checked_axis(codes.axis, shape.size());
   shape[axis] = codes.block_size;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), n.type(codes.scale).shape.at(axis));
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), n.shape(codes.scale, n.rank(codes.x))[axis]);
   return {axis, std::move(shape)};
 }
 
 ValueId per_block(const OnnxNode& n, ValueId scale, size_t axis) {
   if (scale == kNone) return kNone;
-  Shape shape = n.type(scale).shape;
+  Shape shape = n.shape(scale);
+  if (axis >= shape.size()) fail("a scale or zero point is {}; expected one for each block", to_string(n.type(scale)));
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
   return n.reshape(scale, shape);
 }
@@ -41,9 +43,10 @@ ValueId per_block(const OnnxNode& n, ValueId scale, size_t axis) {
 // The last block is cut: one scale for each place along the axis.
 ValueId repeated(const OnnxNode& n, ValueId scale, size_t axis, int64_t length, int64_t block_size) {
   if (scale == kNone) return kNone;
-  std::vector<int64_t> block(static_cast<size_t>(length));
-  for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<int64_t>(i) / block_size;
-  return n.emit("gather", {scale, n.constant_integers(block)}, {{"axis", static_cast<int64_t>(axis)}});
+  Tensor block(DType::i64, {length});
+  const std::span<int64_t> blocks = block.mutable_as<int64_t>();
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<int64_t>(i) / block_size;
+  return n.emit("gather", {scale, n.constant(std::move(block))}, {{"axis", static_cast<int64_t>(axis)}});
 }
 
 // Calls apply(x, scale, zero) with operands that broadcast; its result has x's shape.
@@ -51,10 +54,13 @@ template <class Apply>
 ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Apply apply) {
   const size_t rank = n.rank(codes.x);
   const auto vector = [&](ValueId v) { return along_axis(n, v, rank, codes.axis); };
+  checked_range(codes.block_size, 0, int64_t{1} << 31, "block_size");
   if (codes.block_size == 0) return apply(codes.x, vector(codes.scale), vector(codes.zero));
   if (n.rank(codes.scale) != rank)
     fail("with a block size, scale is {}; expected {} dimensions", to_string(n.type(codes.scale)), rank);
-  const Shape shape = n.type(codes.x).shape;
+  if (codes.zero != kNone && n.rank(codes.zero) != rank)
+    fail("with a block size, zero point is {}; expected {} dimensions", to_string(n.type(codes.zero)), rank);
+  const Shape shape = n.shape(codes.x);
   const Blocks blocks = blocks_of(n, codes);
   const Dim &length = shape[blocks.axis], covered = blocks.x[blocks.axis] * codes.block_size;
   if (length != covered && length.is_constant() && covered.is_constant()) {

@@ -3,32 +3,37 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
+
 namespace hone {
 namespace {
 
+constexpr int64_t kMostHeads = int64_t{1} << 31;
+
 // [B,H,L,X] with the heads that share one of G side by side: [B,G,H/G*L,X].
 ValueId grouped(const OnnxNode& n, ValueId x, int64_t groups) {
-  const Shape& shape = n.type(x).shape;
+  const Shape shape = n.shape(x, 4);
   return n.reshape(x, {shape[0], groups, floordiv(shape[1], groups) * shape[2], shape[3]});
 }
 
 ValueId weighted(const OnnxNode& n, ValueId weights, const AttentionCall& call) {
-  const Shape shape = n.type(weights).shape;
+  const Shape shape = n.shape(weights, 4);
   const ValueId values = split_heads(n, call.v, call.kv_heads);
   const ValueId sums = n.emit("matmul", {grouped(n, weights, call.kv_heads), values});
-  return merge_heads(n, n.reshape(sums, {shape[0], call.heads, shape[2], n.type(values).shape[3]}));
+  return merge_heads(n, n.reshape(sums, {shape[0], call.heads, shape[2], n.shape(values, 4)[3]}));
 }
 
 }  // namespace
 
 ValueId split_heads(const OnnxNode& n, ValueId x, int64_t heads) {
-  const Shape& shape = n.type(x).shape;
+  const Shape shape = n.shape(x, 3);
+  checked_range(heads, 1, kMostHeads, "the number of heads");
   return n.transpose(n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)}), {0, 2, 1, 3});
 }
 
 ValueId merge_heads(const OnnxNode& n, ValueId x) {
   const ValueId rows = n.transpose(x, {0, 2, 1, 3});
-  const Shape& shape = n.type(rows).shape;
+  const Shape shape = n.shape(rows, 4);
   return n.reshape(rows, {shape[0], shape[1], shape[2] * shape[3]});
 }
 
@@ -42,7 +47,7 @@ Cached cached(const OnnxNode& n, ValueId x, ValueId past, int64_t heads) {
 
 ValueId scores(const OnnxNode& n, const AttentionCall& call) {
   const ValueId q = split_heads(n, call.q, call.heads), k = split_heads(n, call.k, call.kv_heads);
-  const Shape from = n.type(q).shape, to = n.type(k).shape;
+  const Shape from = n.shape(q, 4), to = n.shape(k, 4);
   if (!call.scale && !to[3].is_constant()) n.unsupported("heads of an unknown number of columns");
   const double scale = call.scale ? *call.scale : 1 / std::sqrt(static_cast<double>(to[3].constant()));
   const ValueId product = n.emit("matmul", {grouped(n, q, call.kv_heads), k}, {{"transpose_b", int64_t{1}}});
@@ -66,7 +71,7 @@ ValueId attended(const OnnxNode& n, const AttentionCall& call) {
   }
   ValueId bias = call.bias;
   if (call.causal) {
-    const Dim queries = n.type(call.q).shape[1], keys = n.type(call.k).shape[1];
+    const Dim queries = n.shape(call.q, 3)[1], keys = n.shape(call.k, 3)[1];
     const ValueId last = n.reshape(positions(n, keys - queries, queries), {queries, 1});
     const ValueId visible = n.emit("less_or_equal", {positions(n, 0, keys), last});
     bias = sum_of_biases(n, bias, bias_of(n, visible, -std::numeric_limits<double>::infinity()));
@@ -92,7 +97,10 @@ ValueId positions(const OnnxNode& n, const Dim& first, const Dim& count) {
 }
 
 ValueId rotated(const OnnxNode& n, ValueId x, ValueId cos, ValueId sin, const Dim& columns, bool interleaved) {
-  Shape shape = n.type(x).shape;
+  const Shape shape = n.shape(x);
+  if (shape.empty()) fail("x is a scalar; expected columns to turn");
+  if (columns.is_constant() && shape.back().is_constant())
+    checked_range(columns.constant(), 0, shape.back().constant(), "the number of columns to turn");
   const int64_t last = static_cast<int64_t>(shape.size()) - 1;
   const auto parts = [&](ValueId from, const Dim& first, const Dim& second) {
     return n.emit_all("split", {from}, {{"axis", int64_t{-1}}, {"sizes", Shape{first, second}}});

@@ -48,7 +48,13 @@ Place place_of(const TensorProto& proto, const std::string& source) {
 
 // The parts of a path that stays below the folder it starts in.
 std::vector<std::string> parts_of(const std::string& location, const std::string& source) {
+  constexpr size_t kLongest = 4096;  // no system opens longer paths
+  if (location.size() > kLongest)
+    fail("{}: external data: its location has {} characters; at most {} are accepted", source, location.size(),
+         kLongest);
   std::vector<std::string> parts = split(location, '/');
+  std::erase(parts, ".");
+  if (parts.empty()) parts.emplace_back();
   for (const std::string& part : parts)
     if (part.empty() || part == ".." || part.find('\0') != std::string::npos)
       fail("{}: external data: location {:?}; expected a file below the model's folder, without .. or empty parts",
@@ -74,8 +80,8 @@ class Descriptor {
   int file_;
 };
 
-Descriptor open_below(const std::string& folder, const std::string& location, const std::string& source) {
-  const std::vector<std::string> parts = parts_of(location, source);
+Descriptor open_below(const std::string& folder, const std::vector<std::string>& parts, const std::string& source) {
+  const std::string location = fmt::format("{}", fmt::join(parts, "/"));
   Descriptor file(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (file.get() < 0) fail("{}: external data: {}: can't open: {}", source, folder, std::strerror(errno));
   for (const std::string& part : parts) {
@@ -101,9 +107,11 @@ ExternalData::ExternalData(const std::string& model_path)
   if (folder_.empty()) folder_ = ".";
 }
 
-ExternalData::File& ExternalData::open(const std::string& location, const std::string& source) {
+ExternalData::File& ExternalData::open(const std::string& given, const std::string& source) {
+  const std::vector<std::string> parts = parts_of(given, source);
+  const std::string location = fmt::format("{}", fmt::join(parts, "/"));  // one spelling for each file
   if (const auto known = files_.find(location); known != files_.end()) return known->second;
-  Descriptor file = open_below(folder_, location, source);
+  Descriptor file = open_below(folder_, parts, source);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
     fail("{}: external data: {}/{}: not a regular file", source, folder_, location);

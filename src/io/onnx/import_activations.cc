@@ -1,4 +1,5 @@
 // Activation functions and the softmax family.
+#include "base/checked.h"
 #include "io/onnx/direct.h"
 
 namespace hone {
@@ -49,7 +50,7 @@ std::vector<ValueId> import_prelu_1(OnnxNode& n) {
   const size_t rank = n.rank(x);
   if (rank < 3 || n.rank(slope) != 1) return import_direct<"prelu">(n);
   Shape shape(rank - 1, 1);
-  shape[0] = n.type(slope).shape[0];
+  shape[0] = n.shape(slope, 1)[0];
   return {n.emit("prelu", {x, n.reshape(slope, shape)})};
 }
 
@@ -59,10 +60,11 @@ std::vector<ValueId> import_swiglu(OnnxNode& n) {
 
 // 1 where argmax along the axis is.
 ValueId hardmax(OnnxNode& n, ValueId x, int64_t axis) {
-  const auto rank = static_cast<int64_t>(n.rank(x)), own = axis < 0 ? axis + rank : axis;
-  if (own < 0 || own >= rank) fail("axis {} does not exist in {}", axis, to_string(n.type(x)));
-  Shape positions(static_cast<size_t>(rank), 1);
-  positions[static_cast<size_t>(own)] = n.type(x).shape[static_cast<size_t>(own)];
+  const Shape shape = n.shape(x);
+  const size_t place = checked_axis(axis, shape.size());
+  const auto own = static_cast<int64_t>(place);
+  Shape positions(shape.size(), 1);
+  positions[place] = shape[place];
   const ValueId best = n.emit("argmax", {x}, {{"axis", own}, {"keepdims", int64_t{1}}});
   const ValueId position = n.emit("iota", {}, {{"shape", positions}, {"axis", own}});
   return n.cast(n.emit("equal", {position, best}), n.type(x).dtype);
@@ -81,11 +83,11 @@ std::vector<ValueId> import_softmax(OnnxNode& n) {
 template <onnx::OpName op>
 std::vector<ValueId> import_softmax_1(OnnxNode& n) {
   const ValueId x = n.in(0);
-  const auto rank = static_cast<int64_t>(n.rank(x)), given = n.integer("axis", 1),
-             axis = given < 0 ? given + rank : given;
-  if (axis < 0 || axis > rank) fail("axis {} does not exist in {}", given, to_string(n.type(x)));
+  const Shape shape = n.shape(x);
+  const auto rank = static_cast<int64_t>(shape.size()), given = n.integer("axis", 1);
+  if (given < -rank || given > rank) fail("axis {} does not exist in {}", given, to_string(n.type(x)));
+  const int64_t axis = given < 0 ? given + rank : given;
   if (axis == rank - 1) return {along_axis(n, op.text, x, -1)};
-  const Shape shape = n.type(x).shape;
   const Shape lead(shape.begin(), shape.begin() + axis), rest(shape.begin() + axis, shape.end());
   const ValueId matrix = n.reshape(x, {element_count(lead), element_count(rest)});
   return {n.reshape(along_axis(n, op.text, matrix, -1), shape)};

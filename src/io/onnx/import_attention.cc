@@ -20,8 +20,8 @@ int64_t known_size(const OnnxNode& n, const Dim& dim, const char* what) {
 // Which of T keys each of B rows sees, as bool that broadcasts to [B,H,S,T]. Of one dimension: how many keys (B of
 // them), or where they end and then where they start (2B). Else 0 hides a key: [B,T] or [B,S,T].
 ValueId visible_keys(const OnnxNode& n, ValueId mask, const Dim& batch, const Dim& keys) {
-  const Shape shape = n.type(mask).shape;
-  switch (n.rank(mask)) {
+  const Shape shape = n.shape(mask);
+  switch (shape.size()) {
     case 1: {
       const ValueId bounds = n.cast(mask, DType::i64), columns = positions(n, 0, keys);
       if (shape[0] == batch) return n.emit("less", {columns, n.reshape(bounds, {batch, 1, 1, 1})});
@@ -54,7 +54,7 @@ std::vector<ValueId> parts(const OnnxNode& n, ValueId x, int64_t axis, Shape siz
 // One of two that lie in x [2,...].
 ValueId half_of(const OnnxNode& n, ValueId x, size_t which) {
   if (x == kNone) return kNone;
-  const Shape& shape = n.type(x).shape;
+  const Shape shape = n.shape(x, 5);
   return n.reshape(parts(n, x, 0, {1, 1})[which], {shape.begin() + 1, shape.end()});
 }
 
@@ -62,20 +62,21 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   if (n.integer("do_rotary", 0) != 0) n.unsupported("do_rotary 1; supported: 0");
   if (n.has(6)) n.unsupported("past_sequence_length: a buffer that past and present share");
   const ValueId x = n.in(0), weights = n.in(1);
-  n.rank(x);
+  const Dim batch = n.shape(x, 3)[0];
   ValueId projected = n.cast(n.emit("matmul", {x, weights}), n.type(x).dtype);
   if (n.has(2)) projected = n.emit("add", {projected, n.in(2)});
-  const Dim third = floordiv(n.type(weights).shape.at(1), 3);
+  const Dim third = floordiv(n.shape(weights, 2)[1], 3);
   const Shape sizes =
-      n.has_attribute("qkv_hidden_sizes") ? to_shape(n.integers("qkv_hidden_sizes")) : Shape{third, third, third};
+      n.has_attribute("qkv_hidden_sizes") ? n.sizes("qkv_hidden_sizes") : Shape{third, third, third};
+  if (sizes.size() != 3) fail("qkv_hidden_sizes has {} values; expected 3", sizes.size());
   const std::vector<ValueId> qkv = parts(n, projected, 2, sizes);
-  const int64_t heads = n.integer("num_heads");
+  const int64_t heads = n.count("num_heads");
   const ValueId past = n.in_or_none(4);
   const Cached k = cached(n, qkv[1], half_of(n, past, 0), heads), v = cached(n, qkv[2], half_of(n, past, 1), heads);
-  const Dim keys = n.type(k.rows).shape[1];
+  const Dim keys = n.shape(k.rows, 3)[1];
   AttentionCall call{.q = qkv[0], .k = k.rows, .v = v.rows, .heads = heads, .kv_heads = heads, .scale = {}};
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
-  call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(3), n.type(x).shape[0], keys), n.in_or_none(5));
+  call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(3), batch, keys), n.in_or_none(5));
   call.causal = n.integer("unidirectional", 0) != 0;
   const ValueId y = attended(n, call);
   if (!n.wants(1)) return {y};
@@ -83,10 +84,11 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   return {y, n.emit("concat", {alone(k.present), alone(v.present)}, {{"axis", int64_t{0}}})};
 }
 
-// [B,L,H,2 or 3,D] as that many [B,L,H*D].
-std::vector<ValueId> unpacked(const OnnxNode& n, ValueId x) {
-  const Shape shape = n.type(x).shape;
-  const int64_t count = known_size(n, shape.at(3), "packed tensors");
+// [B,L,H,count,D] as `count` tensors [B,L,H*D].
+std::vector<ValueId> unpacked(const OnnxNode& n, ValueId x, int64_t count) {
+  const Shape shape = n.shape(x, 5);
+  if (const int64_t found = known_size(n, shape[3], "packed tensors"); found != count)
+    fail("{} tensors are packed into %{}; expected {}", found, n.graph().value(x).name, count);
   std::vector<ValueId> each = parts(n, x, 3, Shape(static_cast<size_t>(count), 1));
   for (ValueId& part : each) part = n.reshape(part, {shape[0], shape[1], shape[2] * shape[4]});
   return each;
@@ -94,9 +96,9 @@ std::vector<ValueId> unpacked(const OnnxNode& n, ValueId x) {
 
 // Queries, keys and values as [B,L,H*D]; keys and values may also be [B,H,L,D].
 std::vector<ValueId> projections(const OnnxNode& n) {
-  if (n.rank(n.in(0)) == 5) return unpacked(n, n.in(0));
+  if (n.rank(n.in(0)) == 5) return unpacked(n, n.in(0), 3);
   if (n.rank(n.in(1)) != 5) return {n.in(0), n.in(1), n.in(2)};
-  const std::vector<ValueId> kv = unpacked(n, n.in(1));
+  const std::vector<ValueId> kv = unpacked(n, n.in(1), 2);
   return {n.in(0), kv[0], kv[1]};
 }
 
@@ -105,7 +107,7 @@ void add_bias(const OnnxNode& n, ValueId bias, std::vector<ValueId>& qkv) {
   Shape sizes;
   for (ValueId x : qkv) {
     if (n.rank(x) != 3) n.unsupported("a bias beside keys [batch,heads,keys,columns]");
-    sizes.push_back(n.type(x).shape[2]);
+    sizes.push_back(n.shape(x, 3)[2]);
   }
   const std::vector<ValueId> biases = parts(n, bias, 0, sizes);
   for (size_t i = 0; i < qkv.size(); ++i) qkv[i] = n.emit("add", {qkv[i], biases[i]});
@@ -116,11 +118,11 @@ std::vector<ValueId> import_multi_head_attention(OnnxNode& n) {
   if (n.wants(3)) n.unsupported("output qk");
   std::vector<ValueId> qkv = projections(n);
   add_bias(n, n.in_or_none(3), qkv);
-  const int64_t heads = n.integer("num_heads");
+  const int64_t heads = n.count("num_heads");
   const Cached k = cached(n, qkv[1], n.in_or_none(6), heads), v = cached(n, qkv[2], n.in_or_none(7), heads);
   AttentionCall call{.q = qkv[0], .k = k.rows, .v = v.rows, .heads = heads, .kv_heads = heads, .scale = {}};
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
-  const Dim batch = n.type(call.q).shape[0], keys = n.type(k.rows).shape[1];
+  const Dim batch = n.shape(call.q, 3)[0], keys = n.shape(k.rows, 3)[1];
   call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(4), batch, keys), n.in_or_none(5));
   call.causal = n.integer("unidirectional", 0) != 0;
   return {attended(n, call), k.present, v.present};
@@ -146,7 +148,7 @@ struct Tokens {
 // Without keys of its own, the number of keys is that of the longest row, or that of a cache that is longer.
 ValueId key_positions(const OnnxNode& n, ValueId past, ValueId total) {
   const std::optional<Shape> known = n.dims(total);
-  const Dim room = n.type(past).shape.at(2);
+  const Dim room = n.shape(past, 4)[2];
   if (known && known->size() <= 1) {
     const Dim& keys = known->empty() ? Dim(0) : known->front();
     if (keys.is_constant() && room.is_constant()) return positions(n, 0, std::max(keys.constant(), room.constant()));
@@ -156,7 +158,7 @@ ValueId key_positions(const OnnxNode& n, ValueId past, ValueId total) {
 }
 
 Tokens tokens_of(const OnnxNode& n, ValueId q, ValueId past) {
-  const Shape& shape = n.type(q).shape;
+  const Shape shape = n.shape(q, 3);
   const Dim batch = shape[0], queries = shape[1];
   const ValueId steps = n.reshape(positions(n, 0, queries), {1, queries});
   if (past == kNone) return {kNone, positions(n, 0, queries), steps};
@@ -183,7 +185,7 @@ Cached placed(const OnnxNode& n, ValueId x, ValueId past, int64_t heads, const T
 
 // Query s of a row sees the keys up to its own position: all of them, or the last `window` where that is positive.
 ValueId window_bias(const OnnxNode& n, const Tokens& tokens, int64_t window) {
-  const Shape& shape = n.type(tokens.rows).shape;
+  const Shape shape = n.shape(tokens.rows, 2);
   const ValueId rows = n.reshape(tokens.rows, {shape[0], 1, shape[1], 1});
   ValueId visible = n.emit("less_or_equal", {tokens.columns, rows});
   if (window > 0) {
@@ -196,8 +198,8 @@ ValueId window_bias(const OnnxNode& n, const Tokens& tokens, int64_t window) {
 // x [B,S,H*D], turned by the tables' rows at these positions [B,S].
 ValueId rotated_heads(const OnnxNode& n, ValueId x, int64_t heads, ValueId at, ValueId cos_table, ValueId sin_table,
                       bool interleaved) {
-  const Shape shape = n.type(x).shape;
-  const Dim columns = 2 * n.type(cos_table).shape.at(1);
+  const Shape shape = n.shape(x, 3);
+  const Dim columns = 2 * n.shape(cos_table, 2)[1];
   const auto angles = [&](ValueId table) {
     return n.emit("unsqueeze", {n.emit("gather", {table, at})}, {{"axes", std::vector<int64_t>{2}}});
   };
@@ -211,11 +213,11 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
   if (n.integer("smooth_softmax", 0) > 0) n.unsupported("smooth_softmax 1; supported: 0");
   for (const char* name : {"k_quant_type", "v_quant_type"})
     if (n.text(name, "NONE") != "NONE") n.unsupported(fmt::format("{} {}; supported: NONE", name, n.text(name)));
-  const int64_t heads = n.integer("num_heads"), kv_heads = n.integer("kv_num_heads");
-  std::vector<ValueId> qkv{n.in(0), n.in_or_none(1), n.in_or_none(2)};
-  n.rank(qkv[0]);
+  const int64_t heads = n.count("num_heads"), kv_heads = n.count("kv_num_heads");
+  std::vector<ValueId> qkv{n.in(0), n.in_or_none(1), n.has(1) ? n.in(2) : kNone};
+  const Dim width = n.shape(qkv[0], 3)[2];
   if (qkv[1] == kNone) {
-    const Dim head = floordiv(n.type(qkv[0]).shape.at(2), heads + 2 * kv_heads);
+    const Dim head = floordiv(width, heads + 2 * kv_heads);
     qkv = parts(n, qkv[0], 2, {head * heads, head * kv_heads, head * kv_heads});
   }
   const ValueId past = n.in_or_none(3);
@@ -246,13 +248,14 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
 
 // x [B,S,H*D] or [B,H,S,D]; cos and sin [B or 1,S,columns/2].
 ValueId rotated_sequence(const OnnxNode& n, ValueId x, int64_t heads, ValueId cos, ValueId sin, int64_t columns) {
-  const Shape shape = n.type(x).shape;
-  const bool merged = shape.size() == 3;
+  const bool merged = n.rank(x) == 3;
+  const Shape shape = n.shape(x, merged ? 3 : 4);
+  if (merged && heads < 1) fail("the number of heads is {}; expected 1 or more", heads);
   const auto per_head = [&](ValueId angles) {
     return n.emit("unsqueeze", {angles}, {{"axes", std::vector<int64_t>{merged ? 2 : 1}}});
   };
   const ValueId split = merged ? n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)}) : x;
-  const Dim width = columns == 0 ? n.type(split).shape[3] : Dim(columns);
+  const Dim width = columns == 0 ? n.shape(split, 4)[3] : Dim(columns);
   const bool interleaved = n.integer("interleaved", 0) != 0;
   return n.reshape(rotated(n, split, per_head(cos), per_head(sin), width, interleaved), shape);
 }
@@ -263,7 +266,7 @@ std::vector<ValueId> import_rotary_embedding(OnnxNode& n) {
     cos = n.emit("gather", {cos, n.in(3)});
     sin = n.emit("gather", {sin, n.in(3)});
   }
-  const int64_t heads = n.rank(n.in(0)) == 3 ? n.integer("num_heads") : 0;
+  const int64_t heads = n.rank(n.in(0)) == 3 ? n.count("num_heads") : 0;
   return {rotated_sequence(n, n.in(0), heads, cos, sin, n.integer("rotary_embedding_dim", 0))};
 }
 
@@ -272,13 +275,15 @@ std::vector<ValueId> import_microsoft_rotary_embedding(OnnxNode& n) {
   if (n.number("scale", 1) != 1) n.unsupported(fmt::format("scale {}; supported: 1", n.number("scale")));
   const ValueId x = n.in(0), cos = n.in(2), sin = n.in(3);
   const bool merged = n.rank(x) == 3;
-  const Dim queries = n.type(x).shape[merged ? 1 : 2], half = n.type(cos).shape.at(1);
+  const Shape shape = n.shape(x, merged ? 3 : 4);
+  const Dim queries = shape[merged ? 1 : 2], half = n.shape(cos, 2)[1];
+  if (half == Dim(0)) fail("the table of cosines has no columns");
   ValueId at = n.cast(n.in(1), DType::i64);
   if (n.rank(at) == 1) at = n.reshape(n.emit("add", {positions(n, 0, queries), at}), {1, queries});
   const int64_t columns = n.integer("rotary_embedding_dim", 0);
   int64_t heads = 0;
   if (merged)
-    heads = columns != 0 ? n.integer("num_heads") : known_size(n, floordiv(n.type(x).shape[2], 2 * half), "heads");
+    heads = columns != 0 ? n.count("num_heads") : known_size(n, floordiv(shape[2], 2 * half), "heads");
   return {rotated_sequence(n, x, heads, n.emit("gather", {cos, at}), n.emit("gather", {sin, at}), columns)};
 }
 

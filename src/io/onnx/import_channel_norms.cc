@@ -6,8 +6,9 @@ namespace {
 
 // v [n], to be broadcast along axis `axis` of a tensor of rank `rank`.
 ValueId along(const OnnxNode& n, ValueId v, size_t axis, size_t rank) {
+  if (rank <= axis) fail("x has {} dimensions; accepted: [N,C,...]", rank);
   Shape shape(rank - axis, 1);
-  shape[0] = n.type(v).shape.at(0);
+  shape[0] = n.shape(v, 1)[0];
   return n.reshape(v, shape);
 }
 
@@ -18,7 +19,7 @@ ValueId scaled_and_shifted(const OnnxNode& n, ValueId x, size_t axis, size_t ran
 
 // x [N,C,...] as [N,groups,elements of a group], each group with mean 0 and variance 1.
 ValueId normalised_groups(const OnnxNode& n, const Dim& groups) {
-  const Shape& x = n.type(n.in(0)).shape;
+  const Shape x = n.shape(n.in(0));
   if (x.size() < 2) fail("x is {}; accepted: [N,C,...]", to_string(n.type(n.in(0))));
   const Dim elements = floordiv(element_count(Shape(x.begin() + 1, x.end())), groups);
   return n.emit("layer_norm", {n.reshape(n.in(0), {x[0], groups, elements})}, {{"epsilon", n.number("epsilon", 1e-5)}});
@@ -26,20 +27,20 @@ ValueId normalised_groups(const OnnxNode& n, const Dim& groups) {
 
 std::vector<ValueId> import_instance_normalization(OnnxNode& n) {
   const size_t rank = n.rank(n.in(0));
-  const Shape shape = n.type(n.in(0)).shape;
+  const Shape shape = n.shape(n.in(0));
   return {scaled_and_shifted(n, n.reshape(normalised_groups(n, shape.at(1)), shape), 1, rank)};
 }
 
 std::vector<ValueId> import_group_normalization(OnnxNode& n) {
   const size_t rank = n.rank(n.in(0));
   const Shape shape = n.type(n.in(0)).shape;
-  const ValueId normalised = normalised_groups(n, n.integer("num_groups"));
+  const ValueId normalised = normalised_groups(n, n.count("num_groups"));
   return {scaled_and_shifted(n, n.reshape(normalised, shape), 1, rank)};
 }
 
 // Here scale and shift are per group.
 std::vector<ValueId> import_group_normalization_18(OnnxNode& n) {
-  const ValueId normalised = normalised_groups(n, n.integer("num_groups"));
+  const ValueId normalised = normalised_groups(n, n.count("num_groups"));
   return {n.reshape(scaled_and_shifted(n, normalised, 1, 3), n.type(n.in(0)).shape)};
 }
 
@@ -84,8 +85,7 @@ std::vector<ValueId> import_lrn(OnnxNode& n) {
   const TensorType type = n.type(n.in(0));
   if (n.rank(n.in(0)) < 2) fail("x is {}; accepted: [N,C,...]", to_string(type));
   const Shape& x = type.shape;
-  const int64_t size = n.integer("size");
-  if (size < 1) fail("size is {}; accepted: 1 or more", size);
+  const int64_t size = n.count("size");
   const ValueId square = n.emit("mul", {n.in(0), n.in(0)});
   const ValueId planes = n.reshape(square, {x[0], 1, x[1], element_count(Shape(x.begin() + 2, x.end()))});
   const ValueId mean = n.emit("avg_pool", {planes},

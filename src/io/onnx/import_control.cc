@@ -1,6 +1,8 @@
 // Control flow: If, Loop, Scan.
 #include <algorithm>
+#include <span>
 
+#include "base/checked.h"
 #include "io/onnx/onnx_family.h"
 
 namespace hone {
@@ -29,7 +31,8 @@ TensorType throughout(const TensorType& before, const TensorType& after) {
 // Imports the body anew until the types it takes hold for every iteration.
 Graph body_of_all_iterations(const OnnxNode& n, std::vector<TensorType> inputs, size_t first_carried, size_t carried,
                              size_t first_result, std::vector<ValueId>& captures) {
-  constexpr int kAttempts = 3;
+  constexpr int kAttempts = 3;       // until a shape that changes is given up
+  constexpr int kMostAttempts = 10;  // until all are: values that are handed on from one to the next change one by one
   for (int attempt = 1;; ++attempt) {
     std::vector<ValueId> found;
     Graph body = n.body("body", inputs, found);
@@ -46,6 +49,9 @@ Graph body_of_all_iterations(const OnnxNode& n, std::vector<TensorType> inputs, 
       holds = false;
       inputs[first_carried + i] = attempt < kAttempts ? throughout(before, after) : TensorType::unranked(before.dtype);
     }
+    if (!holds && attempt >= kMostAttempts)
+      for (TensorType& type : std::span(inputs).subspan(first_carried, carried))
+        if (type.container == Container::none) type = TensorType::unranked(type.dtype);
     if (!holds) continue;
     captures = std::move(found);
     return body;
@@ -69,8 +75,7 @@ std::vector<ValueId> import_loop(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_scan(OnnxNode& n) {
-  const auto scans = static_cast<int>(n.integer("num_scan_inputs"));
-  if (scans < 1 || scans > n.inputs()) fail("num_scan_inputs is {}; the node has {} inputs", scans, n.inputs());
+  const auto scans = static_cast<int>(checked_range(n.integer("num_scan_inputs"), 1, n.inputs(), "num_scan_inputs"));
   const auto states = static_cast<size_t>(n.inputs() - scans);
   const std::vector<int64_t> axes = n.integers("scan_input_axes", std::vector<int64_t>(static_cast<size_t>(scans), 0));
   if (axes.size() != static_cast<size_t>(scans)) fail("scan_input_axes has {} values; expected {}", axes.size(), scans);
@@ -79,9 +84,7 @@ std::vector<ValueId> import_scan(OnnxNode& n) {
   for (size_t i = 0; i < operands.size(); ++i) {
     TensorType type = n.type(n.in(static_cast<int>(i)));
     if (i >= states) {
-      const auto rank = static_cast<int64_t>(n.rank(operands[i]));
-      const int64_t axis = axes[i - states] < 0 ? axes[i - states] + rank : axes[i - states];
-      if (axis < 0 || axis >= rank) fail("axis {} does not exist in {}", axes[i - states], to_string(type));
+      const size_t axis = checked_axis(axes[i - states], n.rank(operands[i]));
       type.shape.erase(type.shape.begin() + static_cast<ptrdiff_t>(axis));
     }
     inputs.push_back(std::move(type));

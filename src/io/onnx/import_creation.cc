@@ -5,6 +5,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kFurthest = int64_t{1} << 62;
+
 template <class T>
 Tensor vector_of(const std::vector<T>& values) {
   return Tensor::of<T>({static_cast<int64_t>(values.size())}, values);
@@ -32,7 +34,10 @@ std::vector<ValueId> import_constant(OnnxNode& n) { return {n.constant(constant_
 
 // `full` holds its value as a double; another (an i64 beyond 2^53) is expanded.
 std::vector<ValueId> import_constant_of_shape(OnnxNode& n) {
-  const Tensor value = n.has_attribute("value") ? n.tensor("value").reshaped({}) : Tensor::scalar(0.0f);
+  const Tensor given = n.has_attribute("value") ? n.tensor("value") : Tensor::scalar(0.0f);
+  if (given.elements() != 1 || given.dtype() == DType::string)
+    fail("attribute value is {}; expected one number", to_string(given.type()));
+  const Tensor value = given.reshaped({});
   const double number = value.to_doubles()[0];
   const bool exact = Tensor::from_doubles(value.dtype(), {}, {&number, 1}).same_bits(value);
   std::vector<ValueId> operands;
@@ -48,7 +53,7 @@ std::optional<Dim> range_count(OnnxNode& n) {
   const std::optional<Shape> start = dims_without_data(n, n.in(0)), limit = dims_without_data(n, n.in(1)),
                              step = dims_without_data(n, n.in(2));
   if (!start || !limit || !step || !step->at(0).is_constant()) return std::nullopt;
-  const int64_t by = step->at(0).constant();
+  const int64_t by = checked_range(step->at(0).constant(), -kFurthest, kFurthest, "the step");
   const Dim length = by < 0 ? start->at(0) - limit->at(0) : limit->at(0) - start->at(0);
   if (by == 0 || length.least().value_or(-1) < 0) return std::nullopt;
   return floordiv(length + (std::abs(by) - 1), std::abs(by));
@@ -67,9 +72,9 @@ std::vector<ValueId> import_range(OnnxNode& n) {
 
 // For every element of a matrix the number of its diagonal, column - row; of the last two axes of x.
 ValueId diagonals(OnnxNode& n, ValueId x) {
-  const size_t rank = n.rank(x);
-  if (rank < 2) n.unsupported("a tensor of less than two dimensions; supported: matrices");
-  const Shape matrix(n.type(x).shape.end() - 2, n.type(x).shape.end());
+  const Shape shape = n.shape(x);
+  if (shape.size() < 2) n.unsupported("a tensor of less than two dimensions; supported: matrices");
+  const Shape matrix(shape.end() - 2, shape.end());
   const ValueId column = n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{1}}});
   return n.emit("sub", {column, n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{0}}})});
 }
@@ -94,14 +99,13 @@ std::vector<ValueId> import_one_hot(OnnxNode& n) {
   const ValueId zero = n.scalar(0, DType::i64), one = n.scalar(1, DType::i64);
   index = n.emit("where", {n.emit("less", {index, zero}), n.emit("add", {index, depth}), index});
   const auto rank = static_cast<int64_t>(n.rank(index));
-  const int64_t axis = n.integer("axis", -1);
-  const auto at = static_cast<int64_t>(checked_axis(axis, static_cast<size_t>(rank) + 1));
+  const auto at = static_cast<int64_t>(checked_axis(n.integer("axis", -1), n.rank(index) + 1));
   const std::optional<Shape> known = dims_without_data(n, depth);
   ValueId position = known ? n.emit("iota", {}, {{"shape", *known}}) : n.emit("range", {zero, depth, one});
   std::vector<int64_t> inner;
   for (int64_t i = at; i < rank; ++i) inner.push_back(i - at + 1);
   if (!inner.empty()) position = n.emit("unsqueeze", {position}, {{"axes", inner}});
-  index = n.emit("unsqueeze", {index}, {{"axes", std::vector<int64_t>{axis}}});
+  index = n.emit("unsqueeze", {index}, {{"axes", std::vector<int64_t>{at}}});
   const ValueId hot = n.cast(n.emit("equal", {index, position}), DType::i64);
   return {n.emit("gather", {n.in(2), hot}, {{"axis", int64_t{0}}})};
 }

@@ -15,6 +15,7 @@ ValueId sum_of(OnnxNode& n, std::initializer_list<int> inputs) {
   ValueId sum = kNone;
   for (int i : inputs)
     if (n.has(i)) sum = sum == kNone ? n.in(i) : n.emit("add", {sum, n.in(i)});
+  if (sum == kNone) fail("all inputs are absent");
   return sum;
 }
 
@@ -32,7 +33,9 @@ std::vector<ValueId> import_quick_gelu(OnnxNode& n) {
 
 std::vector<ValueId> import_bias_split_gelu(OnnxNode& n) {
   const ValueId x = sum_of(n, {0, 1});
-  const Dim half = floordiv(n.type(x).shape.at(n.rank(x) - 1), 2);
+  const Shape shape = n.shape(x);
+  if (shape.empty()) fail("the input is a scalar; expected columns");
+  const Dim half = floordiv(shape.back(), 2);
   const std::vector<ValueId> halves = n.emit_all("split", {x}, {{"axis", int64_t{-1}}, {"sizes", Shape{half, half}}});
   return {n.emit("mul", {halves[0], n.emit("gelu", {halves[1]})})};
 }
@@ -66,8 +69,7 @@ ValueId embedded(OnnxNode& n, ValueId table, ValueId indices, const Dim& length)
 // y, how many positions of each row the mask keeps, the sum of the embeddings.
 std::vector<ValueId> import_embed_layer_normalization(OnnxNode& n) {
   const ValueId ids = n.in(0);
-  n.rank(ids);
-  const Dim batch = n.type(ids).shape.at(0), length = n.type(ids).shape.at(1);
+  const Dim batch = n.shape(ids, 2)[0], length = n.shape(ids, 2)[1];
   ValueId sum = n.emit("add", {n.emit("gather", {n.in(2), ids}), embedded(n, n.in(3), n.in_or_none(8), length)});
   if (n.has(1)) sum = n.emit("add", {sum, n.emit("gather", {n.in(4), n.in(1)})});
   const ValueId y = n.emit("layer_norm", {sum, n.in(5), n.in(6)}, {{"epsilon", n.number("epsilon", 1e-12)}});
@@ -79,7 +81,7 @@ std::vector<ValueId> import_embed_layer_normalization(OnnxNode& n) {
 
 // x [N,C,H,W]: each group of channels is normalised as one row.
 ValueId group_normalised(OnnxNode& n, ValueId x, ValueId weight, ValueId bias, int64_t groups, double epsilon) {
-  const Shape shape = n.type(x).shape;
+  const Shape shape = n.shape(x, 4);
   const Dim row = floordiv(shape[1], groups) * shape[2] * shape[3];
   const ValueId rows = n.emit("layer_norm", {n.reshape(x, {shape[0], groups, row})}, {{"epsilon", epsilon}});
   const auto per_channel = [&](ValueId vector) { return n.reshape(vector, {shape[1], 1, 1}); };
@@ -93,7 +95,7 @@ std::vector<ValueId> import_group_norm(OnnxNode& n) {
   const bool last = n.integer("channels_last", 1) != 0;
   if (n.rank(x) != 4) fail("the input is {}; expected 4 dimensions", to_string(n.type(x)));
   ValueId y = last ? n.transpose(x, {0, 3, 1, 2}) : x;
-  y = group_normalised(n, y, n.in(1), n.in(2), n.integer("groups"), n.number("epsilon", 1e-5));
+  y = group_normalised(n, y, n.in(1), n.in(2), n.count("groups"), n.number("epsilon", 1e-5));
   if (n.integer("activation") == 1) y = n.emit("silu", {y});
   return {last ? n.transpose(y, {0, 2, 3, 1}) : y};
 }

@@ -1,4 +1,5 @@
 // Operators that resize, sample, crop or rearrange images, and those of regions in them.
+#include "base/checked.h"
 #include "io/onnx/onnx_family.h"
 
 namespace hone {
@@ -106,16 +107,15 @@ std::vector<ValueId> import_non_max_suppression(OnnxNode& n) {
   return {n.emit("non_max_suppression", operands, {{"center_point_box", n.integer("center_point_box", 0)}})};
 }
 
+constexpr int64_t kLargestBlock = 1 << 15;  // whose square fits an int
+
 // Sizes [N,C,H,W] of x, and the attribute blocksize.
 struct Blocks {
   Shape x;
   int64_t size;
 };
 Blocks blocks_of(const OnnxNode& n) {
-  if (n.rank(n.in(0)) != 4) fail("x is {}; accepted: [N,C,H,W]", to_string(n.type(n.in(0))));
-  const int64_t size = n.integer("blocksize");
-  if (size < 1) fail("blocksize is {}; it must be at least 1", size);
-  return {n.type(n.in(0)).shape, size};
+  return {n.shape(n.in(0), 4), checked_range(n.integer("blocksize"), 1, kLargestBlock, "blocksize")};
 }
 
 // The two dimensions of a block lie before those of depth, or after them.

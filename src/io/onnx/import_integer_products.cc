@@ -25,17 +25,25 @@ ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
   return n.cast(n.emit("dequantize_linear", {codes.x, n.scalar(1, DType::f32), codes.zero}, to_f32), dtype);
 }
 
+// Codes have a byte each.
+bool is_byte(DType dtype) {
+  return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i4 || dtype == DType::u4;
+}
+
 // The largest sum of magnitudes over what one index of `axis` has.
 double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
-  const std::vector<double> x = codes.to_doubles(), zeros = zero ? zero->to_doubles() : std::vector<double>{0};
-  const auto length = static_cast<size_t>(codes.dim(static_cast<int>(axis)));
+  const bool is_signed = codes.dtype() == DType::i8 || codes.dtype() == DType::i4;
+  const std::span<const std::byte> x = codes.data().bytes();
+  const std::vector<double> zeros = zero ? zero->to_doubles() : std::vector<double>{0};
+  const auto length = static_cast<size_t>(codes.shape()[axis]);
   if (zeros.size() != 1 && zeros.size() != length) fail("{} zero points for {} outputs", zeros.size(), length);
   size_t inner = 1;
   for (size_t i = axis + 1; i < codes.shape().size(); ++i) inner *= static_cast<size_t>(codes.shape()[i]);
   std::vector<double> sums(length, 0.0);
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t at = i / inner % length;
-    sums[at] += std::abs(x[i] - zeros[zeros.size() == 1 ? 0 : at]);
+    const int code = is_signed ? static_cast<int8_t>(x[i]) : static_cast<uint8_t>(x[i]);
+    sums[at] += std::abs(code - zeros[zeros.size() == 1 ? 0 : at]);
   }
   return length == 0 ? 0 : *std::max_element(sums.begin(), sums.end());
 }
@@ -43,9 +51,9 @@ double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
 // A bound of the sum of magnitudes of `count` weights, which is tighter for weights that are known; `axis` of them is
 // that of the outputs.
 double bound_of_weights(const OnnxNode& n, const Codes& weights, size_t axis, const Dim& count) {
-  const Tensor* known = n.constant(weights.x);
-  const Tensor* zero = weights.zero == kNone ? nullptr : n.constant(weights.zero);
-  if (known && (weights.zero == kNone || zero)) return largest_sum(*known, zero, axis);
+  const Tensor* known = weights.x == kNone ? nullptr : n.plain_constant(weights.x);
+  const Tensor* zero = weights.zero == kNone ? nullptr : n.plain_constant(weights.zero);
+  if (known && is_byte(known->dtype()) && axis < known->shape().size() && (weights.zero == kNone || zero)) return largest_sum(*known, zero, axis);
   return count.is_constant() ? kLargestCode * static_cast<double>(count.constant()) : kExactInF32;
 }
 
@@ -57,24 +65,26 @@ DType exact_dtype(double bound, double added = 0) {
 // A zero point or scale for each row of a product [...,M,N], from one that may be [M].
 ValueId per_row(const OnnxNode& n, ValueId v) {
   if (v == kNone || n.rank(v) != 1) return v;
-  const Dim rows = n.type(v).shape[0];
+  const Dim rows = n.shape(v, 1)[0];
   return rows == Dim(1) ? n.reshape(v, {}) : n.reshape(v, {rows, 1});
 }
 
 // One element as a scalar, so that it adds no dimension.
 ValueId per_column(const OnnxNode& n, ValueId v) {
-  return v != kNone && n.rank(v) == 1 && n.type(v).shape[0] == Dim(1) ? n.reshape(v, {}) : v;
+  return v != kNone && n.rank(v) == 1 && n.shape(v, 1)[0] == Dim(1) ? n.reshape(v, {}) : v;
 }
 
 // Sums of products of codes as floats that are whole numbers. Vectors are rows on the left, columns on the right.
 ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
+  for (ValueId x : {a.x, b.x})
+    if (n.rank(x) == 0) fail("%{} is a scalar; expected a matrix or vector", n.graph().value(x).name);
   const bool row = n.rank(a.x) == 1, column = n.rank(b.x) == 1;
   if (row) a.x = n.emit("unsqueeze", {a.x}, {{"axes", std::vector<int64_t>{0}}});
   if (column) b.x = n.emit("unsqueeze", {b.x}, {{"axes", std::vector<int64_t>{1}}});
   a.zero = per_row(n, a.zero);
   b.zero = per_column(n, b.zero);
   const size_t last = n.rank(b.x) - 1;
-  const Dim count = n.type(b.x).shape[last - 1];
+  const Dim count = n.shape(b.x)[last - 1];
   const bool is_matrix = last == 1 && (b.zero == kNone || n.rank(b.zero) <= 1);
   const DType dtype = exact_dtype(bound_of_weights(n, is_matrix ? b : Codes{}, last, count));
   ValueId y = n.emit("matmul", {difference(n, a, dtype), difference(n, b, dtype)});
@@ -108,7 +118,7 @@ std::vector<ValueId> import_qlinear_matmul(OnnxNode& n) {
 // v [O] along the channels of [N,O,...]; one element as a scalar.
 ValueId per_channel(const OnnxNode& n, ValueId v, size_t rank, bool of_weights) {
   if (v == kNone || n.rank(v) == 0) return v;
-  const Dim channels = n.type(v).shape.at(0);
+  const Dim channels = n.shape(v, 1)[0];
   if (channels == Dim(1)) return n.reshape(v, {});
   Shape shape(of_weights ? rank : rank - 1, 1);
   shape[0] = channels;
@@ -117,9 +127,10 @@ ValueId per_channel(const OnnxNode& n, ValueId v, size_t rank, bool of_weights) 
 
 // bias: i32 [O], or kNone.
 ValueId convolution(const OnnxNode& n, Codes x, Codes w, ValueId bias) {
-  const size_t rank = n.rank(w.x);
-  const Shape shape = n.type(w.x).shape;
-  const Tensor* known = bias == kNone ? nullptr : n.constant(bias);
+  const Shape shape = n.shape(w.x);
+  const size_t rank = shape.size();
+  if (rank < 3) fail("the weights are {}; expected [O,I,...]", to_string(n.type(w.x)));
+  const Tensor* known = bias == kNone ? nullptr : n.plain_constant(bias);
   double added = bias == kNone ? 0 : kExactInF32;
   if (known) {
     added = 0;

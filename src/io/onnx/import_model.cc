@@ -39,9 +39,18 @@ void collect_functions(const onnx::ModelProto& model, OnnxModelContext& context)
   }
 }
 
+int64_t count_nodes(const onnx::GraphProto& graph) {
+  int64_t count = graph.node_size();
+  for (const onnx::NodeProto& node : graph.node())
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      if (attribute.has_g()) count += count_nodes(attribute.g());
+  return count;
+}
+
 OnnxImport import_message(const onnx::ModelProto& model, const std::string& source, onnx::ExternalData* external) {
   const OpsetVersions opsets = opsets_of(model, source);
   OnnxModelContext context{.source = source, .external = external};
+  context.nodes_in_file = count_nodes(model.graph());
   collect_functions(model, context);
   OnnxImport result;
   result.opset = opsets.at("");

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
 
 namespace hone {
 namespace {
+
+constexpr int64_t kMostParts = 1 << 16, kMostAxes = 64;
 
 std::vector<ValueId> import_transpose(OnnxNode& n) {
   const ValueId x = n.in(0);
@@ -29,12 +32,12 @@ Shape equal_parts(const Dim& length, int64_t count) {
 
 std::vector<ValueId> import_split(OnnxNode& n) {
   const ValueId x = n.in(0);
-  const int64_t axis = n.integer("axis", 0), count = n.outputs();
+  const int64_t axis = n.integer("axis", 0), count = checked_range(n.outputs(), 1, kMostParts, "the number of outputs");
   std::vector<ValueId> operands = {x};
   Attributes attributes = {{"axis", axis}};
-  if (n.has_attribute("split")) attributes.set("sizes", n.integers("split"));
+  if (n.has_attribute("split")) attributes.set("sizes", n.sizes("split"));
   else if (n.has(1)) add_dims(n, "sizes", 1, operands, attributes);
-  else attributes.set("sizes", equal_parts(n.type(x).shape[checked_axis(axis, n.rank(x))], count));
+  else attributes.set("sizes", equal_parts(n.shape(x)[checked_axis(axis, n.rank(x))], count));
   return n.emit_all("split", std::move(operands), std::move(attributes));
 }
 
@@ -43,6 +46,9 @@ std::vector<int64_t> leading_axes(const OnnxNode& n, const Attributes& attribute
   const std::optional<size_t> count =
       attributes.has("starts") ? attributes.get<Shape>("starts").size() : vector_length(n.type(starts), "starts");
   if (!count) n.unsupported("starts of unknown length without axes; supported: axes, or starts of known length");
+  if (n.type(n.in(0)).ranked && *count > n.rank(n.in(0)))
+    fail("starts has {} values; {} has fewer dimensions", *count, to_string(n.type(n.in(0))));
+  checked_range(static_cast<int64_t>(*count), 0, kMostAxes, "the number of starts");
   std::vector<int64_t> axes(*count);
   std::iota(axes.begin(), axes.end(), 0);
   return axes;

@@ -29,7 +29,7 @@ int64_t first_axis(const OnnxNode& n, ValueId x) {
 // that are not just as long are applied after it.
 Formula normalised(OnnxNode& n, const char* op, int64_t axis) {
   const ValueId x = n.in(0), scale = n.in(1), bias = n.in_or_none(2);
-  const Shape shape = n.type(x).shape;
+  const Shape shape = n.shape(x);
   const Shape lead(shape.begin(), shape.begin() + axis), own(shape.begin() + axis, shape.end());
   const Dim length = element_count(own);
   Shape rows = lead;

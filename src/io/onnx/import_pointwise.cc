@@ -19,7 +19,7 @@ ValueId second_operand(OnnxNode& n) {
              axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis > rank - own)
     fail("axis is {}, where {} does not fit into {}", given, to_string(n.type(b)), to_string(n.type(a)));
-  Shape shape = n.type(b).shape;
+  Shape shape = n.shape(b);
   shape.insert(shape.end(), static_cast<size_t>(rank - axis - own), 1);
   return n.reshape(b, shape);
 }
@@ -93,7 +93,9 @@ std::vector<ValueId> import_clip_6(OnnxNode& n) {
 
 // The value of a constant of one element that a double holds.
 std::optional<double> exact_number(const Tensor* constant) {
-  if (!constant || constant->elements() != 1) return std::nullopt;
+  if (!constant || constant->elements() != 1 || constant->is_packed() || constant->dtype() == DType::string ||
+      constant->container() != Container::none)
+    return std::nullopt;
   const double value = constant->to_doubles()[0];
   if (is_integer(constant->dtype()) && std::abs(value) > 0x1p53) return std::nullopt;
   return value;
@@ -156,9 +158,9 @@ std::vector<ValueId> import_dropout(OnnxNode& n) {
   const ValueId x = n.in(0);
   if (!drops_nothing(n)) return dropped(n);
   if (!n.wants(1)) return {x};
-  n.rank(x);  // must be known: the mask has the shape of x
+  const Shape shape = n.shape(x);  // that of the mask too
   const DType dtype = n.opset() >= 10 ? DType::boolean : n.type(x).dtype;
-  return {x, n.emit("full", {}, {{"shape", n.type(x).shape}, {"value", 1.0}, {"dtype", dtype}})};
+  return {x, n.emit("full", {}, {{"shape", shape}, {"value", 1.0}, {"dtype", dtype}})};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -104,7 +104,7 @@ std::vector<ValueId> import_concat(OnnxNode& n) {
 // Before opset 13 of the main domain, all axes from `axis` on are one.
 std::vector<ValueId> import_softmax(OnnxNode& n) {
   const ValueId x = floats_of(n, 0);
-  const Shape shape = n.type(x).shape;
+  const Shape shape = n.shape(x);
   const int64_t axis = n.integer("axis", -1);
   const bool joins = n.integer("opset") < 13;
   const ValueId rows = joins ? n.emit("flatten", {x}, {{"axis", axis}}) : x;

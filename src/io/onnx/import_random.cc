@@ -29,7 +29,7 @@ Attributes normal_attributes(const OnnxNode& n, DType dtype) {
 }
 
 ValueId shaped_by_attribute(const OnnxNode& n, const char* op, Attributes attributes) {
-  attributes.set("shape", to_shape(n.integers("shape")));
+  attributes.set("shape", n.sizes("shape"));
   return n.emit(op, {}, std::move(attributes));
 }
 

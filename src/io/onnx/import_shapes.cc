@@ -17,8 +17,10 @@ std::vector<ValueId> import_shape(OnnxNode& n) {
     const Attributes bounds = {{"axes", std::vector<int64_t>{0}}, {"starts", Shape{start}}, {"ends", Shape{end}}};
     return {n.emit("strided_slice", {n.emit("shape_of", {x})}, bounds)};
   }
-  const Shape& sizes = n.type(x).shape;
-  const SliceRun run = slice_run(start, end, 1, static_cast<int64_t>(sizes.size())).value();
+  const Shape sizes = n.shape(x);
+  const std::optional<SliceRun> found = slice_run(start, end, 1, static_cast<int64_t>(sizes.size()));
+  if (!found) fail("start is {} and end {}; expected places in {}", start, end, to_string(sizes));
+  const SliceRun& run = *found;
   const Shape wanted(sizes.begin() + run.start.constant(), sizes.begin() + run.end.constant());
   if (is_constant(wanted)) return {n.constant_integers(constant_shape(wanted))};
   const ValueId all = n.emit("shape_of", {x});

@@ -25,7 +25,7 @@ std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
   Attributes attributes = conv_attributes(n);
   if (n.has_attribute("output_padding")) attributes.set("output_padding", n.integers("output_padding"));
   if (n.has_attribute("output_shape")) {
-    attributes.set("output_shape", to_shape(n.integers("output_shape")));
+    attributes.set("output_shape", n.sizes("output_shape"));
     attributes.erase("pads");
   }
   return product(n, "conv_transpose", {n.in(0), n.in(1), n.in_or_none(2)}, attributes);
@@ -71,6 +71,7 @@ std::vector<ValueId> import_max_unpool(OnnxNode& n) {
 
 Attributes over_spatial_axes(const OnnxNode& n) {
   std::vector<int64_t> axes;
+  if (n.rank(n.in(0)) < 2) fail("x is {}; accepted: [N,C,...]", to_string(n.type(n.in(0))));
   for (size_t i = 2; i < n.rank(n.in(0)); ++i) axes.push_back(static_cast<int64_t>(i));
   return {{"axes", axes}};
 }

@@ -1,10 +1,15 @@
 #include "io/onnx/known_dims.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+
+#include "base/error.h"
 
 namespace hone {
 namespace {
+
+constexpr size_t kMaxHeld = 1'000'000;  // some 100 MB
 
 bool may_hold_dims(const TensorType& type) {
   return type.ranked && type.container == Container::none && !type.is_packed() &&
@@ -35,7 +40,7 @@ std::optional<Dim> arithmetic(std::string_view op, const Dim& a, const Dim& b) {
 
 std::optional<Shape> each(const Shape& a, const Shape& b,
                           const std::function<std::optional<Dim>(const Dim&, const Dim&)>& f) {
-  if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return std::nullopt;
+  if (a.empty() || b.empty() || (a.size() != b.size() && a.size() != 1 && b.size() != 1)) return std::nullopt;
   Shape result;
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const std::optional<Dim> dim = f(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
@@ -84,6 +89,7 @@ class Follow {
       const std::optional<Shape> part = operand(i);
       if (!part) return std::nullopt;
       all.insert(all.end(), part->begin(), part->end());
+      if (all.size() > KnownDims::kMaxElements) return std::nullopt;
     }
     return all;
   }
@@ -105,7 +111,8 @@ class Follow {
   // By slicing the positions themselves, with the op's own evaluation.
   std::optional<Shape> sliced(const TensorType& type) const {
     const std::optional<Shape> x = operand(0);
-    if (!x || !type.is_static() || graph_.type(node_.operands[0]).rank() != 1) return std::nullopt;
+    if (!x || !type.is_static() || is_symbolic(node_.attributes)) return std::nullopt;
+    if (graph_.type(node_.operands[0]).shape != Shape{static_cast<int64_t>(x->size())}) return std::nullopt;
     std::vector<int64_t> positions(x->size());
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
     const Tensor all = Tensor::of<int64_t>({static_cast<int64_t>(x->size())}, positions);
@@ -117,8 +124,10 @@ class Follow {
     TensorType indices = type;
     indices.dtype = DType::i64;
     Shape picked;
-    for (int64_t at : node_.op->eval({operands, node_.attributes, {&indices, 1}})[0].to_integers())
+    for (int64_t at : node_.op->eval({operands, node_.attributes, {&indices, 1}})[0].to_integers()) {
+      if (at < 0 || at >= static_cast<int64_t>(x->size())) return std::nullopt;
       picked.push_back((*x)[static_cast<size_t>(at)]);
+    }
     return picked;
   }
 
@@ -126,6 +135,8 @@ class Follow {
     const std::optional<Shape> condition = operand(0), yes = operand(1), no = operand(2);
     if (!condition || !yes || !no) return std::nullopt;
     const size_t count = std::max({condition->size(), yes->size(), no->size()});
+    for (const Shape* each : {&*condition, &*yes, &*no})
+      if (each->size() != count && each->size() != 1) return std::nullopt;
     const auto at = [](const Shape& s, size_t i) { return s[s.size() == 1 ? 0 : i]; };
     Shape result;
     for (size_t i = 0; i < count; ++i) {
@@ -144,7 +155,11 @@ class Follow {
   std::optional<Shape> repeated(std::string_view op, const TensorType& type) const {
     if (!type.is_static() || element_count(constant_shape(type.shape)) > KnownDims::kMaxElements) return std::nullopt;
     std::optional<Shape> value = operand(0);
-    if (op == "full") value = Shape{static_cast<int64_t>(node_.attributes.get<double>("value"))};
+    if (op == "full") {
+      const double number = node_.attributes.get<double>("value");
+      if (!(std::abs(number) <= 0x1p53)) return std::nullopt;
+      value = Shape{static_cast<int64_t>(number)};
+    }
     if (!value) return std::nullopt;
     const auto count = static_cast<size_t>(element_count(constant_shape(type.shape)));
     if (value->size() == count) return value;
@@ -161,13 +176,23 @@ class Follow {
 void KnownDims::note(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.results.size() != 1 || !may_hold_dims(graph.type(node.results[0]))) return;
-  const std::optional<Shape> dims = Follow(*this, graph, node).result();
+  std::optional<Shape> dims;
+  try {
+    dims = Follow(*this, graph, node).result();
+  } catch (const Error&) {  // of sizes that overflow: the node gives what it gives when it runs
+  }
   const TensorType& type = graph.type(node.results[0]);
   const bool fits =
       dims && static_cast<int64_t>(dims->size()) <= kMaxElements &&
       (type.rank() == 0 ? dims->size() == 1 : may_be_same(type.shape[0], Dim(static_cast<int64_t>(dims->size()))));
   const bool unknown = dims && std::any_of(dims->begin(), dims->end(), [](const Dim& d) { return d.is_unknown(); });
-  if (fits && !unknown) known_[node.results[0]] = *dims;
+  if (fits && !unknown) set(node.results[0], *std::move(dims));
+}
+
+void KnownDims::set(ValueId value, Shape dims) {
+  if (held_ > kMaxHeld) return;
+  held_ += dims.size();
+  known_[value] = std::move(dims);
 }
 
 std::optional<Shape> KnownDims::of(const Graph& graph, ValueId value) const {

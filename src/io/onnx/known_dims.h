@@ -2,8 +2,8 @@
 // from shapes; followed this way, a reshape to [shape(x)[0], -1] becomes a reshape to [B,-1].
 #pragma once
 
-#include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/graph.h"
 
@@ -12,14 +12,15 @@ namespace hone {
 class KnownDims {
  public:
   void note(const Graph& graph, NodeId node);  // call it for each node after it is added
-  void set(ValueId value, Shape dims) { known_[value] = std::move(dims); }
+  void set(ValueId value, Shape dims);
   // Of a scalar or vector of i64 or i32, at most kMaxElements long.
   std::optional<Shape> of(const Graph& graph, ValueId value) const;
 
   static constexpr int64_t kMaxElements = 64;  // ranks, pairs of pads: far fewer
 
  private:
-  std::map<ValueId, Shape> known_;
+  std::unordered_map<ValueId, Shape> known_;
+  size_t held_ = 0;  // dimensions in known_
 };
 
 }  // namespace hone

@@ -42,9 +42,12 @@ class OnnxNode {
   bool has_attribute(std::string_view name) const;
   // Without a fallback the attribute is required.
   int64_t integer(std::string_view name, std::optional<int64_t> fallback = {}) const;
+  // At least 1 and, so that products of a few such numbers fit, at most 2^31: of heads, groups, blocks, windows.
+  int64_t count(std::string_view name, std::optional<int64_t> fallback = {}) const;
   double number(std::string_view name, std::optional<double> fallback = {}) const;
   std::string text(std::string_view name, std::optional<std::string> fallback = {}) const;
   std::vector<int64_t> integers(std::string_view name, std::optional<std::vector<int64_t>> fallback = {}) const;
+  Shape sizes(std::string_view name) const;  // a list of integers as dimensions, which take far more memory
   std::vector<double> numbers(std::string_view name, std::optional<std::vector<double>> fallback = {}) const;
   std::vector<std::string> texts(std::string_view name, std::optional<std::vector<std::string>> fallback = {}) const;
   Tensor tensor(std::string_view name) const;                                    // a sparse one as dense
@@ -52,9 +55,12 @@ class OnnxNode {
   TensorType type_attribute(std::string_view name) const;
 
   // What is known of a value.
-  const TensorType& type(ValueId v) const { return graph().type(v); }
+  const TensorType& type(ValueId v) const;     // Error when it is kNone
   size_t rank(ValueId v) const;                // Unsupported when it is not known
+  Shape shape(ValueId v) const;                // likewise
+  Shape shape(ValueId v, size_t rank) const;   // Error when it has another number of dimensions
   const Tensor* constant(ValueId v) const;     // nullptr when computed
+  const Tensor* plain_constant(ValueId v) const;  // of numbers or truth values; Error when it is a constant of others
   std::optional<Shape> dims(ValueId v) const;  // the elements of an integer scalar or vector as dimensions, where known
   std::optional<std::vector<int64_t>> known_integers(ValueId v) const;  // the same where all are constants
 

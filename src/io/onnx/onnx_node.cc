@@ -1,6 +1,11 @@
 // What import functions see of a node (onnx_family.h).
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
 #include "io/onnx/data_type.h"
 #include "io/onnx/onnx_scope.h"
+#include "ir/node_rules.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 
@@ -9,7 +14,9 @@ namespace {
 
 using onnx::AttributeProto;
 
-constexpr int64_t kComputedAtOnce = 256;  // elements: shapes, axes, scales of resizing
+constexpr int64_t kComputedAtOnce = 256;       // elements: shapes, axes, scales of resizing
+constexpr int64_t kBytesComputedAtOnce = 1 << 14;  // more for strings only
+constexpr size_t kListedDims = 1 << 16;
 
 constexpr const char* kAttributeTypes[] = {"undefined", "float",           "integer",        "string",  "tensor",
                                            "graph",     "floats",          "integers",       "strings", "tensors",
@@ -34,17 +41,41 @@ int type_of(const AttributeProto& attribute) {
   return AttributeProto::UNDEFINED;
 }
 
-// What a node computes from constants alone, when that is little.
-std::optional<std::vector<Tensor>> small_results(const Graph& graph, const Node& node) {
-  if (node.operands.empty()) return std::nullopt;
-  for (ValueId v : node.operands)
-    if (const Tensor* constant = graph.constant(v))
-      if (!node.op->from_types && constant->elements() > kComputedAtOnce) return std::nullopt;
-  for (ValueId v : node.results) {
-    const TensorType& type = graph.type(v);
-    if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
+bool is_small(const Tensor& tensor) {
+  return tensor.elements() <= kComputedAtOnce && tensor.bytes() <= kBytesComputedAtOnce;
+}
+
+// Windows may be far larger than what they slide over; no model computes shapes by them.
+bool computes_shapes(const OpDef& op) {
+  return op.codegen != Codegen::conv && op.codegen != Codegen::window && op.codegen != Codegen::gemm &&
+         op.codegen != Codegen::attention;
+}
+
+bool may_be_small(const Graph& graph, const OpDef& op, const std::vector<ValueId>& operands) {
+  if (operands.empty() || !computes_shapes(op)) return false;
+  return op.from_types || std::ranges::all_of(operands, [&](ValueId v) {
+           return v == kNone || (graph.constant(v) && is_small(*graph.constant(v)));
+         });
+}
+
+// What a node that is not in the graph yet computes from constants alone, when that is little.
+std::optional<std::vector<Tensor>> small_results(const Graph& graph, const OpDef& op,
+                                                 const std::vector<ValueId>& operands, const Attributes& attributes) {
+  std::vector<const TensorType*> types;
+  std::vector<const Tensor*> constants;
+  for (ValueId v : operands) {
+    types.push_back(v == kNone ? nullptr : &graph.type(v));
+    constants.push_back(graph.constant(v));
   }
-  return known_results(graph, node);
+  try {
+    const Node node{
+        .op = &op, .operands = operands, .results = {}, .attributes = normalised(op, attributes), .subgraphs = {}};
+    for (const TensorType& type : infer_results(op, types, constants, node.attributes))
+      if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
+    return known_results(graph, node);
+  } catch (const Error&) {
+    return std::nullopt;  // it is met again as the node is added
+  }
 }
 
 }  // namespace
@@ -116,6 +147,17 @@ std::vector<int64_t> OnnxNode::integers(std::string_view name, std::optional<std
   return {values.begin(), values.end()};
 }
 
+int64_t OnnxNode::count(std::string_view name, std::optional<int64_t> fallback) const {
+  return checked_range(integer(name, fallback), 1, int64_t{1} << 31, name);
+}
+
+Shape OnnxNode::sizes(std::string_view name) const {
+  const auto& values = required(name, AttributeProto::INTS).ints();
+  if (static_cast<size_t>(values.size()) > kListedDims)
+    fail("attribute {} has {} values; accepted: at most {}", name, values.size(), kListedDims);
+  return {values.begin(), values.end()};
+}
+
 std::vector<double> OnnxNode::numbers(std::string_view name, std::optional<std::vector<double>> fallback) const {
   if (fallback && !has_attribute(name)) return *fallback;
   const auto& values = required(name, AttributeProto::FLOATS).floats();
@@ -141,7 +183,8 @@ DType OnnxNode::dtype(std::string_view name, std::optional<DType> fallback) cons
   if (fallback && !has_attribute(name)) return *fallback;
   const int64_t number = required(name, AttributeProto::INT).i();
   try {
-    return onnx::dtype_of(static_cast<int32_t>(number), fmt::format("attribute {}", name));
+    const bool is_number = std::in_range<int32_t>(number);
+    return onnx::dtype_of(is_number ? static_cast<int32_t>(number) : -1, fmt::format("attribute {}", name));
   } catch (const Error& error) {
     unsupported(error.what());
   }
@@ -153,6 +196,11 @@ TensorType OnnxNode::type_attribute(std::string_view name) const {
 
 const Graph& OnnxNode::graph() const { return scope_.graph(); }
 
+const TensorType& OnnxNode::type(ValueId v) const {
+  if (v == kNone) fail("an input is required but absent");
+  return graph().type(v);
+}
+
 size_t OnnxNode::rank(ValueId v) const {
   const TensorType& known = type(v);
   if (known.container != Container::none) fail("%{} is {}; expected a tensor", graph().value(v).name, to_string(known));
@@ -161,7 +209,26 @@ size_t OnnxNode::rank(ValueId v) const {
   return known.rank();
 }
 
+Shape OnnxNode::shape(ValueId v) const {
+  rank(v);
+  return type(v).shape;
+}
+
+Shape OnnxNode::shape(ValueId v, size_t expected) const {
+  if (rank(v) != expected)
+    fail("%{} is {}; expected {} dimensions", graph().value(v).name, to_string(type(v)), expected);
+  return type(v).shape;
+}
+
 const Tensor* OnnxNode::constant(ValueId v) const { return graph().constant(v); }
+
+const Tensor* OnnxNode::plain_constant(ValueId v) const {
+  const Tensor* tensor = constant(v);
+  if (tensor && (tensor->is_packed() || tensor->container() != Container::none || tensor->dtype() == DType::string))
+    fail("%{} is {}; expected a tensor of numbers", graph().value(v).name, to_string(tensor->type()));
+  return tensor;
+}
+
 std::optional<Shape> OnnxNode::dims(ValueId v) const { return scope_.dims().of(graph(), v); }
 
 std::optional<std::vector<int64_t>> OnnxNode::known_integers(ValueId v) const {
@@ -174,15 +241,18 @@ std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId
                                         std::vector<Graph> bodies) const {
   while (bodies.empty() && !operands.empty() && operands.back() == kNone) operands.pop_back();
   Graph& graph = scope_.graph();
-  const NodeId id = graph.add_node(ops::get(op), std::move(operands), std::move(attributes), "", std::move(bodies));
-  std::vector<ValueId> results = graph.node(id).results;
-  if (std::optional<std::vector<Tensor>> values = small_results(graph, graph.node(id))) {
-    graph.erase(id);
-    for (size_t i = 0; i < results.size(); ++i) results[i] = graph.add_constant("", std::move((*values)[i]));
-  } else {
-    scope_.dims().note(graph, id);
+  const OpDef& def = ops::get(op);
+  if (bodies.empty() && may_be_small(graph, def, operands)) {
+    if (std::optional<std::vector<Tensor>> values = small_results(graph, def, operands, attributes)) {
+      std::vector<ValueId> results;
+      for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
+      return results;
+    }
   }
-  return results;
+  const NodeId id = graph.add_node(def, std::move(operands), std::move(attributes), "", std::move(bodies));
+  if (graph.node(id).results.empty()) fail("{} without results computes nothing", op);
+  scope_.dims().note(graph, id);
+  return graph.node(id).results;
 }
 
 ValueId OnnxNode::emit(std::string_view op, std::vector<ValueId> operands, Attributes attributes) const {
@@ -209,7 +279,7 @@ ValueId OnnxNode::reshape(ValueId x, Shape shape) const {
 }
 
 ValueId OnnxNode::transpose(ValueId x, std::vector<int64_t> perm) const {
-  bool changes = false;
+  bool changes = type(x).ranked && type(x).rank() != perm.size();  // which the op's rule refuses
   for (size_t i = 0; i < perm.size(); ++i) changes |= perm[i] != static_cast<int64_t>(i);
   return changes ? emit("transpose", {x}, {{"perm", std::move(perm)}}) : x;
 }
@@ -227,6 +297,8 @@ Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& input
   const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
   if (static_cast<size_t>(proto.input_size()) != inputs.size())
     fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
+  const OnnxModelContext::Nested nested(scope_.model());
+  scope_.model().spend(proto.input_size() + proto.initializer_size() + proto.sparse_initializer_size());
   Graph graph;
   graph.name = std::string(name);
   graph.mint_symbols_after(scope_.graph().symbols_minted());
@@ -248,6 +320,7 @@ std::vector<ValueId> OnnxNode::inline_body(std::string_view name, std::span<cons
   const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
   if (!inputs.empty() && static_cast<size_t>(proto.input_size()) != inputs.size())
     fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
+  const OnnxModelContext::Nested nested(scope_.model());
   OnnxScope scope(scope_.model(), scope_.opsets(), scope_.graph(), scope_.dims(), &scope_);
   for (size_t i = 0; i < inputs.size(); ++i) scope.define(proto.input(static_cast<int>(i)).name(), inputs[i]);
   scope.add_initializers(proto);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "io/onnx/data_type.h"
 #include "io/onnx/tensors.h"
@@ -13,6 +16,11 @@ namespace {
 
 constexpr int64_t kNamedElements = 16;  // constants from here on can be told apart by a name, as weights are
 constexpr size_t kMaxFunctionDepth = 32;
+constexpr int kMaxDepth = 64;                // of functions and bodies within each other
+constexpr int kMaxRank = 64;                 // as in NumPy
+constexpr int64_t kMostWork = 1'000'000;     // beyond the file's own nodes: 100 layers of 1,000 nodes, ten times over
+constexpr int64_t kMostBytes = 256'000'000;  // of nodes that are copied to replace attributes of functions
+constexpr size_t kSymbolLength = 64;
 
 std::string function_key(const std::string& domain, const std::string& name, const std::string& overload) {
   return (domain == "ai.onnx" ? "" : domain) + ":" + name + ":" + overload;
@@ -23,38 +31,63 @@ std::string operator_name(const onnx::NodeProto& node) {
   return main ? node.op_type() : node.domain() + "." + node.op_type();
 }
 
-// A name from elsewhere as a dimension: an expression ("past + seq"), or a symbol of its letters. Names without
-// letters, such as "?", name nothing.
+// The letters of a name as a symbol. Of a long one the beginning, and what tells it from others that begin like it.
+Dim symbol_of(const std::string& name) {
+  std::string symbol = std::isalpha(static_cast<unsigned char>(name[0])) ? "" : "d";
+  for (char c : name.substr(0, kSymbolLength)) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (name.size() > kSymbolLength) symbol += "_" + sha256_hex(name).substr(0, 16);
+  return Dim::symbol(symbol);
+}
+
+// A name from elsewhere as a dimension: an expression ("past + seq"), or a symbol. Names without letters, such as "?",
+// name nothing.
 std::optional<Dim> dim_of(const std::string& name) {
   if (std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c); })) return std::nullopt;
+  if (name.size() > kSymbolLength) return symbol_of(name);
   try {
     return Dim::parse(name);
   } catch (const Error&) {
-    std::string symbol = std::isalpha(static_cast<unsigned char>(name[0])) ? "" : "d";
-    for (char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    return Dim::symbol(symbol);
+    return symbol_of(name);
   }
 }
 
+bool refers(const onnx::NodeProto& node) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(), [](const onnx::AttributeProto& attribute) {
+    return !attribute.ref_attr_name().empty() ||
+           (attribute.has_g() && std::any_of(attribute.g().node().begin(), attribute.g().node().end(), refers));
+  });
+}
+
 // The attributes of a function's nodes that stand for those of the call.
-void resolve(onnx::NodeProto& node, const std::map<std::string, const onnx::AttributeProto*>& given) {
+void resolve(onnx::NodeProto& node, const GivenAttributes& given) {
   auto* attributes = node.mutable_attribute();
-  for (int i = attributes->size() - 1; i >= 0; --i) {
+  int kept = 0;
+  for (int i = 0; i < attributes->size(); ++i) {
     onnx::AttributeProto& attribute = *attributes->Mutable(i);
     if (!attribute.ref_attr_name().empty()) {
       const auto found = given.find(attribute.ref_attr_name());
-      if (found == given.end()) {
-        attributes->DeleteSubrange(i, 1);
-        continue;
-      }
+      if (found == given.end()) continue;
       const std::string name = attribute.name();
       attribute = *found->second;
       attribute.set_name(name);
     }
     if (attribute.has_g())
       for (onnx::NodeProto& inner : *attribute.mutable_g()->mutable_node()) resolve(inner, given);
+    attributes->SwapElements(kept++, i);
   }
+  attributes->DeleteSubrange(kept, attributes->size() - kept);
 }
+
+// A function, as long as it is being inlined.
+class OnStack {
+ public:
+  OnStack(std::vector<std::string>& stack, std::string key) : stack_(stack) { stack_.push_back(std::move(key)); }
+  ~OnStack() { stack_.pop_back(); }
+  OnStack(const OnStack&) = delete;
+
+ private:
+  std::vector<std::string>& stack_;
+};
 
 }  // namespace
 
@@ -64,6 +97,19 @@ std::string onnx_node_text(const onnx::NodeProto& node) {
     for (const std::string& output : node.output())
       if (name.empty() && !output.empty()) name = output;
   return fmt::format("node \"{}\" ({})", name, operator_name(node));
+}
+
+void OnnxModelContext::spend(int64_t more_work, int64_t more_bytes) {
+  work += more_work, bytes += more_bytes;
+  if (work > kMostWork || bytes > kMostBytes)
+    fail("{}: its functions and bodies come to more than {} nodes and names, or {} bytes, when they are put in place of "
+         "their calls",
+         source, kMostWork, kMostBytes);
+}
+
+OnnxModelContext::Nested::Nested(OnnxModelContext& model) : model_(model) {
+  if (model_.depth >= kMaxDepth) fail("functions and bodies lie {} deep within each other", kMaxDepth);
+  ++model_.depth;
 }
 
 void OnnxScope::define(const std::string& name, ValueId value) {
@@ -131,6 +177,8 @@ TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& n
   if (!proto.has_tensor_type())
     throw Unsupported(fmt::format("{}: is neither a tensor, a sequence nor an optional; supported: these", what));
   const auto& tensor = proto.tensor_type();
+  if (tensor.shape().dim_size() > kMaxRank)
+    fail("{} has {} dimensions; at most {} are accepted", what, tensor.shape().dim_size(), kMaxRank);
   TensorType type;
   try {
     type.dtype = onnx::dtype_of(tensor.elem_type(), what);
@@ -169,13 +217,15 @@ void OnnxScope::add_inputs(const onnx::GraphProto& graph) {
 }
 
 const OnnxOperator* OnnxScope::find_operator(const onnx::NodeProto& node, int opset) const {
-  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  if (model_.operators.empty())
+    for (const OnnxFamilyDef* family : io::all())
+      for (const OnnxOperator& entry : family->operators) model_.operators[entry.name].push_back(&entry);
+  const auto named = model_.operators.find(node.op_type());
+  if (named == model_.operators.end()) return nullptr;
+  const std::string_view domain = node.domain() == "ai.onnx" ? std::string_view() : node.domain();
   const OnnxOperator* best = nullptr;
-  for (const OnnxFamilyDef* family : io::all())
-    for (const OnnxOperator& entry : family->operators)
-      if (node.op_type() == entry.name && domain == entry.domain && entry.since <= opset &&
-          (!best || entry.since > best->since))
-        best = &entry;
+  for (const OnnxOperator* entry : named->second)
+    if (domain == entry->domain && entry->since <= opset && (!best || entry->since > best->since)) best = entry;
   return best;
 }
 
@@ -191,32 +241,43 @@ std::vector<ValueId> OnnxScope::inline_function(const onnx::FunctionProto& funct
   if (std::find(model_.function_stack.begin(), model_.function_stack.end(), key) != model_.function_stack.end())
     fail("function {} calls itself", function.name());
   if (model_.function_stack.size() >= kMaxFunctionDepth) fail("functions call each other {} deep", kMaxFunctionDepth);
-  std::map<std::string, const onnx::AttributeProto*> attributes;
+  const OnnxModelContext::Nested nested(model_);
+  model_.spend(1 + function.input_size() + function.output_size() + function.attribute_proto_size() +
+               function.opset_import_size() + static_cast<int64_t>(opsets_.size()));
+  GivenAttributes attributes;
   for (const onnx::AttributeProto& attribute : function.attribute_proto()) attributes[attribute.name()] = &attribute;
   for (const onnx::AttributeProto& attribute : call.attribute()) attributes[attribute.name()] = &attribute;
   OpsetVersions opsets = opsets_;
   for (const auto& opset : function.opset_import())
     opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = static_cast<int>(opset.version());
 
-  model_.function_stack.push_back(key);
+  const OnStack on_stack(model_.function_stack, key);
   OnnxScope scope(model_, opsets, graph_, dims_);
   for (int i = 0; i < function.input_size(); ++i)
     scope.define(function.input(i), i < call.input_size() && !call.input(i).empty() ? find(call.input(i)) : kNone);
   for (const onnx::NodeProto& original : function.node()) {
-    model_.resolved.push_back(original);
-    resolve(model_.resolved.back(), attributes);
-    scope.add_node(model_.resolved.back());
+    model_.spend(1 + original.input_size() + original.output_size());
+    scope.add_node(refers(original) ? resolved_copy(original, attributes) : original);
   }
   std::vector<ValueId> results;
   for (const std::string& output : function.output()) results.push_back(scope.find(output));
-  model_.function_stack.pop_back();
   return results;
+}
+
+const onnx::NodeProto& OnnxScope::resolved_copy(const onnx::NodeProto& node, const GivenAttributes& given) {
+  model_.spend(0, static_cast<int64_t>(node.ByteSizeLong()));
+  model_.resolved.push_back(node);
+  resolve(model_.resolved.back(), given);
+  model_.spend(0, static_cast<int64_t>(model_.resolved.back().ByteSizeLong()));
+  return model_.resolved.back();
 }
 
 std::vector<ValueId> OnnxScope::import_node(const onnx::NodeProto& proto) {
   const auto opset = opsets_.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
-  const auto function = model_.functions.find(function_key(proto.domain(), proto.op_type(), proto.overload()));
-  if (function != model_.functions.end()) return inline_function(*function->second, proto);
+  if (!model_.functions.empty())
+    if (const auto function = model_.functions.find(function_key(proto.domain(), proto.op_type(), proto.overload()));
+        function != model_.functions.end())
+      return inline_function(*function->second, proto);
   // Domains of fused operators have one version, and exporters forget to import them.
   const int version = opset == opsets_.end() ? 1 : opset->second;
   const OnnxOperator* found = find_operator(proto, version);
@@ -226,7 +287,8 @@ std::vector<ValueId> OnnxScope::import_node(const onnx::NodeProto& proto) {
 }
 
 void OnnxScope::add_node(const onnx::NodeProto& proto) {
-  ++model_.nodes;
+  check_stop();
+  if (++model_.nodes > model_.nodes_in_file) model_.spend(1);
   std::vector<ValueId> results;
   try {
     results = import_node(proto);
@@ -234,6 +296,8 @@ void OnnxScope::add_node(const onnx::NodeProto& proto) {
     return skip(proto, unsupported.what());
   } catch (const std::out_of_range&) {  // import functions look for dimensions with at()
     fail("{}: {}: has fewer dimensions or values than the operator needs", model_.source, onnx_node_text(proto));
+  } catch (const std::length_error&) {
+    fail("{}: {}: asks for a list longer than there can be", model_.source, onnx_node_text(proto));
   } catch (const Error& error) {
     const std::string place = fmt::format("{}: {}", model_.source, onnx_node_text(proto));
     const std::string what = error.what();

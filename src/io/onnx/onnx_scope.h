@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "io/onnx/external_data.h"
 #include "io/onnx/import_model.h"
@@ -23,10 +24,28 @@ struct OnnxModelContext {
   std::map<const onnx::TensorProto*, Tensor> tensors;           // converted already: bodies may be imported twice
   std::map<const onnx::SparseTensorProto*, Tensor> sparse_tensors;
   std::vector<UnsupportedNode> unsupported;
+  std::unordered_map<std::string_view, std::vector<const OnnxOperator*>> operators;  // by name
   std::vector<std::string> function_stack;  // being inlined
   std::deque<onnx::NodeProto> resolved;     // nodes of functions with the attributes of their calls
-  int64_t nodes = 0;
+  int64_t nodes = 0, nodes_in_file = 0;
+  int depth = 0;  // of scopes within scopes
+
+  // A small file may call functions that call functions, and have bodies within bodies that are imported several times.
+  // What that comes to is bounded: `work` in nodes and names, `bytes` of copied nodes.
+  void spend(int64_t work, int64_t bytes = 0);
+  int64_t work = 0, bytes = 0;
+
+  class Nested {  // a scope within another, as long as it lives
+   public:
+    explicit Nested(OnnxModelContext& model);
+    ~Nested() { --model_.depth; }
+    Nested(const Nested&) = delete;
+
+   private:
+    OnnxModelContext& model_;
+  };
 };
+using GivenAttributes = std::map<std::string, const onnx::AttributeProto*>;  // to a function by a call of it
 using OpsetVersions = std::map<std::string, int>;  // by domain; ai.onnx is ""
 
 class OnnxScope {
@@ -57,6 +76,7 @@ class OnnxScope {
   ValueId capture(const std::string& name, ValueId outer);
   const OnnxOperator* find_operator(const onnx::NodeProto& node, int opset) const;
   std::vector<ValueId> import_node(const onnx::NodeProto& node);
+  const onnx::NodeProto& resolved_copy(const onnx::NodeProto& node, const GivenAttributes& given);
   std::vector<ValueId> inline_function(const onnx::FunctionProto& function, const onnx::NodeProto& call);
   void skip(const onnx::NodeProto& node, const std::string& reason);
 

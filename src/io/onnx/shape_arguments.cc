@@ -12,7 +12,7 @@ std::optional<Shape> dims_without_data(const OnnxNode& n, ValueId values) {
 
 void add_dims(const OnnxNode& n, const char* name, int input, std::vector<ValueId>& operands, Attributes& attributes) {
   operands.push_back(kNone);
-  if (n.has_attribute(name)) attributes.set(name, to_shape(n.integers(name)));
+  if (n.has_attribute(name)) attributes.set(name, n.sizes(name));
   else if (!n.has(input)) return;
   else if (std::optional<Shape> known = dims_without_data(n, n.in(input))) attributes.set(name, std::move(*known));
   else operands.back() = n.in(input);
