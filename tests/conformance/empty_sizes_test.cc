@@ -134,7 +134,8 @@ const std::vector<Class>& classes() {
       {"transposed convolution", {2, 4, 3, 3, 6}, [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1},{2},{3}] = input "x"
             %w : f32[{1},{4},3,3] = const "w"
-            %y = conv_transpose %x, %w {{strides=[2,2]}}
+            %b : f32[{4}] = const "b"
+            %y = conv_transpose %x, %w, %b {{strides=[2,2]}}
             return %y as "y")", s[0], s[1], s[2], s[3], s[4]);
        }},
       {"pools", {2, 4, 6, 7}, [](const Sizes& s) {
@@ -165,9 +166,9 @@ const std::vector<Class>& classes() {
        }},
       {"rounding", {3, 64}, [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1}] = input "x"
-            %a = fake_quant %x {{format="mxint8"}}
-            %b = fake_quant %x {{format="int8"}}
-            %c = fake_quant %x {{format="fp8_e4m3"}}
+            %a = fake_quant %x {{format=mxint8}}
+            %b = fake_quant %x {{format=int8.tensor}}
+            %c = fake_quant %x {{format=fp8_e4m3}}
             return %a as "a", %b as "b", %c as "c")", s[0], s[1]);
        }},
       {"views", {3, 4}, [](const Sizes& s) {

@@ -90,7 +90,7 @@ TEST(ExactDecode, TablesOfAllTwoLevelFormatsAreReadAsTheFormatHasThem) {
   std::vector<Tensor> tables;
   for (float global : kGlobals) tables.push_back(nvfp4_table(global));
   Philox rng(3);
-  for (const char* format : {"rsign2", "rsign3", "int4.g32.asym", "mxfp4", "mxint8", "bfp8", "nvfp4"})
+  for (const char* format : {"rsign2", "rsign3", "uint4.g32.asym", "mxfp4", "mxint8", "bfp8", "nvfp4"})
     tables.push_back(random_packed(rng, {64, 64}, format));
   for (const Tensor& table : tables) {
     Graph g;

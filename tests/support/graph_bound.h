@@ -355,6 +355,10 @@ class NodeBound {
             if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
             scores.push_back(score), error.push_back(bound);
           }
+          if (scores.empty()) {  // no keys: a sum of nothing
+            out.resize(out.size() + static_cast<size_t>(value_columns), 0.0);
+            continue;
+          }
           const double relative = relative_weight_error(scores, error);
           const Errors weights = weights_of(scores);
           for (int64_t c = 0; c < value_columns; ++c) {
