@@ -11,6 +11,7 @@
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/packed_transpose.h"
 #include "passes/pass.h"
@@ -307,6 +308,7 @@ Graph recognise_packed(Graph graph, const PassContext&) {
   for (NodeId id : graph.nodes("transpose")) transpose(graph, id);
   for (NodeId id : graph.nodes("conv")) gather_weights(graph, id);
   graph.erase_unused_constants();
+  retype_captures(graph);
   graph.reinfer();
   return graph;
 }
