@@ -202,7 +202,9 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
   }
   Record record{.title = fmt::format("{} as {}", model.name, layout.name),
                 .command = options.command,
-                .findings = {fmt::format("{}: read back, each weight as it was", options.path)},
+                .findings = {fmt::format(
+                    "{}: read back, each weight as it was; not run: its graph is not stored but built from config.json",
+                    options.path)},
                 .sections = {{"Model", {layout_table(weights)}}},
                 .machine = describe(environment()),
                 .manifest = {{"input", model.path, model.sha256(), model.file_bytes}}};

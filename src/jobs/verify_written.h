@@ -3,9 +3,9 @@
 //   artefact  the same graph text, the same bits in every constant of it and of the bodies in it, the same files that
 //             ride along, the same bits in every output
 //   ONNX      constants that it keeps under their names decode to the same bits, in whatever order of axes; outputs are
-//             within 1e-5 of the output's largest value, or within four times what two evaluations of the graph in
-//             memory (compiled, and the reference) differ by where that is more: roundings to formats turn a last bit
-//             into a whole step
+//             within 1e-5 of the output's largest value (two last bits of f16 and bf16, 1 of integers), or within four
+//             times what two evaluations of the graph in memory (compiled, and the reference) differ by where that is
+//             more: roundings to formats turn a last bit into a whole step
 #pragma once
 
 #include <map>

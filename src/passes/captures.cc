@@ -41,6 +41,7 @@ void retype_captures(Graph& graph) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
+    if (node.subgraphs.empty()) continue;
     std::vector<Graph> bodies = node.subgraphs;
     bool changed = false;
     for (size_t i = 0; i < node.operands.size(); ++i) {

@@ -1,3 +1,4 @@
+#include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -13,6 +14,7 @@ Graph decode_vectors(Graph graph, const PassContext&) {
     graph.set_label(plain, derived_label(graph, id, ""));
   }
   graph.erase_unused_constants();
+  retype_captures(graph);
   graph.reinfer();
   return graph;
 }

@@ -3,6 +3,7 @@
 
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -52,6 +53,7 @@ Graph fold_fake_quant(Graph graph, const PassContext& context) {
     const ValueId packed =
         graph.add_constant("", in_format(tensor->is_packed() ? packer.unpack(*tensor) : *tensor, format, packer));
     replace_by_value(graph, id, packed);
+    retype_captures(graph);
     graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
     if (!graph.type(packed).is_packed()) keep_result_types(graph, packed);
   }

@@ -8,7 +8,6 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "ir/bodies.h"
-#include "passes/captures.h"
 #include "passes/correct_bias.h"
 #include "passes/registry.h"
 #include "passes/round_weights.h"
@@ -50,9 +49,7 @@ Graph run_passes(Graph graph, std::span<const char* const> names, const PassCont
 Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
   if (std::ranges::find(kInBodies, pass.name) == kInBodies.end()) return pass.run(std::move(graph), context);
   edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
-  graph = pass.run(std::move(graph), context);
-  retype_captures(graph);
-  return graph;
+  return pass.run(std::move(graph), context);
 }
 
 }  // namespace

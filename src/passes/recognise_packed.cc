@@ -17,6 +17,7 @@
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/packed_transpose.h"
 #include "passes/pass.h"
@@ -442,6 +443,7 @@ Graph recognise_packed(Graph graph, const PassContext&) {
   for (NodeId id : graph.nodes("conv")) changed |= gather_weights(graph, id);
   if (!changed) return graph;
   graph.erase_unused_constants();
+  retype_captures(graph);
   graph.reinfer();
   return graph;
 }

@@ -1,3 +1,4 @@
+#include "passes/captures.h"
 #include "passes/round_weights.h"
 
 #include <fmt/ranges.h>
@@ -121,6 +122,7 @@ Graph round_weights(Graph graph, const PassContext& context) {
     graph.set_label(packed, derived_label(graph, source, "." + to_string(format)));
   }
   graph.erase_unused_constants();
+  retype_captures(graph);
   graph.reinfer();
   return graph;
 }

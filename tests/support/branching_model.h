@@ -8,6 +8,7 @@
 
 #include "ir/graph.h"
 #include "ops/registry.h"
+#include "ops/rules.h"
 
 namespace hone::test {
 
