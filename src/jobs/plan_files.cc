@@ -70,7 +70,7 @@ int64_t PlanFiles::bytes(std::span<const int> chosen) {
 PlanFiles::Written PlanFiles::write(std::span<const int> chosen) {
   Written written{.path = folder_.path() + "/plan." + target_};
   const QuantizedModel model = quantize_model(study_.model, plan(chosen), compute_, study_.data.calibration);
-  written.bytes = save_model(written.path, model.graph, study_.model).bytes;
+  written.bytes = write_scratch_model(written.path, model.graph, study_.model);
   return written;
 }
 
