@@ -252,7 +252,8 @@ class BudgetOfBytes : public AllocateFormats {
     const LoadedModel source = load_model(net);
     const std::string file = folder / "made." + target;
     const int64_t bytes =
-        save_model(file, quantize_model(source, quantize, parse_compute(notes.compute), calibration).graph, source);
+        save_model(file, quantize_model(source, quantize, parse_compute(notes.compute), calibration).graph, source)
+            .bytes;
     EXPECT_EQ(bytes, static_cast<int64_t>(std::filesystem::file_size(file)));
     EXPECT_FALSE(over_plan(notes, file, bytes));
     return bytes;
