@@ -97,7 +97,8 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
   const Graph graph = parse(R"(graph g {
     %x : f32[B,3] = input "x"
     %s = shape_of %x
-    %wide : f32[_1,_2] = full %s {value=2.0}
+    %two : f32[1,1] = const {2}
+    %wide : f32[_1,_2] = expand %two, %s
     %first : f32[(_1+1)/2,_2] = slice %wide {axes=[0], starts=[0], ends=[_1], steps=[2]}
     return %first as "first"
   })");
