@@ -199,8 +199,8 @@ def build(name):
     torch.manual_seed(0)
     case = CASES[name]()
     case.module.eval()
-    with torch.no_grad():  # fresh normalisations are identities, and fresh biases zero: nothing would be seen of them
+    with torch.no_grad():  # fresh normalisations are identities, fresh biases and some heads zero: nothing would be seen of them
         for parameter in case.module.parameters():
-            if parameter.ndim == 1:
+            if parameter.ndim == 1 or not parameter.any():
                 parameter.add_(torch.randn_like(parameter) * 0.05)
     return case

@@ -116,7 +116,7 @@ bool Dim::is_symbol() const {
 bool Dim::is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
 
 int64_t Dim::constant() const {
-  CHECK(is_constant(), "dimension {} is not a constant", to_string());
+  if (!is_constant()) fail("the dimension {} has no value where one is needed", to_string());
   return terms_.empty() ? 0 : terms_.begin()->second;
 }
 

@@ -50,13 +50,32 @@ Table formats_table(const Graph& graph) {
   return table;
 }
 
-using FlopsByOp = std::vector<std::pair<std::string, double>>;
+// Arithmetic at the given sizes, or why there is none: sizes that nobody chose may not fit the model.
+struct Arithmetic {
+  std::vector<std::pair<std::string, double>> by_op;
+  double total = 0;
+  std::string unknown;
+};
 
-Table ops_table(const Graph& graph, const FlopsByOp& flops) {
+Arithmetic arithmetic(const Graph& graph, const Bindings& bindings, bool guessed) {
+  try {
+    Arithmetic known{.by_op = flops_by_op(graph, bindings)};
+    for (const auto& [name, flops] : known.by_op) known.total += flops;
+    return known;
+  } catch (const Error& error) {
+    if (!guessed) throw;
+    Arithmetic none{.unknown = error.what()};
+    std::map<std::string, double> names;
+    for (NodeId n : graph.nodes()) names[graph.node(n).op->name];
+    none.by_op.assign(names.begin(), names.end());
+    return none;
+  }
+}
+
+Table ops_table(const Graph& graph, const Arithmetic& arithmetic) {
   std::map<std::string, int64_t> counts;
   for (NodeId n : graph.nodes()) ++counts[graph.node(n).op->name];
-  double total = 0;
-  for (const auto& [name, f] : flops) total += f;
+  const double total = arithmetic.total;
   Table table{.key = "ops",
               .title = "Ops",
               .columns = {{"op", "op"},
@@ -64,9 +83,10 @@ Table ops_table(const Graph& graph, const FlopsByOp& flops) {
                           {"mflop", "MFLOP", "", {NumberFormat::significant, 4}},
                           {"share", "share of FLOP", "", {NumberFormat::percent, 1}}},
               .rows = {}};
-  for (const auto& [name, f] : flops)
-    table.rows.push_back(
-        {name, number(static_cast<double>(counts[name])), number(f * 1e-6), number(total > 0 ? f / total : 0)});
+  for (const auto& [name, f] : arithmetic.by_op)
+    table.rows.push_back({name, number(static_cast<double>(counts[name])),
+                          arithmetic.unknown.empty() ? number(f * 1e-6) : Cell(),
+                          total > 0 ? number(f / total) : arithmetic.unknown.empty() ? number(0) : Cell()});
   return table;
 }
 
@@ -115,9 +135,8 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
   const Bindings bindings = bind_symbols(graph, shapes);
   const Sizes total = sizes(graph);
   const int64_t parameters = total.parameters + codes_beyond_scales(graph);
-  const FlopsByOp by_op = flops_by_op(graph, bindings);
-  double flops = 0;
-  for (const auto& [name, f] : by_op) flops += f;
+  const bool guessed = !bindings.empty() && shapes.dims.empty() && !shapes.sequence;
+  const Arithmetic work = arithmetic(graph, bindings, guessed);
   std::string at;
   for (const auto& [symbol, size] : bindings) at += fmt::format("{}{}={}", at.empty() ? "" : ", ", symbol, size);
   KeyValues summary{
@@ -136,16 +155,20 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
                 {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
                 {"mflop",
                  at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at),
-                 number(flops * 1e-6),
+                 work.unknown.empty() ? number(work.total * 1e-6) : Cell(),
                  "",
                  {NumberFormat::significant, 5}}}};
   Record record{
       .title = model.name,
       .command = "",
       .findings = {},
-      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, by_op)}}},
+      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, work)}}},
       .machine = {},
       .manifest = {}};
+  if (!work.unknown.empty())
+    record.sections[0].blocks.push_back(Text{fmt::format(
+        "No arithmetic is counted: the guessed {} do not fit: {}. Give sizes with --batch, --seq or --dim NAME=SIZE.", at,
+        work.unknown)});
   if (!model.unused.empty())
     record.sections[0].blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(model.unused, ", "))});
   return record;

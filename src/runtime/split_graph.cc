@@ -7,14 +7,33 @@
 namespace hone {
 namespace {
 
+// The symbols of `before` that have become constants.
+void note_sizes(const Shape& before, const Shape& after, Bindings& found) {
+  for (size_t i = 0; i < before.size() && before.size() == after.size(); ++i)
+    if (before[i].is_symbol() && after[i].is_constant()) found[before[i].to_string()] = after[i].constant();
+}
+
+void set_sizes(Graph& graph, NodeId n, const Bindings& sizes) {
+  const Attributes known = substituted(graph.node(n).attributes, sizes);
+  for (const auto& [name, value] : known.items())
+    if (std::holds_alternative<Dim>(value) || std::holds_alternative<Shape>(value)) graph.set_attribute(n, name, value);
+}
+
 // Positions, a mask of ones, shapes: known now that the symbols are bound. What they give may decide the shapes of
 // nodes after them, which are inferred again. Packed constants stay: kernels decode the few rows they need faster than
 // a whole table is decoded here.
 Graph evaluate_constants(Graph graph) {
   FoldBudget budget = FoldBudget::of(graph);
+  Bindings found;  // sizes that depended on data when the graph was made, and do not any more
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
+    if (is_symbolic(graph.node(n).attributes)) set_sizes(graph, n, found);
+    std::vector<Shape> before;
+    for (ValueId v : graph.node(n).results) before.push_back(graph.type(v).shape);
     graph.reinfer(n);
     const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n), budget);
+    for (size_t i = 0; i < before.size(); ++i)
+      note_sizes(before[i],
+                 results ? to_shape((*results)[i].shape()) : graph.type(graph.node(n).results[i]).shape, found);
     if (!results) continue;
     for (size_t i = 0; i < results->size(); ++i) {
       const ValueId old = graph.result(n, static_cast<int>(i));

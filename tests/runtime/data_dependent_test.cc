@@ -91,6 +91,26 @@ TEST(DataDependent, ASizeThatOnlyAnAttributeNamesIsStillFound) {
   }
 }
 
+// As a padding to a multiple of the window writes it: the size is a symbol until the input's shape is known, and what
+// comes later calls it by that name.
+TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[B,3] = input "x"
+    %s = shape_of %x
+    %two : f32[1,1] = const {2}
+    %wide : f32[_1,_2] = expand %two, %s
+    %first : f32[(_1+1)/2,_2] = slice %wide {axes=[0], starts=[0], ends=[_1], steps=[2]}
+    return %first as "first"
+  })");
+  EXPECT_FALSE(split_graph(graph, {{"B", 5}}).open);
+  for (int level : {0, 1, 2}) {
+    SessionOptions options;
+    options.optimise = level;
+    const std::vector<Tensor> got = Session(graph, options).run({{"x", Tensor(DType::f32, {5, 3})}});
+    EXPECT_EQ(got[0].shape(), (std::vector<int64_t>{3, 3})) << level;
+  }
+}
+
 TEST(DataDependent, InputsOfUnknownRankAndContainersRun) {
   Session session(parse("%x : f32[*] = input  %y = neg %x  return %y"), {});
   EXPECT_EQ(session.run({{"x", Tensor::of<float>({1, 2}, {1, 2})}})[0].to_floats(), (std::vector<float>{-1, -2}));
