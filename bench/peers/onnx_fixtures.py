@@ -521,12 +521,10 @@ def write_ml():
     for post in ("NONE", "SOFTMAX", "LOGISTIC"):
         ml(f"tree_classifier_{post.lower()}", "TreeEnsembleClassifier", {"x": x}, 2, post_transform=post,
            classlabels_int64s=[10, 20, 30], **trees(splits, [1, .5, .3, .4, .6], [0, 1, 2, 1, 0], "class"))
-        for sign in (1, -1):
-            ml(f"tree_classifier_binary_{'positive' if sign > 0 else 'signed'}_{post.lower()}", "TreeEnsembleClassifier",
-               {"x": x}, 2, post_transform=post, classlabels_strings=["no", "yes"],
-               **trees(splits, [.1, .7 * sign, .2, .05, .3 * sign], [0] * 5 if sign > 0 else [1] * 5, "class"))
-        ml(f"tree_classifier_two_{post.lower()}", "TreeEnsembleClassifier", {"x": x}, 2, post_transform=post,
-           classlabels_int64s=[0, 1], **trees(splits, [.6, .5, .3, .4, .6], [0, 1, 0, 1, 0], "class"))
+        for name, sign, label in (("share", 1, 0), ("signed", -1, 0), ("second", -1, 1)):
+            ml(f"tree_classifier_binary_{name}_{post.lower()}", "TreeEnsembleClassifier", {"x": x}, 2,
+               post_transform=post, classlabels_strings=["no", "yes"],
+               **trees(splits, [.1, .7 * sign, .2, .05, .3 * sign], [label] * 5, "class"))
     words, numbers = np.array(["b", "?", "a"]), np.array([3, 1, 7], np.int64)
     ml("label_encoder_strings_to_integers", "LabelEncoder", {"x": words}, since=2, keys_strings=["a", "b"],
        values_int64s=[5, 6], default_int64=-9)
