@@ -4,15 +4,17 @@ usage: onnx_fixtures.py OUT_DIR [--known DIR]
 
 OUT_DIR/test_NAME/{model.onnx,test_data_set_0/{input,output}_N.pb}, in the layout of the standard's own tests:
 - operators of the main domain, and versions of them, that --known (the node tests of ONNX 1.12: opset 17) lacks, up to
-  opset 23; inputs and outputs come from the `onnx` package's backend cases and its reference evaluator;
-- operators of com.microsoft, whose outputs come from ONNX Runtime, or from NumPy where its CPU provider lacks them.
-Cases that differ from a known one only in their opset are kept once for each operator and version.
+  opset 28, and of ai.onnx.ml and ai.onnx.preview; inputs and outputs come from the `onnx` package's backend cases and
+  its reference evaluator;
+- operators of com.microsoft and further ones of ai.onnx.ml, whose outputs come from ONNX Runtime, or from NumPy where
+  its CPU provider lacks them.
+Cases that differ from a known one only in their opset are kept once for each operator and version. What OUT_DIR has
+already stays as it is.
 """
 import argparse
 import json
 import math
 import pathlib
-import shutil
 import warnings
 
 import numpy as np
@@ -20,7 +22,8 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-NEWEST = 23
+NEWEST = 28
+DOMAINS = {"", "ai.onnx.ml", "ai.onnx.preview"}
 MOST_BYTES = 6_000  # of one case; larger ones are listed in LARGE
 LARGE = {
     "attention_3d_diff_heads_with_past_and_present", "attention_3d_with_past_and_present_qk_matmul_softmax",
@@ -28,8 +31,8 @@ LARGE = {
     "attention_4d_diff_heads_with_past_and_present_mask4d", "attention_3d_gqa", "attention_4d_gqa_causal",
     "attention_4d_with_past_and_present_qk_matmul_bias",
 }
-# Random results; decoders of image files; behaviour that only versions above 23 define.
-LEFT_OUT = ("bernoulli", "image_decoder", "training_dropout", "mod_float", "attention_24", "attention_causal_boolmask")
+# Random results; decoders of image files.
+LEFT_OUT = ("bernoulli", "image_decoder", "training_dropout")
 # In bf16, which one rounding at the end is more exact than.
 ROUNDED_AT_EVERY_STEP = {"attention_3d_causal_bf16", "attention_4d_attn_mask_causal_bf16", "attention_4d_causal_bf16"}
 # Any of their versions may carry a case: it gets the lowest that has its types and attributes.
@@ -55,6 +58,8 @@ def proto_of(value, type_proto):
 
 def write(name, model, inputs, outputs, rtol=1e-3, atol=1e-7):
     data = args.out / f"test_{name}" / "test_data_set_0"
+    if data.exists():
+        return
     data.mkdir(parents=True)
     if (rtol, atol) != (1e-3, 1e-7):  # other than those that every reader of such folders assumes
         (data.parent / "data.json").write_text(json.dumps({"rtol": rtol, "atol": atol}) + "\n")
@@ -107,7 +112,7 @@ def lower(model):
     """Sets the opset to one that is supported; False where none accepts the model."""
     version = min(model.opset_import[0].version, NEWEST)
     by_types = all(n.op_type in BY_TYPES for n in model.graph.node)
-    model.ir_version = min(model.ir_version, 11)
+    model.ir_version = min(model.ir_version, 11 if version <= 23 else 14)
     return any(accepted(model, v) for v in (range(18, NEWEST + 1) if by_types else [version]))
 
 
@@ -135,7 +140,12 @@ def write_standard():
         inputs, outputs = case.data_sets[0]
         if "expanded" in name or name.startswith(LEFT_OUT) or name in ROUNDED_AT_EVERY_STEP:
             continue
-        if {o.domain for o in model.opset_import} != {""}:
+        domains = {o.domain for o in model.opset_import}
+        if not domains <= DOMAINS:
+            continue
+        if domains != {""}:
+            if bytes_of(model, inputs, outputs) <= MOST_BYTES:
+                write(name, model, inputs, outputs, case.rtol, case.atol)
             continue
         known = args.known / case.name / "model.onnx"
         if not lower(model) or (bytes_of(model, inputs, outputs) > MOST_BYTES and name not in LARGE):
@@ -153,7 +163,8 @@ def write_standard():
 
 # --- single nodes ---------------------------------------------------------------------------------------------------
 
-def single(name, op, inputs, outputs=1, domain="", version=NEWEST, evaluate=None, constants=(), **attributes):
+def single(name, op, inputs, outputs=1, domain="", version=NEWEST, evaluate=None, constants=(), domain_version=1,
+           **attributes):
     """One node; `inputs` by name (None: absent). Values of `outputs` (a number or names, "" for absent) come from
     `evaluate`: of inputs → list of arrays, or of the model by ONNX Runtime (com.microsoft) or the reference."""
     names = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
@@ -166,7 +177,7 @@ def single(name, op, inputs, outputs=1, domain="", version=NEWEST, evaluate=None
         graph = helper.make_graph(
             [node], f"test_{name}", [info_of(k, v) for k, v in given.items()], output_infos,
             [numpy_helper.from_array(inputs[k], k) for k in constants])
-        imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+        imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, domain_version)] if domain else [])
         return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
     if evaluate:
@@ -461,9 +472,87 @@ def write_attention():
        rotary_embedding_dim=4)
 
 
+def write_recurrent():
+    """[directions, rows, 4 * hidden] as codes; a scale per direction or per column."""
+    x, h = f32(3, 2, 5), 4
+    for name, directions, per_column, more in (
+            ("dynamic_quantize_lstm", 1, False, {}),
+            ("dynamic_quantize_lstm_columns", 1, True, {}),
+            ("dynamic_quantize_lstm_bidirectional", 2, False, {"direction": "bidirectional"}),
+            ("dynamic_quantize_lstm_reverse", 1, False, {"direction": "reverse", "clip": 1.0})):
+        shape = (directions, 4 * h) if per_column else (directions,)
+        scale = (rng.random(shape) * .01 + .005).astype(np.float32)
+        codes = lambda rows: rng.integers(-127, 128, (directions, rows, 4 * h)).astype(np.int8)
+        zero = np.zeros(shape, np.int8)
+        ms(name, "DynamicQuantizeLSTM",
+           {"x": x, "w": codes(5), "r": codes(h), "b": f32(directions, 8 * h, scale=.3), "lengths": None,
+            "h": f32(directions, 2, h), "c": f32(directions, 2, h), "p": None, "w_scale": scale, "w_zero": zero,
+            "r_scale": scale[::-1].copy(), "r_zero": zero}, 3, hidden_size=h,
+           constants=("w", "r", "w_scale", "w_zero", "r_scale", "r_zero"), **more)
+
+
+ML = "ai.onnx.ml"
+
+
+def ml(name, op, inputs, outputs=1, since=1, **more):
+    single(f"ml_{name}", op, inputs, outputs, domain=ML, version=17, domain_version=since, **more)
+
+
+def trees(values, weights, ids, kind, **more):
+    """Two trees: x0 <= v0 ? 1 : (x1 > v1 ? 3 : 4), and x2 == v2 ? 1 : 2; leaves with `weights` for the targets `ids`."""
+    values, weights = [float(v) for v in values], [float(w) for w in weights]
+    return {"nodes_treeids": [0] * 5 + [1] * 3, "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+            "nodes_featureids": [0, 0, 1, 0, 0, 2, 0, 0], "nodes_values": values,
+            "nodes_modes": ["BRANCH_LEQ", "LEAF", "BRANCH_GT", "LEAF", "LEAF", "BRANCH_EQ", "LEAF", "LEAF"],
+            "nodes_truenodeids": [1, 0, 3, 0, 0, 1, 0, 0], "nodes_falsenodeids": [2, 0, 4, 0, 0, 2, 0, 0],
+            "nodes_missing_value_tracks_true": [0, 0, 1, 0, 0, 0, 0, 0], f"{kind}_treeids": [0, 0, 0, 1, 1],
+            f"{kind}_nodeids": [1, 3, 4, 1, 2], f"{kind}_ids": ids, f"{kind}_weights": weights, **more}
+
+
+def write_ml():
+    x = np.array([[0, 0, 1], [1, 0, 2], [1, 2, 1], [np.nan, 3, 1], [2, np.nan, 0]], np.float32)
+    splits = [.5, 0, 1, 0, 0, 1, 0, 0]
+    for aggregate in ("SUM", "AVERAGE", "MIN", "MAX"):
+        ml(f"tree_regressor_{aggregate.lower()}", "TreeEnsembleRegressor", {"x": x}, n_targets=2,
+           aggregate_function=aggregate, base_values=[.25, -.5], **trees(splits, [1, 2, 3, 4, 5], [0, 1, 0, 1, 0], "target"))
+    for post in ("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
+        ml(f"tree_regressor_{post.lower()}", "TreeEnsembleRegressor", {"x": x}, n_targets=2, post_transform=post,
+           **trees(splits, [.1, .2, -.3, .4, 0], [0, 1, 0, 1, 0], "target"))
+    for post in ("NONE", "SOFTMAX", "LOGISTIC"):
+        ml(f"tree_classifier_{post.lower()}", "TreeEnsembleClassifier", {"x": x}, 2, post_transform=post,
+           classlabels_int64s=[10, 20, 30], **trees(splits, [1, .5, .3, .4, .6], [0, 1, 2, 1, 0], "class"))
+        for name, sign, label in (("share", 1, 0), ("signed", -1, 0), ("second", -1, 1)):
+            ml(f"tree_classifier_binary_{name}_{post.lower()}", "TreeEnsembleClassifier", {"x": x}, 2,
+               post_transform=post, classlabels_strings=["no", "yes"],
+               **trees(splits, [.1, .7 * sign, .2, .05, .3 * sign], [label] * 5, "class"))
+    words, numbers = np.array(["b", "?", "a"]), np.array([3, 1, 7], np.int64)
+    ml("label_encoder_strings_to_integers", "LabelEncoder", {"x": words}, since=2, keys_strings=["a", "b"],
+       values_int64s=[5, 6], default_int64=-9)
+    ml("label_encoder_integers_to_strings", "LabelEncoder", {"x": numbers}, since=2, keys_int64s=[1, 3],
+       values_strings=["one", "three"])
+    ml("label_encoder_floats", "LabelEncoder", {"x": of([1, np.nan, 2])}, since=2, keys_floats=[1.0, np.nan],
+       values_floats=[.5, .25], default_float=2.5)
+    ml("array_feature_extractor", "ArrayFeatureExtractor", {"x": f32(2, 5), "y": of([[3, 0, 3]], np.int64)})
+    ml("array_feature_extractor_vector", "ArrayFeatureExtractor", {"x": f32(5), "y": of([1], np.int64)})
+    ml("binarizer", "Binarizer", {"x": of([-1, .5, .75])}, threshold=.5)
+    ml("scaler", "Scaler", {"x": f32(2, 3)}, offset=[.5, 1, -1], scale=[2.0, .5, 1])
+    ml("scaler_integers", "Scaler", {"x": numbers.reshape(1, 3)}, offset=[.5], scale=[2.0])
+    for norm in ("MAX", "L1", "L2"):
+        # ONNX Runtime divides by the largest element, the standard's reference by the largest magnitude
+        ml(f"normalizer_{norm.lower()}", "Normalizer", {"x": abs(f32(2, 3))}, norm=norm)
+    ml("imputer", "Imputer", {"x": of([[1, np.nan], [np.nan, 2]])}, imputed_value_floats=[5.0, 6], replaced_value_float=np.nan)
+    ml("imputer_integers", "Imputer", {"x": of([[1, 0], [0, 2]], np.int64)}, imputed_value_int64s=[7, 8], replaced_value_int64=0)
+    ml("linear_regressor", "LinearRegressor", {"x": f32(2, 3)}, coefficients=[1.0, 2, 3, -1, 0, 1], intercepts=[.5, 1], targets=2)
+    ml("linear_classifier", "LinearClassifier", {"x": f32(4, 3)}, 2, coefficients=[1.0, 2, 3, -1, 0, 1, .5, .5, -2],
+       intercepts=[.5, 1, 0], classlabels_ints=[7, 8, 9], post_transform="SOFTMAX")
+    ml("linear_classifier_binary", "LinearClassifier", {"x": f32(4, 3)}, 2, coefficients=[-1.0, -2, -3, 1, 2, 3],
+       intercepts=[-.5, .5], classlabels_strings=["no", "yes"], post_transform="LOGISTIC")
+    ml("one_hot_encoder", "OneHotEncoder", {"x": numbers}, cats_int64s=[1, 2, 3], zeros=1)
+    ml("feature_vectorizer", "FeatureVectorizer", {"x": f32(2, 2), "y": f32(2, 1)}, inputdimensions=[2, 1])
+
+
 warnings.filterwarnings("ignore")
-shutil.rmtree(args.out, ignore_errors=True)
 for part in (write_standard, write_small_standard, write_quantised, write_activations, write_normalisations,
-             write_products, write_attention):
+             write_products, write_attention, write_recurrent, write_ml):
     rng = np.random.default_rng(1)  # a new case changes none of the other parts
     part()

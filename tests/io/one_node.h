@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,10 +47,10 @@ class OneNode {
   OneNode(const char* op, int opset, int outputs = 1) {
     model_.set_ir_version(8);
     model_.add_opset_import()->set_version(opset);
-    node_->set_op_type(op);
+    model_.mutable_graph()->add_node()->set_op_type(op);
     for (int i = 0; i < outputs; ++i) {
-      node_->add_output(fmt::format("y{}", i));
-      model_.mutable_graph()->add_output()->set_name(node_->output(i));
+      node().add_output(fmt::format("y{}", i));
+      model_.mutable_graph()->add_output()->set_name(node().output(i));
     }
   }
   OneNode& input(const std::string& type) {
@@ -60,8 +61,15 @@ class OneNode {
     *model_.mutable_graph()->add_initializer() = onnx::to_proto(value, next_name());
     return *this;
   }
+  OneNode& domain(const char* name, int version) {
+    auto* opset = model_.add_opset_import();
+    opset->set_domain(name);
+    opset->set_version(version);
+    node().set_domain(name);
+    return *this;
+  }
   OneNode& absent() {
-    node_->add_input("");
+    node().add_input("");
     return *this;
   }
   OneNode& set(const char* name, int64_t value) {
@@ -70,6 +78,15 @@ class OneNode {
   }
   OneNode& set(const char* name, const char* value) {
     attribute(name, onnx::AttributeProto::STRING)->set_s(value);
+    return *this;
+  }
+  OneNode& set(const char* name, std::same_as<float> auto value) {
+    attribute(name, onnx::AttributeProto::FLOAT)->set_f(value);
+    return *this;
+  }
+  OneNode& set(const char* name, const std::vector<std::string>& values) {
+    auto* strings = attribute(name, onnx::AttributeProto::STRINGS);
+    for (const std::string& value : values) strings->add_strings(value);
     return *this;
   }
   OneNode& set(const char* name, const Integers& values) {
@@ -95,19 +112,19 @@ class OneNode {
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const { return hone::run(graph(), inputs); }
 
  private:
+  onnx::NodeProto& node() { return *model_.mutable_graph()->mutable_node(0); }
   std::string next_name() {
-    node_->add_input(fmt::format("x{}", node_->input_size()));
-    return node_->input(node_->input_size() - 1);
+    node().add_input(fmt::format("x{}", node().input_size()));
+    return node().input(node().input_size() - 1);
   }
   onnx::AttributeProto* attribute(const char* name, int type) {
-    onnx::AttributeProto* added = node_->add_attribute();
+    onnx::AttributeProto* added = node().add_attribute();
     added->set_name(name);
     added->set_type(type);
     return added;
   }
 
   onnx::ModelProto model_;
-  onnx::NodeProto* node_ = model_.mutable_graph()->add_node();
 };
 
 }  // namespace hone

@@ -204,5 +204,35 @@ TEST(PointwiseOps, SmallFloatsSaturateOrNot) {
   EXPECT_NE(error_of("cast_unsaturated", {x}, {{"dtype", DType::f16}}).find("dtype is f16"), std::string::npos);
 }
 
+TEST(CastToPowers, RoundsAsAskedAndSaturatesOrNot) {
+  const Tensor x = f32({4}, {3, 0, INFINITY, -1});
+  const auto as = [&](const char* round, int64_t saturate) {
+    return call("cast_to_powers", {x}, {{"round", std::string(round)}, {"saturate", saturate}}).to_floats();
+  };
+  EXPECT_EQ(as("up", 1)[0], 4);
+  EXPECT_EQ(as("down", 1)[0], 2);
+  EXPECT_EQ(as("up", 1)[1], 0x1p-127f);
+  EXPECT_EQ(as("nearest", 1)[2], 0x1p127f);
+  EXPECT_TRUE(std::isnan(as("nearest", 0)[1]) && std::isnan(as("nearest", 0)[2]) && std::isnan(as("up", 1)[3]));
+  EXPECT_NE(error_of("cast_to_powers", {x}, {{"round", std::string("odd")}}).find("accepted: up, down, nearest"),
+            std::string::npos);
+}
+
+TEST(BitCast, KeepsBitsAndRefusesOtherWidths) {
+  const auto as = [](const Tensor& x, DType dtype) { return call("bit_cast", {x}, {{"dtype", dtype}}); };
+  EXPECT_EQ(as(f32({1}, {1}), DType::i32).to_integers(), (Ints{0x3f800000}));
+  EXPECT_EQ(as(i64({2}, {15, 7}).converted(DType::u4), DType::i4).to_integers(), (Ints{-1, 7}));
+  EXPECT_EQ(as(i64({1}, {-1}).converted(DType::i2), DType::u2).to_integers(), (Ints{3}));
+  EXPECT_EQ(as(i64({2}, {0, 6}).converted(DType::u8), DType::boolean).to_integers(), (Ints{0, 1}));
+  EXPECT_NE(error_of("bit_cast", {f32({1}, {1})}, {{"dtype", DType::f64}}).find("have 32 bits"), std::string::npos);
+  EXPECT_NE(error_of("bit_cast", {f32({1}, {1})}, {{"dtype", DType::string}}), "");
+}
+
+TEST(Mod, ZerosHaveTheSignOfTheDivisor) {
+  const Floats zeros = call("mod", {f32({2}, {0, -4}), f32({2}, {-3, 2})}).to_floats();
+  EXPECT_TRUE(zeros[0] == 0 && std::signbit(zeros[0]));
+  EXPECT_TRUE(zeros[1] == 0 && !std::signbit(zeros[1]));
+}
+
 }  // namespace
 }  // namespace hone

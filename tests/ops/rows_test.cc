@@ -143,6 +143,16 @@ TEST(Cumsum, IncludesTheElementOrNotFromEitherEnd) {
   EXPECT_NE(error_of("cumsum", {x, i64({1}, {1})}).find("axis 1 does not exist"), std::string::npos);
 }
 
+TEST(Cumprod, IncludesTheElementOrNotFromEitherEnd) {
+  const Tensor x = f32({3}, {1, 2, 3});
+  const Attributes exclusive{{"exclusive", int64_t{1}}}, both{{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}};
+  EXPECT_EQ(call("cumprod", {x}).to_floats(), (Floats{1, 2, 6}));
+  EXPECT_EQ(call("cumprod", {x}, exclusive).to_floats(), (Floats{1, 1, 2}));
+  EXPECT_EQ(call("cumprod", {x}, both).to_floats(), (Floats{6, 3, 1}));
+  const int64_t big = int64_t{1} << 62;
+  EXPECT_EQ(call("cumprod", {i64({2}, {big, 4})}).to_integers(), (Ints{big, 0}));
+}
+
 TEST(MeanPool, AveragesTheTokensThatTheMaskKeeps) {
   const Tensor x = f32({2, 2, 1}, {1, 3, 5, 7});
   EXPECT_EQ(call("mean_pool", {x, i64({2, 2}, {1, 1, 0, 1})}).to_floats(), (Floats{2, 7}));

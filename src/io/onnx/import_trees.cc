@@ -180,37 +180,43 @@ std::vector<ValueId> import_regressor(OnnxNode& n) {
   return {transformed(n, post_transform_of(n), based(n, scores, targets))};
 }
 
-// Two classes that all votes are for one of: a vote for the second, 1 - s or -s for the first.
-std::vector<ValueId> one_sided(OnnxNode& n, const Tensor& labels, const Formula& score, bool positive) {
+// Two labels and votes for one of them alone, counted as ONNX Runtime does. For the first: a sum s of weights none of
+// which is negative is the share of the second label, 1 - s that of the first; other sums are above 0 where the second
+// is more likely, and -s is the score of the first. For the second: its score is s, that of the first 0.
+std::vector<ValueId> one_sided(OnnxNode& n, const Tensor& labels, const Formula& s, bool for_first, bool is_share) {
   const PostTransform post = post_transform_of(n);
-  const Formula chosen(n, n.emit("greater", {score, score.number(positive ? 0.5 : 0)}));
-  const ValueId label = labels_at(n, labels, n.reshape(chosen.cast(DType::i64), {n.type(score).shape[0]}));
-  const auto pair = [&](ValueId first, ValueId second) {
-    return n.emit("concat", {first, second}, {{"axis", int64_t{1}}});
-  };
-  if (post == PostTransform::probit) n.unsupported("post_transform PROBIT of two classes");
-  if (positive) return {label, pair(1 - score, score)};
-  const ValueId both = pair(0 - score, score);
-  return {label, post == PostTransform::logistic ? transformed(n, post, both) : both};
+  if (post == PostTransform::probit) n.unsupported("post_transform PROBIT of two labels");
+  const Formula second(n, n.emit("greater", {s, s.number(for_first && is_share ? 0.5 : 0)}));
+  const ValueId label = labels_at(n, labels, n.reshape(second.cast(DType::i64), {n.type(s).shape[0]}));
+  const auto pair = [&](ValueId first) { return n.emit("concat", {first, s}, {{"axis", int64_t{1}}}); };
+  if (!for_first) return {label, transformed(n, post, pair(s * 0.0))};
+  if (post == PostTransform::logistic) return {label, transformed(n, post, pair(0 - s))};
+  return {label, pair(is_share ? 1 - s : 0 - s)};
+}
+
+std::vector<ValueId> import_one_sided(OnnxNode& n, const Tensor& labels, const Ensemble& trees, bool for_first) {
+  Tables tables = trees.tables;
+  std::ranges::fill(tables.targets, 0);
+  const Numbers base = numbers_of(n, "base_values");
+  if (base.values.size() > 1) n.unsupported("base_values of two labels beside votes for one of them");
+  const ValueId votes = ensemble(n, tables, trees.dtype, 1, "sum");
+  Formula sum(n, n.cast(votes, DType::f32));
+  if (!base.values.empty()) sum = sum + base.values[0];
+  const bool is_share = std::ranges::all_of(tables.weights, [](double weight) { return weight >= 0; });
+  return one_sided(n, labels, sum, for_first, is_share);
 }
 
 std::vector<ValueId> import_classifier(OnnxNode& n) {
   const Ensemble trees = ensemble_of(n, "class");
   const Tensor labels = class_labels(n, "classlabels_int64s", "classlabels_strings");
   const int64_t classes = labels.elements();
-  const std::vector<int64_t>& voted = trees.tables.targets;
-  const bool one = classes <= 2 && std::ranges::all_of(voted, [&](int64_t id) { return id == voted.front(); });
-  if (classes == 1) n.unsupported("a classifier with one label; supported: two or more");
-  if (one) {
-    Tables tables = trees.tables;
-    for (int64_t id : tables.targets) checked_range(id, 0, classes - 1, "a class id");
-    std::ranges::fill(tables.targets, 0);
-    const Numbers base = numbers_of(n, "base_values");
-    ValueId scores = ensemble(n, tables, trees.dtype, 1, "sum");
-    if (!base.values.empty())
-      scores = n.emit("add", {scores, n.scalar(base.values.back(), n.type(scores).dtype)});
-    const bool positive = std::ranges::all_of(tables.weights, [](double weight) { return weight >= 0; });
-    return one_sided(n, labels, Formula(n, n.cast(scores, DType::f32)), positive);
+  if (classes < 2) n.unsupported("a classifier with one label; supported: two or more");
+  for (int64_t id : trees.tables.targets) checked_range(id, 0, classes - 1, "a class id");
+  if (classes == 2) {
+    const auto all = [&](int64_t id) { return std::ranges::all_of(trees.tables.targets, [=](int64_t t) { return t == id; }); };
+    if (!all(0) && !all(1))
+      n.unsupported("votes for both of two labels, which runtimes count in different ways; supported: for one of them");
+    return import_one_sided(n, labels, trees, all(0));
   }
   const ValueId scores = based(n, ensemble(n, trees.tables, trees.dtype, classes, "sum"), classes);
   const ValueId best = n.emit("argmax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
