@@ -24,7 +24,11 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  RunFiles().reads("MODEL", flags.model.model).replaces("--output", flags.output).check();
+  RunFiles files;
+  files.reads("MODEL", flags.model.model);
+  if (flags.model.model.ends_with(".safetensors")) files.replaces("--output", flags.output);
+  else files.writes("--output", flags.output);
+  files.check();
   flags.result.print(
       compile_model(flags.model.load(), flags.run.options(), flags.shapes.get(), flags.output, this_command()));
   return 0;

@@ -156,7 +156,7 @@ void OutputFlags::add_report_to(CLI::App& app) { app.add_option("--report", repo
 void OutputFlags::print(const Record& record) const {
   if (json) print_json(json_text(record));
   else print_text(text(record));
- }
+}
 
 Report::Report(const OutputFlags& flags) : flags_(flags) {
   if (!flags.report.empty()) file_.emplace(flags.report);

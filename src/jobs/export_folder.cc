@@ -141,10 +141,6 @@ Table layout_table(const Weights& weights) {
   return table;
 }
 
-}  // namespace
-
-namespace {
-
 fs::path without_slash(const std::string& path) {
   const fs::path folder = path;
   return folder.has_filename() ? folder : folder.parent_path();

@@ -15,7 +15,6 @@
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/hash.h"
-#include "base/inputs.h"
 #include "base/json.h"
 #include "base/regular_file.h"
 #include "base/text.h"
@@ -155,7 +154,6 @@ void store(const std::string& path, const MachinePeaks& peaks) try {
                   {"reads", std::move(reads)},        {"fork_join_us", peaks.fork_join_us}};
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  may_replace(path);
   write_file(path, json.dump(2) + "\n");
 } catch (const Error&) {
   // A cache that can't be written costs two seconds next time, nothing else.

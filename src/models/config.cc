@@ -34,8 +34,8 @@ int64_t ModelConfig::layers(const std::string& key) const {
 std::vector<int64_t> ModelConfig::sizes(const std::string& key) const {
   const Json list = json_get<Json>(json_, key, source_);
   if (!list.is_array() || list.empty() || list.size() > kMostLayers || !std::all_of(list.begin(), list.end(), is_size))
-    fail("{}: key \"{}\" is {}; accepted: a list of 1 to {} integers from 1 to {}", source_, key, json_excerpt(list),
-         kMostLayers, kMost);
+    fail("{}: key \"{}\" is {}; accepted: a list of integers from 1 to {}, at most {} of them", source_, key,
+         json_excerpt(list), kMost, kMostLayers);
   return list.get<std::vector<int64_t>>();
 }
 

@@ -165,6 +165,8 @@ TEST(TokenizerJson, OtherKindsOfTokenizersAreRefusedByName) {
   EXPECT_THAT(changed("/added_tokens/0/id", 99), HasSubstr("\"[PAD]\" has id 99, but 0 in the vocabulary"));
   EXPECT_THAT(changed("/added_tokens/0/single_word", true), HasSubstr("single_word"));
   EXPECT_THAT(changed("/post_processor/single/1/Sequence/id", "B"), HasSubstr("sequence A once"));
+  for (int64_t characters : {int64_t{0}, int64_t{-1}, int64_t{1001}, int64_t{1} << 62})  // the time is quadratic in it
+    EXPECT_THAT(changed("/model/max_input_chars_per_word", characters), HasSubstr("accepted: 1 to 1000"));
   EXPECT_EQ(changed("/truncation", Json{{"max_length", 7}, {"strategy", "LongestFirst"}, {"stride", 0}}), "");
 }
 

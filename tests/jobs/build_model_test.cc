@@ -143,7 +143,7 @@ TEST_F(BuildModel, NumbersThatNobodyCanBuildAreRefused) {
   for (const char* depths : {"[1000000,1,1,1]", "[600,600,1,1]", "[2147483647,2147483647,2147483647,2147483647]", "[0]",
                              "[-1,1,1,1]", "[4611686018427387904]", "[1e300]", "[]", "3"})
     EXPECT_THAT(error("resnet18", "depths", depths), HasSubstr("depths")) << depths;
-  for (const char* number : {"4611686018427387904", "-1", "0", "1e30", "1.5", "null", "[1]"})
+  for (const char* number : {"4611686018427387904", "-1", "0", "1e30", "1.5", "[1]"})
     EXPECT_NE(error("resnet18", "num_classes", number), "") << number;
   EXPECT_THAT(error("resnet18", "widths", "[2147483647,2147483647,2147483647,2147483647]"), HasSubstr("memory"));
   EXPECT_NE(error("convnet", "widths", std::string(100'000, '[')), "");

@@ -69,7 +69,9 @@ TEST(PlanQuantisation, RefusesRulesWithTheNextStep) {
   };
   for (const Wrong& wrong : std::initializer_list<Wrong>{
            {"name:layer.0.dense.weights=mxint8", "Did you mean layer.0.dense.weight"},
-           {"layer.7=mxint8", "matches nothing; there are 3 such names, e.g. emb.weight"},
+           {"layer.7=mxint8", "matches nothing. Did you mean layer.0.dense.weight"},
+           {"layr\\.[0-9]+\\.dens=mxint8", "Did you mean layer.0.dense.weight"},
+           {"zzzz=mxint8", "matches nothing; there are 3 such names, e.g. emb.weight"},
            {"bias=mxint8", "give its exact name: name:ln.bias"},
            {"op:conv=mxint8", "no weight of an op conv; ops that have one: gather, linear"},
            {"op:linaer=mxint8", "Did you mean linear"},
@@ -77,6 +79,8 @@ TEST(PlanQuantisation, RefusesRulesWithTheNextStep) {
            {"layer=mxint9", "rule \"layer=mxint9\""},
            {"=mxint8", "nothing stands before the format"},
            {"(=mxint8", "is not a regular expression"},
+           {"(layer)\\1=mxint8", "invalid escape sequence"},
+           {"(?=layer)=mxint8", "invalid perl operator"},
            {"layer.0=int8.channel.ax5", "layer.0.dense.weight of shape [2,4]"},
        }) {
     const std::string message =
@@ -87,6 +91,22 @@ TEST(PlanQuantisation, RefusesRulesWithTheNextStep) {
       error_of([] { plan({.to = "mxint8", .rule = {}, .skip = {"nothing"}, .activations = ""}); }).find("skip nothing"),
       std::string::npos);
   EXPECT_NE(error_of([] { plan({}); }).find("nothing to quantise"), std::string::npos);
+}
+
+// std::regex recursed over the name, or took time that grows with its square.
+TEST(PlanQuantisation, PatternsTakeTimeThatIsLinearInTheName) {
+  Graph graph = test::parse(R"(
+    %x : f32[N,4] = input "x"
+    %w : f32[4,4] = const "w" {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}
+    %y = linear %x, %w
+    return %y as "y")");
+  graph.set_label(graph.find_constant("w"), std::string(1'000'000, 'a') + ".weight");
+  for (const char* pattern : {"(a|b)*c", ".*b", "(a*)*b", "(a+)+$b"})
+    EXPECT_NE(error_of([&] {
+                plan_quantisation(graph, {.to = "int8", .rule = {}, .skip = {pattern}, .activations = ""});
+              }).find("matches nothing"),
+              std::string::npos)
+        << pattern;
 }
 
 TEST(PlanQuantisation, TheDefaultKeepsWindowsThatItsBlocksWouldMakeLarger) {
