@@ -24,7 +24,7 @@ std::atomic<size_t> large_requests = 0;
 }  // namespace
 
 // Lists that no limit counts must stay small too. Tensors ask for aligned memory, which they hold against the limit.
-void* operator new(size_t bytes) {
+[[gnu::noinline]] void* operator new(size_t bytes) {
   if (bytes > kLargestRequest) {
     ++large_requests;
     throw std::bad_alloc();
@@ -33,8 +33,8 @@ void* operator new(size_t bytes) {
   if (!memory) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace hone {
 namespace {
