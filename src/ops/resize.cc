@@ -58,6 +58,7 @@ Dim scaled(const Dim& size, double scale) {
 
 // One scale for all axes.
 double common_scale(const std::string& policy, const std::vector<double>& scales) {
+  if (scales.empty()) fail("keep_aspect_ratio_policy is \"{}\", but there are no axes to resize", policy);
   if (policy == "not_larger") return *std::ranges::min_element(scales);
   if (policy == "not_smaller") return *std::ranges::max_element(scales);
   fail("keep_aspect_ratio_policy is \"{}\"; accepted: stretch, not_larger, not_smaller", policy);

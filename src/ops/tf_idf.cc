@@ -114,7 +114,8 @@ std::vector<Tensor> vectorize(const EvalArgs& a, const std::vector<Item>& items,
   const auto numbers = numbered(pool, a.attributes);
   const auto& mode = a.attributes.get<std::string>("mode");
   const auto& to = a.attributes.get<Integers>("ngram_indexes");
-  const auto weights = a.attributes.get_or<std::vector<double>>("weights", std::vector<double>(to.size(), 1.0));
+  auto weights = a.attributes.get_or<std::vector<double>>("weights", {});
+  if (weights.empty()) weights.assign(to.size(), 1.0);
   std::vector<int64_t> sizes = a[0].shape();
   const auto length = static_cast<size_t>(sizes.back()), columns = static_cast<size_t>(columns_of(a.attributes));
   const size_t rows = sizes.size() == 2 ? static_cast<size_t>(sizes[0]) : 1;
