@@ -13,6 +13,7 @@
 #include "io/onnx/known_dims.h"
 #include "io/onnx/onnx.pb.h"
 #include "io/onnx/onnx_family.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 
@@ -27,6 +28,7 @@ struct OnnxModelContext {
   std::unordered_map<std::string_view, std::vector<const OnnxOperator*>> operators;  // by name
   std::vector<std::string> function_stack;  // being inlined
   std::deque<onnx::NodeProto> resolved;     // nodes of functions with the attributes of their calls
+  FoldBudget folding;                       // of all nodes that are computed at once
   int64_t nodes = 0, nodes_in_file = 0;
   int depth = 0;  // of scopes within scopes
 
