@@ -334,7 +334,7 @@ Tensor dequantised(const Affine& affine, const Node& node) {
 
 bool decodes_to_the_same_bits(const Tensor& packed, const Affine& affine, const Node& node) {
   const std::vector<Rows> parts = parts_of(affine.codes.shape());
-  const int64_t row = packed.elements() / packed.shape()[0];
+  const int64_t row = packed.elements() / affine.codes.shape()[0];
   std::atomic<bool> same = true;
   parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t i) {
     if (!same) return;
