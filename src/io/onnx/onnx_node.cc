@@ -298,7 +298,7 @@ Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& input
   const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
   if (static_cast<size_t>(proto.input_size()) != inputs.size())
     fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
-  const OnnxModelContext::Nested nested(scope_.model());
+  const OnnxModelContext::Nested nested(scope_.model(), true);
   scope_.model().spend(proto.input_size() + proto.initializer_size() + proto.sparse_initializer_size());
   Graph graph;
   graph.name = std::string(name);
