@@ -157,11 +157,11 @@ struct Range {
   }
 };
 
-// How codes of the file become codes of a format: less `zero`, or shifted by `by` with zero points; floats as they are.
+// How codes of the file become codes of a format: with `by` added; floats as they are.
 struct Encoding {
   std::string head;
   int bits = 0;  // of integers
-  int64_t zero = 0, by = 0;
+  int64_t by = 0;
   std::vector<uint32_t> scales, zero_points;
 };
 
@@ -197,7 +197,7 @@ std::optional<Encoding> encode_integers(Range range, std::span<const int64_t> ze
     const int bits = Range{std::min<int64_t>(range.low - zero, 0), std::max<int64_t>(range.high - zero, 0)}.signed_bits();
     if (bits == 0) return std::nullopt;
     const auto powers = are_blocks && bits <= 8 ? pow2_codes(scales, bits - 2) : std::nullopt;
-    return Encoding{fmt::format("{}{}", powers ? "mxint" : "int", bits), bits, zero, -zero,
+    return Encoding{fmt::format("{}{}", powers ? "mxint" : "int", bits), bits, -zero,
                     powers ? *powers : f32_codes(scales), {}};
   }
   range.include(0);
@@ -205,7 +205,7 @@ std::optional<Encoding> encode_integers(Range range, std::span<const int64_t> ze
   const int bits = range.low < 0 ? range.signed_bits() : range.unsigned_bits();
   if (bits == 0) return std::nullopt;
   const int64_t by = range.low < 0 ? int64_t{1} << (bits - 1) : 0;
-  return Encoding{fmt::format("uint{}", bits), bits, 0, by, f32_codes(scales), shifted(zeros, by, bits)};
+  return Encoding{fmt::format("uint{}", bits), bits, by, f32_codes(scales), shifted(zeros, by, bits)};
 }
 
 std::optional<Encoding> encode_floats(DType dtype, std::span<const int64_t> zeros, std::span<const double> scales,
@@ -306,6 +306,7 @@ void append(std::vector<std::byte>& plane, const std::vector<std::byte>& part) {
 // otherwise, which the caller finds out.
 Planes planes_of_parts(const Affine& affine, const Groups& groups, const Encoding& encoding, const Format& format,
                        const std::vector<int64_t>& shape, const std::vector<Rows>& parts) {
+  if (parts.size() == 1) return planes_of(format, shape, codes_of(affine.codes, encoding), encoding.scales, encoding.zero_points);
   Planes planes;
   for (const Rows& rows : parts) {
     std::vector<int64_t> part_shape = shape;
@@ -334,7 +335,7 @@ Tensor dequantised(const Affine& affine, const Node& node) {
 
 bool decodes_to_the_same_bits(const Tensor& packed, const Affine& affine, const Node& node) {
   const std::vector<Rows> parts = parts_of(affine.codes.shape());
-  const int64_t row = packed.elements() / packed.shape()[0];
+  const int64_t row = packed.elements() / affine.codes.shape()[0];
   std::atomic<bool> same = true;
   parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t i) {
     if (!same) return;

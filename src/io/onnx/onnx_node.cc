@@ -60,7 +60,8 @@ bool may_be_small(const Graph& graph, const OpDef& op, const std::vector<ValueId
 
 // What a node that is not in the graph yet computes from constants alone, when that is little.
 std::optional<std::vector<Tensor>> small_results(const Graph& graph, const OpDef& op,
-                                                 const std::vector<ValueId>& operands, const Attributes& attributes) {
+                                                 const std::vector<ValueId>& operands, const Attributes& attributes,
+                                                 FoldBudget& budget) {
   std::vector<const TensorType*> types;
   std::vector<const Tensor*> constants;
   for (ValueId v : operands) {
@@ -72,7 +73,7 @@ std::optional<std::vector<Tensor>> small_results(const Graph& graph, const OpDef
         .op = &op, .operands = operands, .results = {}, .attributes = normalised(op, attributes), .subgraphs = {}};
     for (const TensorType& type : infer_results(op, types, constants, node.attributes))
       if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
-    return known_results(graph, node);
+    return known_results(graph, node, budget);
   } catch (const Error&) {
     return std::nullopt;  // it is met again as the node is added
   }
@@ -243,7 +244,7 @@ std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId
   Graph& graph = scope_.graph();
   const OpDef& def = ops::get(op);
   if (bodies.empty() && may_be_small(graph, def, operands)) {
-    if (std::optional<std::vector<Tensor>> values = small_results(graph, def, operands, attributes)) {
+    if (std::optional<std::vector<Tensor>> values = small_results(graph, def, operands, attributes, scope_.model().folding)) {
       std::vector<ValueId> results;
       for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
       return results;
@@ -297,7 +298,7 @@ Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& input
   const onnx::GraphProto& proto = required(name, AttributeProto::GRAPH).g();
   if (static_cast<size_t>(proto.input_size()) != inputs.size())
     fail("graph {} takes {} inputs; expected {}", name, proto.input_size(), inputs.size());
-  const OnnxModelContext::Nested nested(scope_.model());
+  const OnnxModelContext::Nested nested(scope_.model(), true);
   scope_.model().spend(proto.input_size() + proto.initializer_size() + proto.sparse_initializer_size());
   Graph graph;
   graph.name = std::string(name);

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kNamedElements = 16;  // constants from here on can be told apart by a name, as weights are
 constexpr size_t kMaxFunctionDepth = 32;
 constexpr int kMaxDepth = 64;                // of functions and bodies within each other
+constexpr int kMaxBodies = 30;               // graph text, which artefacts have, nests 32
 constexpr int kMaxRank = 64;                 // as in NumPy
 constexpr int64_t kMostWork = 1'000'000;     // beyond the file's own nodes: 100 layers of 1,000 nodes, ten times over
 constexpr int64_t kMostBytes = 256'000'000;  // of nodes that are copied to replace attributes of functions
@@ -107,9 +108,10 @@ void OnnxModelContext::spend(int64_t more_work, int64_t more_bytes) {
          source, kMostWork, kMostBytes);
 }
 
-OnnxModelContext::Nested::Nested(OnnxModelContext& model) : model_(model) {
+OnnxModelContext::Nested::Nested(OnnxModelContext& model, bool is_body) : model_(model), is_body_(is_body) {
   if (model_.depth >= kMaxDepth) fail("functions and bodies lie {} deep within each other", kMaxDepth);
-  ++model_.depth;
+  if (is_body && model_.bodies >= kMaxBodies) fail("bodies lie more than {} deep within each other", kMaxBodies);
+  ++model_.depth, model_.bodies += is_body_;
 }
 
 void OnnxScope::define(const std::string& name, ValueId value) {

@@ -13,6 +13,7 @@
 #include "io/onnx/known_dims.h"
 #include "io/onnx/onnx.pb.h"
 #include "io/onnx/onnx_family.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 
@@ -27,8 +28,9 @@ struct OnnxModelContext {
   std::unordered_map<std::string_view, std::vector<const OnnxOperator*>> operators;  // by name
   std::vector<std::string> function_stack;  // being inlined
   std::deque<onnx::NodeProto> resolved;     // nodes of functions with the attributes of their calls
+  FoldBudget folding;                       // of all nodes that are computed at once
   int64_t nodes = 0, nodes_in_file = 0;
-  int depth = 0;  // of scopes within scopes
+  int depth = 0, bodies = 0;  // of scopes within scopes, and those with a graph of their own
 
   // A small file may call functions that call functions, and have bodies within bodies that are imported several times.
   // What that comes to is bounded: `work` in nodes and names, `bytes` of copied nodes.
@@ -37,12 +39,13 @@ struct OnnxModelContext {
 
   class Nested {  // a scope within another, as long as it lives
    public:
-    explicit Nested(OnnxModelContext& model);
-    ~Nested() { --model_.depth; }
+    explicit Nested(OnnxModelContext& model, bool is_body = false);
+    ~Nested() { --model_.depth, model_.bodies -= is_body_; }
     Nested(const Nested&) = delete;
 
    private:
     OnnxModelContext& model_;
+    int is_body_;
   };
 };
 using GivenAttributes = std::map<std::string, const onnx::AttributeProto*>;  // to a function by a call of it
