@@ -176,6 +176,11 @@ Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options
                 .manifest = {}};
   record.findings.push_back(size_finding(output, saved, model));
   add_check(record, output, saved);
+  if (calibrates(options) && has_bodies(quantized.graph))
+    record.findings.push_back(
+        fmt::format("weights in bodies of If, Loop and Scan are not calibrated: they are rounded {}, and no other step "
+                    "that learns from data changes them",
+                    options.method == "nearest" ? "to the nearest" : "by scale-search"));
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
   if (!calibration.file.empty())
     record.manifest.push_back({"calibration", calibration.file, sha256_of_file(calibration.file),

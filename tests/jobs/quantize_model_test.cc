@@ -130,6 +130,15 @@ TEST_F(QuantizeModel, AWeightThatBothBranchesCaptureIsPackedOnce) {
   EXPECT_TRUE(find_labelled(back, "w").tensor().is_packed());
 }
 
+TEST_F(QuantizeModel, MethodsThatLearnFromDataSayThatTheyLeaveBodiesAlone) {
+  const std::string source = folder / "branching.safetensors";
+  save_artefact(source, test::branching_model());
+  QuantizeOptions options = to("int4.g32");
+  options.method = "scale-search";
+  EXPECT_THAT(write(source, options).findings, testing::Contains(testing::HasSubstr("bodies of If, Loop and Scan")));
+  EXPECT_THAT(write(source, to("int4.g32")).findings, testing::Not(testing::Contains(testing::HasSubstr("bodies of"))));
+}
+
 TEST_F(QuantizeModel, NanInABodyIsRefusedByItsName) {
   Graph graph = test::branching_model();
   edit_bodies(graph, [](Graph body) {
