@@ -11,7 +11,9 @@
 #include "base/json.h"
 #include "base/memory_limit.h"
 #include "base/registry.h"
+#include "io/artefact_size.h"
 #include "io/safetensors.h"
+#include "io/safetensors_size.h"
 #include "ir/bodies.h"
 #include "ir/text.h"
 #include "ops/registry.h"
@@ -217,7 +219,14 @@ Graph as_stored(Graph graph, const std::string& path) {
   return with_unique_labels(std::move(graph));
 }
 
-void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
+namespace {
+
+struct Contents {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+Contents contents_of(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
   const Graph labelled = as_stored(graph, path);
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata{{kVersionKey, std::to_string(kVersion)},
@@ -234,7 +243,19 @@ void save_artefact(const std::string& path, const Graph& graph, const std::map<s
     if (!is_plain_file_name(name)) fail("{}: \"{}\" is no plain name of a file that a model carries", path, name);
     tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
   }
-  write_safetensors(path, tensors, metadata);
+  return {std::move(tensors), std::move(metadata)};
+}
+
+}  // namespace
+
+void save_artefact(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
+  const Contents contents = contents_of(path, graph, files);
+  write_safetensors(path, contents.tensors, contents.metadata);
+}
+
+int64_t artefact_bytes(const Graph& graph, const std::map<std::string, std::string>& files) {
+  const Contents contents = contents_of("artefact", graph, files);
+  return safetensors_bytes(contents.tensors, contents.metadata);
 }
 
 Artefact load_artefact(const std::string& path) {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "io/safetensors_header.h"
+#include "io/safetensors_size.h"
 
 namespace hone {
 
@@ -128,12 +129,29 @@ std::string header_text(const std::vector<const NamedTensor*>& order,
 
 }  // namespace
 
+namespace {
+
+std::string checked_header(const std::vector<const NamedTensor*>& order,
+                           const std::map<std::string, std::string>& metadata, const std::string& path) {
+  std::string header = header_text(order, metadata, path);
+  if (header.size() > kMaxHeader)
+    fail("{}: the header would have {} bytes; at most {} are allowed", path, header.size(), kMaxHeader);
+  return header;
+}
+
+}  // namespace
+
+int64_t safetensors_bytes(std::span<const NamedTensor> tensors, const std::map<std::string, std::string>& metadata) {
+  const auto order = in_file_order(tensors, "safetensors");
+  size_t bytes = sizeof(uint64_t) + checked_header(order, metadata, "safetensors").size();
+  for (const NamedTensor* t : order) bytes += t->tensor.data().size();
+  return static_cast<int64_t>(bytes);
+}
+
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {
   const auto order = in_file_order(tensors, path);
-  const std::string header = header_text(order, metadata, path);
-  if (header.size() > kMaxHeader)
-    fail("{}: the header would have {} bytes; at most {} are allowed", path, header.size(), kMaxHeader);
+  const std::string header = checked_header(order, metadata, path);
   AtomicFile file(path);
   const uint64_t length = header.size();
   file.write(std::as_bytes(std::span(&length, 1)));

@@ -1,9 +1,8 @@
 #include "jobs/plan_files.h"
 
-#include <filesystem>
-
-#include "io/artefact.h"
+#include "io/artefact_size.h"
 #include "io/onnx/export_model.h"
+#include "io/onnx/export_size.h"
 #include "ops/registry.h"
 
 namespace hone {
@@ -42,11 +41,10 @@ QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
 }
 
 int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const {
-  const ScratchFolder folder;
-  const std::string path = folder.path() + "/size." + target_;
-  if (target_ == "onnx") return export_onnx(graph, path).bytes;
-  save_artefact(path, graph, carried);
-  return static_cast<int64_t>(std::filesystem::file_size(path));
+  if (target_ == "safetensors") return artefact_bytes(graph, carried);
+  if (const std::optional<int64_t> bytes = onnx_bytes(graph)) return *bytes;
+  const ScratchFolder folder;  // two files
+  return export_onnx(graph, folder.path() + "/size.onnx").bytes;
 }
 
 double PlanFiles::cost(size_t tensor, size_t format) const {

@@ -20,7 +20,7 @@ class PlanFiles {
 
   QuantizeOptions plan(std::span<const int> chosen) const;  // as options of quantize
 
-  // What a tensor in a format takes of such a file, by a file that holds little else. Sums of these are a file's size
+  // What a tensor in a format takes of such a file, by the size of one that holds little else. Sums of these are a file's size
   // but for what tensors share, which differs from choice to choice by few bytes. Throws Error when the file can't hold
   // it.
   double cost(size_t tensor, size_t format) const;

@@ -1,11 +1,13 @@
 // hone's own file: everything comes back bit by bit, and a damaged or foreign file says why it is not read.
 #include "io/artefact.h"
+#include "io/artefact_size.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 #include "io/safetensors.h"
@@ -267,6 +269,17 @@ TEST(Artefact, MetadataThatAreNumbersAreNumbers) {
       graph.metadata[key] = value;
       save_artefact(folder / "a", graph);
       EXPECT_THAT(error_of([&] { load_artefact(folder / "a"); }), HasSubstr(value)) << key << " " << value;
+    }
+}
+
+TEST(Artefact, ItsSizeIsKnownWithoutWritingIt) {
+  const TemporaryFolder folder;
+  for (const char* format : {"mxint8", "mxfp4", "int4.g32"})
+    for (const auto& files : {std::map<std::string, std::string>(),
+                              std::map<std::string, std::string>{{"config.json", "{}"}, {"vocab.txt", "a\nb"}}}) {
+      const Graph graph = small_model(format);
+      save_artefact(folder / "a", graph, files);
+      EXPECT_EQ(artefact_bytes(graph, files), static_cast<int64_t>(std::filesystem::file_size(folder / "a"))) << format;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "io/onnx/export_model.h"
+#include "io/onnx/export_size.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/onnx.pb.h"
 #include "passes/pipelines.h"
@@ -252,6 +253,7 @@ TEST(OnnxExport, FilesHoldTheModelAndLargeWeightsBesideIt) {
   graph.add_output(graph.emit(ops::get("mul"), {x, w}), "y");
   const OnnxExport small = export_onnx(graph, folder / "small.onnx");
   EXPECT_EQ(small.files.size(), 1u);
+  EXPECT_EQ(onnx_bytes(graph), small.bytes);
   const OnnxExport large = export_onnx(graph, folder / "large.onnx", {.max_bytes = 1000});
   EXPECT_EQ(large.files.size(), 2u);
   EXPECT_GT(large.bytes, 4 * 4096);
