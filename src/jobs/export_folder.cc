@@ -59,12 +59,22 @@ void add_unread(Weights& weights, const LoadedModel& model) {
   }
 }
 
+// transformers gives a BertModel a pooler unless it is told not to, with weights of chance where it finds none.
+void note_missing_pooler(const Json& config, const Weights& weights, std::vector<std::string>& notes) {
+  const auto is_pooler = [](const auto& weight) { return weight.first.ends_with("pooler.dense.weight"); };
+  if (config.value("architectures", Json()) != Json::array({"BertModel"}) || std::ranges::any_of(weights, is_pooler)) return;
+  notes.emplace_back(
+      "the model has no pooler: load it with AutoModel.from_pretrained(FOLDER, add_pooling_layer=False), or transformers "
+      "makes one up");
+}
+
 Json config_of(const LoadedModel& model, const Json& scheme) {
   const auto found = model.files.find("config.json");
   if (found == model.files.end())
     fail("{}: has no configuration, which a Hugging Face folder needs; give a model that was made from such a folder",
          model.path);
   Json config = parse_json(found->second, model.path + ": config.json");
+  if (!config.is_object()) fail("{}: config.json holds {}; expected an object", model.path, config.type_name());
   config.erase("quantization_config");
   if (!scheme.is_null()) config["quantization_config"] = scheme;
   return config;
@@ -179,6 +189,7 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
   if (fs::is_directory(model.path)) add_unread(renamed, model);
   WrittenWeights written = layout.write(renamed);
   const Json config = config_of(model, written.scheme);
+  note_missing_pooler(config, renamed, written.notes);
   written.metadata["format"] = "pt";  // what Hugging Face's loader looks for
   const fs::path folder = without_slash(options.path), file = folder / "model.safetensors";
   try {

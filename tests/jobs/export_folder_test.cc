@@ -66,6 +66,16 @@ TEST_F(ExportFolder, WeightsThatTheGraphDoesNotReadComeAlong) {
   }
 }
 
+TEST_F(ExportFolder, AModelWithoutAPoolerIsSaidToHaveNone) {
+  const auto says = testing::Contains(HasSubstr("add_pooling_layer=False"));
+  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).findings, says);
+  std::filesystem::remove_all(out);
+  bert.weights.push_back({"pooler.dense.weight", Tensor(DType::f32, {32, 32})});
+  bert.weights.push_back({"pooler.dense.bias", Tensor(DType::f32, {32})});
+  bert.write(model);
+  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).findings, testing::Not(says));
+}
+
 TEST_F(ExportFolder, TorchaoIsToldTheConfigurationOfItsWeights) {
   const LoadedModel source = load_model(model);
   const auto type_of = [&](const std::vector<std::string>& rules) {
