@@ -1,5 +1,7 @@
 // The program: one subcommand per registered verb. Exit codes: 0 done, 1 bad input, 2 wrong usage, 70 a bug of ours.
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -25,10 +27,19 @@ constexpr int kBadInput = 1, kUsage = 2, kBug = 70;
 
 hone::LimitFlags limits;
 
+// CLI11 wraps -1, and cuts what is too large.
+std::string refuse_no_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool is_seed = error == std::errc() && end == text.data() + text.size();
+  return is_seed ? "" : fmt::format("{} is not a whole number from 0 to {}", text, UINT64_MAX);
+}
+
 void add_verb(CLI::App& app, const hone::VerbDef& verb, int& code) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
   command->footer(std::string("Examples:\n") + verb.examples);
   verb.setup(*command);
+  if (CLI::Option* seed = command->get_option_no_throw("--seed")) seed->check(refuse_no_seed, "UINT");
   limits.add_to(*command);
   command->callback([command, &verb, &code] {
     limits.start(verb.inspects ? command->get_option("MODEL")->as<std::string>() : "");

@@ -36,6 +36,33 @@ TEST_F(BadOptions, UsageErrorsExitWithTwo) {
   expect_refusal(hone_program({"bench", model, "--seconds", "-1"}), {"--seconds"}, 2);
 }
 
+// Numbers that wrap, overflow or are none: wrong usage, whichever verb takes them.
+TEST_F(BadOptions, NumbersHaveARange) {
+  const std::vector<std::string> bad{"-1", "99999999999999999999999", "1e300", "nan", "", "x"};
+  for (const std::string& value : bad) {
+    for (const char* verb : {"run", "bench", "profile"})
+      for (const char* flag : {"--batch", "--seq", "--threads", "--seed"})
+        expect_refusal(hone_program({verb, model, flag, value}), {flag}, 2);
+    for (const char* verb : {"bench", "profile"})
+      expect_refusal(hone_program({verb, model, "--seconds", value}), {"--seconds"}, 2);
+    expect_refusal(hone_program({"formats", "--seed", value}), {"--seed"}, 2);
+    expect_refusal(hone_program({"build", "mlp", "-o", out + "/m.safetensors", "--seed", value}), {"--seed"}, 2);
+    expect_refusal(embed({"--text", "x", "--batch", value}), {"--batch"}, 2);
+    for (const char* flag : {"--trials", "--seconds", "--lambda"})
+      expect_refusal(hone_program({"allocate", model, "--formats", "mxint4", "-o", out + "/p.toml", flag, value}), {flag},
+                     2);
+    for (const char* flag : {"--index", "--queries"})
+      expect_refusal(hone_program({"demo", model, "--packages", "p", flag, value}), {flag}, 2);
+    if (!value.empty())
+      expect_refusal(hone_program({"export", model, "-o", out + "/m.onnx", "--opset", value}), {"opset"},
+                     value == "-1" ? 1 : 2);
+    expect_refusal(hone_program({"info", model, "--dim", "S=" + value}), {"whole number"});
+  }
+  for (const char* size : {"0", "4611686018427387904"})
+    expect_refusal(hone_program({"run", model, "--batch", size}), {"--batch"}, 2);
+  expect_refusal(hone_program({"run", model, "--batch", "1099511627776", "--no-cache"}), {"memory"});
+}
+
 TEST_F(BadOptions, HelpOfEveryVerbHasExamples) {
   for (const char* verb : {"bench", "cast", "draw", "embed", "export", "formats", "info", "print", "quantize", "run"}) {
     const ProgramResult result = hone_program({verb, "--help"});
