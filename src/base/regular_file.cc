@@ -40,7 +40,7 @@ std::optional<std::string> read_regular_file(const std::string& path, size_t mos
 
 bool is_regular_or_absent(const std::string& path) {
   struct stat found;
-  if (lstat(path.c_str(), &found) != 0) return errno == ENOENT;
+  if (lstat(path.c_str(), &found) != 0) return errno == ENOENT || errno == ENOTDIR;
   return S_ISREG(found.st_mode);
 }
 
