@@ -512,9 +512,10 @@ def trees(values, weights, ids, kind, **more):
 def write_ml():
     x = np.array([[0, 0, 1], [1, 0, 2], [1, 2, 1], [np.nan, 3, 1], [2, np.nan, 0]], np.float32)
     splits = [.5, 0, 1, 0, 0, 1, 0, 0]
+    # every target has votes: ONNX Runtime adds base values to those that have, the standard to all
     for aggregate in ("SUM", "AVERAGE", "MIN", "MAX"):
         ml(f"tree_regressor_{aggregate.lower()}", "TreeEnsembleRegressor", {"x": x}, n_targets=2,
-           aggregate_function=aggregate, base_values=[.25, -.5], **trees(splits, [1, 2, 3, 4, 5], [0, 1, 0, 1, 0], "target"))
+           aggregate_function=aggregate, base_values=[.25, -.5], **trees(splits, [1, 2, 3, 4, 5], [0, 0, 0, 1, 1], "target"))
     for post in ("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
         ml(f"tree_regressor_{post.lower()}", "TreeEnsembleRegressor", {"x": x}, n_targets=2, post_transform=post,
            **trees(splits, [.1, .2, -.3, .4, 0], [0, 1, 0, 1, 0], "target"))
@@ -530,7 +531,7 @@ def write_ml():
        values_int64s=[5, 6], default_int64=-9)
     ml("label_encoder_integers_to_strings", "LabelEncoder", {"x": numbers}, since=2, keys_int64s=[1, 3],
        values_strings=["one", "three"])
-    ml("label_encoder_floats", "LabelEncoder", {"x": of([1, np.nan, 2])}, since=2, keys_floats=[1.0, np.nan],
+    ml("label_encoder_floats", "LabelEncoder", {"x": of([1, np.nan, 2])}, since=4, keys_floats=[1.0, np.nan],
        values_floats=[.5, .25], default_float=2.5)
     ml("array_feature_extractor", "ArrayFeatureExtractor", {"x": f32(2, 5), "y": of([[3, 0, 3]], np.int64)})
     ml("array_feature_extractor_vector", "ArrayFeatureExtractor", {"x": f32(5), "y": of([1], np.int64)})

@@ -1,5 +1,8 @@
 // lstm: long short-term memory, as ONNX LSTM. Hochreiter and Schmidhuber, "Long short-term memory" (1997); peepholes
 // by Gers and Schmidhuber (2000).
+#include <algorithm>
+#include <cmath>
+
 #include "ops/recurrent.h"
 
 namespace hone {
@@ -8,13 +11,31 @@ namespace {
 constexpr auto kAttributes = recurrent_attributes(
     AttributeSpec{"input_forget", AttributeKind::integer, false, "1: the forget gate is 1 - i; default 0"},
     AttributeSpec{"round_state", AttributeKind::integer, false,
-                  "1: what R is multiplied with is h in 256 steps from min(h, 0) to max(h, 0), each time over all "
-                  "sequences of the batch that go on, as DynamicQuantizeLinear rounds; default 0"});
+                  "1: what R is multiplied with is h in 256 steps from min(h, 0) to max(h, 0), as "
+                  "DynamicQuantizeLinear rounds; default 0"});
 constexpr const char* kActivations[] = {"sigmoid", "tanh", "tanh"};
 constexpr CellKind kKind{.gates = 4, .activations = kActivations, .has_cell = true};
 
-void step(bool input_forget, const CellWeights& cell, CellActivations& activations, const double* x, CellState& state) {
+// To the nearest of 256 steps between the extremes and 0; 0 is one of them.
+void round_to_steps(std::vector<double>& h) {
+  double low = 0, high = 0;
+  for (double value : h) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (low == high) return;
+  const auto size = static_cast<double>(static_cast<float>((high - low) / 255));
+  const double zero = std::clamp(std::nearbyint(-low / size), 0.0, 255.0);
+  for (double& value : h) value = (std::clamp(std::nearbyint(value / size) + zero, 0.0, 255.0) - zero) * size;
+}
+
+struct Variant {
+  bool input_forget, round_state;
+};
+
+void step(Variant variant, const CellWeights& cell, CellActivations& activations, const double* x, CellState& state) {
   const auto hidden = static_cast<size_t>(cell.hidden);
+  if (variant.round_state) round_to_steps(state.h);
   enum Gate : size_t { kInput, kOutput, kForget, kCell };
   std::vector<double> gates[4];
   for (size_t g = 0; g < 4; ++g)
@@ -27,7 +48,7 @@ void step(bool input_forget, const CellWeights& cell, CellActivations& activatio
   activations.apply(0, gates[kForget]);
   activations.apply(1, gates[kCell]);
   for (size_t i = 0; i < hidden; ++i) {
-    const double input = gates[kInput][i], forget = input_forget ? 1 - input : gates[kForget][i];
+    const double input = gates[kInput][i], forget = variant.input_forget ? 1 - input : gates[kForget][i];
     state.c[i] = forget * state.c[i] + input * gates[kCell][i];
     gates[kOutput][i] += cell.peepholes[kOutput * hidden + i] * state.c[i];  // it alone sees the new cell
   }
@@ -38,7 +59,9 @@ void step(bool input_forget, const CellWeights& cell, CellActivations& activatio
 }
 
 std::vector<Tensor> eval_lstm(const EvalArgs& a) {
-  return eval_recurrent(a, kKind, std::bind_front(step, a.attributes.get_or<int64_t>("input_forget", 0) != 0));
+  const Variant variant{.input_forget = a.attributes.get_or<int64_t>("input_forget", 0) != 0,
+                        .round_state = a.attributes.get_or<int64_t>("round_state", 0) != 0};
+  return eval_recurrent(a, kKind, std::bind_front(step, variant));
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 #include "ops/recurrent.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/memory_limit.h"
-#include "base/stop.h"
 #include "base/threads.h"
 #include "ir/pointwise.h"
 #include "ops/registry.h"
@@ -172,64 +170,22 @@ void CellActivations::apply(size_t which, std::span<double> values) {
                            std::array{MutableColumn{values.data()}});
 }
 
-namespace {
-
-// Rounds h to 256 steps between its extremes and 0, one of which is 0. Zeros stay.
-void round_to_steps(std::span<CellState*> states) {
-  double low = 0, high = 0;
-  for (const CellState* state : states)
-    for (double h : state->h) {
-      low = std::min(low, h);
-      high = std::max(high, h);
-    }
-  if (low == high) return;
-  const auto step = static_cast<double>(static_cast<float>((high - low) / 255));
-  const double zero = std::clamp(std::nearbyint(-low / step), 0.0, 255.0);
-  for (CellState* state : states)
-    for (double& h : state->h) h = (std::clamp(std::nearbyint(h / step) + zero, 0.0, 255.0) - zero) * step;
-}
-
-// Calls advance(activations, sequence, i) for each of its steps: a sequence at a time, in parallel; or, where states are
-// rounded together, a step of all sequences at a time.
-template <class Advance>
-void for_each_step(const Layer& layer, bool rounds_state, std::vector<CellState>& states, const Advance& advance) {
-  const int64_t batch = layer.batch;
-  const auto length = [&](int64_t s) { return layer.lengths[static_cast<size_t>(s % batch)]; };
-  if (!rounds_state)
-    return parallel_for(layer.directions.count * batch, [&](int64_t s) {
-      CellActivations activations = layer.activations_of(s / batch);
-      for (int64_t i = 0; i < length(s); ++i) advance(activations, s, i);
-    });
-  for (int64_t d = 0; d < layer.directions.count; ++d) {
-    CellActivations activations = layer.activations_of(d);
-    for (int64_t i = 0; i < layer.steps; ++i) {
-      check_stop();
-      std::vector<CellState*> running;
-      for (int64_t s = d * batch; s < (d + 1) * batch; ++s)
-        if (i < length(s)) running.push_back(&states[static_cast<size_t>(s)]);
-      round_to_steps(running);
-      for (int64_t s = d * batch; s < (d + 1) * batch; ++s)
-        if (i < length(s)) advance(activations, s, i);
-    }
-  }
-}
-
-}  // namespace
-
 std::vector<Tensor> eval_recurrent(const EvalArgs& a, const CellKind& kind, const CellStep& step) {
   const Layer layer(a, kind);
   const int64_t sequences = layer.directions.count * layer.batch;
   std::vector<double> y(static_cast<size_t>(layer.steps * sequences * layer.hidden));  // zeros behind each length
   std::vector<CellState> states(static_cast<size_t>(sequences));
-  for (int64_t s = 0; s < sequences; ++s) states[static_cast<size_t>(s)] = layer.initial(s);
-  const bool rounds_state = a.attributes.get_or<int64_t>("round_state", 0) != 0;
-  for_each_step(layer, rounds_state, states, [&](CellActivations& activations, int64_t s, int64_t i) {
+  parallel_for(sequences, [&](int64_t s) {
     const int64_t direction = s / layer.batch, column = s % layer.batch;
+    const CellWeights weights = layer.weights(direction);
+    CellActivations activations = layer.activations_of(direction);
+    CellState& state = states[static_cast<size_t>(s)] = layer.initial(s);
     const int64_t length = layer.lengths[static_cast<size_t>(column)];
-    const int64_t t = layer.directions.is_reverse(direction) ? length - 1 - i : i;
-    CellState& state = states[static_cast<size_t>(s)];
-    step(layer.weights(direction), activations, layer.x.data() + (t * layer.batch + column) * layer.inputs, state);
-    std::ranges::copy(state.h, y.begin() + (t * sequences + s) * layer.hidden);
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t t = layer.directions.is_reverse(direction) ? length - 1 - i : i;
+      step(weights, activations, layer.x.data() + (t * layer.batch + column) * layer.inputs, state);
+      std::ranges::copy(state.h, y.begin() + (t * sequences + s) * layer.hidden);
+    }
   });
   std::vector<double> last[2];
   for (const CellState& state : states) {

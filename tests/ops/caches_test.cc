@@ -1,6 +1,7 @@
 // Ops that keep what came before: tensor_scatter into a cache, linear_attention into a matrix, lstm with a rounded state.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/ops/call.h"
@@ -76,14 +77,18 @@ TEST(LinearAttention, AsksForTheMemoryOfItsState) {
   EXPECT_NE(error_of("linear_attention", {wide, wide, wide}, {{"heads", int64_t{1}}, {"kv_heads", int64_t{1}}}), "");
 }
 
-// Steps of 3/255 from -1 to 2: zero is the code 85. h = 0.5 lies at 42.5 steps and goes to the even 42.
-TEST(Lstm, RoundsItsStateOverTheWholeBatch) {
-  const Tensor x = f32({1, 3, 1}, {0, 0, 0}), zeros = f32({1, 4, 1}, {0, 0, 0, 0}), r = f32({1, 4, 1}, {0, 0, 0, 1});
+// Steps of 3/255 from -1 to 2: zero is the code 85, and 0.405 lies at 34.4 steps.
+TEST(Lstm, RoundsItsStateToSteps) {
+  Floats identity(36, 0);  // of the cell's candidates, the last of the four gates
+  for (size_t i = 0; i < 3; ++i) identity[27 + 4 * i] = 1;
+  const Tensor x = f32({1, 1, 1}, {0}), zeros(DType::f32, {1, 12, 1}), r = f32({1, 12, 3}, identity);
   const Attributes rounding{{"activations", std::vector<std::string>{"affine", "affine", "affine"}},
                             {"round_state", int64_t{1}}};
-  const Tensor bias = f32({1, 8}, {1, 1, 0, 0, 0, 0, 0, 0}), h = f32({1, 3, 1}, {-1, 2, 0.5f});
+  Floats open(24, 0);  // the input and output gates are 1
+  std::fill(open.begin(), open.begin() + 6, 1.0f);
+  const Tensor bias = f32({1, 24}, open), h = f32({1, 1, 3}, {-1, 2, 0.405f});
   const Tensor y = call_all("lstm", {x, zeros, r, bias, {}, h}, rounding)[1];
-  EXPECT_EQ(y.to_floats(), (Floats{-85 * (3.0f / 255), 170 * (3.0f / 255), 42 * (3.0f / 255)}));
+  EXPECT_EQ(y.to_floats(), (Floats{-85 * (3.0f / 255), 170 * (3.0f / 255), 34 * (3.0f / 255)}));
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ ValueId decoded_weights(const OnnxNode& n, int codes, int scale) {
   return n.transpose(floats, {0, 2, 1});
 }
 
-// x is rounded to codes as a whole, h at each step, the weights are codes; what is computed with them are floats.
+// x is rounded to codes as a whole, h at each step for each sequence, the weights are codes; what is computed with them
+// are floats.
 std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
   attributes.set("input_forget", n.integer("input_forget", 0));
