@@ -58,7 +58,7 @@ def main():
     cache, missed = WORK / "cache", 0
     print("| model | promised, MB | threads | peak, MB | promised / peak |\n| --- | --- | --- | --- | --- |")
     for model in given or own_models(hone):
-        memory = json.loads(run(hone, "doctor", model, "--json"))["memory"]
+        memory = json.loads(run(hone, "doctor", model, "--json", "--timeout", 600))["memory"]
         promised = memory["needed_bytes"]
         for threads in (1, 2):
             shutil.rmtree(cache, ignore_errors=True)
