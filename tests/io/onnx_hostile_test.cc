@@ -216,7 +216,7 @@ TEST(OnnxHostile, AConstantOfShapeTakesOneNumber) {
 }
 
 TEST(OnnxHostile, ListsThatOthersMeasure) {
-  expect_refused(outcome_of_node("Reshape", "", {{kFloat, {4}}, {kInt64, {50'000'000}}}), "50000000 dimensions");
+  expect_refused(outcome_of_node("Reshape", "", {{kFloat, {4}}, {kInt64, {50'000'000}}}), "50000000 values");
   expect_refused(outcome_of_node("Slice", "", {{kFloat, {4}}, {kInt64, {50'000'000}}, {kInt64, {50'000'000}}}), "starts");
   expect_refused(outcome_of_node("OneHot", "", {{kInt64, {4}}, {kInt64, {}}, {kFloat, {2}}},
                                  {{"axis", std::numeric_limits<int64_t>::min()}}),
