@@ -146,7 +146,7 @@ TEST(PlanQuantisation, ExpressionsWithoutAPartAreAboutWeightsAlone) {
 
 TEST(PlanQuantisation, FormatsMayEndInWhatIsAFormatItself) {
   EXPECT_EQ(plan(with_rules({"layer.0=int4.g32.s=bf16"}))["layer.0.dense.weight"].after, "int4.g32.s=bf16");
-  EXPECT_EQ(plan(with_rules({"layer.(?=0)0=bf16"}))["layer.0.dense.weight"].after, "bf16");
+  EXPECT_EQ(plan(with_rules({"layer.[0=]\\.=bf16"}))["layer.0.dense.weight"].after, "bf16");
 }
 
 TEST(PlanQuantisation, ActivationsIsTheDefaultOfInputsAndRulesAndSkipsWinOverIt) {
