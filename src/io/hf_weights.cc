@@ -187,7 +187,13 @@ void HfWeights::wrong(std::string line) {
 // Zeros in place of a tensor that can't be had. A configuration with absurd sizes must not make us allocate them.
 Tensor HfWeights::placeholder(const std::vector<int64_t>& shape) {
   constexpr int64_t kMostBytes = int64_t{1} << 30;
-  const int64_t elements = element_count(shape);
+  int64_t elements = 0;
+  try {
+    elements = element_count(shape);
+  } catch (const Error&) {
+    check_complete();  // says which tensor it is
+    throw;
+  }
   if (elements > (kMostBytes - placeholder_bytes_) / 4) check_complete();
   placeholder_bytes_ += elements * 4;
   return Tensor(DType::f32, shape);
