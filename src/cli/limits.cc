@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -113,6 +114,25 @@ void limit_heap(int64_t bytes) {
 #endif
 }
 
+std::optional<double> parse_seconds(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr Unit kUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = trim({end, static_cast<size_t>(text.data() + text.size() - end)});
+  for (const Unit& known : kUnits)
+    if (error == std::errc() && unit == known.name && std::isfinite(number) && number > 0)
+      return std::min(number * known.seconds, 1e9);
+  return std::nullopt;
+}
+
+std::string expect_seconds(const std::string& text) {
+  return parse_seconds(text) ? "" : fmt::format("{}: expected a time above 0 such as 20, 20s, 500ms or 5min", text);
+}
+
 // Of a model: its file with those that share its stem (weights beside an .onnx file), or all files of its folder.
 double bytes_at(const std::string& path) {
   namespace fs = std::filesystem;
@@ -136,8 +156,8 @@ void LimitFlags::add_to(CLI::App& app) {
   app.add_option("--max-memory", memory,
                  "Refuse what needs more memory than this, e.g. 2GB (default: what the machine has free)")
       ->group("Limits");
-  app.add_option("--timeout", seconds, "Give up after this many seconds")
-      ->check(real_range(1e-3, 1e9))
+  app.add_option("--timeout", time, "Give up after this time, e.g. 20, 20s, 500ms or 5min")
+      ->check(CLI::Validator(expect_seconds, "TIME"))
       ->group("Limits");
 }
 
@@ -145,19 +165,19 @@ void LimitFlags::start(const std::string& inspected) const {
   guard_mappings();
   std::set_terminate(on_terminate);
   int64_t most = 0;
-  std::optional<double> time;
+  std::optional<double> seconds;
   if (!inspected.empty()) {
     // To look at a file takes little: 1 GB and 4.5 s, and for a large one a few times its size and 20 MB/s.
     const double bytes = bytes_at(inspected);
     most = static_cast<int64_t>(std::min(1e9 + 4 * bytes, static_cast<double>(free_memory_bytes())));
-    time = 4.5 + bytes / 20e6;
+    seconds = 4.5 + bytes / 20e6;
   }
   if (!memory.empty()) {
     const std::optional<double> given = parse_bytes(memory);
     if (!given || *given > 0x1p62) fail("--max-memory {}: expected a size such as 500MB, 2GB or 1.5GiB", memory);
     most = static_cast<int64_t>(*given);
   }
-  if (seconds > 0) time = std::min(seconds, 1e9);
+  if (!time.empty()) seconds = parse_seconds(time);
   set_memory_limit(most);
   limit_heap(memory_limit());
 
@@ -171,7 +191,8 @@ void LimitFlags::start(const std::string& inspected) const {
     if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);  // nohup, and jobs in the background
   }
   std::optional<Clock::time_point> deadline;
-  if (time) deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*time));
+  if (seconds)
+    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
   std::thread(watch, deadline).detach();
 }
 

@@ -12,8 +12,7 @@ namespace hone {
 int interrupted_code();
 
 struct LimitFlags {
-  std::string memory;
-  double seconds = 0;  // 0: none given
+  std::string memory, time;  // empty: not given
   void add_to(CLI::App& app);
 
   // Starts what watches over the limits; called once, before the verb runs. `inspected`: the file that a verb only

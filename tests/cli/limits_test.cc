@@ -110,7 +110,9 @@ TEST_F(Limits, TheMemoryLimitIsAnErrorThatSaysWhatNeedsHowMuch) {
 }
 
 TEST_F(Limits, TheLimitsThemselvesAreChecked) {
-  for (const char* seconds : {"0", "-1", "nan", "inf", "1e400", "x", ""})
+  for (const char* seconds : {"20s", "20", "30000ms", "1min"})
+    EXPECT_EQ(hone_program({"info", model, "--timeout", seconds}).exit_code, 0) << seconds;
+  for (const char* seconds : {"0", "-1", "nan", "inf", "1e400", "x", "", "20 parsecs"})
     expect_refusal(hone_program({"info", model, "--timeout", seconds}), {"--timeout"}, 2);
   for (const char* size : {"0", "-1", "x", "1e30", "nan", "5 parsecs"})
     expect_refusal(hone_program({"info", model, "--max-memory", size}), {"--max-memory"});

@@ -120,6 +120,9 @@ const std::multimap<std::string, std::string> kRefused = {
     {"fake_quant", "QuantizeLinear can't round to"},  // formats of groups, powers of two, floats and zero points
     {"round_to", "QuantizeLinear can't round to"},    // floats
     {"resize", "ceil_if_smaller"},                    // of opset 10
+    {"lstm", "does not round its state"},             // com.microsoft's DynamicQuantizeLSTM
+    {"map_values", "no operator for it"},             // of ai.onnx.ml
+    {"tree_ensemble", "no operator for it"},          // of ai.onnx.ml
     {"cosine_window", "coefficients"},                // other than those of Hann, Hamming and Blackman
 };
 

@@ -71,7 +71,7 @@ TEST(OnnxPacked, LargeWeightsArePackedPartByPart) {
   EXPECT_EQ(recognised(many_codes({1300, 8, 32}), many_scales({1300, 8, 1}, 0.25), {1300, 256}), "int8.g32");
   EXPECT_EQ(recognised(many_codes({1300, 8, 32}), many_scales({1300, 1, 1}, 0.25), {1300, 8, 32}), "int8.channel");
   EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({256}, 0.25), {1300, 256}), "int8.channel.ax1");
-  EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({}, 0.25), {1300, 256}), "int8.tensor");
+  EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({}, 0.25), {1300, 256}), "int8");
   EXPECT_EQ(recognised(many_codes({40, 32, 256}), many_scales({40, 1, 256}, 0.25), {1280, 256}), "int8.g32.ax0");
   EXPECT_EQ(recognised(many_codes({1300, 8, 32}), Tensor::from_doubles(DType::f32, {1, 1, 1}, std::vector{0.25}), {1300, 256}),
             "mxint8");

@@ -262,7 +262,7 @@ TEST(OnnxSparseTensor, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(error(Tensor::of<int64_t>({3}, {0, 1, 2}), {2, 3}), HasSubstr("expected i64[2] or i64[2,2]"));
   EXPECT_THAT(error(Tensor::of<int32_t>({2}, {0, 1}), {2, 3}), HasSubstr("its indices are i32[2]"));
   EXPECT_THAT(error(Tensor::of<int64_t>({2}, {0, 1}), {1LL << 30}), HasSubstr("bytes of zeros"));
-  EXPECT_THAT(error(Tensor::of<int64_t>({2}, {0, 1}), {1LL << 62, 4}), HasSubstr("more than 2^56"));
+  EXPECT_THAT(error(Tensor::of<int64_t>({2}, {0, 1}), {1LL << 62, 4}), HasSubstr("more than 2^63"));
   EXPECT_THAT(error(Tensor::of<int64_t>({2}, {0, 1}), {-2}), HasSubstr("negative"));
 }
 

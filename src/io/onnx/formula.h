@@ -50,6 +50,10 @@ class Formula {
   friend Formula operator-(T a, Formula b) {
     return b.number(a) - b;
   }
+  template <Number T>
+  friend Formula operator/(T a, Formula b) {
+    return b.number(a) / b;
+  }
 
  private:
   OnnxNode* n_;
