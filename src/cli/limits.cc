@@ -25,7 +25,6 @@
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "cli/flags.h"
 
 namespace hone {
 namespace {

@@ -138,8 +138,10 @@ std::optional<MachinePeaks> load(const std::string& path) try {
                      .bf16_gflops = json_get<double>(json, "bf16_gflops", path),
                      .int8_gops = json_get<double>(json, "int8_gops", path),
                      .fork_join_us = json_get<double>(json, "fork_join_us", path)};
-  for (const auto& [bytes, rate] : json_get<std::vector<std::pair<int64_t, double>>>(json, "reads", path))
-    peaks.reads.push_back({bytes, rate});
+  for (const auto& read : json_get<std::vector<std::vector<double>>>(json, "reads", path)) {
+    if (read.size() != 2 || !(std::abs(read[0]) < 0x1p53)) return std::nullopt;
+    peaks.reads.push_back({static_cast<int64_t>(read[0]), read[1]});
+  }
   return are_plausible(peaks) ? std::optional(peaks) : std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // damaged: measured and written anew

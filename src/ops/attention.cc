@@ -38,7 +38,11 @@ int64_t head_columns(const TensorType& type, int64_t heads, const char* what) {
 void check_mask(const InferArgs& a, int64_t heads) {
   expect_float(a[3], "the mask (added to the scores)");
   const Shape full{a[0].shape[0], heads, a[0].shape[1], a[1].shape[1]};
-  if (a[3].rank() > 4 || broadcast(a[3].shape, full) != full)
+  const Shape& mask = a[3].shape;
+  bool fits = mask.size() <= full.size();
+  for (size_t i = 0; fits && i < mask.size(); ++i)
+    fits = mask[i] == Dim(1) || may_be_same(mask[i], full[full.size() - mask.size() + i]);
+  if (!fits)
     fail("the mask {} does not broadcast to {} = [batch, heads, queries, keys]", to_string(a[3].shape),
          to_string(full));
 }

@@ -51,7 +51,7 @@ TEST_F(Demo, EachFormatHasARowAndAFile) {
 TEST_F(Demo, TooFewPackagesAreAnError) {
   expect_refusal(demo({"--formats", "f32", "--index", "200", "--queries", "10"}),
                  {"packages.txt", "40 packages", "210"});
-  expect_refusal(demo({"--formats", "f32", "--index", "0", "--queries", "10"}), {"at least one"});
+  expect_refusal(demo({"--formats", "f32", "--index", "0", "--queries", "10"}), {"--index"}, 2);
 }
 
 }  // namespace
