@@ -207,6 +207,7 @@ class Hostile {
     } catch (const std::exception& error) {
       ADD_FAILURE() << name << "\n" << error.what();
     }
+    guard_.end();
     EXPECT_EQ(large_requests.exchange(0), 0u) << name;
   }
 

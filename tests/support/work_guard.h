@@ -36,6 +36,12 @@ class WorkGuard {
     const std::lock_guard lock(mutex_);
     std::snprintf(running, sizeof running, "while running %s\n", what.c_str());
     ticks_ = 0;
+    runs_ = true;
+    request_stop(Stop::none);
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    runs_ = false;
     request_stop(Stop::none);
   }
 
@@ -54,6 +60,7 @@ class WorkGuard {
     while (!done_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       const std::lock_guard lock(mutex_);
+      if (!runs_) continue;
       if (++ticks_ == kStopAfter) request_stop(Stop::timeout);
       if (ticks_ < kGiveUpAfter) continue;
       std::fprintf(stderr, "does not stop: ");
@@ -62,6 +69,7 @@ class WorkGuard {
   }
 
   std::mutex mutex_;
+  bool runs_ = false;
   int ticks_ = 0;
   std::atomic<bool> done_ = false;
   std::thread thread_;
