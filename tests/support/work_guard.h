@@ -46,7 +46,7 @@ class WorkGuard {
   }
 
  private:
-  static constexpr int kStopAfter = 10, kGiveUpAfter = 6000;  // ticks
+  static constexpr int kStopAfter = 3, kGiveUpAfter = 6000;  // ticks
 
   static inline char running[2000] = "";
 
