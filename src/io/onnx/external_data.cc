@@ -54,7 +54,7 @@ std::vector<std::string> parts_of(const std::string& location, const std::string
          kLongest);
   std::vector<std::string> parts = split(location, '/');
   std::erase(parts, ".");
-  if (parts.empty()) parts.emplace_back();
+  if (parts.empty()) parts.emplace_back(".");
   for (const std::string& part : parts)
     if (part.empty() || part == ".." || part.find('\0') != std::string::npos)
       fail("{}: external data: location {:?}; expected a file below the model's folder, without .. or empty parts",
