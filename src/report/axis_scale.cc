@@ -55,9 +55,9 @@ AxisScale::AxisScale(const Axis& axis, std::span<const double> values, double be
   }
   if (first) low_ = logarithmic_ ? 0.1 : 0, high_ = 1;
   if (logarithmic_) {
-    low_ = std::max(low_, kLeastPositive), high_ = std::max(high_, low_);
+    low_ = std::clamp(low_, kLeastPositive, 1 / kLeastPositive), high_ = std::clamp(high_, low_, 1 / kLeastPositive);
     const double air = std::max(std::pow(high_ / low_, 0.08), 1.1);
-    low_ /= air, high_ *= air;
+    low_ = std::max(low_ / air, kLeastPositive), high_ = std::min(high_ * air, 1 / kLeastPositive);
     ticks_ = logarithmic_ticks(low_, high_);
   } else {
     const bool differ = high_ - low_ > kNearlyEqual * std::max(std::abs(low_), std::abs(high_));
