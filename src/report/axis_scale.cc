@@ -13,7 +13,7 @@ namespace {
 // Values nearer to each other than this share of them are drawn as equal: steps between them would be below what a
 // double resolves.
 constexpr double kNearlyEqual = 1e-9;
-constexpr double kLeastPositive = 1e-100, kMostPositive = 1e100;  // of a logarithmic axis, with room for air
+constexpr double kLeastPositive = 1e-300;  // of a logarithmic axis
 
 // 1, 2 or 5 times a power of ten, so that about `wanted` steps fit into the range.
 double round_step(double range, int wanted) {
@@ -55,9 +55,9 @@ AxisScale::AxisScale(const Axis& axis, std::span<const double> values, double be
   }
   if (first) low_ = logarithmic_ ? 0.1 : 0, high_ = 1;
   if (logarithmic_) {
-    low_ = std::clamp(low_, kLeastPositive, kMostPositive), high_ = std::clamp(high_, low_, kMostPositive);
+    low_ = std::clamp(low_, kLeastPositive, 1 / kLeastPositive), high_ = std::clamp(high_, low_, 1 / kLeastPositive);
     const double air = std::max(std::pow(high_ / low_, 0.08), 1.1);
-    low_ /= air, high_ *= air;
+    low_ = std::max(low_ / air, kLeastPositive), high_ = std::min(high_ * air, 1 / kLeastPositive);
     ticks_ = logarithmic_ticks(low_, high_);
   } else {
     const bool differ = high_ - low_ > kNearlyEqual * std::max(std::abs(low_), std::abs(high_));
