@@ -478,8 +478,7 @@ def write_recurrent():
     for name, directions, per_column, more in (
             ("dynamic_quantize_lstm", 1, False, {}),
             ("dynamic_quantize_lstm_columns", 1, True, {}),
-            ("dynamic_quantize_lstm_bidirectional", 2, False, {"direction": "bidirectional"}),
-            ("dynamic_quantize_lstm_reverse", 1, False, {"direction": "reverse", "clip": 1.0})):
+            ("dynamic_quantize_lstm_bidirectional", 2, False, {"direction": "bidirectional"})):
         shape = (directions, 4 * h) if per_column else (directions,)
         scale = (rng.random(shape) * .01 + .005).astype(np.float32)
         codes = lambda rows: rng.integers(-127, 128, (directions, rows, 4 * h)).astype(np.int8)

@@ -93,6 +93,7 @@ ValueId decoded_weights(const OnnxNode& n, int codes, int scale) {
 // x is rounded to codes as a whole, h at each step for each sequence, the weights are codes; what is computed with them
 // are floats.
 std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
+  if (n.has_attribute("clip")) n.unsupported("clip, which ONNX Runtime applies to gates but not to the cell's state");
   Attributes attributes = common_attributes(n);
   attributes.set("input_forget", n.integer("input_forget", 0));
   attributes.set("round_state", int64_t{1});
