@@ -96,8 +96,8 @@ const char* torch_name(DType dtype) {
 
 Json type_of(const std::string& name) { return {{"_type", "torch.dtype"}, {"_data", name}}; }
 
-// One format a row of 8 bits has a class of its own.
-bool is_int8_rows(const IntegerRows& rows) { return rows.bits == 8 && rows.group == 0; }
+// Symmetric int8 by rows has a class of its own; the products of that class leave zero points out.
+bool is_int8_rows(const IntegerRows& rows) { return rows.bits == 8 && rows.group == 0 && !rows.has_zero_points; }
 
 std::string class_text(const IntegerRows& rows, DType scales, int64_t columns) {
   Json data{{"block_size", {1, rows.group == 0 ? columns : rows.group}}, {"dtype", type_of(torch_name(scales))}};
@@ -116,7 +116,7 @@ Json config_of(const IntegerRows& rows, DType scales) {
     return Json{{"_type", type}, {"_version", version}, {"_data", std::move(data)}};
   };
   const auto choice = [](const char* type, const char* name) { return Json{{"_type", type}, {"_data", name}}; };
-  if (is_int8_rows(rows) && !rows.has_zero_points)
+  if (is_int8_rows(rows))
     return object("Int8WeightOnlyConfig", 2, {{"group_size", nullptr}, {"granularity", object("PerRow", 1, {{"dim", -1}})}});
   return object("IntxWeightOnlyConfig", 2,
                 {{"weight_dtype", type_of(fmt::format("int{}", rows.bits))},
