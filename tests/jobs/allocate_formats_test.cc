@@ -55,6 +55,7 @@ class AllocateFormats : public JobsTest {
     if (!budget.empty()) o.budget = parse_budget(budget);
     o.calibration.file = folder / "data.npz";
     o.trials = 4, o.seconds = 0.2;
+    o.session.cache_folder = folder / "cache";  // machine code of hundreds of sessions
     return o;
   }
   static double bits(const Record& record, size_t row) {
@@ -224,22 +225,22 @@ TEST_F(AllocateFormats, ABudgetOfTimeThatTheIntervalDoesNotMeetIsRefused) {
   }
 }
 
-// Twelve layers: steps of a few hundred bytes.
+// Six layers: steps of a few hundred bytes.
 class BudgetOfBytes : public AllocateFormats {
  protected:
   BudgetOfBytes() {
     std::string text = "%x0 : f32[B,32] = input \"x\"\n";
-    for (int i = 0; i < 12; ++i)
+    for (int i = 0; i < 6; ++i)
       text += fmt::format(
           "%w{0} : f32[32,32] = const \"layer.{0}.weight\" {{{2}}}\n%h{0} = linear %x{0}, %w{0}\n%x{1} = tanh %h{0}\n",
           i, i + 1, values({32, 32}, static_cast<uint64_t>(i) + 5, 0.2f));
-    save_artefact(net, test::parse(text + "return %x12 as \"y\""));
+    save_artefact(net, test::parse(text + "return %x6 as \"y\""));
     write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}});
   }
   AllocateFormatsOptions options(const std::string& target, const std::string& budget) const {
     AllocateFormatsOptions o = AllocateFormats::options(budget);
-    o.formats = {"mxint2", "mxint3", "mxint4", "mxint5", "mxint6", "mxint8", "bf16"};
-    o.target = target, o.trials = 2;
+    o.formats = {"mxint2", "mxint4", "mxint5", "mxint8", "bf16"};
+    o.target = target, o.trials = 1;
     o.session.compute = Compute::bf16;
     return o;
   }
@@ -272,7 +273,7 @@ class BudgetOfBytes : public AllocateFormats {
 TEST_F(BudgetOfBytes, HoldsForTheFileThatIsWritten) {
   for (const char* target : {"safetensors", "onnx"}) {
     const int64_t from = least(target);
-    for (const int64_t budget : {from, from + 700, from + 2000, from + 5000}) {
+    for (const int64_t budget : {from, from + 700, from + 2000}) {
       const Record record = allocate_formats(options(target, fmt::format("bytes={}", budget)));
       const int64_t bytes = written_bytes(target);
       EXPECT_LE(bytes, budget) << target;
@@ -347,6 +348,7 @@ class SweepTest : public AllocateFormats {
     o.model = net, o.folder = folder / "sweep";
     o.formats = std::move(formats);
     o.data.file = folder / "data.npz";
+    o.session.cache_folder = folder / "cache";
     return o;
   }
 };
