@@ -12,6 +12,14 @@ Shape substituted(const Shape& shape, const Bindings& bindings) {
   return result;
 }
 
+// Sizes that depended on data when the graph was made, where the sizes of a run decide them: what has their names gets
+// them too.
+void note_decided(const Shape& before, const Shape& after, Bindings& sizes) {
+  for (size_t i = 0; i < before.size() && before.size() == after.size(); ++i)
+    if (before[i].is_symbol() && before[i].to_string().front() == '_' && after[i].is_constant())
+      sizes[before[i].to_string()] = after[i].constant();
+}
+
 }  // namespace
 
 Attributes substituted(const Attributes& attributes, const Bindings& bindings) {
@@ -39,16 +47,18 @@ Graph specialise(const Graph& graph, const Bindings& bindings) {
     type.shape = substituted(type.shape, bindings);
     result.set_input_type(id, std::move(type));
   }
+  Bindings sizes = bindings;
   for (NodeId id : graph.nodes()) {
-    const Attributes attributes = substituted(graph.node(id).attributes, bindings);
+    const Attributes attributes = substituted(graph.node(id).attributes, sizes);
     for (const auto& [name, value] : attributes.items())
       if (std::holds_alternative<Dim>(value) || std::holds_alternative<Shape>(value))
         result.set_attribute(id, name, value);
     std::vector<Graph> bodies;
-    for (const Graph& body : graph.node(id).subgraphs) bodies.push_back(specialise(body, bindings));
+    for (const Graph& body : graph.node(id).subgraphs) bodies.push_back(specialise(body, sizes));
     if (!bodies.empty()) result.set_subgraphs(id, std::move(bodies));
+    result.reinfer(id);
+    for (ValueId v : graph.node(id).results) note_decided(graph.type(v).shape, result.type(v).shape, sizes);
   }
-  result.reinfer();
   return result;
 }
 
