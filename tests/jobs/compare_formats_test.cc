@@ -21,6 +21,7 @@ class CompareFormats : public JobsTest {
     result.folder = folder / "files";
     result.program = put_probed_program(cold, warm);
     result.seconds = 0.1;
+    result.session.cache_folder = folder / "machine_code";  // each model is set up twenty times
     return result;
   }
   static std::string packages() {
