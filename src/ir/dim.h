@@ -21,7 +21,7 @@ class Dim {
   static Dim unknown();  // what a shape rule gives for a size that depends on data; arithmetic with it gives it again
 
   bool is_constant() const;
-  int64_t constant() const;  // Bug unless is_constant()
+  int64_t constant() const;  // throws Error unless is_constant()
   bool is_unknown() const;
   bool is_symbol() const;  // a symbol and nothing else
   // The smallest value it can take when sizes of inputs are at least 1 and minted ones (_1, _2, …) at least 0; none
