@@ -1,7 +1,7 @@
 // Writes a file so that it is either complete or absent: a temporary sibling is written, synced, renamed over the
 // target, and the directory synced. Without commit() nothing is left behind. A new file has the permissions that the
-// umask grants, one that replaces another has that one's. A link is replaced, not followed. What the process has read is
-// not replaced where it keeps its inputs (base/inputs.h).
+// umask grants, one that replaces another has that one's. A link is replaced, not followed. What the process has read
+// is not replaced where it keeps its inputs (base/inputs.h).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace hone {
 
 class AtomicFile {
  public:
-  // Throws Error when the folder is missing or not writable, or the path is there and is no plain file, or a kept input.
+  // Throws Error when the folder is missing or not writable, or the path is there and is no plain file, or a kept
+  // input.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

@@ -89,7 +89,9 @@ MappedFile::MappedFile(int file, std::string path) : path_(std::move(path)) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
       guard_(std::exchange(other.guard_, -1)) {}
 
 MappedFile::~MappedFile() {

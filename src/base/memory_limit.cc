@@ -40,8 +40,7 @@ std::optional<int64_t> number_in(const char* path, const char* key) {
 int64_t free_memory_bytes() {
   int64_t free = std::numeric_limits<int64_t>::max();
   if (const auto kib = number_in("/proc/meminfo", "MemAvailable:")) free = *kib << 10;
-  else if (const long pages = ::sysconf(_SC_AVPHYS_PAGES); pages > 0)
-    free = int64_t{pages} * ::sysconf(_SC_PAGESIZE);
+  else if (const long pages = ::sysconf(_SC_AVPHYS_PAGES); pages > 0) free = int64_t{pages} * ::sysconf(_SC_PAGESIZE);
   const auto most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
   if (most && used) free = std::min(free, std::max<int64_t>(*most - *used, 0));
   return free;

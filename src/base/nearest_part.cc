@@ -34,7 +34,8 @@ std::string literal_part(std::string_view pattern) {
     } else if (c == '[' || c == '{') {
       const size_t end = pattern.find(c == '[' ? ']' : '}', i + 1);
       i = end == std::string_view::npos ? pattern.size() : end;
-    } else if (c == '.' && i + 1 < pattern.size() && std::string_view("?*+{").find(pattern[i + 1]) != std::string_view::npos) {
+    } else if (c == '.' && i + 1 < pattern.size() &&
+               std::string_view("?*+{").find(pattern[i + 1]) != std::string_view::npos) {
       continue;  // anything, as often as it likes
     } else if (std::string_view("^$()?*+|").find(c) == std::string_view::npos) {
       literal += c;

@@ -53,7 +53,8 @@ bool is_shown(char32_t c) {
 }
 
 std::string printable(std::string_view text) {
-  return escaped(text, [](uint32_t c) { return c < 0x100 ? fmt::format("\\x{:02x}", c) : fmt::format("\\u{:04x}", c); });
+  return escaped(text,
+                 [](uint32_t c) { return c < 0x100 ? fmt::format("\\x{:02x}", c) : fmt::format("\\u{:04x}", c); });
 }
 
 std::string printable_json(std::string_view json) {

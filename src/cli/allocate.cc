@@ -29,9 +29,10 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("--formats", flags.formats, "Formats to choose from, e.g. mxint{3,4,6,8},int4.g32")->required();
-  auto* budget = app.add_option("--budget", flags.budget,
-                                "avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time) or "
-                                "latency=12ms (both of the file as written and measured)");
+  auto* budget =
+      app.add_option("--budget", flags.budget,
+                     "avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time) or "
+                     "latency=12ms (both of the file as written and measured)");
   app.add_option(
          "--lambda", flags.lambda,
          "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")

@@ -37,9 +37,7 @@ void setup(CLI::App& app) {
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(seconds_range())
-      ->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(seconds_range())->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   app.add_flag("--no-probe", flags.no_probe,
                "Leave out what needs fresh processes: compile times, first result, memory");
@@ -67,8 +65,7 @@ int answer_on_demand() {
   const std::vector<std::string> files = plain_file_names(session.output_names(), ".npy");
   if (!flags.output_dir.empty()) {
     std::filesystem::create_directories(flags.output_dir);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      write_npy(flags.output_dir + "/" + files[i], outputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) write_npy(flags.output_dir + "/" + files[i], outputs[i]);
   }
   for (std::string line; std::getline(std::cin, line);) {
     const auto start = std::chrono::steady_clock::now();

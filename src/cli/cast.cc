@@ -84,8 +84,8 @@ int run() {
   if (!result.codes)
     record.findings.push_back(fmt::format("{} changes values only: it has no codes and can't be packed", flags.format));
   if (result.lost_nan > 0)
-    record.findings.push_back(fmt::format("{} has no NaN: {} of {} became 0", flags.format, result.lost_nan,
-                                          result.counts.nan));
+    record.findings.push_back(
+        fmt::format("{} has no NaN: {} of {} became 0", flags.format, result.lost_nan, result.counts.nan));
   flags.result.print(record);
   return 0;
 }

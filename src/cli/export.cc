@@ -30,11 +30,7 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  RunFiles()
-      .reads("MODEL", flags.model.model)
-      .reads("--packed", flags.packed)
-      .writes("--output", flags.output)
-      .check();
+  RunFiles().reads("MODEL", flags.model.model).reads("--packed", flags.packed).writes("--output", flags.output).check();
   const LoadedModel model = flags.model.load();
   flags.result.print(flags.layout.empty() ? export_model(model, flags.output, flags.opset, this_command())
                                           : export_folder(model, {.path = flags.output,

@@ -20,7 +20,8 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
-  app.add_option("--input-file", flags.given, "Inputs: a .npz file of arrays named like the model's (default: made up)");
+  app.add_option("--input-file", flags.given,
+                 "Inputs: a .npz file of arrays named like the model's (default: made up)");
   flags.text_option = app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
 }
 

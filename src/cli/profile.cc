@@ -32,9 +32,7 @@ void setup(CLI::App& app) {
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(seconds_range())
-      ->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(seconds_range())->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of runs")->capture_default_str();
   app.add_option("--trace", flags.trace, "JSON file to write, for chrome://tracing or ui.perfetto.dev");
   flags.output.add_report_to(app);

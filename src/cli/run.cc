@@ -35,7 +35,8 @@ void setup(CLI::App& app) {
   flags.texts.add_to(app);
   app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
       ->capture_default_str();
-  app.add_option("--output-dir", flags.output_dir, "Write each output there as NAME.npy (what no name of a file holds becomes _)");
+  app.add_option("--output-dir", flags.output_dir,
+                 "Write each output there as NAME.npy (what no name of a file holds becomes _)");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
   app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
   flags.output.add_to(app);
@@ -87,8 +88,8 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<s
       const auto [low, high] = std::minmax_element(values.begin(), values.end());
       least = number(*low), most = number(*high), mean = number(sum / static_cast<double>(values.size()));
     }
-    table.rows.push_back({names[i], to_string(outputs[i].type()), least, mean, most,
-                          files.empty() ? Cell() : Cell(files[i])});
+    table.rows.push_back(
+        {names[i], to_string(outputs[i].type()), least, mean, most, files.empty() ? Cell() : Cell(files[i])});
   }
   return Record{.title = flags.model.model,
                 .command = this_command(),

@@ -1,6 +1,6 @@
 // The files that one run of the program reads and writes, each with the flag that names it. Said and checked before any
-// work: no file is written twice, nor over what is read. What a model consists of beyond the path that is given (weights
-// beside an .onnx file, shards) is found while it is read, and kept by base/inputs.h.
+// work: no file is written twice, nor over what is read. What a model consists of beyond the path that is given
+// (weights beside an .onnx file, shards) is found while it is read, and kept by base/inputs.h.
 #pragma once
 
 #include <sys/types.h>

@@ -32,9 +32,7 @@ void setup(CLI::App& app) {
   flags.texts.add_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")
-      ->check(seconds_range())
-      ->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(seconds_range())->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   flags.result.add_to(app);
 }
@@ -49,20 +47,20 @@ int run() {
   files.writes("--output", flags.output).writes("--report", flags.result.report).check();
   Report report(flags.result);
   Record record = squeeze({.model = flags.model.model,
-                                 .output = flags.output,
-                                 .inputs = flags.model.inputs,
-                                 .quantize = flags.quantize.options,
-                                 .calibration = flags.quantize.calibration,
-                                 .compute = flags.quantize.compute_type().value_or(Compute::bf16),
-                                 .given = flags.given.get(),
-                                 .texts = flags.texts.get(),
-                                 .shapes = flags.shapes.get(),
-                                 .session = flags.run.options(),
-                                 .program = this_program(),
-                                 .seconds = flags.seconds,
-                                 .seed = flags.seed,
-                                 .command = this_command(),
-                                 .progress = terminal_progress()});
+                           .output = flags.output,
+                           .inputs = flags.model.inputs,
+                           .quantize = flags.quantize.options,
+                           .calibration = flags.quantize.calibration,
+                           .compute = flags.quantize.compute_type().value_or(Compute::bf16),
+                           .given = flags.given.get(),
+                           .texts = flags.texts.get(),
+                           .shapes = flags.shapes.get(),
+                           .session = flags.run.options(),
+                           .program = this_program(),
+                           .seconds = flags.seconds,
+                           .seed = flags.seed,
+                           .command = this_command(),
+                           .progress = terminal_progress()});
   if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest[1].bytes))
     record.findings.push_back(*over);
   report.finish(record);

@@ -26,8 +26,7 @@ Progress terminal_progress() {
   if (!isatty(STDERR_FILENO)) return {};
   return [line = std::make_shared<Line>()](const std::string& next) {
     line->shown = true;
-    std::fprintf(stderr, "%s%s ...", kClearLine,
-                 printable(shortened(next, kLongest)).c_str());
+    std::fprintf(stderr, "%s%s ...", kClearLine, printable(shortened(next, kLongest)).c_str());
   };
 }
 

@@ -16,9 +16,10 @@ struct CompilerOptions {
   IsaLevel isa = best_isa_level();
   int threads = 1;  // compile threads
   std::optional<std::string>
-      cache_folder;                  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
-  std::vector<std::string> carried;  // bundles of objects (object_bundle.h), looked into before the disk; never put there
-  bool keep_objects = false;         // for bundle(): nothing is taken from the disk
+      cache_folder;  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
+  std::vector<std::string>
+      carried;                // bundles of objects (object_bundle.h), looked into before the disk; never put there
+  bool keep_objects = false;  // for bundle(): nothing is taken from the disk
 };
 // None when HONE_CACHE is empty, or there is no such folder and none can be made. It may be one that can only be read.
 std::optional<std::string> default_cache_folder();

@@ -14,10 +14,10 @@ constexpr size_t kMaxResults = 3;    // values one kernel writes
 constexpr size_t kMaxOperands = 10;  // values one kernel reads besides its anchor's own
 
 // What keeps the work linear in the size of the graph, and one function short enough for LLVM. Networks stay far below.
-constexpr size_t kMaxNodes = 64;      // of a group
-constexpr size_t kMaxUses = 256;      // of a value through which a group grows
+constexpr size_t kMaxNodes = 64;       // of a group
+constexpr size_t kMaxUses = 256;       // of a value through which a group grows
 constexpr size_t kMaxLookedAt = 8192;  // operands of nodes between a group and a candidate
-constexpr size_t kMaxLeftOut = 16;    // nodes of which a group says why they are not in it
+constexpr size_t kMaxLeftOut = 16;     // nodes of which a group says why they are not in it
 
 class Fuser {
  public:
@@ -92,7 +92,9 @@ class Fuser {
     std::vector<ValueId> values;
     for (NodeId n : nodes)
       for (ValueId v : graph_.node(n).results) {
-        const auto is_outside = [&](const Graph::Use& use) { return std::ranges::find(nodes, use.node) == nodes.end(); };
+        const auto is_outside = [&](const Graph::Use& use) {
+          return std::ranges::find(nodes, use.node) == nodes.end();
+        };
         if (is_output_[static_cast<size_t>(v)] || std::ranges::any_of(uses(v), is_outside)) values.push_back(v);
       }
     return values;
@@ -229,7 +231,8 @@ class Fuser {
       const TensorType& like = graph_.type(graph_.node(group.anchor).operands[0]);
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
-        if (p == kNone || group_of(p) >= 0 || is_output_[static_cast<size_t>(v)] || !graph_.node(p).op->pointwise) continue;
+        if (p == kNone || group_of(p) >= 0 || is_output_[static_cast<size_t>(v)] || !graph_.node(p).op->pointwise)
+          continue;
         if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
             !is_compilable(graph_, graph_.node(p)))
           continue;

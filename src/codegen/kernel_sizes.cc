@@ -63,9 +63,9 @@ Refusal window_refusal(const PlacedWindow& placed) {
   constexpr double kMostTaps = 1 << 20, kMostPlaneBytes = 0x1p46;
   constexpr int64_t kMostPlaces = int64_t{1} << 28;
   const PlaneWindow& p = placed.plane;
-  for (int64_t number : {p.height, p.width, p.out_height, p.out_width, p.kernel_height, p.kernel_width, p.stride_y,
-                         p.stride_x, p.dilation_y, p.dilation_x, p.pad_top, p.pad_left, placed.pad_bottom,
-                         placed.pad_right})
+  for (int64_t number :
+       {p.height, p.width, p.out_height, p.out_width, p.kernel_height, p.kernel_width, p.stride_y, p.stride_x,
+        p.dilation_y, p.dilation_x, p.pad_top, p.pad_left, placed.pad_bottom, placed.pad_right})
     if (number > kMostPlaces || number < -kMostPlaces) return {fmt::format("a window with {}", number)};
   const auto product = [](std::initializer_list<int64_t> numbers) {
     double result = 1;

@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostParts = 16;              // kernels that one node may become
+constexpr size_t kMostParts = 16;                 // kernels that one node may become
 constexpr size_t kMostSamples = size_t{1} << 18;  // of one axis, in the tables of a resize: 4 MB of code
 
 // Positions i * count + j of a stretch, i below `repeats`, read element from + i * jump + j * step of the axis.

@@ -119,7 +119,8 @@ namespace {
 // The name of an object, as path_of() makes it.
 bool is_object_name(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  return name.size() == 34 && name.ends_with(".o") && name.substr(0, 32).find_first_not_of(kDigits) == std::string::npos;
+  return name.size() == 34 && name.ends_with(".o") &&
+         name.substr(0, 32).find_first_not_of(kDigits) == std::string::npos;
 }
 
 // By its name, and what it begins with, a plain file that write() has made.
@@ -128,8 +129,7 @@ bool is_own_object(const fs::path& path) {
   Header header;
   if (!content || content->size() < sizeof header) return false;
   std::memcpy(&header, content->data(), sizeof header);
-  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
-         path.filename().string() == header.key.hex() + ".o";
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && path.filename().string() == header.key.hex() + ".o";
 }
 
 }  // namespace

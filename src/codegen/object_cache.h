@@ -2,7 +2,8 @@
 //
 // One file a kernel, named by its key. A reader takes only what it can prove to be whole and its own (magic, version,
 // key and checksum); anything else counts as absent, and a plain file of a key's name is written anew. Links, FIFOs and
-// devices are left alone. Files appear by rename, so that writers never meet. A folder that can't be written, or a full disk, means that nothing is kept; it is never an error.
+// devices are left alone. Files appear by rename, so that writers never meet. A folder that can't be written, or a full
+// disk, means that nothing is kept; it is never an error.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,7 @@ std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
     if (axis.kernel == 1) axis.dilation = 1;
     const int64_t places_reach = checked_mul(checked_sub(axis.places, 1), axis.stride),
                   taps_reach = checked_add(checked_mul(axis.dilation, checked_sub(axis.kernel, 1)), 1);
-    const int64_t reached =
-        checked_sub(checked_add(checked_sub(places_reach, axis.before), taps_reach), axis.extent);
+    const int64_t reached = checked_sub(checked_add(checked_sub(places_reach, axis.before), taps_reach), axis.extent);
     if (window.same != Window::Same::no) axis.after = std::max<int64_t>(0, reached);
   }
   const auto& [h, w] = axes;

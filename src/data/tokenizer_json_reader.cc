@@ -92,7 +92,7 @@ class Events : public nlohmann::json_sax<Json> {
 
   const std::string& source_;
   Vocabulary& vocabulary_;
-  std::vector<Json*> open_;  // from the root inward
+  std::vector<Json*> open_;                            // from the root inward
   std::vector<std::unordered_set<std::string>> keys_;  // of each
   const Json* model_ = nullptr;
   std::string key_;

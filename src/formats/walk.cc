@@ -14,9 +14,7 @@ constexpr int64_t kSegment = 1 << 16;  // elements of a long line that one unit 
 // Of codes up to 32 bits, or of 32 scales of 32 bits in a group of one element.
 constexpr int64_t kMostBitsPerElement = 32 * 32;
 
-int64_t product(std::span<const int64_t> dims) {
-  return checked_product(dims);
-}
+int64_t product(std::span<const int64_t> dims) { return checked_product(dims); }
 
 [[noreturn]] void fail_axis(const Format& format, const std::string& message) {
   const std::string text = to_string(format);

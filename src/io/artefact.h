@@ -19,8 +19,8 @@ struct Artefact {
   std::map<std::string, std::string> files;  // by name, e.g. "tokenizer.json"
 };
 
-// The graph as save_artefact writes it: each constant, those of bodies among them, has a label of its own in the file or
-// is small enough for the text. `path` begins errors.
+// The graph as save_artefact writes it: each constant, those of bodies among them, has a label of its own in the file
+// or is small enough for the text. `path` begins errors.
 Graph as_stored(Graph graph, const std::string& path);
 
 // Writes atomically. Loading gives the same graph text and the same bits in every constant.

@@ -59,7 +59,7 @@ int64_t group_of(const StoredWeights& stored, const std::string& name, const Ten
                  const std::vector<int64_t>& shape) {
   const std::vector<int64_t>& s = scales.shape();
   if (s.size() == 2 && s[0] == shape[0] && s[1] >= 1 && s[1] <= shape[1]) {
-    const auto fits = [&](int64_t group) { 
+    const auto fits = [&](int64_t group) {
       return group >= 1 && group <= shape[1] && (shape[1] + group - 1) / group == s[1];
     };
     for (int64_t group : stated(stored.scheme, "group_size"))

@@ -67,7 +67,8 @@ TokenizerFiles read_tokenizer(const std::string& folder) {
 // A path stated by a file of the folder must stay in the folder.
 void check_contained(const std::string& name, const std::string& source) {
   for (const auto& part : fs::path(name))
-    if (!part.empty() && !is_plain_file_name(part.string())) fail("{}: \"{}\" leads out of the model's folder", source, name);
+    if (!part.empty() && !is_plain_file_name(part.string()))
+      fail("{}: \"{}\" leads out of the model's folder", source, name);
 }
 
 struct Modules {

@@ -43,7 +43,8 @@ std::set<std::string> shard_names(const Json& index, const std::string& source) 
     fail("{}: key \"weight_map\" is {}; expected an object from tensor to file", source, map.type_name());
   std::set<std::string> names;
   for (const auto& [tensor, file] : map.items()) {
-    if (!file.is_string()) fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, json_excerpt(file));
+    if (!file.is_string())
+      fail("{}: weight_map: \"{}\" is {}; expected a file name", source, tensor, json_excerpt(file));
     const auto name = file.get<std::string>();
     if (!is_plain_file_name(name))
       fail("{}: weight_map: \"{}\" is in \"{}\"; expected a file of the same folder, without / or ..", source, tensor,
@@ -169,8 +170,8 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);
     if (entry.shape == shape) return file.tensor(spelling);
-    wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling,
-                                 fmt::join(entry.shape, ","), fmt::join(shape, ",")));
+    wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling, fmt::join(entry.shape, ","),
+                      fmt::join(shape, ",")));
     return placeholder(shape);
   }
   wrong(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));

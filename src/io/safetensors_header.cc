@@ -35,7 +35,8 @@ constexpr std::array<DTypeName, 16> kDTypes{{{"BOOL", DType::boolean},
                                              {"F8_E5M2", DType::f8e5m2},
                                              {"F8_E8M0", DType::f8e8m0}}};
 
-constexpr const char* kAccepted = "BOOL, U8, I8, U16, I16, F16, BF16, U32, I32, F32, U64, I64, F64, F8_E4M3, F8_E5M2, F8_E8M0";
+constexpr const char* kAccepted =
+    "BOOL, U8, I8, U16, I16, F16, BF16, U32, I32, F32, U64, I64, F64, F8_E4M3, F8_E5M2, F8_E8M0";
 
 // Receives the events of { "__metadata__": {key: text}, name: {"dtype": text, "shape": [..], "data_offsets": [begin,
 // end]} }.

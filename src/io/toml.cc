@@ -79,7 +79,7 @@ Json table_to_tree(const toml::table& table, const std::string& source, int dept
     return comes_before(a.first->source().begin, b.first->source().begin);
   });
   Json tree = Json::object();
-  for (const auto& [key, value] : entries) 
+  for (const auto& [key, value] : entries)
     tree.get_ref<Json::object_t&>().emplace_back(std::string(key->str()), to_tree(*value, source, depth + 1));
   return tree;
 }

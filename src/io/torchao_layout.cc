@@ -117,7 +117,8 @@ Json config_of(const IntegerRows& rows, DType scales) {
   };
   const auto choice = [](const char* type, const char* name) { return Json{{"_type", type}, {"_data", name}}; };
   if (is_int8_rows(rows))
-    return object("Int8WeightOnlyConfig", 2, {{"group_size", nullptr}, {"granularity", object("PerRow", 1, {{"dim", -1}})}});
+    return object("Int8WeightOnlyConfig", 2,
+                  {{"group_size", nullptr}, {"granularity", object("PerRow", 1, {{"dim", -1}})}});
   return object("IntxWeightOnlyConfig", 2,
                 {{"weight_dtype", type_of(fmt::format("int{}", rows.bits))},
                  {"granularity", rows.group == 0 ? object("PerAxis", 1, {{"axis", 0}})
@@ -130,7 +131,8 @@ Json config_of(const IntegerRows& rows, DType scales) {
 // What Hugging Face's loader wants to know: one configuration for all layers, or where they differ, one for each.
 Json quant_type(const std::map<std::string, Json>& layers) {
   const Json& first = layers.begin()->second;
-  if (std::ranges::all_of(layers, [&](const auto& layer) { return layer.second == first; })) return {{"default", first}};
+  if (std::ranges::all_of(layers, [&](const auto& layer) { return layer.second == first; }))
+    return {{"default", first}};
   return {{"default", {{"_type", "FqnToConfig"}, {"_version", 1}, {"_data", {{"fqn_to_config", layers}}}}}};
 }
 

@@ -32,8 +32,7 @@ void Graph::replace_all_uses(ValueId old_value, ValueId new_value) {
 
 void Graph::set_operand(NodeId id, int i, ValueId operand) {
   CHECK(node(id).live && (operand == kNone || value(operand).live));
-  const ValueId before =
-      std::exchange(nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)), operand);
+  const ValueId before = std::exchange(nodes_[static_cast<size_t>(id)].operands.at(static_cast<size_t>(i)), operand);
   add_reader(operand, id);
   drop_reader(before);
 }
@@ -109,9 +108,7 @@ void Graph::erase(NodeId id) {
   drop_from_order(id);
 }
 
-void Graph::drop_from_order(NodeId id) {
-  order_.erase(find_in_order(order_, id));
-}
+void Graph::drop_from_order(NodeId id) { order_.erase(find_in_order(order_, id)); }
 
 void Graph::erase_input(ValueId id) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);

@@ -75,8 +75,7 @@ class AllocationRecord {
     const std::vector<int> plain = candidates_.uniform(kPlain);
     std::vector<Cell> row = {"the original, f32", number(candidates_.average_bits(plain)),
                              number(static_cast<double>(candidates_.stored_bytes(plain)))};
-    for (Cell& cell :
-         study_.distance_cells(study_.judge().of_reference(), study_.selection().of_reference()))
+    for (Cell& cell : study_.distance_cells(study_.judge().of_reference(), study_.selection().of_reference()))
       row.push_back(std::move(cell));
     return row;
   }
@@ -156,9 +155,9 @@ class AllocationRecord {
     const std::vector<int> plain = candidates_.uniform(kPlain);
     const OutputDistance original = found_.distance(plain);
     const double bits = candidates_.average_bits(plain);
-    table.rows.push_back({"the original", number(bits), Cell(),
-                          number((original.accuracy ? 1 - *original.accuracy : original.error) +
-                                 options_.lambda.value_or(0) * bits)});
+    table.rows.push_back(
+        {"the original", number(bits), Cell(),
+         number((original.accuracy ? 1 - *original.accuracy : original.error) + options_.lambda.value_or(0) * bits)});
     table.note = fmt::format("On the {} samples that select.", study_.data.selecting.samples);
     return table;
   }
@@ -248,11 +247,11 @@ class AllocationRecord {
   std::vector<std::string> findings() {
     std::vector<std::string> findings;
     const OutputDistance plan = found_.judged(plan_.chosen);
-    std::string first = fmt::format("{}: {:.3f} bits per element, {} bytes ({}) as .{}; {} {} samples: {}",
-                                    options_.output, candidates_.average_bits(plan_.chosen), found_.file_bytes,
-                                    human_bytes(static_cast<double>(found_.file_bytes)), options_.target,
-                                    study_.data.judging ? "on" : "on the same", study_.data.held_out().samples,
-                                    study_.text_of(plan));
+    std::string first =
+        fmt::format("{}: {:.3f} bits per element, {} bytes ({}) as .{}; {} {} samples: {}", options_.output,
+                    candidates_.average_bits(plan_.chosen), found_.file_bytes,
+                    human_bytes(static_cast<double>(found_.file_bytes)), options_.target,
+                    study_.data.judging ? "on" : "on the same", study_.data.held_out().samples, study_.text_of(plan));
     if (study_.data.judging) first += ", held out from choosing";
     else first += "; they chose it too, so this flatters";
     findings.push_back(first);

@@ -39,7 +39,7 @@ struct AllocateFormatsOptions {
   ShapeOptions shapes;                 // that times are measured at, on made-up inputs
   double seconds = 10;                 // longest measured part of times
   SessionOptions session;              // compute: of what is chosen; the original's time is taken as it is stored
-  std::string memory;  // file of measurements that are remembered; empty: none
+  std::string memory;                  // file of measurements that are remembered; empty: none
   std::string command;
   Progress progress = {};
 };

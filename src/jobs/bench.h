@@ -25,7 +25,8 @@ struct BenchOptions {
 
 // Table "results" (model batch threads compute median_ms ci95_ms ... peak_bytes), "comparison" when there are several
 // models, "lab" on demand, and the machine. No speed is claimed for a model whose first output is not that of the first
-// model, by a cosine of kLeastCosine (comparison.h), and "pays after" stands only where it is faster. Throws Error when the models don't take the same inputs or give the same outputs.
+// model, by a cosine of kLeastCosine (comparison.h), and "pays after" stands only where it is faster. Throws Error when
+// the models don't take the same inputs or give the same outputs.
 Record bench(const BenchOptions& options);
 
 }  // namespace hone

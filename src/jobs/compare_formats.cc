@@ -78,7 +78,8 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Contender
                       .shapes = ShapeOptions(),
                       .session = session_for(options, c.run)});
   std::vector<ProbeRounds> rounds = probe_in_turn(
-      probes, {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
+      probes,
+      {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
   for (size_t i = 0; i < contenders.size(); ++i) contenders[i].probes = std::move(rounds[i]);
 }
 

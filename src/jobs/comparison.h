@@ -12,12 +12,12 @@
 namespace hone {
 
 struct Comparison {
-  Ratio ratio;      // of steady runs
-  Quality quality;  // of the first output against the base's
+  Ratio ratio;                 // of steady runs
+  Quality quality;             // of the first output against the base's
   std::optional<double> top1;  // share of rows of that output with the same largest element
-  std::string verdict;             // "1.63x faster (1.60-1.66)", "no difference shown (0.98-1.03)", "no speed claimed: …"
-  bool may_claim = false;          // the two compute the same: a speed may be claimed at all
-  std::optional<BreakEven> pays;   // where a steady run is shown to be faster and set-ups were measured
+  std::string verdict;         // "1.63x faster (1.60-1.66)", "no difference shown (0.98-1.03)", "no speed claimed: …"
+  bool may_claim = false;      // the two compute the same: a speed may be claimed at all
+  std::optional<BreakEven> pays;  // where a steady run is shown to be faster and set-ups were measured
 };
 
 // Formats of four bits stay above on every model tried; two functions that have nothing in common are near 0.

@@ -12,9 +12,9 @@
 
 namespace hone {
 
-// Compiles for the given shapes and writes the model as it was read, with the code, all of it made in this process: none
-// comes from the disk cache or from the model's file. Code for other levels that the model carries already stays in it
-// byte for byte, and is not looked at. A compute type that was asked for is stored too.
+// Compiles for the given shapes and writes the model as it was read, with the code, all of it made in this process:
+// none comes from the disk cache or from the model's file. Code for other levels that the model carries already stays
+// in it byte for byte, and is not looked at. A compute type that was asked for is stored too.
 Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
                      const std::string& command);
 

@@ -62,9 +62,11 @@ void add_unread(Weights& weights, const LoadedModel& model) {
 // transformers gives a BertModel a pooler unless it is told not to, with weights of chance where it finds none.
 void note_missing_pooler(const Json& config, const Weights& weights, std::vector<std::string>& notes) {
   const auto is_pooler = [](const auto& weight) { return weight.first.ends_with("pooler.dense.weight"); };
-  if (config.value("architectures", Json()) != Json::array({"BertModel"}) || std::ranges::any_of(weights, is_pooler)) return;
+  if (config.value("architectures", Json()) != Json::array({"BertModel"}) || std::ranges::any_of(weights, is_pooler))
+    return;
   notes.emplace_back(
-      "the model has no pooler: load it with AutoModel.from_pretrained(FOLDER, add_pooling_layer=False), or transformers "
+      "the model has no pooler: load it with AutoModel.from_pretrained(FOLDER, add_pooling_layer=False), or "
+      "transformers "
       "makes one up");
 }
 
@@ -93,7 +95,8 @@ fs::path place_of(const fs::path& file, int depth) {
   fs::path place;
   for (size_t i = parts.size() - static_cast<size_t>(depth) - 1; i < parts.size(); ++i) {
     if (parts[i].string().starts_with('.')) return {};
-    if (!is_plain_file_name(parts[i].string())) fail("{}: the name holds what no file is given; rename it", file.string());
+    if (!is_plain_file_name(parts[i].string()))
+      fail("{}: the name holds what no file is given; rename it", file.string());
     place /= parts[i];
   }
   return place;

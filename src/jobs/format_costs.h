@@ -15,7 +15,8 @@ struct FormatTimes {
 };
 
 // All models are measured interleaved. Times of steps are scaled so that with the rest they are those of whole runs
-// without profiling. An estimate: what is claimed of a plan is measured (plan_speed.h). `seconds`: longest measured part.
+// without profiling. An estimate: what is claimed of a plan is measured (plan_speed.h). `seconds`: longest measured
+// part.
 FormatTimes time_formats(const Candidates& candidates, const Graph& original, const NamedTensors& inputs,
                          const SessionOptions& session, double seconds, uint64_t seed);
 

@@ -87,11 +87,11 @@ FormatStudy::FormatStudy(const StudyOptions& options)
       graph(canonicalise(model.graph)),
       session(with_all_threads(options.session)),
       data(study_data(model, options)),
-      known(options.memory, fmt::format("{} {} {}+{} {} {} {} {} {}{}", model.sha256(), data.selecting.sha256,
-                                        data.selecting.samples, data.judging ? data.judging->samples : 0,
-                                        options.data.batch, data.for_methods().sha256,
-                                        data.calibration.batch, to_string(session.compute.value_or(Compute::f32)),
-                                        options.settings, options_toml(quantize_fields(), options.quantize))) {}
+      known(options.memory,
+            fmt::format("{} {} {}+{} {} {} {} {} {}{}", model.sha256(), data.selecting.sha256, data.selecting.samples,
+                        data.judging ? data.judging->samples : 0, options.data.batch, data.for_methods().sha256,
+                        data.calibration.batch, to_string(session.compute.value_or(Compute::f32)), options.settings,
+                        options_toml(quantize_fields(), options.quantize))) {}
 
 const OutputMeasure& FormatStudy::selection() {
   if (!selection_) selection_.emplace(graph, data.selecting.batches, data.selecting.labels, session);
@@ -114,8 +114,8 @@ double FormatStudy::quality(const OutputDistance& distance) const {
 
 Point FormatStudy::point(const std::string& label, double x, const OutputDistance& d) {
   const Interval e = d.error_ci95;
-  const Interval ci95 = d.accuracy ? judge().accuracy_interval(*d.accuracy)
-                                   : Interval{bounded_decibels(e.high), bounded_decibels(e.low)};
+  const Interval ci95 =
+      d.accuracy ? judge().accuracy_interval(*d.accuracy) : Interval{bounded_decibels(e.high), bounded_decibels(e.low)};
   return {label, x, quality(d), d.accuracy || std::isfinite(e.high) ? std::optional(ci95) : std::nullopt};
 }
 
@@ -125,8 +125,16 @@ std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) c
   columns.push_back({"output_error", "output error", "", {NumberFormat::significant, 3}});
   columns.push_back({"output_sqnr_db", "output SQNR", "dB", {NumberFormat::fixed, 2}});
   if (has_labels()) columns.push_back({"accuracy", "accuracy", "", {NumberFormat::percent, 2}});
-  if (has_labels()) columns.push_back({"selection_accuracy", fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"), "", {NumberFormat::percent, 2}});
-  else columns.push_back({"selection_error", fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"), "", {NumberFormat::significant, 3}});
+  if (has_labels())
+    columns.push_back({"selection_accuracy",
+                       fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"),
+                       "",
+                       {NumberFormat::percent, 2}});
+  else
+    columns.push_back({"selection_error",
+                       fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"),
+                       "",
+                       {NumberFormat::significant, 3}});
   return columns;
 }
 
@@ -159,7 +167,8 @@ DistanceValues values_of(const OutputDistance& d) {
 }
 
 OutputDistance distance_of(const DistanceValues& values) {
-  return {std::max(values[0], 0.0), {values[1], values[2]},
+  return {std::max(values[0], 0.0),
+          {values[1], values[2]},
           values[3] < 0 ? std::nullopt : std::optional(std::min(values[3], 1.0))};
 }
 

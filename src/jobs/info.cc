@@ -86,7 +86,9 @@ Table ops_table(const Graph& graph, const Arithmetic& arithmetic) {
   for (const auto& [name, f] : arithmetic.by_op)
     table.rows.push_back({name, number(static_cast<double>(counts[name])),
                           arithmetic.unknown.empty() ? number(f * 1e-6) : Cell(),
-                          total > 0 ? number(f / total) : arithmetic.unknown.empty() ? number(0) : Cell()});
+                          total > 0                    ? number(f / total)
+                          : arithmetic.unknown.empty() ? number(0)
+                                                       : Cell()});
   return table;
 }
 
@@ -142,33 +144,32 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
   KeyValues summary{
       .key = "summary",
       .title = model.path,
-      .items = {{"parameters", "parameters", number(static_cast<double>(parameters)), "", kCount},
-                {"weight_bytes", "weights in memory", number(static_cast<double>(total.weight_bytes)), "", kBytes},
-                {"file_bytes", "weights in files", number(static_cast<double>(model.file_bytes)), "", kBytes},
-                {"average_bits",
-                 "average bits per parameter",
-                 number(parameters ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(parameters)
-                                   : 0),
-                 "",
-                 {NumberFormat::fixed, 2}},
-                {"compute", "compute", std::string(to_string(stored_compute(graph)))},
-                {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
-                {"mflop",
-                 at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at),
-                 work.unknown.empty() ? number(work.total * 1e-6) : Cell(),
-                 "",
-                 {NumberFormat::significant, 5}}}};
-  Record record{
-      .title = model.name,
-      .command = "",
-      .findings = {},
-      .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, work)}}},
-      .machine = {},
-      .manifest = {}};
+      .items = {
+          {"parameters", "parameters", number(static_cast<double>(parameters)), "", kCount},
+          {"weight_bytes", "weights in memory", number(static_cast<double>(total.weight_bytes)), "", kBytes},
+          {"file_bytes", "weights in files", number(static_cast<double>(model.file_bytes)), "", kBytes},
+          {"average_bits",
+           "average bits per parameter",
+           number(parameters ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(parameters) : 0),
+           "",
+           {NumberFormat::fixed, 2}},
+          {"compute", "compute", std::string(to_string(stored_compute(graph)))},
+          {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
+          {"mflop",
+           at.empty() ? "MFLOP of one run" : fmt::format("MFLOP of one run at {}", at),
+           work.unknown.empty() ? number(work.total * 1e-6) : Cell(),
+           "",
+           {NumberFormat::significant, 5}}}};
+  Record record{.title = model.name,
+                .command = "",
+                .findings = {},
+                .sections = {{"Model", {summary, ports_table(graph), formats_table(graph), ops_table(graph, work)}}},
+                .machine = {},
+                .manifest = {}};
   if (!work.unknown.empty())
     record.sections[0].blocks.push_back(Text{fmt::format(
-        "No arithmetic is counted: the guessed {} do not fit: {}. Give sizes with --batch, --seq or --dim NAME=SIZE.", at,
-        work.unknown)});
+        "No arithmetic is counted: the guessed {} do not fit: {}. Give sizes with --batch, --seq or --dim NAME=SIZE.",
+        at, work.unknown)});
   if (!model.unused.empty())
     record.sections[0].blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(model.unused, ", "))});
   return record;

@@ -23,7 +23,8 @@ struct LabRuns {
 std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
                                       const ContenderOptions& options, double seconds);
 
-// The figures, explained by the fair protocol's. `comparisons`: of all but the first contender, made from these set-ups.
+// The figures, explained by the fair protocol's. `comparisons`: of all but the first contender, made from these
+// set-ups.
 Section lab_section(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
                     const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons);
 

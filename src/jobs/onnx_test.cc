@@ -45,9 +45,9 @@ std::string container_difference(const Tensor& got, const Tensor& want, const To
   return "";
 }
 
-// What the expected values themselves leave open beside the tolerances: of floats of 16 bits, two units in the last place
-// (theirs, rounded after every operation, and ours, rounded less often, are each within one of what is right), at most
-// 2 * 2^-7 of a bf16 and 2 * 2^-10 of an f16; and where a sum cancels, the last place of the largest.
+// What the expected values themselves leave open beside the tolerances: of floats of 16 bits, two units in the last
+// place (theirs, rounded after every operation, and ours, rounded less often, are each within one of what is right), at
+// most 2 * 2^-7 of a bf16 and 2 * 2^-10 of an f16; and where a sum cancels, the last place of the largest.
 Tolerance with_precision(Tolerance tolerance, DType dtype, const std::vector<double>& want) {
   double largest = 0;
   for (double value : want)

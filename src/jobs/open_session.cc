@@ -10,7 +10,8 @@ Session open_session(LoadedModel model, SessionOptions options) {
   const bool compiles = options.backend == Backend::cpu && options.optimise >= 2;
   if (!options.model_code && compiles && !model.objects.empty())
     log(LogLevel::note,
-        fmt::format("{}: the machine code in it is left aside, since it is a program; --trust-code runs it", model.path));
+        fmt::format("{}: the machine code in it is left aside, since it is a program; --trust-code runs it",
+                    model.path));
   if (options.model_code)
     for (auto& [name, content] : model.objects) options.carried.push_back(std::move(content));
   return Session(std::move(model.graph), std::move(options));

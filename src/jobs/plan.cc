@@ -26,7 +26,8 @@ void check_target(const std::string& target) {
 
 std::optional<std::string> over_plan(const PlanNotes& notes, const std::string& path, int64_t bytes) {
   if (notes.bytes == 0 || bytes <= notes.bytes) return std::nullopt;
-  std::string text = fmt::format("{}: {} bytes, {} more than the plan's {}", path, bytes, bytes - notes.bytes, notes.bytes);
+  std::string text =
+      fmt::format("{}: {} bytes, {} more than the plan's {}", path, bytes, bytes - notes.bytes, notes.bytes);
   if (!notes.target.empty() && !path.ends_with("." + notes.target))
     text += fmt::format("; the plan is for a .{} file (hone allocate --for)", notes.target);
   return text;

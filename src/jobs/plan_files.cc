@@ -24,11 +24,7 @@ bool is_kept(const CandidateTensor& tensor, size_t format) {
 
 PlanFiles::PlanFiles(const FormatStudy& study, const Candidates& candidates, QuantizeOptions base,
                      std::optional<Compute> compute, std::string target)
-    : study_(study),
-      candidates_(candidates),
-      base_(std::move(base)),
-      compute_(compute),
-      target_(std::move(target)) {}
+    : study_(study), candidates_(candidates), base_(std::move(base)), compute_(compute), target_(std::move(target)) {}
 
 QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
   QuantizeOptions plan = base_;

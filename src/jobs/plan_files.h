@@ -15,17 +15,18 @@ namespace hone {
 class PlanFiles {
  public:
   // `target`: "safetensors" or "onnx". `base`: everything but the choice. `compute` is stored in the file.
-  PlanFiles(const FormatStudy& study, const Candidates& candidates, QuantizeOptions base, std::optional<Compute> compute,
-            std::string target);
+  PlanFiles(const FormatStudy& study, const Candidates& candidates, QuantizeOptions base,
+            std::optional<Compute> compute, std::string target);
 
   QuantizeOptions plan(std::span<const int> chosen) const;  // as options of quantize
 
-  // What a tensor in a format takes of such a file, by the size of one that holds little else. Sums of these are a file's size
-  // but for what tensors share, which differs from choice to choice by few bytes. Throws Error when the file can't hold
-  // it.
+  // What a tensor in a format takes of such a file, by the size of one that holds little else. Sums of these are a
+  // file's size but for what tensors share, which differs from choice to choice by few bytes. Throws Error when the
+  // file can't hold it.
   double cost(size_t tensor, size_t format) const;
 
-  // The size of the file, weights rounded to the nearest: exact where it follows from formats alone, as in .safetensors.
+  // The size of the file, weights rounded to the nearest: exact where it follows from formats alone, as in
+  // .safetensors.
   int64_t bytes(std::span<const int> chosen);
 
   // The file that `hone quantize --config` makes of the choice, with what its method learns from all of the data.

@@ -33,8 +33,11 @@ std::string PlanSpeed::text(const Budget& budget) const {
 }
 
 PlanSpeed measure_plan(const AllocateFormatsOptions& options, const std::string& plan_file) {
-  ContenderOptions open{
-      .inputs = options.inputs, .given = {}, .shapes = options.shapes, .session = options.session, .seed = options.seed};
+  ContenderOptions open{.inputs = options.inputs,
+                        .given = {},
+                        .shapes = options.shapes,
+                        .session = options.session,
+                        .seed = options.seed};
   open.session.compute.reset();  // of each as it is stored
   std::vector<Contender> both = open_contenders({options.model, plan_file}, open);
   const std::vector<Timing> timings = time_in_turn(both, open, options.seconds);

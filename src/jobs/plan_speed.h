@@ -15,7 +15,7 @@ struct PlanSpeed {
   double share = 1;                         // the plan's time / the original's
   Interval share_ci95;
   int rounds = 0;
-  std::string shape;                        // "input_ids: i64[1,128]"
+  std::string shape;  // "input_ids: i64[1,128]"
   Compute original_compute = Compute::f32, plan_compute = Compute::f32;
 
   // Whether the whole interval is within the budget, which is one of time.

@@ -11,14 +11,16 @@ namespace {
 
 // LLVM with a target opened, the pages of it that compiling touches included, and what the compiler of a thread keeps.
 // Twice what encoders and convolutional networks of 13 to 60 kernels were seen to take (bench/memory_bound.py).
-constexpr int64_t kCompilerBytes = int64_t{32} << 20, kThreadBytes = int64_t{8} << 20, kKernelBytes = int64_t{128} << 10;
+constexpr int64_t kCompilerBytes = int64_t{32} << 20, kThreadBytes = int64_t{8} << 20,
+                  kKernelBytes = int64_t{128} << 10;
 
 // Laid-out weights share stretches of huge pages, the last of which is not full.
 constexpr int64_t kHugePage = int64_t{2} << 20, kStretch = int64_t{16} << 20;
 
 class Account {
  public:
-  Account(const Graph& graph, const LoweredGraph& lowered, IsaLevel isa) : graph_(graph), lowered_(lowered), isa_(isa) {}
+  Account(const Graph& graph, const LoweredGraph& lowered, IsaLevel isa)
+      : graph_(graph), lowered_(lowered), isa_(isa) {}
 
   PredictedMemory of_steps(int threads) {
     for (const Step& step : lowered_.steps) {
@@ -53,11 +55,13 @@ class Account {
     }
     const auto add = [&](const auto& p) {
       if constexpr (requires { prepacked_bytes(p, isa_); })
-        if (panels_.emplace(holder(pointer.value), prepack_key(p, isa_)).second) memory_.panels += prepacked_bytes(p, isa_);
+        if (panels_.emplace(holder(pointer.value), prepack_key(p, isa_)).second)
+          memory_.panels += prepacked_bytes(p, isa_);
     };
     std::visit(add, plan);
     // As they lie, and for windows and convolutions a copy in another order or as f32.
-    laid_out_at_once_ = std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());
+    laid_out_at_once_ =
+        std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());
   }
 
   // The reference rules compute in double, from copies of their operands in double.
@@ -69,7 +73,8 @@ class Account {
         if (v != kNone) bytes += elements_of(v) * 16;
       for (ValueId v : node.results) bytes += elements_of(v) * 16;
       for (ValueId v : node.operands)
-        if (const Tensor* weights = constant(v); weights && direct_.insert(holder(v)).second) memory_.weight_pages += weights->bytes();
+        if (const Tensor* weights = constant(v); weights && direct_.insert(holder(v)).second)
+          memory_.weight_pages += weights->bytes();
     }
     return bytes;
   }
@@ -83,7 +88,8 @@ class Account {
   int64_t inputs_and_outputs() const {
     int64_t bytes = 0;
     for (ValueId v : graph_.inputs()) bytes += bytes_in_memory(graph_.type(v)) + elements_of(v) * 8;
-    for (const Output& output : graph_.outputs()) bytes += bytes_in_memory(graph_.type(output.value)) + elements_of(output.value) * 8;
+    for (const Output& output : graph_.outputs())
+      bytes += bytes_in_memory(graph_.type(output.value)) + elements_of(output.value) * 8;
     return bytes;
   }
 
@@ -99,8 +105,8 @@ class Account {
 
 }  // namespace
 
-PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa, int threads,
-                               int64_t opened_bytes) {
+PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa,
+                               int threads, int64_t opened_bytes) {
   PredictedMemory memory = Account(graph, lowered, isa).of_steps(threads);
   memory.opened = opened_bytes;
   memory.arena += arena.bytes;

@@ -9,18 +9,18 @@
 namespace hone {
 
 struct PredictedMemory {
-  int64_t opened = 0;       // the process with the model opened and its passes run: measured, not predicted
-  int64_t panels = 0;       // weights laid out for kernels
-  int64_t weight_pages = 0; // of weights that are read where they lie, or while they are laid out
-  int64_t arena = 0;        // activations
-  int64_t scratch = 0;      // of kernels, all threads
-  int64_t values = 0;       // inputs, outputs, and what interpreted nodes compute on the way
-  int64_t code = 0;         // making machine code, and the code
+  int64_t opened = 0;        // the process with the model opened and its passes run: measured, not predicted
+  int64_t panels = 0;        // weights laid out for kernels
+  int64_t weight_pages = 0;  // of weights that are read where they lie, or while they are laid out
+  int64_t arena = 0;         // activations
+  int64_t scratch = 0;       // of kernels, all threads
+  int64_t values = 0;        // inputs, outputs, and what interpreted nodes compute on the way
+  int64_t code = 0;          // making machine code, and the code
   int64_t total() const { return opened + panels + weight_pages + arena + scratch + values + code; }
 };
 
 // Of the steps of `lowered`, run by up to `threads` threads. `graph` is what was lowered.
-PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa, int threads,
-                               int64_t opened_bytes);
+PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa,
+                               int threads, int64_t opened_bytes);
 
 }  // namespace hone

@@ -57,8 +57,7 @@ std::vector<std::string> costs_of(const OnnxExport& onnx) {
 void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
   for (const std::string& file : source.weight_files) {
     std::error_code none;
-    if (fs::equivalent(path, file, none))
-      fail("{}: is read as the original; choose another name for the output", path);
+    if (fs::equivalent(path, file, none)) fail("{}: is read as the original; choose another name for the output", path);
   }
 }
 

@@ -114,8 +114,9 @@ class FormatSearch {
     } else if (is_of(Budget::Kind::latency)) {
       tell(options_.progress, "timing every format");
       const Bindings bindings = bind_symbols(study_.graph, options_.shapes);
-      found_.times = time_formats(found_.candidates, study_.graph, default_inputs(study_.graph, bindings, options_.seed),
-                                  options_.session, options_.seconds, options_.seed);
+      found_.times =
+          time_formats(found_.candidates, study_.graph, default_inputs(study_.graph, bindings, options_.seed),
+                       options_.session, options_.seconds, options_.seed);
       set_item_costs([&](size_t t, size_t f) { return found_.times->tensor_ms[t][f]; });
       found_.fixed_cost = found_.times->rest_ms;
     } else {

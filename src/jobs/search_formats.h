@@ -19,9 +19,9 @@ struct FoundFormats {
   Candidates candidates = {};
   std::vector<TensorSensitivity> sensitivities = {};  // of candidates.tensors
   std::optional<FormatTimes> times = {};              // where the budget is one of time
-  double fixed_cost = 0;  // of all but the candidates: bytes, or milliseconds where the budget is one of time
-  QuantizeOptions plan = {};            // what was chosen, with what was given
-  int64_t file_bytes = 0;               // of its file
+  double fixed_cost = 0;      // of all but the candidates: bytes, or milliseconds where the budget is one of time
+  QuantizeOptions plan = {};  // what was chosen, with what was given
+  int64_t file_bytes = 0;     // of its file
   std::optional<PlanSpeed> speed = {};  // of it, where the budget is one of time
   Allocation allocation = {};
   std::vector<Trial> front = {};            // solutions for other budgets, when asked for

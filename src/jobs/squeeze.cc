@@ -112,8 +112,7 @@ Record squeeze(const SqueezeOptions& options) {
                          .progress = options.progress});
   leave_out_agreement(record);
   record.title = fmt::format("{} squeezed", model.name);
-  record.findings.insert(record.findings.begin(),
-                         size_finding(options.output, saved, model));
+  record.findings.insert(record.findings.begin(), size_finding(options.output, saved, model));
   add_check(record, options.output, saved);
   for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
   record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));

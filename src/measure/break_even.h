@@ -27,12 +27,13 @@ RunCost typical(std::span<const RunCost> costs);  // the median of each part; at
 using SetUps = std::vector<RunCost>;
 
 struct BreakEven {
-  int64_t runs = 1;               // fewest after which the candidate has cost no more in all
-  std::optional<Interval> ci95;   // of `runs`; none with fewer than kFewestForInterval set-ups
-  double seconds = 0;             // what those runs cost in all
+  int64_t runs = 1;              // fewest after which the candidate has cost no more in all
+  std::optional<Interval> ci95;  // of `runs`; none with fewer than kFewestForInterval set-ups
+  double seconds = 0;            // what those runs cost in all
 };
 
-// Only where `ratio`, of the steady runs, shows that the candidate is faster: otherwise there is nothing that could pay.
+// Only where `ratio`, of the steady runs, shows that the candidate is faster: otherwise there is nothing that could
+// pay.
 //   N = ceil(d / g), at least 1: d is what the candidate's set-up costs more, g what a run gains by the ratio
 // from the typical costs; the interval from the set-ups in pairs and the ratio's interval.
 std::optional<BreakEven> break_even(const SetUps& base, const SetUps& candidate, const Ratio& ratio);

@@ -55,13 +55,15 @@ int64_t ModelConfig::size_unless_none(const std::string& key, int64_t none) cons
 
 double ModelConfig::number_or(const std::string& key, double fallback) const {
   if (!has(key)) return fallback;
-  if (!json_.at(key).is_number()) fail("{}: key \"{}\" is {}; accepted: a number", source_, key, json_excerpt(json_.at(key)));
+  if (!json_.at(key).is_number())
+    fail("{}: key \"{}\" is {}; accepted: a number", source_, key, json_excerpt(json_.at(key)));
   return json_.at(key).get<double>();
 }
 
 std::string ModelConfig::text_or(const std::string& key, const std::string& fallback) const {
   if (!has(key)) return fallback;
-  if (!json_.at(key).is_string()) fail("{}: key \"{}\" is {}; accepted: a string", source_, key, json_excerpt(json_.at(key)));
+  if (!json_.at(key).is_string())
+    fail("{}: key \"{}\" is {}; accepted: a string", source_, key, json_excerpt(json_.at(key)));
   return json_.at(key).get<std::string>();
 }
 

@@ -14,8 +14,8 @@ class ModelConfig {
  public:
   explicit ModelConfig(const ModelRequest& request) : json_(request.config), source_(request.source) {}
 
-  bool has(const std::string& key) const;      // present and not null
-  int64_t size(const std::string& key) const;  // an integer from 1 to 2^31 - 1
+  bool has(const std::string& key) const;        // present and not null
+  int64_t size(const std::string& key) const;    // an integer from 1 to 2^31 - 1
   int64_t layers(const std::string& key) const;  // how often something is repeated: an integer from 1 to 1000
   int64_t size_or(const std::string& key, int64_t fallback) const;
   // For keys that say "none" by a number below 1, or by being absent: `none` then.

@@ -37,7 +37,8 @@ std::vector<InvertedResidual> read_blocks(const ModelConfig& config) {
   const Json rows = json_get<Json>(config.json(), "blocks", config.source());
   constexpr size_t kMost = 1000;
   if (!rows.is_array() || rows.empty() || rows.size() > kMost)
-    fail("{}: key \"blocks\" is {}; accepted: a list of rows, 1 to {} of them", config.source(), json_excerpt(rows), kMost);
+    fail("{}: key \"blocks\" is {}; accepted: a list of rows, 1 to {} of them", config.source(), json_excerpt(rows),
+         kMost);
   std::vector<InvertedResidual> blocks;
   for (const Json& row : rows) blocks.push_back(read_block(row, config.source()));
   return blocks;

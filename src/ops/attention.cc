@@ -61,7 +61,8 @@ std::vector<TensorType> infer_attention(const InferArgs& a) {
          head_columns(a[1], heads.keys, "k"));
   if (a.has(3)) check_mask(a, heads.queries);
   const DType dtype = a[2].dtype == DType::f64 ? DType::f64 : sum_dtype(a, 0, 1);
-  return {plain_type(dtype, {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))})};
+  return {plain_type(dtype,
+                     {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))})};
 }
 
 // Softmax in place; a row that is all -inf becomes NaN.

@@ -166,7 +166,8 @@ Tensor stacked(const std::vector<Tensor>& slices, const TensorType& like, size_t
 
 // Elements are counted where they are made; a million tensors of one element are not few bytes either.
 void collect(std::vector<Tensor>& slices, Tensor slice) {
-  constexpr auto kBytes = static_cast<int64_t>(4 * sizeof(Tensor));  // with its buffer's owner, and while the list grows
+  constexpr auto kBytes =
+      static_cast<int64_t>(4 * sizeof(Tensor));  // with its buffer's owner, and while the list grows
   if (slices.size() == slices.capacity()) require_memory(kBytes * (std::ssize(slices) + 1), "what a loop collects");
   slices.push_back(std::move(slice));
 }
@@ -285,8 +286,7 @@ std::vector<Tensor> eval_scan(const EvalArgs& a) {
   for (int64_t iteration = 0; iteration < length; ++iteration) {
     std::vector<Tensor> inputs = state;
     for (size_t i = 0; i < layout.scans; ++i)
-      inputs.push_back(
-          slice_at(sliced[i], axes[i], layout.directions[i] != 0 ? length - 1 - iteration : iteration));
+      inputs.push_back(slice_at(sliced[i], axes[i], layout.directions[i] != 0 ? length - 1 - iteration : iteration));
     for (size_t i = layout.states + layout.scans; i < a.operands.size(); ++i) inputs.push_back(a[i]);
     std::vector<Tensor> results = evaluate_body(body, std::move(inputs), *a.bindings);
     for (size_t i = 0; i < layout.states; ++i) state[i] = std::move(results[i]);

@@ -30,7 +30,8 @@ std::vector<Tensor> eval_window(const EvalArgs& a) {
   for (size_t n = 0; n < window.size(); ++n) {
     check_stop();
     for (size_t k = 0; k < coefficients.size(); ++k)
-      window[n] += coefficients[k] * std::cos(2 * std::numbers::pi * static_cast<double>(k) * static_cast<double>(n) / period);
+      window[n] +=
+          coefficients[k] * std::cos(2 * std::numbers::pi * static_cast<double>(k) * static_cast<double>(n) / period);
   }
   return {Tensor::of<double>(sizes, window).converted(a.results[0].dtype)};
 }

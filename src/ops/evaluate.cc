@@ -61,9 +61,8 @@ bool are_empty(std::span<const TensorType> results) {
 bool fits(const Tensor& tensor, const TensorType& type) {
   if (tensor.container() != type.container || tensor.dtype() != type.dtype) return false;
   if (!type.ranked || type.container != Container::none) return true;
-  return std::ranges::equal(tensor.shape(), type.shape, [](int64_t size, const Dim& dim) {
-    return !dim.is_constant() || dim.constant() == size;
-  });
+  return std::ranges::equal(tensor.shape(), type.shape,
+                            [](int64_t size, const Dim& dim) { return !dim.is_constant() || dim.constant() == size; });
 }
 
 std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
@@ -78,8 +77,8 @@ std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
   }
 }
 
-// Values while a graph runs: constants and inputs stay, results go after their last use. Each node is inferred again from
-// the tensors it gets: what the graph declares may come from a file, and may not be known beforehand.
+// Values while a graph runs: constants and inputs stay, results go after their last use. Each node is inferred again
+// from the tensors it gets: what the graph declares may come from a file, and may not be known beforehand.
 class Evaluation {
  public:
   Evaluation(const Graph& graph, std::vector<Tensor> inputs, Bindings bindings)
@@ -135,8 +134,7 @@ class Evaluation {
   void expect_declared(ValueId id, const Tensor& tensor) const {
     const Value& value = graph_.value(id);
     if (!fits(tensor, value.type))
-      fail("%{} is {}; graph {} declares {}", value.name, to_string(tensor.type()), graph_.name,
-           to_string(value.type));
+      fail("%{} is {}; graph {} declares {}", value.name, to_string(tensor.type()), graph_.name, to_string(value.type));
   }
 
   // What a shape rule could not know is known now.

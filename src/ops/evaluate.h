@@ -38,15 +38,15 @@ std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args);
 // What evaluating nodes ahead of a run may cost in all: a file of a few bytes may hold nodes that make gigabytes of
 // them, or take hours.
 struct FoldBudget {
-  int64_t bytes = int64_t{64} << 20;  // of results
-  int64_t work = int64_t{1} << 28;    // operations, but those of ops that take few per byte
+  int64_t bytes = int64_t{64} << 20;         // of results
+  int64_t work = int64_t{1} << 28;           // operations, but those of ops that take few per byte
   static FoldBudget of(const Graph& graph);  // twice the constants that there are, and then some
 };
 
 // What a node gives whose operands are plain constants, or whose operands' types decide it (OpDef::from_types). None
 // when that is not so, when it owns graphs, when it is a product large enough to be left to generated code, and when
-// evaluating it fails: that is reported when, and if, the node runs. None, too, where it would cost more than is left of
-// the budget, which it otherwise pays from.
+// evaluating it fails: that is reported when, and if, the node runs. None, too, where it would cost more than is left
+// of the budget, which it otherwise pays from.
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node, FoldBudget& budget);
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node);  // a budget of its own
 

@@ -130,7 +130,8 @@ std::vector<Tensor> eval_linear_attention(const EvalArgs& a) {
   const std::vector<int64_t> y = hone::sizes_of(a.results[0]), state = hone::sizes_of(a.results[1]);
   const auto doubles = [&](size_t operand) { return a.has(operand) ? a[operand].to_doubles() : std::vector<double>(); };
   Tensor out(DType::f64, y), matrices = a.has(3) ? a[3].converted(DType::f64) : Tensor(DType::f64, state);
-  if (out.elements() == 0 && matrices.elements() == 0) return {Tensor(a.results[0].dtype, y), Tensor(a.results[1].dtype, state)};
+  if (out.elements() == 0 && matrices.elements() == 0)
+    return {Tensor(a.results[0].dtype, y), Tensor(a.results[1].dtype, state)};
   Recurrence r{.q = doubles(0),
                .k = doubles(1),
                .v = doubles(2),

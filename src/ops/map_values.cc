@@ -29,8 +29,7 @@ std::vector<int64_t> found(const std::vector<T>& x, const std::vector<T>& keys) 
     if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
     else return false;
   };
-  for (size_t i = 0; i < keys.size(); ++i)
-    (is_nan(keys[i]) ? nan : positions[keys[i]]) = static_cast<int64_t>(i);
+  for (size_t i = 0; i < keys.size(); ++i) (is_nan(keys[i]) ? nan : positions[keys[i]]) = static_cast<int64_t>(i);
   std::vector<int64_t> result;
   result.reserve(x.size());
   for (const T& value : x) {

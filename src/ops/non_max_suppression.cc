@@ -55,8 +55,7 @@ double value_or(const EvalArgs& a, size_t operand, double fallback) {
 }
 
 int64_t count_of(const Tensor& most) {
-  if (most.elements() != 1)
-    fail("max_output_boxes_per_class is {}; accepted: one element", to_string(most.type()));
+  if (most.elements() != 1) fail("max_output_boxes_per_class is {}; accepted: one element", to_string(most.type()));
   return most.to_integers()[0];
 }
 

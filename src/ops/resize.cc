@@ -47,8 +47,7 @@ int64_t whole(double size) {
 // floor(size * scale) with the product in f32, as ONNX. Of a symbol only where that is exact for every size up to
 // 65536: for multiples of 1/256.
 Dim scaled(const Dim& size, double scale) {
-  if (size.is_constant())
-    return whole(std::floor(static_cast<float>(size.constant()) * static_cast<float>(scale)));
+  if (size.is_constant()) return whole(std::floor(static_cast<float>(size.constant()) * static_cast<float>(scale)));
   constexpr int64_t kParts = 256;
   const double parts = scale * kParts;
   if (parts != std::floor(parts)) return Dim::unknown();
@@ -100,8 +99,7 @@ Shape new_sizes(const InferArgs& a, const Shape& old) {
   if (element_count(old) == Dim(0)) fail("x has no elements, and so no aspect ratio");
   const double scale = common_scale(policy, ratios(constant_shape(*sizes), constant_shape(old)));
   Shape kept;
-  for (const Dim& size : old)
-    kept.push_back(whole(std::floor(scale * static_cast<double>(size.constant()) + 0.5)));
+  for (const Dim& size : old) kept.push_back(whole(std::floor(scale * static_cast<double>(size.constant()) + 0.5)));
   return kept;
 }
 

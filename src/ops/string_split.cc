@@ -62,7 +62,8 @@ std::vector<Tensor> eval_split(const EvalArgs& a) {
   }
   std::vector<int64_t> sizes = a[0].shape();
   sizes.push_back(counts.empty() ? 0 : *std::ranges::max_element(counts));
-  require_memory(checked_mul(element_count(sizes), 2 * sizeof(std::string)), "string_split, for the parts of all rows,");
+  require_memory(checked_mul(element_count(sizes), 2 * sizeof(std::string)),
+                 "string_split, for the parts of all rows,");
   Strings parts;
   for (Strings& row : rows) {
     row.resize(static_cast<size_t>(sizes.back()));

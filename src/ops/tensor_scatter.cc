@@ -56,8 +56,7 @@ std::vector<Tensor> eval_tensor_scatter(const EvalArgs& a) {
       a.has(2) ? a[2].to_integers() : std::vector<int64_t>(static_cast<size_t>(batches), 0);
   ElementWriter out(cache.dtype(), cache.shape());
   for (int64_t b = 0; b < batches; ++b) {
-    const std::vector<int64_t> taken =
-        rows_written(firsts[static_cast<size_t>(b)], from.length, into.length, circular);
+    const std::vector<int64_t> taken = rows_written(firsts[static_cast<size_t>(b)], from.length, into.length, circular);
     for (int64_t o = b * (into.outer / batches); o < (b + 1) * (into.outer / batches); ++o)
       for (int64_t row = 0; row < into.length; ++row)
         if (const int64_t source = taken[static_cast<size_t>(row)]; source < 0)

@@ -40,8 +40,10 @@ std::vector<Tensor> eval_top_k(const EvalArgs& a) {
       const auto key = [&](int64_t i) { return keys[static_cast<size_t>(position(i))]; };
       std::vector<int64_t> order(static_cast<size_t>(view.length));
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t p, int64_t q) { check_stop(); return largest ? key(p) > key(q) : key(p) < key(q); });
+      std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) {
+        check_stop();
+        return largest ? key(p) > key(q) : key(p) < key(q);
+      });
       for (int64_t i = 0; i < out.length; ++i) {
         const auto at = static_cast<size_t>((o * out.length + i) * out.inner + j);
         indices[at] = order[static_cast<size_t>(i)];

@@ -1,7 +1,7 @@
 // tree_ensemble: many decision trees on rows of features, and what their leaves vote for summed per target.
 //
-// A tree is nodes that refer to each other by number: 0, 1, ... is a node, -1, -2, ... the leaf 0, 1, .... Foreign files
-// fill these tables, so that every number is checked, and a path that comes back to where it was is refused.
+// A tree is nodes that refer to each other by number: 0, 1, ... is a node, -1, -2, ... the leaf 0, 1, .... Foreign
+// files fill these tables, so that every number is checked, and a path that comes back to where it was is refused.
 #include <cmath>
 
 #include "base/checked.h"
@@ -18,8 +18,20 @@ constexpr AttributeSpec kAttributes[] = {
      "of the votes for a target: sum (default), average (over trees), min, max"},
 };
 
-enum Operand : size_t { kX, kFeatures, kModes, kSplits, kMissing, kOnTrue, kOnFalse, kRoots, kVoteStarts, kTargets, kWeights };
-constexpr const char* kNames[] = {"x",     "features", "modes",       "splits",       "missing",     "on_true",
+enum Operand : size_t {
+  kX,
+  kFeatures,
+  kModes,
+  kSplits,
+  kMissing,
+  kOnTrue,
+  kOnFalse,
+  kRoots,
+  kVoteStarts,
+  kTargets,
+  kWeights
+};
+constexpr const char* kNames[] = {"x",        "features", "modes",       "splits",       "missing",     "on_true",
                                   "on_false", "roots",    "vote_starts", "vote_targets", "vote_weights"};
 
 enum class Aggregate { sum, average, min, max };

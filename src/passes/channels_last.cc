@@ -117,7 +117,8 @@ void move_channels(Graph& graph, NodeId id, ValueId weights) {
 
 bool has_line_or_plane(const Graph& graph, const Node& node) {
   const size_t rank = graph.type(node.results[0]).rank();
-  return (rank == 3 || rank == 4) && graph.type(node.operands[0]).rank() == rank && node.attributes.get_or<int64_t>("channels_last", 0) == 0;
+  return (rank == 3 || rank == 4) && graph.type(node.operands[0]).rank() == rank &&
+         node.attributes.get_or<int64_t>("channels_last", 0) == 0;
 }
 
 Graph channels_last(Graph graph, const PassContext&) {

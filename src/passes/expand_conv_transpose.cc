@@ -91,7 +91,9 @@ struct Plan {
 std::optional<Plan> plan_of(const Graph& graph, const Node& node) {
   const Tensor* weight = graph.constant(node.operands[1]);
   const TensorType &x = graph.type(node.operands[0]), &y = graph.type(node.results[0]);
-  if (!weight || weight->is_packed() || x.rank() < 3 || x.rank() > 4 || y.rank() != x.rank() || depends_on_data(y.shape)) return std::nullopt;
+  if (!weight || weight->is_packed() || x.rank() < 3 || x.rank() > 4 || y.rank() != x.rank() ||
+      depends_on_data(y.shape))
+    return std::nullopt;
   const size_t dims = x.rank() - 2;
   const Window window = read_window(node.attributes, spatial(to_shape(weight->shape())));
   const List added = node.attributes.get_or<List>("output_padding", List(dims, 0));

@@ -129,7 +129,9 @@ std::string derived_label(Graph& graph, ValueId source, std::string_view suffix)
     graph.set_label(source, "");
     return label;
   }
-  const auto numbered = [&](int64_t i) { return fmt::format("{}{}{}", label, suffix, i == 1 ? "" : std::to_string(i)); };
+  const auto numbered = [&](int64_t i) {
+    return fmt::format("{}{}{}", label, suffix, i == 1 ? "" : std::to_string(i));
+  };
   const auto taken = [&](int64_t i) { return graph.find_constant(numbered(i)) != kNone; };
   if (!taken(1)) return numbered(1);
   // Numbers are given out one after the other: between a taken one and a free one is a free one behind a taken one.

@@ -50,7 +50,8 @@ uint64_t fingerprint(const Attributes& attributes) {
     hash = hash_text(name, hash);
     if (const auto* integer = std::get_if<int64_t>(&value)) hash = hash_text(std::to_string(*integer), hash);
     if (const auto* text = std::get_if<std::string>(&value)) hash = hash_text(*text, hash);
-    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) hash = hash_bytes(std::as_bytes(std::span(*list)), hash);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+      hash = hash_bytes(std::as_bytes(std::span(*list)), hash);
     if (const auto* dim = std::get_if<Dim>(&value)) hash = hash_text(dim->to_string(), hash);
     if (const auto* shape = std::get_if<Shape>(&value)) hash = hash_text(to_string(*shape), hash);
     if (const auto* dtype = std::get_if<DType>(&value)) hash = hash_text(to_string(*dtype), hash);

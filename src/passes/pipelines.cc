@@ -27,8 +27,8 @@ constexpr std::array kForCodegen = {"fold_fake_quant", "expand_fake_quant",     
                                     "set_compute",     "expand_mean_pool",      "merge_common",   "remove_dead"};
 
 // Run on the bodies of if, loop and scan too, each a graph of its own, innermost first.
-constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants",  "merge_common",
-                                                       "recognise_linear", "remove_dead",     "round_weights",
+constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants", "merge_common",
+                                                       "recognise_linear", "remove_dead",    "round_weights",
                                                        "fold_fake_quant",  "set_compute"};
 
 bool is_disabled(const PipelineOptions& options, std::string_view pass) {

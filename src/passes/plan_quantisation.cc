@@ -256,8 +256,10 @@ struct Scope {
 
 Scope scope_of(const Graph& graph) {
   const std::vector<Layer> layers = layers_of(graph);
-  Scope scope{.graph = &graph, .constants = constant_choices(graph, layers),
-              .activations = activation_choices(graph, layers), .bodies = {}};
+  Scope scope{.graph = &graph,
+              .constants = constant_choices(graph, layers),
+              .activations = activation_choices(graph, layers),
+              .bodies = {}};
   for (NodeId id : graph.nodes()) {
     const std::vector<Graph>& bodies = graph.node(id).subgraphs;
     for (size_t i = 0; i < bodies.size(); ++i) {

@@ -79,8 +79,9 @@ Affine affine(const Graph& graph, ValueId y, std::string_view op) {
   if (uses.size() != 1 || graph.use_count(y) != 1 || op != graph.node(uses[0].node).op->name) return {};
   const NodeId node = uses[0].node;
   const ValueId other = operand_beside(graph, node, y);
-  const bool fits = graph.constant(other) && graph.type(y).rank() > 0 && graph.type(other).shape == Shape{graph.type(y).shape.back()} &&
-                    is_float(graph.type(other).dtype) && graph.type(graph.result(node)) == graph.type(y);
+  const bool fits = graph.constant(other) && graph.type(y).rank() > 0 &&
+                    graph.type(other).shape == Shape{graph.type(y).shape.back()} && is_float(graph.type(other).dtype) &&
+                    graph.type(graph.result(node)) == graph.type(y);
   return fits ? Affine{node, other} : Affine{};
 }
 

@@ -48,7 +48,9 @@ void absorb_bias(Graph& graph, NodeId linear) {
   const std::vector<Graph::Use> uses = graph.uses(y);
   if (uses.size() != 1 || graph.use_count(y) != 1) return;
   const NodeId add = uses[0].node;
-  if (std::string_view(graph.node(add).op->name) != "add" || graph.type(y).rank() == 0 || graph.type(graph.result(add)) != graph.type(y)) return;
+  if (std::string_view(graph.node(add).op->name) != "add" || graph.type(y).rank() == 0 ||
+      graph.type(graph.result(add)) != graph.type(y))
+    return;
   const ValueId bias = as_bias(graph, operand_beside(graph, add, y), graph.type(y).shape.back());
   if (bias == kNone) return;
   replace_node(graph, add, ops::get("linear"), {operands[0], operands[1], bias});

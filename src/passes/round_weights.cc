@@ -1,5 +1,5 @@
-#include "passes/captures.h"
 #include "passes/round_weights.h"
+#include "passes/captures.h"
 
 #include <fmt/ranges.h>
 

@@ -21,7 +21,10 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
 size_t computed_operands(const Graph& graph, const Node& node) {
   const std::string_view op = node.op->name;
   if (op == "conv")
-    return graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 || is_depthwise(graph, node) ? 0 : 2;
+    return graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 ||
+                   is_depthwise(graph, node)
+               ? 0
+               : 2;
   return op == "linear" || op == "matmul" ? 2 : op == "attention" ? 3 : 0;
 }
 

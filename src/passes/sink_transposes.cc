@@ -287,7 +287,8 @@ void make_views(Graph& graph) {
   for (NodeId id : graph.nodes("transpose")) {
     const Shape shape = graph.type(graph.result(id)).shape;
     const ValueId source = graph.operand(id, 0);
-    if (is_permutation(graph, id) && !depends_on_data(shape) && keeps_order(graph.type(source).shape, permutation_of(graph, id)))
+    if (is_permutation(graph, id) && !depends_on_data(shape) &&
+        keeps_order(graph.type(source).shape, permutation_of(graph, id)))
       replace_node(graph, id, ops::get("reshape"), {source}, {{"shape", shape}});
   }
 }

@@ -194,8 +194,8 @@ class DotWriter {
   const Graph& graph_;
   GraphLayers layers_;
   std::vector<std::vector<NodeId>> nodes_of_;  // by layer
-  std::set<ValueId> constants_;         // drawn already
-  std::set<std::string> folded_edges_;  // drawn already, into folded layers
+  std::set<ValueId> constants_;                // drawn already
+  std::set<std::string> folded_edges_;         // drawn already, into folded layers
   std::string out_;
 };
 
@@ -212,9 +212,8 @@ std::string describe(const Graph& graph) {
       if (each.type(v).is_packed()) ++packed[to_string(*each.type(v).format)];
     }
   });
-  std::string text =
-      fmt::format("Graph {}: {} operations, {} inputs, {} outputs, {} constants", graph.name, graph.nodes().size(),
-                  graph.inputs().size(), graph.outputs().size(), constants);
+  std::string text = fmt::format("Graph {}: {} operations, {} inputs, {} outputs, {} constants", graph.name,
+                                 graph.nodes().size(), graph.inputs().size(), graph.outputs().size(), constants);
   for (const auto& [format, count] : packed) text += fmt::format(", {} of them {}", count, format);
   return text;
 }

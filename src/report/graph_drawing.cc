@@ -21,9 +21,9 @@ DrawnGraph draw_graph(const Graph& graph, const DotOptions& options) {
     if (const std::optional<std::string> svg = dot_svg_within(dot, kSeconds)) return {*svg, ""};
     why = fmt::format("node by node dot takes longer than {:g} s", kSeconds);
   }
-  return {dot_svg(blocks_dot(graph)), fmt::format("{} nodes are drawn as {} blocks: {}; DOT text has all of them",
-                                                  graph.nodes().size(),
-                                                  std::min<size_t>(graph.nodes().size(), kMostBlocks), why)};
+  return {dot_svg(blocks_dot(graph)),
+          fmt::format("{} nodes are drawn as {} blocks: {}; DOT text has all of them", graph.nodes().size(),
+                      std::min<size_t>(graph.nodes().size(), kMostBlocks), why)};
 }
 
 Block graph_drawing(const Graph& graph, const std::string& title) {

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// & < > " ' become entities; control characters, those that turn the direction of writing, and bytes that are not UTF-8 become U+FFFD: the result is valid in text
-// and in quoted attributes.
+// & < > " ' become entities; control characters, those that turn the direction of writing, and bytes that are not UTF-8
+// become U+FFFD: the result is valid in text and in quoted attributes.
 std::string escape_markup(std::string_view text);
 
 }  // namespace hone

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kGap = 2;             // blanks between columns
 constexpr size_t kNarrowestText = 16;  // of a text column that is cut to fit
 constexpr size_t kNarrowestProse = 40;
-constexpr size_t kLongestCell = 300;  // bytes, also of names that stay whole otherwise
+constexpr size_t kLongestCell = 300;   // bytes, also of names that stay whole otherwise
 constexpr size_t kLongestText = 4000;  // of a title, a finding, a value
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -187,7 +187,8 @@ class RecordText {
   std::string render(const Record& record) {
     heading(shortened(record.title, kLongestText));
     if (!record.command.empty()) out_ += "$ " + record.command + "\n";
-    for (const std::string& finding : record.findings) out_ += wrapped("* " + shortened(finding, kLongestText), options_.width);
+    for (const std::string& finding : record.findings)
+      out_ += wrapped("* " + shortened(finding, kLongestText), options_.width);
     for (const Section& section : record.sections) {
       out_ += "\n";
       heading(section.title);
@@ -230,8 +231,8 @@ class RecordText {
     for (const KeyValue& item : items) width = std::max(width, display_width(item.title));
     for (const KeyValue& item : items)
       out_ += fmt::format("  {}  {}{}{}\n", padded(item.title, width, false),
-                          shortened(cell_text(item.value, item.style), kLongestText),
-                          item.unit.empty() ? "" : " ", item.unit);
+                          shortened(cell_text(item.value, item.style), kLongestText), item.unit.empty() ? "" : " ",
+                          item.unit);
   }
 
   void appendix(const Record& record) {

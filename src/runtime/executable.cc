@@ -111,11 +111,11 @@ void Executable::require_memory_for_runs(const WeightStore& weights, IsaLevel is
     outputs = checked_add(outputs, bytes_in_memory(graph_.type(output.value)));
   const int64_t areas = checked_mul(scratch, threads_),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs));
-  require_memory(std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0),
-                 fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, {} "
-                             "of weights laid out, {} of outputs)",
-                             megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out),
-                             megabytes(outputs)));
+  require_memory(
+      std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0),
+      fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, {} "
+                  "of weights laid out, {} of outputs)",
+                  megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out), megabytes(outputs)));
 }
 
 void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weights) {

@@ -28,8 +28,8 @@ struct SessionOptions {
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
   // Machine code in the model's file (hone compile) is run: it is a program, and can do whatever this one can.
   bool model_code = false;
-  std::vector<std::string> carried;         // that code, see CompilerOptions
-  bool keep_objects = false;                // for Session::objects()
+  std::vector<std::string> carried;  // that code, see CompilerOptions
+  bool keep_objects = false;         // for Session::objects()
   PipelineOptions pipeline;
   size_t max_specialisations = 32;  // least recently used ones are dropped
 };

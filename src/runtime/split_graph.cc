@@ -32,8 +32,8 @@ Graph evaluate_constants(Graph graph) {
     graph.reinfer(n);
     const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n), budget);
     for (size_t i = 0; i < before.size(); ++i)
-      note_sizes(before[i],
-                 results ? to_shape((*results)[i].shape()) : graph.type(graph.node(n).results[i]).shape, found);
+      note_sizes(before[i], results ? to_shape((*results)[i].shape()) : graph.type(graph.node(n).results[i]).shape,
+                 found);
     if (!results) continue;
     for (size_t i = 0; i < results->size(); ++i) {
       const ValueId old = graph.result(n, static_cast<int>(i));

@@ -31,8 +31,7 @@ void check_ids(const TokenLimits::Input& input, const Tensor& ids) {
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] < 0 || values[i] >= input.rows)
       fail("input \"{}\" holds {} in row {}, token {}; the model has ids 0 to {}: was it tokenised for another model?",
-           input.label, values[i], static_cast<int64_t>(i) / length, static_cast<int64_t>(i) % length,
-           input.rows - 1);
+           input.label, values[i], static_cast<int64_t>(i) / length, static_cast<int64_t>(i) % length, input.rows - 1);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ std::vector<Sums> sums_of_parts(std::span<const float> reference, std::span<cons
   if (reference.size() != result.size()) return std::vector<Sums>(parts, Sums{INFINITY, 1});
   std::vector<Sums> sums;
   const size_t size = reference.size() / parts;
-  for (size_t p = 0; p < parts; ++p) sums.push_back(sums_of(reference.subspan(p * size, size), result.subspan(p * size, size)));
+  for (size_t p = 0; p < parts; ++p)
+    sums.push_back(sums_of(reference.subspan(p * size, size), result.subspan(p * size, size)));
   return sums;
 }
 

@@ -12,9 +12,8 @@ using Names = std::vector<std::string>;
 TEST(PlainFileName, LeadsToAFileOfTheFolderItself) {
   for (const char* name : {"tokenizer.json", "a b", "objects.avx2", "K\u00fcche", "a..b", "-o"})
     EXPECT_TRUE(is_plain_file_name(name)) << name;
-  for (const std::string& name :
-       Names{"", ".", "..", "../x", "/etc/x", "a/b", "a/", ".hidden", "a\\b", "a\nb", "a\x1b", "\u202ea", "\xff",
-             std::string("a\0b", 3), std::string(256, 'a')})
+  for (const std::string& name : Names{"", ".", "..", "../x", "/etc/x", "a/b", "a/", ".hidden", "a\\b", "a\nb", "a\x1b",
+                                       "\u202ea", "\xff", std::string("a\0b", 3), std::string(256, 'a')})
     EXPECT_FALSE(is_plain_file_name(name)) << name;
 }
 

@@ -9,7 +9,8 @@ namespace hone {
 namespace {
 
 TEST(Printable, TextStaysAsItIs) {
-  EXPECT_EQ(printable("weight.0\n\tK\u00fcche \u6f22\u5b57 \U0001f600 \\n"), "weight.0\n\tK\u00fcche \u6f22\u5b57 \U0001f600 \\n");
+  EXPECT_EQ(printable("weight.0\n\tK\u00fcche \u6f22\u5b57 \U0001f600 \\n"),
+            "weight.0\n\tK\u00fcche \u6f22\u5b57 \U0001f600 \\n");
   EXPECT_EQ(printable(""), "");
 }
 

@@ -26,9 +26,8 @@ TEST(Regex, TakesLinearTimeOverTextsOfAnyLength) {
 
 TEST(Regex, SaysWhatIsWrongWithAPattern) {
   EXPECT_NE(error_of([] { Regex("(a"); }).find("missing"), std::string::npos);
-  for (const std::string& pattern :
-       {std::string("a{1001}"), std::string("((a{100}){100}){100}"), std::string(100'000, '('), std::string("(a)\\1"),
-        std::string("\xff")})
+  for (const std::string& pattern : {std::string("a{1001}"), std::string("((a{100}){100}){100}"),
+                                     std::string(100'000, '('), std::string("(a)\\1"), std::string("\xff")})
     EXPECT_NE(error_of([&] { Regex{pattern}; }).find("is not a regular expression"), std::string::npos);
 }
 

@@ -14,11 +14,13 @@ using testing::HasSubstr;
 class Allocate : public CliTest {
  protected:
   ProgramResult allocate(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"allocate", model, "--formats", "mxint4,mxint8", "--calib", texts, "--calib-batch",
-                                         "2", "--trials", "1", "--seconds", "0.2", "--seq", "16", "-o", plan});
+    arguments.insert(arguments.begin(),
+                     {"allocate", model, "--formats", "mxint4,mxint8", "--calib", texts, "--calib-batch", "2",
+                      "--trials", "1", "--seconds", "0.2", "--seq", "16", "-o", plan});
     return hone_program(arguments);
   }
-  const std::string texts = folder.put("texts.txt", "the cat\na dog and a bird\nbirds\nthe dogs and cats\ncats\na bird\n");
+  const std::string texts =
+      folder.put("texts.txt", "the cat\na dog and a bird\nbirds\nthe dogs and cats\ncats\na bird\n");
   const std::string plan = folder / "plan.toml";
 };
 
@@ -33,13 +35,15 @@ TEST_F(Allocate, WhatQuantizeMakesOfAPlanKeepsToItsBytes) {
   }
   std::string text = read_file(plan);
   text.replace(text.find("bytes = 200000"), 14, "bytes = 1000");
-  const ProgramResult over = hone_program({"quantize", model, "--config", folder.put("plan.toml", text), "-o", out + "/b.onnx"});
+  const ProgramResult over =
+      hone_program({"quantize", model, "--config", folder.put("plan.toml", text), "-o", out + "/b.onnx"});
   expect_done(over);
   EXPECT_THAT(over.out, HasSubstr("more than the plan's 1000"));
 }
 
 TEST_F(Allocate, BudgetsThatCantBeMetLeaveNothingBehind) {
-  expect_refusal(allocate({"--budget", "bytes=1"}), {"no choice of formats meets the budget", "mxint4, mxint8", " bytes ("});
+  expect_refusal(allocate({"--budget", "bytes=1"}),
+                 {"no choice of formats meets the budget", "mxint4, mxint8", " bytes ("});
   expect_refusal(allocate({"--budget", "latency=0.0001x"}), {"no choice of formats meets the budget", "[1,16]"});
   EXPECT_FALSE(std::filesystem::exists(plan));
   expect_refusal(allocate({"--budget", "bytes=1MB", "--for", "gguf"}), {"--for"}, 2);

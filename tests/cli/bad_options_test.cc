@@ -49,8 +49,8 @@ TEST_F(BadOptions, NumbersHaveARange) {
     expect_refusal(hone_program({"build", "mlp", "-o", out + "/m.safetensors", "--seed", value}), {"--seed"}, 2);
     expect_refusal(embed({"--text", "x", "--batch", value}), {"--batch"}, 2);
     for (const char* flag : {"--trials", "--seconds", "--lambda"})
-      expect_refusal(hone_program({"allocate", model, "--formats", "mxint4", "-o", out + "/p.toml", flag, value}), {flag},
-                     2);
+      expect_refusal(hone_program({"allocate", model, "--formats", "mxint4", "-o", out + "/p.toml", flag, value}),
+                     {flag}, 2);
     for (const char* flag : {"--index", "--queries"})
       expect_refusal(hone_program({"demo", model, "--packages", "p", flag, value}), {flag}, 2);
     if (!value.empty())

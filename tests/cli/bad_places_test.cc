@@ -215,8 +215,8 @@ TEST_F(BadPlaces, UnreadableTexts) {
   expect_refusal(hone_program({"embed", model, "-o", out + "/e.npy"}), {"--text", "--text-file"});
   expect_refusal(hone_program({"embed", model, "--text", "a", "--text-file", folder / "empty", "-o", out + "/e.npy"}),
                  {"one of them"});
-  expect_refusal(hone_program({"embed", model, "--text", "a", "--batch", "0", "-o", out + "/e.npy"}),
-                 {"--batch", "0"}, 2);
+  expect_refusal(hone_program({"embed", model, "--text", "a", "--batch", "0", "-o", out + "/e.npy"}), {"--batch", "0"},
+                 2);
 }
 
 TEST_F(BadPlaces, EmbeddingNeedsATokenizerAndASentenceEncoder) {

@@ -90,9 +90,11 @@ TEST_F(Inspect, DrawWritesSvgWhereGraphvizIsOrSaysWhatToInstall) {
     EXPECT_THAT(svg, HasSubstr("</svg>"));
     std::filesystem::remove(out + "/g.svg");
   }
-  const ProgramResult without =
-      hone_program({"draw", model, "-o", out + "/g.svg"},
-                   {.input = {}, .largest_file = {}, .output_to = {}, .environment = {{"PATH", folder.put("empty/file", "") + "/bin"}}});
+  const ProgramResult without = hone_program({"draw", model, "-o", out + "/g.svg"},
+                                             {.input = {},
+                                              .largest_file = {},
+                                              .output_to = {},
+                                              .environment = {{"PATH", folder.put("empty/file", "") + "/bin"}}});
   expect_refusal(without, {"raphviz", ".dot"});
 }
 

@@ -53,10 +53,11 @@ class Limits : public CliTest {
   // Each way of running an endless model, and where it writes.
   std::vector<std::vector<std::string>> endless_verbs() {
     const std::string endless = put("endless.safetensors", kEndless);
-    return {{"run", endless, "--no-cache", "--output-dir", out},
-            {"run", endless, "--no-cache", "-O0"},
-            {"profile", endless, "--no-cache", "--report", out + "/r.html", "--trace", out + "/t.json"},
-            {"quantize", endless, "--to", "int8", "--method", "gptq", "--calib", samples(), "-o", out + "/q.safetensors"}};
+    return {
+        {"run", endless, "--no-cache", "--output-dir", out},
+        {"run", endless, "--no-cache", "-O0"},
+        {"profile", endless, "--no-cache", "--report", out + "/r.html", "--trace", out + "/t.json"},
+        {"quantize", endless, "--to", "int8", "--method", "gptq", "--calib", samples(), "-o", out + "/q.safetensors"}};
   }
   void expect_left_nothing() const { EXPECT_TRUE(fs::is_empty(out)) << fs::directory_iterator(out)->path(); }
 };

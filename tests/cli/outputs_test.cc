@@ -130,14 +130,16 @@ TEST_F(Outputs, AreEachAFileOfTheirOwn) {
         const auto [other, second_ending] = flag_of(verb.outputs[j]);
         SCOPED_TRACE(fmt::format("{} {} {}", verb.arguments[0], one, other));
         const std::string same = out + "/same" + first_ending + second_ending;
-        expect_refusal(hone_program(command(verb, {{one, same}, {other, out + "/./same" + first_ending + second_ending}})),
-                       {"same", "give each a file of its own"});
+        expect_refusal(
+            hone_program(command(verb, {{one, same}, {other, out + "/./same" + first_ending + second_ending}})),
+            {"same", "give each a file of its own"});
       }
 }
 
 TEST_F(Outputs, AReportIsNotTheWeightsBesideAnOnnxFile) {
-  expect_refusal(hone_program({"squeeze", model, "--to", "int8", "-o", out + "/m.onnx", "--report", out + "/m.onnx.data"}),
-                 {"m.onnx.data", "give each a file of its own"});
+  expect_refusal(
+      hone_program({"squeeze", model, "--to", "int8", "-o", out + "/m.onnx", "--report", out + "/m.onnx.data"}),
+      {"m.onnx.data", "give each a file of its own"});
 }
 
 TEST_F(Outputs, OfRunAreNotItsInputs) {

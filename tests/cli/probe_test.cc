@@ -85,8 +85,8 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
 
 TEST_F(Probe, DefaultsStayDefaults) {
   const std::vector<std::string> arguments = arguments_for(ProbeOptions());
-  for (const char* absent : {"--seq", "--isa", "--compute", "--text", "--inputs", "--no-pass", "--cache", "--verify",
-                             "--input-file"})
+  for (const char* absent :
+       {"--seq", "--isa", "--compute", "--text", "--inputs", "--no-pass", "--cache", "--verify", "--input-file"})
     EXPECT_THAT(arguments, testing::Not(testing::Contains(std::string(absent)))) << absent;
   EXPECT_THAT(arguments, testing::Contains(std::string("--no-cache")));
 }

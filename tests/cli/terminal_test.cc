@@ -55,17 +55,21 @@ TEST_F(Terminal, NamesOfAModelAreShownEscaped) {
 
 TEST_F(Terminal, JsonStaysJsonOfTheSameNames) {
   const std::string file = named("a\x1b\u202e\u009b");
-  const ProgramResult result = hone_program({"quantize", file, "--to", "int8", "-o", folder / "q.safetensors", "--json"});
+  const ProgramResult result =
+      hone_program({"quantize", file, "--to", "int8", "-o", folder / "q.safetensors", "--json"});
   expect_done(result);
   EXPECT_THAT(result.out, Not(HasSubstr("\u202e")));
   EXPECT_EQ(parse_json(result.out, "stdout")["tensors"][0]["name"], "a\x1b\u202e\u009b.weight");
 }
 
 TEST_F(Terminal, WhatWasTypedIsShownEscaped) {
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {kEscape}, {"info", kEscape}, {"info", model, kEscape}, {"info", model, std::string("--") + kEscape},
-           {"embed", model, "--text", "a", "-o", folder / "absent" + "/" + kEscape},
-           {"quantize", model, "--to", kEscape, "-o", folder / "q.safetensors"}})
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{kEscape},
+                                             {"info", kEscape},
+                                             {"info", model, kEscape},
+                                             {"info", model, std::string("--") + kEscape},
+                                             {"embed", model, "--text", "a", "-o", folder / "absent" + "/" + kEscape},
+                                             {"quantize", model, "--to", kEscape, "-o", folder / "q.safetensors"}})
     expect_clean(hone_program(command));
 }
 
@@ -75,7 +79,8 @@ TEST_F(Terminal, ADrawingHoldsNoControlCharacters) {
 }
 
 TEST_F(Terminal, AReportHoldsNoControlCharacters) {
-  expect_done(hone_program({"profile", named(kEscape), "--no-cache", "--seconds", "0.01", "--report", out + "/r.html"}));
+  expect_done(
+      hone_program({"profile", named(kEscape), "--no-cache", "--seconds", "0.01", "--report", out + "/r.html"}));
   EXPECT_THAT(content_of(out + "/r.html"), Not(HasSubstr("\x1b")));
 }
 

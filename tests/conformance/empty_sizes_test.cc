@@ -22,32 +22,44 @@ std::string body(fmt::format_string<Args...> form, Args&&... args) {
 
 const std::vector<Class>& classes() {
   static const std::vector<Class> all{
-      {"pointwise", {3, 5, 4}, [](const Sizes& s) {
+      {"pointwise",
+       {3, 5, 4},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1},{2}] = input "x"
             %b : f32[{1},1] = input "b"
             %h = add %x, %b
             %y = tanh %h
-            return %y as "y")", s[0], s[1], s[2]);
+            return %y as "y")",
+                     s[0], s[1], s[2]);
        }},
-      {"softmax", {3, 5, 4}, [](const Sizes& s) {
+      {"softmax",
+       {3, 5, 4},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{},{},{}] = input "x"
             %e = exp %x
             %a = softmax %e {{axis=-1}}
             %b = softmax %x {{axis=1}}
             %c = log_softmax %x {{axis=0}}
-            return %a as "a", %b as "b", %c as "c")", s[0], s[1], s[2]);
+            return %a as "a", %b as "b", %c as "c")",
+                     s[0], s[1], s[2]);
        }},
-      {"norms", {3, 5}, [](const Sizes& s) {
+      {"norms",
+       {3, 5},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1}] = input "x"
             %w : f32[{1}] = const "w"
             %y = layer_norm %x, %w, %w
             %z = rms_norm %x, %w
             %r = relu %y
-            return %r as "r", %z as "z")", s[0], s[1]);
+            return %r as "r", %z as "z")",
+                     s[0], s[1]);
        }},
-      {"reductions", {3, 5, 4, 2}, [](const Sizes& s) {
+      {"reductions",
+       {3, 5, 4, 2},
+       [](const Sizes& s) {
          std::string text = body(R"(%x : f32[{},{},{},{}] = input "x"
-            )", s[0], s[1], s[2], s[3]);
+            )",
+                                 s[0], s[1], s[2], s[3]);
          text.pop_back();
          std::string outputs;
          int number = 0;
@@ -60,27 +72,38 @@ const std::vector<Class>& classes() {
            }
          return text + "return" + outputs + "\n}";
        }},
-      {"argmax", {3, 5, 4}, [](const Sizes& s) {
+      {"argmax",
+       {3, 5, 4},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{},{},{}] = input "x"
             %a = argmax %x {{axis=-1}}
             %b = argmin %x {{axis=1}}
-            return %a as "a", %b as "b")", s[0], s[1], s[2]);
+            return %a as "a", %b as "b")",
+                     s[0], s[1], s[2]);
        }},
-      {"linear", {3, 5, 4}, [](const Sizes& s) {  // M, K, N
+      {"linear",
+       {3, 5, 4},
+       [](const Sizes& s) {  // M, K, N
          return body(R"(%x : f32[{0},{1}] = input "x"
             %w : f32[{2},{1}] = const "w"
             %b : f32[{2}] = const "b"
             %h = linear %x, %w, %b
             %y = gelu %h
-            return %y as "y")", s[0], s[1], s[2]);
+            return %y as "y")",
+                     s[0], s[1], s[2]);
        }},
-      {"linear in bf16", {3, 5, 4}, [](const Sizes& s) {
+      {"linear in bf16",
+       {3, 5, 4},
+       [](const Sizes& s) {
          return body(R"(%x : bf16[{0},{1}] = input "x"
             %w : bf16[{2},{1}] = const "w"
             %y = linear %x, %w
-            return %y as "y")", s[0], s[1], s[2]);
+            return %y as "y")",
+                     s[0], s[1], s[2]);
        }},
-      {"matmul", {2, 3, 5, 4}, [](const Sizes& s) {  // batches, M, K, N
+      {"matmul",
+       {2, 3, 5, 4},
+       [](const Sizes& s) {  // batches, M, K, N
          return body(R"(%a : f32[{0},{1},{2}] = input "a"
             %b : f32[{0},{2},{3}] = input "b"
             %c : f32[{0},{3},{2}] = input "c"
@@ -89,62 +112,86 @@ const std::vector<Class>& classes() {
             %y = matmul %a, %c {{transpose_b=1}}
             %z = matmul %a, %d
             %r = relu %z
-            return %x as "x", %y as "y", %r as "r")", s[0], s[1], s[2], s[3]);
+            return %x as "x", %y as "y", %r as "r")",
+                     s[0], s[1], s[2], s[3]);
        }},
-      {"attention", {2, 3, 5, 4}, [](const Sizes& s) {  // batches, queries, keys, columns of a head
+      {"attention",
+       {2, 3, 5, 4},
+       [](const Sizes& s) {  // batches, queries, keys, columns of a head
          return body(R"(%q : f32[{0},{1},{3}] = input "q"
             %k : f32[{0},{2},{3}] = input "k"
             %v : f32[{0},{2},{3}] = input "v"
             %m : f32[{0},1,{1},{2}] = input "m"
             %y = attention %q, %k, %v, %m {{heads=2}}
             %z = attention %q, %k, %v {{heads=1}}
-            return %y as "y", %z as "z")", s[0], s[1], s[2], s[3]);
+            return %y as "y", %z as "z")",
+                     s[0], s[1], s[2], s[3]);
        }},
-      {"gather", {6, 5, 3}, [](const Sizes& s) {  // rows, columns, indices
+      {"gather",
+       {6, 5, 3},
+       [](const Sizes& s) {  // rows, columns, indices
          return body(R"(%t : f32[{0},{1}] = const "t"
             %p : f32[{1},{0}] = input "p"
             %i : i64[{2}] = input "i"
             %y = gather %t, %i {{axis=0}}
             %z = gather %p, %i {{axis=1}}
-            return %y as "y", %z as "z")", std::max<int64_t>(s[0] ? 7 : 0, s[0]), s[1], s[2]);
+            return %y as "y", %z as "z")",
+                     std::max<int64_t>(s[0] ? 7 : 0, s[0]), s[1], s[2]);
        }},
-      {"convolution", {2, 4, 6, 7, 8}, [](const Sizes& s) {  // images, channels, height, width, outputs
+      {"convolution",
+       {2, 4, 6, 7, 8},
+       [](const Sizes& s) {  // images, channels, height, width, outputs
          return body(R"(%x : f32[{0},{1},{2},{3}] = input "x"
             %w : f32[{4},{1},3,3] = const "w"
             %h = conv %x, %w {{pads=[1,1,1,1]}}
             %y = relu %h
             %v : f32[{4},{1},1,1] = const "v"
             %z = conv %x, %v {{strides=[2,2]}}
-            return %y as "y", %z as "z")", s[0], s[1], s[2], s[3], s[4]);
+            return %y as "y", %z as "z")",
+                     s[0], s[1], s[2], s[3], s[4]);
        }},
-      {"kernel of a convolution", {3, 3}, [](const Sizes& s) {
+      {"kernel of a convolution",
+       {3, 3},
+       [](const Sizes& s) {
          return body(R"(%x : f32[1,4,6,7] = input "x"
             %w : f32[8,4,{0},{1}] = const "w"
             %y = conv %x, %w
-            return %y as "y")", s[0], s[1]);
+            return %y as "y")",
+                     s[0], s[1]);
        }},
-      {"grouped convolution", {2, 6, 7}, [](const Sizes& s) {
+      {"grouped convolution",
+       {2, 6, 7},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},8,{1},{2}] = input "x"
             %w : f32[16,4,3,3] = const "w"
             %d : f32[8,1,3,3] = const "d"
             %y = conv %x, %w {{groups=2, pads=[1,1,1,1]}}
             %z = conv %x, %d {{groups=8, pads=[1,1,1,1]}}
-            return %y as "y", %z as "z")", s[0], s[1], s[2]);
+            return %y as "y", %z as "z")",
+                     s[0], s[1], s[2]);
        }},
-      {"transposed convolution", {2, 4, 3, 3, 6}, [](const Sizes& s) {
+      {"transposed convolution",
+       {2, 4, 3, 3, 6},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1},{2},{3}] = input "x"
             %w : f32[{1},{4},3,3] = const "w"
             %b : f32[{4}] = const "b"
             %y = conv_transpose %x, %w, %b {{strides=[2,2]}}
-            return %y as "y")", s[0], s[1], s[2], s[3], s[4]);
+            return %y as "y")",
+                     s[0], s[1], s[2], s[3], s[4]);
        }},
-      {"pools", {2, 4, 6, 7}, [](const Sizes& s) {
+      {"pools",
+       {2, 4, 6, 7},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1},{2},{3}] = input "x"
             %y = max_pool %x {{kernel_shape=[2,2], strides=[2,2]}}
             %z = avg_pool %x {{kernel_shape=[3,3], pads=[1,1,1,1]}}
-            return %y as "y", %z as "z")", s[0], s[1], s[2], s[3]);
+            return %y as "y", %z as "z")",
+                     s[0], s[1], s[2], s[3]);
        }},
-      {"moves", {3, 5, 4}, [](const Sizes& s) {
+      {"moves",
+       {3, 5, 4},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1},{2}] = input "x"
             %o : f32[{0},2,{2}] = input "o"
             %c = concat %x, %o {{axis=1}}
@@ -154,29 +201,37 @@ const std::vector<Class>& classes() {
             %s = slice %x {{axes=[1], starts=[1], ends=[3]}}
             %e : f32[1,{1},1] = input "e"
             %f = expand %e {{shape=[{0},{1},{2}]}}
-            return %c as "c", %t as "t", %u as "u", %p as "p", %s as "s", %f as "f")", s[0], s[1], s[2]);
+            return %c as "c", %t as "t", %u as "u", %p as "p", %s as "s", %f as "f")",
+                     s[0], s[1], s[2]);
        }},
-      {"concat of parts", {2, 3, 4}, [](const Sizes& s) {
+      {"concat of parts",
+       {2, 3, 4},
+       [](const Sizes& s) {
          return body(R"(%a : f32[5,{0}] = input "a"
             %b : f32[5,{1}] = input "b"
             %c : f32[5,{2}] = input "c"
             %y = concat %a, %b, %c {{axis=1}}
             %z = relu %y
-            return %y as "y", %z as "z")", s[0], s[1], s[2]);
+            return %y as "y", %z as "z")",
+                     s[0], s[1], s[2]);
        }},
-      {"rounding", {3, 64}, [](const Sizes& s) {
+      {"rounding",
+       {3, 64},
+       [](const Sizes& s) {
          return body(R"(%x : f32[{0},{1}] = input "x"
             %a = fake_quant %x {{format=mxint8}}
             %b = fake_quant %x {{format=int8.tensor}}
             %c = fake_quant %x {{format=fp8_e4m3}}
-            return %a as "a", %b as "b", %c as "c")", s[0], s[1]);
+            return %a as "a", %b as "b", %c as "c")",
+                     s[0], s[1]);
        }},
       {"views", {3, 4}, [](const Sizes& s) {
          return body(R"(%x : f32[{0},1,{1}] = input "x"
             %s = squeeze %x {{axes=[1]}}
             %f = flatten %x
             %e = exp %s
-            return %s as "s", %f as "f", %e as "e")", s[0], s[1]);
+            return %s as "s", %f as "f", %e as "e")",
+                     s[0], s[1]);
        }}};
   return all;
 }
@@ -227,12 +282,11 @@ TEST_P(Empty, IsComputedAsTheReferenceDoesOrRefusedAsItDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Classes, Empty, testing::Range(size_t{0}, classes().size()),
-                         [](const auto& info) {
-                           std::string name = classes()[info.param].name;
-                           std::ranges::replace(name, ' ', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Classes, Empty, testing::Range(size_t{0}, classes().size()), [](const auto& info) {
+  std::string name = classes()[info.param].name;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace hone::test

@@ -103,7 +103,8 @@ TEST(ExactDecode, TablesOfAllTwoLevelFormatsAreReadAsTheFormatHasThem) {
       Session session(g, {.isa = isa, .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"ids", Tensor::of<int64_t>({table.dim(0)}, all)}})[0].to_floats();
       for (size_t i = 0; i < want.size(); ++i)
-        ASSERT_TRUE(same_number(got[i], want[i])) << to_string(*table.format()) << " on " << to_string(isa) << " at " << i;
+        ASSERT_TRUE(same_number(got[i], want[i]))
+            << to_string(*table.format()) << " on " << to_string(isa) << " at " << i;
     }
   }
 }

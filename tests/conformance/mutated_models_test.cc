@@ -23,7 +23,8 @@ namespace {
 std::vector<std::string> seeds() {
   std::vector<std::string> paths;
   for (const auto& folder : std::filesystem::directory_iterator(HONE_TEST_DATA "/onnx"))
-    if (const auto model = folder.path() / "model.onnx"; std::filesystem::exists(model)) paths.push_back(model.string());
+    if (const auto model = folder.path() / "model.onnx"; std::filesystem::exists(model))
+      paths.push_back(model.string());
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -60,8 +60,7 @@ TEST_P(EveryOp, SaysWhatIsInterpreted) {
     if (op.codegen == Codegen::none && !op.pointwise && step.ops == op.name) {  // unless a pass spelled it in other ops
       EXPECT_EQ(step.kind, "interpreted");
       EXPECT_TRUE(step.why_interpreted.find(op.name) != std::string::npos ||
-                  step.why_interpreted == "shapes depend on data" ||
-                  step.why_interpreted.ends_with("has no elements"))
+                  step.why_interpreted == "shapes depend on data" || step.why_interpreted.ends_with("has no elements"))
           << step.why_interpreted;
     }
     if (op.pointwise) {  // there are no machine types of less than a byte

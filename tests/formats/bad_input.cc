@@ -206,8 +206,7 @@ TEST(BadPlanes, AGlobalScaleMustBeThere) {
 TEST(BadShapes, PlanesOfMoreBytesThanAnIntegerHoldsAreAnError) {
   const int64_t many = int64_t{1} << 50;
   for (const char* text : {"int8.g65536", "mxint8.g65536x65536", "mxint8", "bfp8.g0x65536", "int4"})
-    for (const Shape& shape : {Shape{many, many}, Shape{many, 1}, Shape{1, many, 1}, Shape{many, 0, many}})
-      try {
+    for (const Shape& shape : {Shape{many, many}, Shape{many, 1}, Shape{1, many, 1}, Shape{many, 0, many}}) try {
         EXPECT_GE(plane_bytes(parse_format(text), shape).total(), 0) << text;
       } catch (const FormatError&) {  // has no such option
       } catch (const Error&) {

@@ -1,4 +1,5 @@
-// What users do with a model that opens, whatever it is: passes, runs interpreted and compiled, both ways of writing it.
+// What users do with a model that opens, whatever it is: passes, runs interpreted and compiled, both ways of writing
+// it.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,9 @@
 namespace hone::fuzz {
 namespace {
 
-constexpr const char* kTypes[] = {"f32", "f16", "bf16", "f64", "i8", "i64", "i32", "u8", "bool", "string", "mxint8", "mxfp4",
-                                  "int4.g32", "nvfp4", "binary", "int8.channel", "f8e4m3fn", "seq(f32)", "opt(f32)"};
+constexpr const char* kTypes[] = {"f32",    "f16",          "bf16",     "f64",      "i8",      "i64",      "i32",
+                                  "u8",     "bool",         "string",   "mxint8",   "mxfp4",   "int4.g32", "nvfp4",
+                                  "binary", "int8.channel", "f8e4m3fn", "seq(f32)", "opt(f32)"};
 constexpr const char* kDtypes[] = {"F32", "F16", "BF16", "F64", "I8", "I64", "I32", "U8", "BOOL", "F8_E4M3"};
 
 // Words, numbers and single other characters, so that the text is the sum of them.
@@ -80,7 +81,8 @@ void change_metadata(Json& metadata, Philox& random) {
 }
 
 void rename_tensor(Json& header, const std::string& name, Philox& random) {
-  constexpr const char* kNames[] = {"hone.file.../x", "hone.file./tmp/x", "hone.file.config.json", "x.codes", "a\x1b[2J", ""};
+  constexpr const char* kNames[] = {"hone.file.../x", "hone.file./tmp/x", "hone.file.config.json",
+                                    "x.codes",        "a\x1b[2J",         ""};
   const Json entry = header[name];
   header.erase(name);
   header[kNames[random.below(std::size(kNames))]] = entry;

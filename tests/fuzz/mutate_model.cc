@@ -14,13 +14,60 @@ namespace {
 using namespace onnx;
 
 constexpr int kMostNesting = 6;
-constexpr const char* kOps[] = {"Add",       "MatMul",    "Gemm",   "Conv",        "ConvTranspose", "MaxPool",  "AveragePool", "Relu",
-                                "Reshape",   "Transpose", "Concat", "Split",       "Slice",         "Gather",   "GatherND",    "Scatter",
-                                "ReduceSum", "Softmax",   "TopK",   "Resize",      "Pad",           "Tile",     "Expand",      "Cast",
-                                "Shape",     "Unsqueeze", "Squeeze", "Where",      "Range",         "OneHot",   "LSTM",        "GRU",
-                                "Einsum",    "Loop",      "If",     "Scan",        "Constant",      "Identity", "NonZero",     "Flatten",
-                                "CumSum",    "Unique",    "Attention", "LRN",      "DequantizeLinear", "QuantizeLinear", "LayerNormalization",
-                                "ConstantOfShape", "SequenceAt", "SplitToSequence", "RoiAlign", "GridSample", "DepthToSpace", "STFT"};
+constexpr const char* kOps[] = {"Add",
+                                "MatMul",
+                                "Gemm",
+                                "Conv",
+                                "ConvTranspose",
+                                "MaxPool",
+                                "AveragePool",
+                                "Relu",
+                                "Reshape",
+                                "Transpose",
+                                "Concat",
+                                "Split",
+                                "Slice",
+                                "Gather",
+                                "GatherND",
+                                "Scatter",
+                                "ReduceSum",
+                                "Softmax",
+                                "TopK",
+                                "Resize",
+                                "Pad",
+                                "Tile",
+                                "Expand",
+                                "Cast",
+                                "Shape",
+                                "Unsqueeze",
+                                "Squeeze",
+                                "Where",
+                                "Range",
+                                "OneHot",
+                                "LSTM",
+                                "GRU",
+                                "Einsum",
+                                "Loop",
+                                "If",
+                                "Scan",
+                                "Constant",
+                                "Identity",
+                                "NonZero",
+                                "Flatten",
+                                "CumSum",
+                                "Unique",
+                                "Attention",
+                                "LRN",
+                                "DequantizeLinear",
+                                "QuantizeLinear",
+                                "LayerNormalization",
+                                "ConstantOfShape",
+                                "SequenceAt",
+                                "SplitToSequence",
+                                "RoiAlign",
+                                "GridSample",
+                                "DepthToSpace",
+                                "STFT"};
 
 struct Parts {
   std::vector<GraphProto*> graphs;
@@ -79,7 +126,8 @@ float special_float(Philox& random) {
 
 template <class Repeated>
 void change_list(Repeated& list, Philox& random) {
-  if (list.empty() || random.below(4) == 0) list.Add(static_cast<std::decay_t<decltype(list.Get(0))>>(special_number(random)));
+  if (list.empty() || random.below(4) == 0)
+    list.Add(static_cast<std::decay_t<decltype(list.Get(0))>>(special_number(random)));
   else if (random.below(5) == 0) list.RemoveLast();
   else list.Set(place_in(list, random), static_cast<std::decay_t<decltype(list.Get(0))>>(special_number(random)));
 }
@@ -93,7 +141,8 @@ void change_attribute(AttributeProto& attribute, Philox& random) {
       attribute.set_f(special_float(random));
       return;
     case 2:
-      if (attribute.floats_size() > 0) attribute.set_floats(place_in(attribute.floats(), random), special_float(random));
+      if (attribute.floats_size() > 0)
+        attribute.set_floats(place_in(attribute.floats(), random), special_float(random));
       else attribute.add_floats(special_float(random));
       return;
     case 3:
@@ -197,8 +246,7 @@ void change_node(NodeProto& node, Parts& parts, Philox& random) {
       else node.add_output(node.output_size() > 0 ? node.output(0) + "_more" : "more");
       return;
     case 7:
-      if (node.attribute_size() > 0)
-        node.mutable_attribute()->DeleteSubrange(place_in(node.attribute(), random), 1);
+      if (node.attribute_size() > 0) node.mutable_attribute()->DeleteSubrange(place_in(node.attribute(), random), 1);
       return;
     case 8:  // an attribute of another node
       if (!parts.attributes.empty() && one_of(parts.attributes, random)->ByteSizeLong() < 4096)

@@ -198,10 +198,11 @@ TEST(HfDirectory, ManyWrongTensorsEndTheSearch) {
 TEST(HfDirectory, FilesOfOtherContentAreNamed) {
   const TemporaryFolder folder;
   put_weights(folder, two_tensors());
-  for (const auto& [name, content] :
-       {std::pair{"config.json", R"({"quantization_config": 3})"}, {"tokenizer_config.json", "[1]"},
-        {"sentence_bert_config.json", "7"}, {"modules.json", R"([{"type": "x.Pooling", "path": "../elsewhere"}])"},
-        {"modules.json", R"([{"type": "x.Pooling", "path": "/etc"}])"}}) {
+  for (const auto& [name, content] : {std::pair{"config.json", R"({"quantization_config": 3})"},
+                                      {"tokenizer_config.json", "[1]"},
+                                      {"sentence_bert_config.json", "7"},
+                                      {"modules.json", R"([{"type": "x.Pooling", "path": "../elsewhere"}])"},
+                                      {"modules.json", R"([{"type": "x.Pooling", "path": "/etc"}])"}}) {
     folder.put("config.json", kConfig);
     folder.put(name, content);
     EXPECT_THAT(open_error(folder), HasSubstr(name)) << content;

@@ -145,7 +145,8 @@ TEST(Npz, ZipBombsAreRefusedBeforeTheyExpand) {
 
 TEST(Npy, SizesThatNoMemoryHoldsAreRefused) {
   const auto error = [](const std::string& shape, const char* order = "False") {
-    return error_for(npy("{'descr': '<f4', 'fortran_order': " + std::string(order) + ", 'shape': (" + shape + "), }", ""));
+    return error_for(
+        npy("{'descr': '<f4', 'fortran_order': " + std::string(order) + ", 'shape': (" + shape + "), }", ""));
   };
   EXPECT_THAT(error("4611686018427387904, 4"), HasSubstr("overflows"));
   EXPECT_THAT(error("9223372036854775808,"), HasSubstr("too large"));

@@ -1,5 +1,5 @@
-// Operators of opsets 24 and after, of ai.onnx.ml, and attention whose heads are known at run time: how they become ops,
-// beyond what the cases of the standard show.
+// Operators of opsets 24 and after, of ai.onnx.ml, and attention whose heads are known at run time: how they become
+// ops, beyond what the cases of the standard show.
 #include <gtest/gtest.h>
 
 #include <cmath>

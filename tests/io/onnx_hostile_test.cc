@@ -1,5 +1,5 @@
-// Models that are made to break an importer: sizes, axes, ranks and counts that no exporter writes, and small files that
-// ask for much work.
+// Models that are made to break an importer: sizes, axes, ranks and counts that no exporter writes, and small files
+// that ask for much work.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -113,8 +113,9 @@ TEST(OnnxHostile, CountsAndBlocksOfZero) {
       if (known == name) value = int64_t{1} << 62;
     expect_refused(outcome_of_node("MatMulNBits", kMicrosoft, {x, codes, scales}, attributes), name);
   }
-  expect_refused(outcome_of_node("MatMulNBits", kMicrosoft, {x, codes, scales}, {{"N", 4}, {"K", 32}, {"block_size", 1}}),
-                 "multiples of 2");
+  expect_refused(
+      outcome_of_node("MatMulNBits", kMicrosoft, {x, codes, scales}, {{"N", 4}, {"K", 32}, {"block_size", 1}}),
+      "multiples of 2");
   const Given table{kUint8, {4, 16}, true}, index{kInt64, {1}};
   expect_refused(outcome_of_node("GatherBlockQuantized", kMicrosoft, {table, index, scales}, {{"block_size", 0}}),
                  "block_size");
@@ -136,8 +137,8 @@ TEST(OnnxHostile, RanksAndHeadsOfAttention) {
     const Given x{kFloat, dims}, ids{kInt64, dims};
     const std::vector<Given> many(12, x);
     for (int64_t heads : {int64_t{0}, int64_t{-1}, int64_t{2}, int64_t{1} << 62}) {
-      const Attributes attributes{{"num_heads", heads},   {"kv_num_heads", heads},   {"q_num_heads", heads},
-                                  {"do_rotary", 1},       {"is_causal", 1},          {"unidirectional", 1},
+      const Attributes attributes{{"num_heads", heads},    {"kv_num_heads", heads}, {"q_num_heads", heads},
+                                  {"do_rotary", 1},        {"is_causal", 1},        {"unidirectional", 1},
                                   {"local_window_size", 1}};
       for (size_t count : {1, 2, 3, 4, 5, 6, 7, 10}) {
         const std::vector<Given> given(many.begin(), many.begin() + static_cast<ptrdiff_t>(count));
@@ -153,37 +154,77 @@ TEST(OnnxHostile, RanksAndHeadsOfAttention) {
   expect_refused(outcome_of_node("GroupQueryAttention", kMicrosoft, {{kFloat, {8}}, {kFloat, {8}}, {kFloat, {8}}},
                                  {{"num_heads", 2}, {"kv_num_heads", 2}}),
                  "expected 3 dimensions");
-  expect_refused(
-      outcome_of_node("Attention", "", {q, q, q, kAbsent, {kFloat, {}}, {kFloat, {}}},
-                      {{"q_num_heads", 2}, {"kv_num_heads", 2}}),
-      "concat");
+  expect_refused(outcome_of_node("Attention", "", {q, q, q, kAbsent, {kFloat, {}}, {kFloat, {}}},
+                                 {{"q_num_heads", 2}, {"kv_num_heads", 2}}),
+                 "concat");
   expect_refused(outcome_of_node("MultiHeadAttention", kMicrosoft, {q, q, q}, {{"num_heads", 0}}), "num_heads");
 }
 
 // Whatever the ranks and sizes, an answer comes back.
 TEST(OnnxHostile, EveryRankOfEveryInput) {
-  const std::pair<const char*, const char*> operators[] = {
-      {"Split", ""},           {"Flatten", ""},           {"Trilu", ""},
-      {"EyeLike", ""},         {"GlobalLpPool", ""},      {"GlobalAveragePool", ""},
-      {"Hardmax", ""},         {"Softmax", ""},           {"LayerNormalization", ""},
-      {"InstanceNormalization", ""}, {"GroupNormalization", ""}, {"BatchNormalization", ""},
-      {"LRN", ""},             {"Gemm", ""},              {"MatMul", ""},
-      {"MatMulInteger", ""},   {"ConvInteger", ""},       {"QLinearMatMul", ""},
-      {"QLinearConv", ""},     {"DepthToSpace", ""},      {"SpaceToDepth", ""},
-      {"Transpose", ""},       {"Resize", ""},            {"Upsample", ""},
-      {"Conv", ""},            {"ConvTranspose", ""},     {"DeformConv", ""},
-      {"LSTM", ""},            {"GRU", ""},               {"OneHot", ""},
-      {"Slice", ""},           {"Pad", ""},               {"Tile", ""},
-      {"Expand", ""},          {"Reshape", ""},           {"Squeeze", ""},
-      {"Unsqueeze", ""},       {"TopK", ""},              {"Compress", ""},
-      {"Concat", ""},          {"Sum", ""},               {"Col2Im", ""},
-      {"GridSample", ""},      {"RoiAlign", ""},          {"MaxUnpool", ""},
-      {"CumSum", ""},          {"DFT", ""},               {"STFT", ""},
-      {"NonMaxSuppression", ""}, {"BiasSplitGelu", kMicrosoft}, {"BiasGelu", kMicrosoft},
-      {"EmbedLayerNormalization", kMicrosoft}, {"SkipLayerNormalization", kMicrosoft}, {"GroupNorm", kMicrosoft},
-      {"NhwcConv", kMicrosoft}, {"FusedMatMul", kMicrosoft}, {"FusedGemm", kMicrosoft},
-      {"QGemm", kMicrosoft},   {"QLinearSoftmax", kMicrosoft}, {"QLinearGlobalAveragePool", kMicrosoft},
-      {"DynamicQuantizeMatMul", kMicrosoft}, {"MatMulNBits", kMicrosoft}, {"GatherBlockQuantized", kMicrosoft}};
+  const std::pair<const char*, const char*> operators[] = {{"Split", ""},
+                                                           {"Flatten", ""},
+                                                           {"Trilu", ""},
+                                                           {"EyeLike", ""},
+                                                           {"GlobalLpPool", ""},
+                                                           {"GlobalAveragePool", ""},
+                                                           {"Hardmax", ""},
+                                                           {"Softmax", ""},
+                                                           {"LayerNormalization", ""},
+                                                           {"InstanceNormalization", ""},
+                                                           {"GroupNormalization", ""},
+                                                           {"BatchNormalization", ""},
+                                                           {"LRN", ""},
+                                                           {"Gemm", ""},
+                                                           {"MatMul", ""},
+                                                           {"MatMulInteger", ""},
+                                                           {"ConvInteger", ""},
+                                                           {"QLinearMatMul", ""},
+                                                           {"QLinearConv", ""},
+                                                           {"DepthToSpace", ""},
+                                                           {"SpaceToDepth", ""},
+                                                           {"Transpose", ""},
+                                                           {"Resize", ""},
+                                                           {"Upsample", ""},
+                                                           {"Conv", ""},
+                                                           {"ConvTranspose", ""},
+                                                           {"DeformConv", ""},
+                                                           {"LSTM", ""},
+                                                           {"GRU", ""},
+                                                           {"OneHot", ""},
+                                                           {"Slice", ""},
+                                                           {"Pad", ""},
+                                                           {"Tile", ""},
+                                                           {"Expand", ""},
+                                                           {"Reshape", ""},
+                                                           {"Squeeze", ""},
+                                                           {"Unsqueeze", ""},
+                                                           {"TopK", ""},
+                                                           {"Compress", ""},
+                                                           {"Concat", ""},
+                                                           {"Sum", ""},
+                                                           {"Col2Im", ""},
+                                                           {"GridSample", ""},
+                                                           {"RoiAlign", ""},
+                                                           {"MaxUnpool", ""},
+                                                           {"CumSum", ""},
+                                                           {"DFT", ""},
+                                                           {"STFT", ""},
+                                                           {"NonMaxSuppression", ""},
+                                                           {"BiasSplitGelu", kMicrosoft},
+                                                           {"BiasGelu", kMicrosoft},
+                                                           {"EmbedLayerNormalization", kMicrosoft},
+                                                           {"SkipLayerNormalization", kMicrosoft},
+                                                           {"GroupNorm", kMicrosoft},
+                                                           {"NhwcConv", kMicrosoft},
+                                                           {"FusedMatMul", kMicrosoft},
+                                                           {"FusedGemm", kMicrosoft},
+                                                           {"QGemm", kMicrosoft},
+                                                           {"QLinearSoftmax", kMicrosoft},
+                                                           {"QLinearGlobalAveragePool", kMicrosoft},
+                                                           {"DynamicQuantizeMatMul", kMicrosoft},
+                                                           {"MatMulNBits", kMicrosoft},
+                                                           {"GatherBlockQuantized", kMicrosoft}};
   const Attributes few{{"axis", 1}, {"layout", 1}, {"transA", 1}, {"transBatchA", 1}};
   Attributes odd;
   for (const char* name : {"axis", "blocksize", "block_size", "group", "groups", "num_groups", "size", "hidden_size",
@@ -217,7 +258,8 @@ TEST(OnnxHostile, AConstantOfShapeTakesOneNumber) {
 
 TEST(OnnxHostile, ListsThatOthersMeasure) {
   expect_refused(outcome_of_node("Reshape", "", {{kFloat, {4}}, {kInt64, {50'000'000}}}), "50000000 values");
-  expect_refused(outcome_of_node("Slice", "", {{kFloat, {4}}, {kInt64, {50'000'000}}, {kInt64, {50'000'000}}}), "starts");
+  expect_refused(outcome_of_node("Slice", "", {{kFloat, {4}}, {kInt64, {50'000'000}}, {kInt64, {50'000'000}}}),
+                 "starts");
   expect_refused(outcome_of_node("OneHot", "", {{kInt64, {4}}, {kInt64, {}}, {kFloat, {2}}},
                                  {{"axis", std::numeric_limits<int64_t>::min()}}),
                  "axis");
@@ -283,7 +325,8 @@ TEST(OnnxHostile, FunctionsThatCallFunctionsAreBounded) {
     std::string value = "a";
     for (int call = 0; call < 10; ++call) {
       const std::string next = call == 9 ? "b" : "v" + std::to_string(call);
-      NodeProto& node = add_node(*function.mutable_node(), i == 0 ? "Relu" : "f" + std::to_string(i - 1), {value}, {next});
+      NodeProto& node =
+          add_node(*function.mutable_node(), i == 0 ? "Relu" : "f" + std::to_string(i - 1), {value}, {next});
       if (i > 0) node.set_domain("f");
       value = next;
     }
@@ -309,7 +352,8 @@ TEST(OnnxHostile, TensorsThatAFunctionCopiesAreBounded) {
   reference.set_ref_attr_name("k");
   add_input(*model.mutable_graph(), "x", kFloat, {1});
   for (int i = 0; i < 1000; ++i)
-    add_node(*model.mutable_graph()->mutable_node(), "f", {"x"}, {i == 0 ? "y" : "y" + std::to_string(i)}).set_domain("f");
+    add_node(*model.mutable_graph()->mutable_node(), "f", {"x"}, {i == 0 ? "y" : "y" + std::to_string(i)})
+        .set_domain("f");
   expect_refused(outcome(model), "bytes, when they are put in place");
 }
 

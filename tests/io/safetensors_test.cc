@@ -181,8 +181,7 @@ TEST(Safetensors, EachRuleOfTheFormatIsChecked) {
       {R"({"a":{"shape":[2],"data_offsets":[0,8]}})", "\"dtype\" is missing"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})", "unknown key \"x\""},
       {R"({"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "duplicate key \"dtype\""},
-      {R"({"a":{"dtype":"C128","shape":[8],"data_offsets":[0,8]}})",
-       "tensor \"a\": dtype \"C128\" is not supported"},
+      {R"({"a":{"dtype":"C128","shape":[8],"data_offsets":[0,8]}})", "tensor \"a\": dtype \"C128\" is not supported"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
        "duplicate tensor name \"a\""},
       {R"({"__metadata__":{"k":"1","k":"2"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
@@ -255,8 +254,8 @@ TEST(Safetensors, UnwritableFolderIsAnErrorThatNamesIt) {
 TEST(Safetensors, ABooleanIsZeroOrOne) {
   const TemporaryFolder folder;
   const std::string header = R"({"b":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})";
-  const SafetensorsFile file(folder.put("b", std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') +
-                                                 header + "\1\2"));
+  const SafetensorsFile file(
+      folder.put("b", std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "\1\2"));
   EXPECT_THAT(error_of([&] { file.tensor("b"); }), testing::HasSubstr("neither 0 nor 1"));
 }
 
@@ -266,8 +265,8 @@ TEST(Safetensors, ATensorHasAtMost64Dimensions) {
   for (int i = 0; i < 64; ++i) shape += ",1";
   const std::string header = R"({"b":{"dtype":"U8","shape":[)" + shape + R"(],"data_offsets":[0,1]}})";
   EXPECT_THAT(error_of([&] {
-                SafetensorsFile(folder.put("b", std::string(1, static_cast<char>(header.size())) +
-                                                    std::string(7, '\0') + header + "\1"));
+                SafetensorsFile(folder.put(
+                    "b", std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "\1"));
               }),
               testing::HasSubstr("more than 64"));
 }

@@ -63,7 +63,8 @@ TEST(Toml, DeepNestingIsRefusedHoweverItIsWritten) {
     inline_tables += "a={", arrays += '[';
   }
   EXPECT_THAT(error_of([&] { parse_toml(dotted + " = 1", "q.toml"); }), HasSubstr("q.toml:1: a key of more than 32"));
-  EXPECT_THAT(error_of([&] { parse_toml("x = 1\n" + quoted + " = 1", "q.toml"); }), HasSubstr("q.toml:2: a key of more"));
+  EXPECT_THAT(error_of([&] { parse_toml("x = 1\n" + quoted + " = 1", "q.toml"); }),
+              HasSubstr("q.toml:2: a key of more"));
   EXPECT_THAT(error_of([&] { parse_toml(header + "]", "q.toml"); }), HasSubstr("a key of more than 32"));
   EXPECT_NE(error_of([&] { parse_toml(inline_tables, "q.toml"); }), "");
   EXPECT_NE(error_of([&] { parse_toml(arrays, "q.toml"); }), "");
@@ -79,11 +80,13 @@ TEST(Toml, DeepNestingIsRefusedHoweverItIsWritten) {
 TEST(Toml, DotsInTextsAndNumbersAreNoNesting) {
   const std::string dots(100, '.');
   const std::string text = "# " + dots + "\na = \"" + dots + "\\\"\"\nb = '" + dots + "'\nc = \"\"\"\n" + dots +
-                           "\n\"\"\"\nd = [" + [] {
+                           "\n\"\"\"\nd = [" +
+                           [] {
                              std::string numbers;
                              for (int i = 0; i < 100; ++i) numbers += "1.5, ";
                              return numbers;
-                           }() + "]\n";
+                           }() +
+                           "]\n";
   EXPECT_EQ(parse_toml(text, "q.toml")["d"].size(), 100u);
 }
 

@@ -142,7 +142,8 @@ TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
 // Two models of few kernels: a set-up compiles them anew.
 class LabProtocol : public BenchJob {
  protected:
-  const std::string first = put_graph("first.safetensors", "%x : f32[64] = input \"x\" %r = tanh %x return %r as \"y\"");
+  const std::string first =
+      put_graph("first.safetensors", "%x : f32[64] = input \"x\" %r = tanh %x return %r as \"y\"");
   const std::string second =
       put_graph("second.safetensors", "%x : f32[64] = input \"x\" %r = tanh %x return %r as \"y\"");
 };

@@ -95,7 +95,8 @@ TEST_F(DoctorTest, SaysWhatItCouldNotExamineAndWhatToPass) {
 }
 
 TEST_F(DoctorTest, SaysThatNoTimeIsPredictedWithoutTheMachinesPeaks) {
-  EXPECT_THAT(examine(model).record.findings, Contains(AllOf(HasSubstr("no time is predicted"), HasSubstr("hone machine"))));
+  EXPECT_THAT(examine(model).record.findings,
+              Contains(AllOf(HasSubstr("no time is predicted"), HasSubstr("hone machine"))));
   EXPECT_FALSE(find_block<KeyValues>(examine(model).record, "speed"));
 }
 

@@ -53,14 +53,13 @@ TEST(CastThrough, GivesTheValuesAndPartsOfEveryFormat) {
 
 // What is written is what the written codes mean, for values that formats treat each in its own way too.
 TEST(CastThrough, ValuesAreWhatTheCodesDecodeTo) {
-  const std::vector<std::vector<float>> cases{
-      {NAN, 1, -2, 0.5f},
-      {INFINITY, 1, -2, 0.5f},
-      {-INFINITY, -0.0f, 1e-45f, 3.4e38f},
-      {-0.0f, 0, 0, 0},
-      {1e-38f, -1e-40f, 1e-30f, 0},
-      {3.4e38f, -3.4e38f, 65504, 448},
-      {NAN, INFINITY, -INFINITY, NAN}};
+  const std::vector<std::vector<float>> cases{{NAN, 1, -2, 0.5f},
+                                              {INFINITY, 1, -2, 0.5f},
+                                              {-INFINITY, -0.0f, 1e-45f, 3.4e38f},
+                                              {-0.0f, 0, 0, 0},
+                                              {1e-38f, -1e-40f, 1e-30f, 0},
+                                              {3.4e38f, -3.4e38f, 65504, 448},
+                                              {NAN, INFINITY, -INFINITY, NAN}};
   for (const std::string& text : examples()) {
     const Format format = parse_format(text);
     for (std::vector<float> values : cases) {

@@ -98,7 +98,9 @@ TEST_F(Probe, RunsOnTheInputsThatItIsGiven) {
   options.given = folder / "inputs.npz";
   save_inputs(options.given, {{"x/1", Tensor(DType::f32, {64})}, {"state", Tensor(DType::bf16, {5})}});
   EXPECT_EQ(error_of(run), "");
-  EXPECT_THAT(error_of([&] { save_inputs(options.given, {{"s", Tensor::strings({1}, {"a"})}}); }),
+  EXPECT_THAT(error_of([&] {
+                save_inputs(options.given, {{"s", Tensor::strings({1}, {"a"})}});
+              }),
               testing::AllOf(HasSubstr("\"s\""), HasSubstr("--no-probe")));
 }
 

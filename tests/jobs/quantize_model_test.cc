@@ -2,10 +2,10 @@
 #include "jobs/quantize_model.h"
 
 #include "io/numpy.h"
+#include "ir/bodies.h"
 #include "jobs/calibration_data.h"
 #include "jobs/info.h"
 #include "measure/quality.h"
-#include "ir/bodies.h"
 #include "ops/evaluate.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/branching_model.h"
@@ -81,13 +81,15 @@ TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
   EXPECT_EQ(formats, (std::map<std::string, std::string>{
                          {"w", "mxint8"}, {"w.2", "mxint8"}, {"w.3", "int8"}, {"w.4", "mxint8"}}));
   const Graph before = load_model(source).graph, after = load_model(file).graph;
-  for (const auto& [name, format] : formats) EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
+  for (const auto& [name, format] : formats)
+    EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
   const Record shown = info(load_model(file), ShapeOptions());
   EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
   EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), value_of(item(shown, "summary", "weight_bytes")));
   for (bool branch : {false, true}) {
     const NamedTensors inputs{{"c", Tensor::scalar<bool>(branch)}, {"x", test::waves({2, 32}, 3)}};
-    const std::vector<float> exact = evaluate(before, inputs)[0].to_floats(), rounded = evaluate(after, inputs)[0].to_floats();
+    const std::vector<float> exact = evaluate(before, inputs)[0].to_floats(),
+                             rounded = evaluate(after, inputs)[0].to_floats();
     const Quality quality = compare(exact, rounded);
     EXPECT_GT(quality.sqnr_db, 30) << branch;
     EXPECT_LT(quality.sqnr_db, 80) << branch;
@@ -97,16 +99,19 @@ TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
 // Decoders that are exported with and without a cache share their weights like this.
 TEST_F(QuantizeModel, AWeightThatBothBranchesCaptureIsPackedOnce) {
   Graph graph;
-  const ValueId c = graph.add_input("c", plain_type(DType::boolean, {})), x = graph.add_input("x", plain_type(DType::f32, {2, 64}));
+  const ValueId c = graph.add_input("c", plain_type(DType::boolean, {})),
+                x = graph.add_input("x", plain_type(DType::f32, {2, 64}));
   const ValueId w = graph.add_constant("w", test::waves({64, 32}, 3));
   const auto body = [](const char* name, const char* op) {
     Graph inner;
     inner.name = name;
-    const ValueId a = inner.add_input("a", plain_type(DType::f32, {2, 64})), b = inner.add_input("b", plain_type(DType::f32, {64, 32}));
+    const ValueId a = inner.add_input("a", plain_type(DType::f32, {2, 64})),
+                  b = inner.add_input("b", plain_type(DType::f32, {64, 32}));
     inner.add_output(inner.emit(ops::get(op), {inner.emit(ops::get("matmul"), {a, b})}), "0");
     return inner;
   };
-  const NodeId chosen = graph.add_node(ops::get("if"), {c, x, w, x, w}, {{"then_captures", int64_t{2}}}, "chosen", {body("t", "tanh"), body("e", "relu")});
+  const NodeId chosen = graph.add_node(ops::get("if"), {c, x, w, x, w}, {{"then_captures", int64_t{2}}}, "chosen",
+                                       {body("t", "tanh"), body("e", "relu")});
   graph.add_output(graph.result(chosen), "y");
   const std::string source = folder / "captured.safetensors";
   save_artefact(source, graph);
@@ -164,7 +169,8 @@ TEST_F(QuantizeModel, WhatIsWrittenWasOpenedAgainAndItsSizeIsThatOfTheFile) {
   double original = static_cast<double>(load_model(model).file_bytes);
   for (const auto& [name, content] : load_model(model).files) original += static_cast<double>(content.size());
   EXPECT_THAT(record.findings[0], testing::HasSubstr(fmt::format("{:.1f} %", 100 * bytes / original)));
-  EXPECT_THAT(record.findings[1], testing::AllOf(testing::HasSubstr("opened again"), testing::HasSubstr("a short run gives the same bits")));
+  EXPECT_THAT(record.findings[1], testing::AllOf(testing::HasSubstr("opened again"),
+                                                 testing::HasSubstr("a short run gives the same bits")));
 }
 
 TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {

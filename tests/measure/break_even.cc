@@ -21,7 +21,8 @@ TEST(BreakEven, PaysBackWhatPreparationCost) {
 }
 
 TEST(BreakEven, IsTheFirstRunWhenNothingIsLost) {
-  const SetUps base(1, {.compile = 2, .first = 0.1, .steady = 0.1}), candidate(1, {.compile = 1, .first = 0.05, .steady = 0.05});
+  const SetUps base(1, {.compile = 2, .first = 0.1, .steady = 0.1}),
+      candidate(1, {.compile = 1, .first = 0.05, .steady = 0.05});
   EXPECT_EQ(break_even(base, candidate, shown(2, {1.9, 2.1}))->runs, 1);
   EXPECT_FALSE(break_even(base, candidate, shown(2, {1.9, 2.1}))->ci95);  // one set-up says nothing of others
 }

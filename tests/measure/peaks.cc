@@ -83,9 +83,9 @@ TEST_F(PeaksCache, FiguresThatCantBeAreNotBelieved) {
   const std::string path = folder + "/peaks.json";
   const Json good = parse_json(read_file(path), path);
   const std::pair<const char*, const char*> changes[] = {
-      {"f32_gflops", "-1"}, {"f32_gflops", "\"fast\""}, {"f32_gflops", "null"},    {"fork_join_us", "-0.5"},
-      {"reads", "7"},       {"reads", "[[1]]"},          {"reads", "[[1,2,3]]"},    {"reads", "[[2,1],[1,1]]"},
-      {"reads", "[[-1,1]]"}, {"reads", "[[1,0]]"},        {"reads", "[[1,\"x\"]]"}};
+      {"f32_gflops", "-1"},  {"f32_gflops", "\"fast\""}, {"f32_gflops", "null"},  {"fork_join_us", "-0.5"},
+      {"reads", "7"},        {"reads", "[[1]]"},         {"reads", "[[1,2,3]]"},  {"reads", "[[2,1],[1,1]]"},
+      {"reads", "[[-1,1]]"}, {"reads", "[[1,0]]"},       {"reads", "[[1,\"x\"]]"}};
   for (const auto& [key, value] : changes) {
     Json changed = good;
     changed[key] = parse_json(value, "value");

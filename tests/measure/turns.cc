@@ -29,8 +29,8 @@ TEST(Turns, EachOrderIsFollowedByItsReverse) {
   EXPECT_GT(orders.size(), 10U);
 }
 
-// Whoever comes first takes a fifth longer. In a fixed order that is a difference in each of the comparisons; in turn it
-// is one in none.
+// Whoever comes first takes a fifth longer. In a fixed order that is a difference in each of the comparisons; in turn
+// it is one in none.
 TEST(Turns, WhatComingFirstCostsIsNoDifference) {
   constexpr int kComparisons = 200, kSetUps = 10;
   int claims = 0, claims_in_fixed_order = 0;

@@ -46,8 +46,8 @@ TEST(Bodies, EditsReachOnlyTheBodies) {
   });
   std::vector<std::string> names;
   for_each_graph(graph, [&](const Graph& each) { names.push_back(each.name); });
-  EXPECT_THAT(names, testing::ElementsAre("branching", "then_branch_edited", "else_branch_edited", "inner_then",
-                                          "inner_else"));
+  EXPECT_THAT(
+      names, testing::ElementsAre("branching", "then_branch_edited", "else_branch_edited", "inner_then", "inner_else"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Ops that keep what came before: tensor_scatter into a cache, linear_attention into a matrix, lstm with a rounded state.
+// Ops that keep what came before: tensor_scatter into a cache, linear_attention into a matrix, lstm with a rounded
+// state.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +37,8 @@ TEST(TensorScatter, RefusesRowsThatDoNotFit) {
   EXPECT_NE(error_of("tensor_scatter", {kUpdate, kCache}).find("3 rows; the cache has 2"), std::string::npos);
   EXPECT_NE(error_of("tensor_scatter", {kCache, kUpdate}, {{"axis", int64_t{0}}}).find("the batch"), std::string::npos);
   EXPECT_NE(error_of("tensor_scatter", {kCache, kUpdate}, {{"axis", INT64_MIN}}), "");
-  EXPECT_NE(error_of("tensor_scatter", {kCache, i64({2, 2, 1}, {1, 2, 3, 4})}).find("element types"), std::string::npos);
+  EXPECT_NE(error_of("tensor_scatter", {kCache, i64({2, 2, 1}, {1, 2, 3, 4})}).find("element types"),
+            std::string::npos);
 }
 
 TEST(TensorScatter, OfNothingIsNothing) {
@@ -67,8 +69,11 @@ TEST(LinearAttention, HeadsShareTheMatrixOfTheirGroup) {
   const Tensor q = f32({1, 1, 4}, {1, 2, 3, 4}), k = f32({1, 1, 2}, {1, 10}), v = f32({1, 1, 2}, {1, 1});
   EXPECT_EQ(call("linear_attention", {q, k, v}, {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}}).to_floats(),
             (Floats{1, 2, 30, 40}));
-  for (const auto& [heads, groups] : {std::pair{int64_t{4}, int64_t{3}}, {int64_t{0}, int64_t{2}}, {int64_t{4}, int64_t{0}},
-                                      {INT64_MIN, int64_t{-1}}, {INT64_MAX, INT64_MAX}})
+  for (const auto& [heads, groups] : {std::pair{int64_t{4}, int64_t{3}},
+                                      {int64_t{0}, int64_t{2}},
+                                      {int64_t{4}, int64_t{0}},
+                                      {INT64_MIN, int64_t{-1}},
+                                      {INT64_MAX, INT64_MAX}})
     EXPECT_NE(error_of("linear_attention", {q, k, v}, {{"heads", heads}, {"kv_heads", groups}}), "");
 }
 

@@ -145,17 +145,20 @@ TEST(Bodies, TakeOnlyWhatTheyDeclare) {
     return test::error_of([&] { parse(text); });
   };
   for (const char* declared : {"f64[N]", "f16[N]", "f32[N,2]"})
-    EXPECT_NE(error_with(declared).find("is given f32[N]"), std::string::npos) << declared << ": " << error_with(declared);
+    EXPECT_NE(error_with(declared).find("is given f32[N]"), std::string::npos)
+        << declared << ": " << error_with(declared);
   for (const char* declared : {"string[N]", "seq(f32)"})  // of which the body's own ops take none
     EXPECT_NE(error_with(declared).find(declared), std::string::npos) << declared << ": " << error_with(declared);
   EXPECT_NE(test::error_of([] {
-              parse("%x : f32[] = input  %y = loop %x {carried=0} do graph b { %i : i64[] = input "
-                    "%c : bool[] = input return %c } return %x");
+              parse(
+                  "%x : f32[] = input  %y = loop %x {carried=0} do graph b { %i : i64[] = input "
+                  "%c : bool[] = input return %c } return %x");
             }).find("expected trip count and condition"),
             std::string::npos);
   EXPECT_NE(test::error_of([] {
-              parse("%x : f32[2] = input  %y, %z = loop _, _, _, %x {carried=1} do graph b { %i : i64[] = input "
-                    "%c : bool[] = input %v : f32[2] = input %w : f32[2] = input return %c, %v, %w } return %y");
+              parse(
+                  "%x : f32[2] = input  %y, %z = loop _, _, _, %x {carried=1} do graph b { %i : i64[] = input "
+                  "%c : bool[] = input %v : f32[2] = input %w : f32[2] = input return %c, %v, %w } return %y");
             }).find("operand 2 is absent"),
             std::string::npos);
 }

@@ -148,7 +148,8 @@ class Hostile {
     const Tensor& tensor = *call.one.operands[operand];
     std::vector<std::optional<Tensor>> others{std::nullopt};
     for (DType dtype : {DType::f32, DType::f64, DType::i64, DType::i4, DType::u64, DType::boolean, DType::string}) {
-      if (tensor.container() == Container::none && tensor.elements() < 1000) others.emplace_back(Tensor(dtype, tensor.shape()));
+      if (tensor.container() == Container::none && tensor.elements() < 1000)
+        others.emplace_back(Tensor(dtype, tensor.shape()));
       for (const Sizes64& shape : {Sizes64{}, {0}, {1}, {1, 0, 3}, {1, 1, 2, 2}, {0, int64_t{1} << 40}, Sizes64(7, 1)})
         others.emplace_back(Tensor(dtype, shape));
       others.emplace_back(Tensor::sequence(dtype, {}));
@@ -191,9 +192,7 @@ class Hostile {
   }
 
   void run(const Call& call, const std::string& what) {
-    outcome(call, what, [&] {
-      evaluate_node(*call.op, call.one.pointers(), call.one.attributes, call.bodies);
-    });
+    outcome(call, what, [&] { evaluate_node(*call.op, call.one.pointers(), call.one.attributes, call.bodies); });
   }
 
   template <class Fn>

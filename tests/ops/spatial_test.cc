@@ -365,10 +365,11 @@ TEST(Windows, FarLargerThanThePlaneSeeTheElementsThatThereAre) {
 }
 
 TEST(RoiAlign, ARegionFarLargerThanTheImageIsSampledWhereTheImageIs) {
-  const Tensor x = f32({1, 1, 2, 2}, {1, 1, 1, 1}), roi = f32({1, 4}, {-1000, -1000, 1000, 1000}), image = i64({1}, {0});
+  const Tensor x = f32({1, 1, 2, 2}, {1, 1, 1, 1}), roi = f32({1, 4}, {-1000, -1000, 1000, 1000}),
+               image = i64({1}, {0});
   const auto with = [&](const Attributes& attributes) { return call("roi_align", {x, roi, image}, attributes); };
   // Samples 1 apart on each axis; those at -0.5, 0.5, 1.5 lie on the image or within 1 of it.
-  EXPECT_NEAR(with({})  .to_floats()[0], 9.0 / (2000.0 * 2000.0), 1e-9);
+  EXPECT_NEAR(with({}).to_floats()[0], 9.0 / (2000.0 * 2000.0), 1e-9);
   EXPECT_EQ(with({{"mode", std::string("max")}}).to_floats()[0] > 0, true);
   EXPECT_EQ(with({{"spatial_scale", 1e6}}).shape(), (Sizes64{1, 1, 1, 1}));
   EXPECT_NE(error_of("roi_align", {x, roi, image}, {{"spatial_scale", 1e300}}), "");

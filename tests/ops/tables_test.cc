@@ -36,15 +36,17 @@ TEST(MapValues, RefusesTablesThatDoNotFit) {
 // One tree of two nodes: x0 <= 1 ? leaf 0 : (x1 == 5 ? leaf 1 : leaf 2), with 10, 20 and 30 for target 0; leaf 2 also
 // votes 7 for target 1.
 struct Forest {
-  Tensor features = i64({2}, {0, 1}), modes = bytes({2}, {0, 4}), splits = f32({2}, {1, 5}), missing = bytes({2}, {0, 0}),
-         on_true = i64({2}, {-1, -2}), on_false = i64({2}, {1, -3}), roots = i64({1}, {0}),
-         vote_starts = i64({4}, {0, 1, 2, 4}), targets = i64({4}, {0, 0, 0, 1}), weights = f32({4}, {10, 20, 30, 7});
+  Tensor features = i64({2}, {0, 1}), modes = bytes({2}, {0, 4}), splits = f32({2}, {1, 5}),
+         missing = bytes({2}, {0, 0}), on_true = i64({2}, {-1, -2}), on_false = i64({2}, {1, -3}),
+         roots = i64({1}, {0}), vote_starts = i64({4}, {0, 1, 2, 4}), targets = i64({4}, {0, 0, 0, 1}),
+         weights = f32({4}, {10, 20, 30, 7});
 
   std::vector<Tensor> operands(const Tensor& x) const {
     return {x, features, modes, splits, missing, on_true, on_false, roots, vote_starts, targets, weights};
   }
   Floats on(const Tensor& x, const char* aggregate = "sum") const {
-    return call("tree_ensemble", operands(x), {{"targets", int64_t{2}}, {"aggregate", std::string(aggregate)}}).to_floats();
+    return call("tree_ensemble", operands(x), {{"targets", int64_t{2}}, {"aggregate", std::string(aggregate)}})
+        .to_floats();
   }
   std::string error() const {
     return error_of("tree_ensemble", operands(f32({1, 2}, {2, 6})), {{"targets", int64_t{2}}});

@@ -24,9 +24,8 @@ NamedTensors ones(const Graph& graph) {
   NamedTensors inputs;
   for (ValueId v : graph.inputs()) {
     const std::vector<int64_t> shape = constant_shape(graph.type(v).shape);
-    inputs[graph.value(v).label] =
-        Tensor::from_floats(graph.type(v).dtype, shape,
-                            std::vector<float>(static_cast<size_t>(element_count(shape)), 1.f));
+    inputs[graph.value(v).label] = Tensor::from_floats(
+        graph.type(v).dtype, shape, std::vector<float>(static_cast<size_t>(element_count(shape)), 1.f));
   }
   return inputs;
 }
@@ -142,8 +141,8 @@ TEST(Limits, AStopEndsPassesCompilationAndRuns) {
 
 // Windows whose numbers a file may have made up: kernels leave them to the interpreter, or an Error says what is wrong.
 TEST(Limits, WindowsOfAnySizeEndInAResultOrAnError) {
-  const std::vector<std::string> numbers{"0", "-1", "2147483648", "4611686018427387904", "9223372036854775807",
-                                         "-9223372036854775808"};
+  const std::vector<std::string> numbers{
+      "0", "-1", "2147483648", "4611686018427387904", "9223372036854775807", "-9223372036854775808"};
   for (const char* op : {"max_pool", "avg_pool"})
     for (const std::string& n : numbers)
       for (const std::string& attributes :

@@ -36,7 +36,9 @@ TEST(TokenLimits, IdsOutsideTheTableAreNamedWithTheirPlace) {
     Session session(embedding(true), how);
     EXPECT_EQ(session.run({{"input_ids", ids({0, 3})}})[0].to_floats(), (std::vector<float>{0, 1, 6, 7}));
     for (int64_t bad : {int64_t{-1}, int64_t{4}, INT64_MIN, INT64_MAX})
-      EXPECT_THAT(test::error_of([&] { session.run({{"input_ids", ids({1, bad})}}); }),
+      EXPECT_THAT(test::error_of([&] {
+                    session.run({{"input_ids", ids({1, bad})}});
+                  }),
                   AllOf(HasSubstr("\"input_ids\" holds " + std::to_string(bad) + " in row 0, token 1"),
                         HasSubstr("ids 0 to 3")));
   }
@@ -45,7 +47,9 @@ TEST(TokenLimits, IdsOutsideTheTableAreNamedWithTheirPlace) {
 TEST(TokenLimits, MoreTokensThanPositionsAreRefusedWithTheWayOut) {
   for (const SessionOptions& how : ways()) {
     Session session(embedding(true), how);
-    EXPECT_THAT(test::error_of([&] { session.run({{"input_ids", ids({0, 1, 2, 3})}}); }),
+    EXPECT_THAT(test::error_of([&] {
+                  session.run({{"input_ids", ids({0, 1, 2, 3})}});
+                }),
                 AllOf(HasSubstr("has 4 tokens; the model has 3 positions"), HasSubstr("--seq 3")));
   }
 }

@@ -15,7 +15,8 @@ namespace hone::test {
 inline Tensor waves(std::vector<int64_t> shape, int seed) {
   std::vector<float> values(static_cast<size_t>(element_count(shape)));
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 101 - 50) * 0.0137f;  // no format holds them
+    values[i] =
+        static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 101 - 50) * 0.0137f;  // no format holds them
   return Tensor::of<float>(std::move(shape), values);
 }
 
@@ -26,7 +27,8 @@ inline Graph layer_body(const std::string& name, int seed) {
   const ValueId a = body.add_input("a", plain_type(DType::f32, {2, 64}));
   const ValueId w = body.add_constant("w", waves({64, 8}, seed));
   const ValueId table = body.add_constant("", waves({4, 8}, seed + 1));
-  const ValueId row = body.emit(ops::get("gather"), {table, body.add_scalar<int64_t>(seed % 4)}, {{"axis", int64_t{0}}});
+  const ValueId row =
+      body.emit(ops::get("gather"), {table, body.add_scalar<int64_t>(seed % 4)}, {{"axis", int64_t{0}}});
   body.add_output(body.emit(ops::get("add"), {body.emit(ops::get("matmul"), {a, w}), row}), "0");
   return body;
 }
@@ -36,14 +38,11 @@ inline Graph nested_body(const std::string& name, int seed) {
   Graph body;
   body.name = name;
   const ValueId a = body.add_input("a", plain_type(DType::f32, {2, 64}));
-  const ValueId first = body.emit(ops::get("slice"), {a},
-                                  {{"axes", std::vector<int64_t>{0, 1}},
-                                   {"starts", Shape{0, 0}},
-                                   {"ends", Shape{1, 1}}});
+  const ValueId first = body.emit(
+      ops::get("slice"), {a}, {{"axes", std::vector<int64_t>{0, 1}}, {"starts", Shape{0, 0}}, {"ends", Shape{1, 1}}});
   const ValueId positive = body.emit(ops::get("greater"), {first, body.add_scalar(0.0f)});
-  const NodeId chosen =
-      body.add_node(ops::get("if"), {positive, a, a}, {{"then_captures", int64_t{1}}}, "chosen",
-                    {layer_body("inner_then", seed), layer_body("inner_else", seed + 2)});
+  const NodeId chosen = body.add_node(ops::get("if"), {positive, a, a}, {{"then_captures", int64_t{1}}}, "chosen",
+                                      {layer_body("inner_then", seed), layer_body("inner_else", seed + 2)});
   body.add_output(body.result(chosen), "0");
   return body;
 }

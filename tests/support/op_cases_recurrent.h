@@ -38,7 +38,8 @@ inline OpCases recurrent_cases(const OpDef& op, Philox& rng) {
                      {"activation_beta", std::vector<double>{0.4}}};
   if (cell) both.attributes.set("input_forget", int64_t{1});
   if (name == "gru") both.attributes.set("linear_before_reset", int64_t{1});
-  if (cell) cases.push_back({both.operands, {{"direction", std::string("bidirectional")}, {"round_state", int64_t{1}}}});
+  if (cell)
+    cases.push_back({both.operands, {{"direction", std::string("bidirectional")}, {"round_state", int64_t{1}}}});
   cases.push_back(std::move(both));
   return cases;
 }

@@ -11,8 +11,9 @@ inline Tensor i64_vector(const std::vector<int64_t>& values) {
 
 inline OpCases map_values_cases() {
   const Tensor words = Tensor::strings({2, 2}, {"a", "c", "b", "?"}), keys = Tensor::strings({3}, {"a", "b", "c"});
-  return {{{words, keys, Tensor::of<float>({3}, {1, 2, 3}), Tensor::scalar(-1.0f)}, {}},
-          {{i64_vector({4, 5, 6}), i64_vector({6, 5}), Tensor::strings({2}, {"x", "y"}), Tensor::strings({}, {"z"})}, {}}};
+  return {
+      {{words, keys, Tensor::of<float>({3}, {1, 2, 3}), Tensor::scalar(-1.0f)}, {}},
+      {{i64_vector({4, 5, 6}), i64_vector({6, 5}), Tensor::strings({2}, {"x", "y"}), Tensor::strings({}, {"z"})}, {}}};
 }
 
 // One tree: x[1] <= 0.5 ? leaf 0 : (x[0] > 0 ? leaf 1 : leaf 2); another that is leaf 1 alone.

@@ -44,8 +44,7 @@ class TileBody {
   void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
     Values before(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32)), zero = before;
     for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
-    Value* factor =
-        s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
+    Value* factor = s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
     // Where scales are at hand, each becomes the format's own: its code's value times the tensor's.
     const bool global = factor && !s_.scale_in_loop;
     if (!global) of_tensor_ = factor;

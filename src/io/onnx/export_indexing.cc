@@ -53,16 +53,11 @@ Names reverse_sequence(const ExportNode& n) {
   return {n.cast(y, dtype, n.type(0).dtype)};
 }
 
-constexpr ExportRule kRules[] = {{"gather", gather},
-                                 {"gather_elements", gather_elements},
-                                 {"gather_nd", gather_nd},
-                                 {"non_zero", non_zero},
-                                 {"reverse_sequence", reverse_sequence},
-                                 {"scatter_elements", scatter_elements},
-                                 {"scatter_nd", scatter_nd},
-                                 {"tensor_scatter", tensor_scatter},
-                                 {"top_k", top_k},
-                                 {"unique", unique}};
+constexpr ExportRule kRules[] = {
+    {"gather", gather},         {"gather_elements", gather_elements},   {"gather_nd", gather_nd},
+    {"non_zero", non_zero},     {"reverse_sequence", reverse_sequence}, {"scatter_elements", scatter_elements},
+    {"scatter_nd", scatter_nd}, {"tensor_scatter", tensor_scatter},     {"top_k", top_k},
+    {"unique", unique}};
 
 }  // namespace
 

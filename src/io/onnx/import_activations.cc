@@ -54,9 +54,7 @@ std::vector<ValueId> import_prelu_1(OnnxNode& n) {
   return {n.emit("prelu", {x, n.reshape(slope, shape)})};
 }
 
-std::vector<ValueId> import_swiglu(OnnxNode& n) {
-  return {n.emit("mul", {import_with_alpha<"silu">(n)[0], n.in(1)})};
-}
+std::vector<ValueId> import_swiglu(OnnxNode& n) { return {n.emit("mul", {import_with_alpha<"silu">(n)[0], n.in(1)})}; }
 
 // 1 where argmax along the axis is.
 ValueId hardmax(OnnxNode& n, ValueId x, int64_t axis) {

@@ -66,8 +66,7 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   ValueId projected = n.cast(n.emit("matmul", {x, weights}), n.type(x).dtype);
   if (n.has(2)) projected = n.emit("add", {projected, n.in(2)});
   const Dim third = floordiv(n.shape(weights, 2)[1], 3);
-  const Shape sizes =
-      n.has_attribute("qkv_hidden_sizes") ? n.sizes("qkv_hidden_sizes") : Shape{third, third, third};
+  const Shape sizes = n.has_attribute("qkv_hidden_sizes") ? n.sizes("qkv_hidden_sizes") : Shape{third, third, third};
   if (sizes.size() != 3) fail("qkv_hidden_sizes has {} values; expected 3", sizes.size());
   const std::vector<ValueId> qkv = parts(n, projected, 2, sizes);
   const int64_t heads = n.count("num_heads");
@@ -282,8 +281,7 @@ std::vector<ValueId> import_microsoft_rotary_embedding(OnnxNode& n) {
   if (n.rank(at) == 1) at = n.reshape(n.emit("add", {positions(n, 0, queries), at}), {1, queries});
   const int64_t columns = n.integer("rotary_embedding_dim", 0);
   int64_t heads = 0;
-  if (merged)
-    heads = columns != 0 ? n.count("num_heads") : known_size(n, floordiv(shape[2], 2 * half), "heads");
+  if (merged) heads = columns != 0 ? n.count("num_heads") : known_size(n, floordiv(shape[2], 2 * half), "heads");
   return {rotated_sequence(n, x, heads, n.emit("gather", {cos, at}), n.emit("gather", {sin, at}), columns)};
 }
 

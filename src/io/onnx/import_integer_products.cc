@@ -53,7 +53,8 @@ double largest_sum(const Tensor& codes, const Tensor* zero, size_t axis) {
 double bound_of_weights(const OnnxNode& n, const Codes& weights, size_t axis, const Dim& count) {
   const Tensor* known = weights.x == kNone ? nullptr : n.plain_constant(weights.x);
   const Tensor* zero = weights.zero == kNone ? nullptr : n.plain_constant(weights.zero);
-  if (known && is_byte(known->dtype()) && axis < known->shape().size() && (weights.zero == kNone || zero)) return largest_sum(*known, zero, axis);
+  if (known && is_byte(known->dtype()) && axis < known->shape().size() && (weights.zero == kNone || zero))
+    return largest_sum(*known, zero, axis);
   return count.is_constant() ? kLargestCode * static_cast<double>(count.constant()) : kExactInF32;
 }
 

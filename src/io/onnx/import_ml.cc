@@ -30,10 +30,12 @@ Tensor table_of(const OnnxNode& n, const std::string& prefix) {
   std::vector<Tensor> found;
   if (n.has_attribute(prefix + "_strings")) found.push_back(strings(n.texts(prefix + "_strings")));
   if (n.has_attribute(prefix + "_int64s")) found.push_back(vector_of(n.integers(prefix + "_int64s")));
-  if (n.has_attribute(prefix + "_floats")) found.push_back(vector_of(n.numbers(prefix + "_floats")).converted(DType::f32));
+  if (n.has_attribute(prefix + "_floats"))
+    found.push_back(vector_of(n.numbers(prefix + "_floats")).converted(DType::f32));
   if (n.has_attribute(prefix + "_tensor")) found.push_back(n.tensor(prefix + "_tensor"));
   if (found.size() != 1)
-    fail("{} of the attributes {}_strings, _int64s, _floats and _tensor are given; accepted: one", found.size(), prefix);
+    fail("{} of the attributes {}_strings, _int64s, _floats and _tensor are given; accepted: one", found.size(),
+         prefix);
   return found[0];
 }
 
@@ -51,13 +53,15 @@ Tensor default_of(const OnnxNode& n, DType dtype) {
 }
 
 ValueId mapped(const OnnxNode& n, const Tensor& keys, const Tensor& values) {
-  return n.emit("map_values", {n.in(0), n.constant(keys), n.constant(values), n.constant(default_of(n, values.dtype()))});
+  return n.emit("map_values",
+                {n.in(0), n.constant(keys), n.constant(values), n.constant(default_of(n, values.dtype()))});
 }
 
 std::vector<ValueId> import_label_encoder(OnnxNode& n) {
   const Tensor keys = table_of(n, "keys"), values = table_of(n, "values");
   if (keys.shape() != values.shape() || keys.shape().size() != 1)
-    fail("the keys are {} and the values {}; expected two vectors as long", to_string(keys.type()), to_string(values.type()));
+    fail("the keys are {} and the values {}; expected two vectors as long", to_string(keys.type()),
+         to_string(values.type()));
   return {mapped(n, keys, values)};
 }
 
@@ -95,7 +99,8 @@ std::vector<ValueId> import_feature_vectorizer(OnnxNode& n) {
     fail("inputdimensions has {} numbers; there are {} inputs", widths.size(), n.inputs());
   std::vector<ValueId> parts;
   for (int i = 0; i < n.inputs(); ++i) {
-    const int64_t width = checked_range(widths[static_cast<size_t>(i)], 0, std::numeric_limits<int32_t>::max(), "an input's width");
+    const int64_t width =
+        checked_range(widths[static_cast<size_t>(i)], 0, std::numeric_limits<int32_t>::max(), "an input's width");
     ValueId x = n.cast(n.in(i), DType::f32);
     if (n.rank(x) == 1) x = n.reshape(x, {n.type(x).shape[0], 1});
     if (n.rank(x) != 2) fail("input {} is {}; accepted: one or two dimensions", i, to_string(n.type(x)));
@@ -122,7 +127,8 @@ std::vector<ValueId> import_imputer(OnnxNode& n) {
   const DType dtype = n.type(x).dtype;
   if (is_integer(dtype)) {
     const ValueId with = n.constant(vector_of(n.integers("imputed_value_int64s")).converted(dtype));
-    const ValueId gone = n.emit("equal", {x, n.constant(Tensor::scalar(n.integer("replaced_value_int64", 0)).converted(dtype))});
+    const ValueId gone =
+        n.emit("equal", {x, n.constant(Tensor::scalar(n.integer("replaced_value_int64", 0)).converted(dtype))});
     return {n.emit("where", {gone, with, x})};
   }
   const double replaced = n.number("replaced_value_float", 0);

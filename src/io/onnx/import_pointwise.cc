@@ -123,7 +123,8 @@ ValueId cast_to(OnnxNode& n, ValueId x, DType to) {
   if (from == DType::string) return n.emit("parse_numbers", {x}, {{"dtype", to}});
   if (to == DType::string) return n.emit("format_numbers", {x});
   if (to == DType::f8e8m0)
-    return n.emit("cast_to_powers", {x}, {{"round", n.text("round_mode", "up")}, {"saturate", n.integer("saturate", 1)}});
+    return n.emit("cast_to_powers", {x},
+                  {{"round", n.text("round_mode", "up")}, {"saturate", n.integer("saturate", 1)}});
   if (small_float(to) && n.integer("saturate", 1) == 0) return n.emit("cast_unsaturated", {x}, {{"dtype", to}});
   const bool to_part = is_integer(to) && is_small(to);  // what does not fit loses its upper bits
   return n.cast(is_float(from) && to_part ? n.cast(x, DType::i32) : x, to);

@@ -55,11 +55,11 @@ class OnnxNode {
   TensorType type_attribute(std::string_view name) const;
 
   // What is known of a value.
-  const TensorType& type(ValueId v) const;     // Error when it is kNone
-  size_t rank(ValueId v) const;                // Unsupported when it is not known
-  Shape shape(ValueId v) const;                // likewise
-  Shape shape(ValueId v, size_t rank) const;   // Error when it has another number of dimensions
-  const Tensor* constant(ValueId v) const;     // nullptr when computed
+  const TensorType& type(ValueId v) const;        // Error when it is kNone
+  size_t rank(ValueId v) const;                   // Unsupported when it is not known
+  Shape shape(ValueId v) const;                   // likewise
+  Shape shape(ValueId v, size_t rank) const;      // Error when it has another number of dimensions
+  const Tensor* constant(ValueId v) const;        // nullptr when computed
   const Tensor* plain_constant(ValueId v) const;  // of numbers or truth values; Error when it is a constant of others
   std::optional<Shape> dims(ValueId v) const;  // the elements of an integer scalar or vector as dimensions, where known
   std::optional<std::vector<int64_t>> known_integers(ValueId v) const;  // the same where all are constants

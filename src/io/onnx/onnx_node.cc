@@ -14,7 +14,7 @@ namespace {
 
 using onnx::AttributeProto;
 
-constexpr int64_t kComputedAtOnce = 256;       // elements: shapes, axes, scales of resizing
+constexpr int64_t kComputedAtOnce = 256;           // elements: shapes, axes, scales of resizing
 constexpr int64_t kBytesComputedAtOnce = 1 << 14;  // more for strings only
 constexpr size_t kListedDims = 1 << 16;
 
@@ -244,7 +244,8 @@ std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId
   Graph& graph = scope_.graph();
   const OpDef& def = ops::get(op);
   if (bodies.empty() && may_be_small(graph, def, operands)) {
-    if (std::optional<std::vector<Tensor>> values = small_results(graph, def, operands, attributes, scope_.model().folding)) {
+    if (std::optional<std::vector<Tensor>> values =
+            small_results(graph, def, operands, attributes, scope_.model().folding)) {
       std::vector<ValueId> results;
       for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
       return results;

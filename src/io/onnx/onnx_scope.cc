@@ -103,9 +103,10 @@ std::string onnx_node_text(const onnx::NodeProto& node) {
 void OnnxModelContext::spend(int64_t more_work, int64_t more_bytes) {
   work += more_work, bytes += more_bytes;
   if (work > kMostWork || bytes > kMostBytes)
-    fail("{}: its functions and bodies come to more than {} nodes and names, or {} bytes, when they are put in place of "
-         "their calls",
-         source, kMostWork, kMostBytes);
+    fail(
+        "{}: its functions and bodies come to more than {} nodes and names, or {} bytes, when they are put in place of "
+        "their calls",
+        source, kMostWork, kMostBytes);
 }
 
 OnnxModelContext::Nested::Nested(OnnxModelContext& model, bool is_body) : model_(model), is_body_(is_body) {

@@ -26,9 +26,9 @@ struct OnnxModelContext {
   std::map<const onnx::SparseTensorProto*, Tensor> sparse_tensors;
   std::vector<UnsupportedNode> unsupported;
   std::unordered_map<std::string_view, std::vector<const OnnxOperator*>> operators;  // by name
-  std::vector<std::string> function_stack;  // being inlined
-  std::deque<onnx::NodeProto> resolved;     // nodes of functions with the attributes of their calls
-  FoldBudget folding;                       // of all nodes that are computed at once
+  std::vector<std::string> function_stack;                                           // being inlined
+  std::deque<onnx::NodeProto> resolved;  // nodes of functions with the attributes of their calls
+  FoldBudget folding;                    // of all nodes that are computed at once
   int64_t nodes = 0, nodes_in_file = 0;
   int depth = 0, bodies = 0;  // of scopes within scopes, and those with a graph of their own
 
@@ -49,7 +49,7 @@ struct OnnxModelContext {
   };
 };
 using GivenAttributes = std::map<std::string, const onnx::AttributeProto*>;  // to a function by a call of it
-using OpsetVersions = std::map<std::string, int>;  // by domain; ai.onnx is ""
+using OpsetVersions = std::map<std::string, int>;                            // by domain; ai.onnx is ""
 
 class OnnxScope {
  public:

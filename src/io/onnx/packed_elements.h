@@ -9,8 +9,8 @@
 
 namespace hone::onnx {
 
-int packed_bits(DType dtype);                           // 2, 4 or 6; 0 for types of whole bytes
-int64_t packed_bytes(DType dtype, int64_t elements);    // as stored in raw_data, of any plain dtype but string
+int packed_bits(DType dtype);                         // 2, 4 or 6; 0 for types of whole bytes
+int64_t packed_bytes(DType dtype, int64_t elements);  // as stored in raw_data, of any plain dtype but string
 Buffer unpacked_elements(DType dtype, std::span<const std::byte> packed, int64_t elements);  // a byte each
 std::string packed_elements(DType dtype, std::span<const std::byte> elements);
 

@@ -69,7 +69,8 @@ ValueId transformed(const OnnxNode& node, PostTransform post, ValueId scores) {
 Tensor class_labels(const OnnxNode& n, const char* integers, const char* strings) {
   std::vector<std::string> texts = n.texts(strings, std::vector<std::string>());
   const std::vector<int64_t> numbers = n.integers(integers, std::vector<int64_t>());
-  if (texts.empty() == numbers.empty()) fail("labels are in {} or in {}; exactly one of them is given", integers, strings);
+  if (texts.empty() == numbers.empty())
+    fail("labels are in {} or in {}; exactly one of them is given", integers, strings);
   const auto count = static_cast<int64_t>(texts.size());
   return texts.empty() ? Tensor::of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers)
                        : Tensor::strings({count}, std::move(texts));

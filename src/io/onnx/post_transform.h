@@ -6,7 +6,7 @@
 namespace hone {
 
 enum class PostTransform { none, softmax, logistic, softmax_zero, probit };
-PostTransform post_transform_of(const OnnxNode& n);          // of the attribute, a text
+PostTransform post_transform_of(const OnnxNode& n);  // of the attribute, a text
 ValueId transformed(const OnnxNode& n, PostTransform post, ValueId scores);
 
 // The labels of a classifier: the attribute of strings or that of integers, whichever is given.
