@@ -1,22 +1,21 @@
 // A weight that a file stores as codes, scales and zero points:
 //   dequantize_linear(codes, scale [, zero_point])   scale: one, or one for each index of an axis
 //   reshape(dequantize_linear(codes [..,K/B,B,..], scale [..,K/B,1,..]), [..,K,..])   blocks of B along an axis
+//   dequantize_linear(codes [..,K,..], gather(scale [..,ceil(K/B),..], i/B))   the same, where B does not divide K
 // becomes one packed constant. The format is made up from the codes that are there; a weight for which none decodes to
 // the same bits stays.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <numeric>
 
 #include "base/stop.h"
 #include "base/threads.h"
 #include "ops/elements.h"
-#include "ops/evaluate.h"
-#include "ops/registry.h"
+#include "passes/affine_encoding.h"
+#include "passes/affine_weight.h"
 #include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/packed_transpose.h"
@@ -25,35 +24,6 @@
 
 namespace hone {
 namespace {
-
-// A plain constant, or one seen in another shape; none for other values.
-std::optional<Tensor> known_tensor(const Graph& graph, ValueId id) {
-  const NodeId reshape = produced_by(graph, id, "reshape");
-  const Tensor* tensor = graph.constant(reshape == kNone ? id : graph.operand(reshape, 0));
-  if (!tensor || tensor->is_packed() || !is_constant(graph.type(id).shape)) return std::nullopt;
-  return tensor->reshaped(constant_shape(graph.type(id).shape));
-}
-
-// The small floats that formats have codes of.
-const char* float_head(DType dtype) {
-  if (dtype == DType::f8e4m3fn) return "fp8_e4m3";
-  if (dtype == DType::f8e5m2) return "fp8_e5m2";
-  return dtype == DType::f4e2m1 ? "fp4" : nullptr;
-}
-
-struct Affine {
-  Tensor codes, scale;
-  std::optional<Tensor> zero_point;
-};
-
-std::optional<Affine> affine_constants(const Graph& graph, const Node& node) {
-  const std::optional<Tensor> codes = known_tensor(graph, node.operands[0]),
-                              scale = known_tensor(graph, node.operands[1]);
-  if (!codes || !scale || !(is_integer(codes->dtype()) || float_head(codes->dtype()))) return std::nullopt;
-  if (node.operands.size() < 3 || node.operands[2] == kNone) return Affine{*codes, *scale, {}};
-  const std::optional<Tensor> zero_point = known_tensor(graph, node.operands[2]);
-  return zero_point ? std::optional<Affine>({*codes, *scale, zero_point}) : std::nullopt;
-}
 
 // Which elements share a scale. `firsts`: the first element of each group, in the format's order.
 struct Groups {
@@ -65,15 +35,15 @@ struct Groups {
 };
 
 // Axes of the codes along which scale or zero point differ.
-std::vector<size_t> varying_axes(const Affine& affine) {
-  const size_t rank = affine.codes.shape().size();
+std::vector<size_t> varying_axes(const AffineWeight& weight) {
+  const size_t rank = weight.codes.shape().size();
   std::vector<size_t> axes;
   for (size_t axis = 0; axis < rank; ++axis) {
     const auto varies = [&](const Tensor& tensor) {
       const std::vector<int64_t>& shape = tensor.shape();
       return axis + shape.size() >= rank && shape[axis + shape.size() - rank] != 1;
     };
-    if (varies(affine.scale) || (affine.zero_point && varies(*affine.zero_point))) axes.push_back(axis);
+    if (varies(weight.scale) || (weight.zero_point && varies(*weight.zero_point))) axes.push_back(axis);
   }
   return axes;
 }
@@ -91,15 +61,15 @@ size_t joined_axis(const std::vector<int64_t>& codes, const std::vector<int64_t>
 }
 
 // The reshape that joins blocks, which do not differ inside.
-std::optional<Groups> blocks(const Graph& graph, NodeId id, const Affine& affine) {
+std::optional<Groups> blocks(const Graph& graph, NodeId id, const AffineWeight& weight) {
   const std::vector<Graph::Use> uses = graph.uses(graph.result(id));
   if (uses.size() != 1 || graph.use_count(graph.result(id)) != 1) return std::nullopt;
   const NodeId root = uses[0].node;
   if (std::string_view(graph.node(root).op->name) != "reshape") return std::nullopt;
   const Shape& joined = graph.type(graph.result(root)).shape;
-  const std::vector<int64_t>& shape = affine.codes.shape();
+  const std::vector<int64_t>& shape = weight.codes.shape();
   const size_t axis = is_constant(joined) ? joined_axis(shape, constant_shape(joined)) : 0;
-  const std::vector<size_t> varying = varying_axes(affine);
+  const std::vector<size_t> varying = varying_axes(weight);
   if (axis == 0 || std::find(varying.begin(), varying.end(), axis) != varying.end()) return std::nullopt;
   const AxisView view = around_axis(shape, axis);
   const int64_t per_line = shape[axis - 1];
@@ -112,183 +82,28 @@ std::optional<Groups> blocks(const Graph& graph, NodeId id, const Affine& affine
   return groups;
 }
 
-std::optional<Groups> channels(NodeId id, const Affine& affine) {
-  const std::vector<size_t> varying = varying_axes(affine);
+std::optional<Groups> cut_blocks(NodeId id, const AffineWeight& weight) {
+  if (!weight.cut) return std::nullopt;
+  const auto& [axis, block, places] = *weight.cut;
+  const AxisView view = around_axis(weight.codes.shape(), axis);
+  Groups groups{id, fmt::format(".g{}", block), true, axis > 0, {}};
+  if (view.inner != 1) groups.geometry += fmt::format(".ax{}", axis);
+  for (int64_t line = 0; line < view.outer; ++line)
+    for (int64_t inner = 0; inner < view.inner; ++inner)
+      for (int64_t at = 0; at < view.length; at += block)
+        groups.firsts.push_back((line * view.length + at) * view.inner + inner);
+  return groups;
+}
+
+std::optional<Groups> channels(NodeId id, const AffineWeight& weight) {
+  const std::vector<size_t> varying = varying_axes(weight);
   if (varying.empty()) return Groups{id, ".tensor", false, false, {0}};
   if (varying.size() > 1) return std::nullopt;
-  const AxisView view = around_axis(affine.codes.shape(), varying[0]);
+  const AxisView view = around_axis(weight.codes.shape(), varying[0]);
   const bool in_rows = varying[0] == 0;
   Groups groups{id, in_rows ? ".channel" : fmt::format(".channel.ax{}", varying[0]), false, in_rows, {}};
   for (int64_t channel = 0; channel < view.length; ++channel) groups.firsts.push_back(channel * view.inner);
   return groups;
-}
-
-// What `tensor`, which broadcasts to `shape`, holds for each of these elements.
-std::vector<double> values_at(const Tensor& tensor, const std::vector<int64_t>& shape,
-                              const std::vector<int64_t>& elements) {
-  const std::vector<double> values = tensor.to_doubles();
-  const std::vector<int64_t> strides = strides_of(shape), from = strides_broadcast(tensor.shape(), shape);
-  std::vector<double> result;
-  for (int64_t element : elements) {
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < shape.size(); ++axis) offset += element / strides[axis] % shape[axis] * from[axis];
-    result.push_back(values[static_cast<size_t>(offset)]);
-  }
-  return result;
-}
-
-// Integers in as few bits as formats are stored in well; 0 when 16 do not do.
-struct Range {
-  int64_t low = 0, high = 0;
-  void include(int64_t value) { low = std::min(low, value), high = std::max(high, value); }
-  int signed_bits() const {
-    return bits([](int64_t w) { return -(int64_t{1} << (w - 1)); }, 1);
-  }
-  int unsigned_bits() const {
-    return bits([](int64_t) { return int64_t{0}; }, 0);
-  }
-
- private:
-  template <class Lowest>
-  int bits(Lowest lowest, int sign) const {
-    for (int w : {2, 4, 8, 16})
-      if (low >= lowest(w) && high < int64_t{1} << (w - sign)) return w;
-    return 0;
-  }
-};
-
-// How codes of the file become codes of a format: with `by` added; floats as they are.
-struct Encoding {
-  std::string head;
-  int bits = 0;  // of integers
-  int64_t by = 0;
-  std::vector<uint32_t> scales, zero_points;
-};
-
-std::vector<uint32_t> shifted(std::span<const int64_t> values, int64_t by, int bits) {
-  std::vector<uint32_t> codes;
-  for (int64_t value : values) codes.push_back(static_cast<uint32_t>((value + by) & ((int64_t{1} << bits) - 1)));
-  return codes;
-}
-
-std::vector<uint32_t> f32_codes(std::span<const double> scales) {
-  std::vector<uint32_t> codes;
-  for (double scale : scales) codes.push_back(std::bit_cast<uint32_t>(static_cast<float>(scale)));
-  return codes;
-}
-
-// Scale codes of an MX format whose elements have that many fraction bits; none unless all scales are powers of two.
-std::optional<std::vector<uint32_t>> pow2_codes(std::span<const double> scales, int fraction_bits) {
-  std::vector<uint32_t> codes;
-  for (double scale : scales) {
-    int exponent;
-    const bool is_power = std::frexp(scale, &exponent) == 0.5;
-    const int code = exponent - 1 + fraction_bits + 127;
-    if (!is_power || code < 0 || code > 254) return std::nullopt;
-    codes.push_back(static_cast<uint32_t>(code));
-  }
-  return codes;
-}
-
-std::optional<Encoding> encode_integers(Range range, std::span<const int64_t> zeros, std::span<const double> scales,
-                                        bool are_blocks) {
-  if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) == zeros.end()) {
-    const int64_t zero = zeros[0];
-    const int bits = Range{std::min<int64_t>(range.low - zero, 0), std::max<int64_t>(range.high - zero, 0)}.signed_bits();
-    if (bits == 0) return std::nullopt;
-    const auto powers = are_blocks && bits <= 8 ? pow2_codes(scales, bits - 2) : std::nullopt;
-    return Encoding{fmt::format("{}{}", powers ? "mxint" : "int", bits), bits, -zero,
-                    powers ? *powers : f32_codes(scales), {}};
-  }
-  range.include(0);
-  for (int64_t zero : zeros) range.include(zero);
-  const int bits = range.low < 0 ? range.signed_bits() : range.unsigned_bits();
-  if (bits == 0) return std::nullopt;
-  const int64_t by = range.low < 0 ? int64_t{1} << (bits - 1) : 0;
-  return Encoding{fmt::format("uint{}", bits), bits, by, f32_codes(scales), shifted(zeros, by, bits)};
-}
-
-std::optional<Encoding> encode_floats(DType dtype, std::span<const int64_t> zeros, std::span<const double> scales,
-                                      bool are_blocks) {
-  if (std::any_of(zeros.begin(), zeros.end(), [](int64_t zero) { return zero != 0; })) return std::nullopt;
-  const std::string head = float_head(dtype);
-  const auto powers = are_blocks ? pow2_codes(scales, 0) : std::nullopt;
-  if (!powers && dtype == DType::f4e2m1) return std::nullopt;
-  return Encoding{.head = powers ? "mx" + head : head, .scales = powers ? *powers : f32_codes(scales),
-                  .zero_points = {}};
-}
-
-// Zero points that are whole numbers, whatever their type; one 0 where there are none.
-std::optional<std::vector<int64_t>> zeros_of(const Affine& affine, const Groups& groups) {
-  std::vector<int64_t> zeros(groups.firsts.size(), 0);
-  if (!affine.zero_point) return zeros;
-  const std::vector<double> values = values_at(*affine.zero_point, affine.codes.shape(), groups.firsts);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::trunc(values[i]) != values[i] || std::abs(values[i]) > 0xffff) return std::nullopt;
-    zeros[i] = static_cast<int64_t>(values[i]);
-  }
-  return zeros;
-}
-
-// --- Row by row, so that a weight is never there as wider numbers as a whole ------------------------------------------
-
-constexpr int64_t kElementsAtOnce = 1 << 18;
-
-struct Rows {
-  int64_t first, count;
-};
-
-std::vector<Rows> parts_of(const std::vector<int64_t>& shape) {
-  const int64_t rows = shape[0], each = std::max<int64_t>(1, kElementsAtOnce / (element_count(shape) / rows));
-  std::vector<Rows> parts;
-  for (int64_t first = 0; first < rows; first += each) parts.push_back({first, std::min(each, rows - first)});
-  return parts;
-}
-
-// A view of some rows of a plain tensor.
-Tensor rows_of(const Tensor& tensor, Rows rows) {
-  std::vector<int64_t> shape = tensor.shape();
-  const size_t row = tensor.data().size() / static_cast<size_t>(shape[0]);
-  shape[0] = rows.count;
-  const auto bytes = tensor.data().bytes().subspan(static_cast<size_t>(rows.first) * row,
-                                                   static_cast<size_t>(rows.count) * row);
-  return {tensor.dtype(), std::move(shape), Buffer(std::make_shared<const Buffer>(tensor.data()), bytes)};
-}
-
-Affine rows_of(const Affine& whole, Rows rows) {
-  const auto part = [&](const Tensor& beside) {  // one for all rows, or as many rows as there are of codes
-    const bool has_rows = beside.shape().size() == whole.codes.shape().size() && beside.shape()[0] != 1;
-    return has_rows ? rows_of(beside, rows) : beside;
-  };
-  Affine affine{rows_of(whole.codes, rows), part(whole.scale), {}};
-  if (whole.zero_point) affine.zero_point = part(*whole.zero_point);
-  return affine;
-}
-
-Range range_of(const Tensor& codes) {
-  Range range{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  for (const Rows& rows : parts_of(codes.shape()))
-    for (int64_t code : rows_of(codes, rows).to_integers()) range.include(code);
-  return range;
-}
-
-std::vector<uint32_t> codes_of(const Tensor& codes, const Encoding& encoding) {
-  if (is_integer(codes.dtype())) return shifted(codes.to_integers(), encoding.by, encoding.bits);
-  std::vector<uint32_t> bits;
-  for (std::byte code : codes.data().bytes()) bits.push_back(std::to_integer<uint32_t>(code));
-  return bits;
-}
-
-std::optional<Encoding> encoding_of(const Affine& affine, const Groups& groups) {
-  const std::optional<std::vector<int64_t>> zeros = zeros_of(affine, groups);
-  if (!zeros) return std::nullopt;
-  const std::vector<double> scales = values_at(affine.scale, affine.codes.shape(), groups.firsts);
-  if (!is_integer(affine.codes.dtype()))
-    return encode_floats(affine.codes.dtype(), *zeros, scales, groups.are_blocks);
-  const Range range = range_of(affine.codes);
-  constexpr int64_t kFar = 1 << 20;  // beyond all codes less zero points of 16 bits
-  if (range.low < -kFar || range.high > kFar) return std::nullopt;
-  return encode_integers(range, *zeros, scales, groups.are_blocks);
 }
 
 // The part of `of_groups` that belongs to these of `all` rows.
@@ -304,14 +119,15 @@ void append(std::vector<std::byte>& plane, const std::vector<std::byte>& part) {
 
 // The planes of all rows as those of the parts behind each other. Formats whose lines run across rows are stored
 // otherwise, which the caller finds out.
-Planes planes_of_parts(const Affine& affine, const Groups& groups, const Encoding& encoding, const Format& format,
+Planes planes_of_parts(const AffineWeight& weight, const Groups& groups, const Encoding& encoding, const Format& format,
                        const std::vector<int64_t>& shape, const std::vector<Rows>& parts) {
-  if (parts.size() == 1) return planes_of(format, shape, codes_of(affine.codes, encoding), encoding.scales, encoding.zero_points);
+  if (parts.size() == 1)
+    return planes_of(format, shape, codes_of(weight.codes, encoding), encoding.scales, encoding.zero_points);
   Planes planes;
   for (const Rows& rows : parts) {
     std::vector<int64_t> part_shape = shape;
     part_shape[0] = rows.count;
-    const Planes part = planes_of(format, part_shape, codes_of(rows_of(affine.codes, rows), encoding),
+    const Planes part = planes_of(format, part_shape, codes_of(rows_of(weight.codes, rows), encoding),
                                   part_of(encoding.scales, groups.in_rows, rows, shape[0]),
                                   part_of(encoding.zero_points, groups.in_rows, rows, shape[0]));
     if (planes.codes.empty()) planes.codes.reserve(static_cast<size_t>(plane_bytes(format, shape).codes));
@@ -328,42 +144,36 @@ Buffer as_buffer(std::vector<std::byte> bytes) {
   return {owner, *owner};
 }
 
-Tensor dequantised(const Affine& affine, const Node& node) {
-  const Tensor* operands[] = {&affine.codes, &affine.scale, affine.zero_point ? &*affine.zero_point : nullptr};
-  return evaluate_node(*node.op, std::span(operands).first(node.operands.size()), node.attributes)[0];
-}
-
-bool decodes_to_the_same_bits(const Tensor& packed, const Affine& affine, const Node& node) {
-  const std::vector<Rows> parts = parts_of(affine.codes.shape());
-  const int64_t row = packed.elements() / affine.codes.shape()[0];
+bool decodes_to_the_same_bits(const Tensor& packed, const AffineWeight& weight, const Node& node) {
+  const std::vector<Rows> parts = parts_of(weight.codes.shape());
+  const int64_t row = packed.elements() / weight.codes.shape()[0];
   std::atomic<bool> same = true;
   parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t i) {
     if (!same) return;
     const Rows& rows = parts[static_cast<size_t>(i)];
     std::vector<float> found(static_cast<size_t>(rows.count * row));
     unpack_range(*packed.format(), packed.shape(), packed.planes(), rows.first * row, found);
-    const Tensor wanted = dequantised(rows_of(affine, rows), node);
+    const Tensor wanted = dequantised(rows_of(weight, rows), node);
     if (std::memcmp(found.data(), wanted.data().bytes().data(), found.size() * sizeof(float)) != 0) same = false;
   });
   return same;
 }
 
-std::optional<Tensor> packed(const Affine& affine, const Groups& groups, const Node& node,
+std::optional<Tensor> packed(const AffineWeight& weight, const Groups& groups, const Node& node,
                              const std::vector<int64_t>& shape) {
-  const std::optional<Encoding> encoding = encoding_of(affine, groups);
+  const std::optional<Encoding> encoding = encoding_of(weight, groups.firsts, groups.are_blocks);
   if (!encoding) return std::nullopt;
-  const Format format =
-      parse_format(encoding->head + groups.geometry + (encoding->zero_points.empty() ? "" : ".asym"));
+  const Format format = parse_format(encoding->head + groups.geometry + (encoding->zero_points.empty() ? "" : ".asym"));
   const PlaneBytes bytes = plane_bytes(format, shape);
   const std::vector<Rows> whole{{0, shape[0]}};
-  for (const std::vector<Rows>& parts : {affine.codes.shape()[0] == shape[0] ? parts_of(shape) : whole, whole}) {
-    Planes planes = planes_of_parts(affine, groups, *encoding, format, shape, parts);
+  for (const std::vector<Rows>& parts : {weight.codes.shape()[0] == shape[0] ? parts_of(shape) : whole, whole}) {
+    Planes planes = planes_of_parts(weight, groups, *encoding, format, shape, parts);
     if (std::ssize(planes.codes) != bytes.codes || std::ssize(planes.scales) != bytes.scales ||
         std::ssize(planes.zero_points) != bytes.zero_points)
       continue;
     Tensor tensor = Tensor::packed(format, shape, as_buffer(std::move(planes.codes)),
                                    as_buffer(std::move(planes.scales)), as_buffer(std::move(planes.zero_points)), {});
-    if (decodes_to_the_same_bits(tensor, affine, node)) return tensor;
+    if (decodes_to_the_same_bits(tensor, weight, node)) return tensor;
     if (parts.size() == 1) break;
   }
   return std::nullopt;
@@ -372,27 +182,29 @@ std::optional<Tensor> packed(const Affine& affine, const Groups& groups, const N
 // Vectors, such as biases, stay: kernels read them as they are. Gives the bytes of the codes that took part.
 int64_t recognise(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
-  const std::optional<Affine> affine = affine_constants(graph, node);
-  if (!affine || node.attributes.get<DType>("dtype") != DType::f32 ||
-      graph.type(node.results[0]).shape != to_shape(affine->codes.shape()))
+  const std::optional<AffineWeight> weight = affine_weight(graph, node);
+  if (!weight || node.attributes.get<DType>("dtype") != DType::f32 ||
+      graph.type(node.results[0]).shape != to_shape(weight->codes.shape()))
     return 0;
-  std::optional<Groups> groups = blocks(graph, id, *affine);
-  if (!groups) groups = channels(id, *affine);
+  std::optional<Groups> groups = cut_blocks(id, *weight);
+  if (!groups) groups = blocks(graph, id, *weight);
+  if (!groups) groups = channels(id, *weight);
   if (!groups) return 0;
   const std::vector<int64_t> shape = constant_shape(graph.type(graph.result(groups->root)).shape);
   if (shape.size() < 2 || element_count(shape) == 0) return 0;
-  const std::optional<Tensor> constant = packed(*affine, *groups, node, shape);
+  const std::optional<Tensor> constant = packed(*weight, *groups, node, shape);
   if (!constant) return 0;
   const ValueId value = graph.add_constant("", *constant);
   replace_by_value(graph, groups->root, value);
   if (groups->root != id) graph.erase(id);
-  ValueId codes = node.operands[0];
-  if (const NodeId reshape = graph.producer(codes); reshape != kNone) {
-    codes = graph.operand(reshape, 0);
-    if (graph.use_count(graph.result(reshape)) == 0) graph.erase(reshape);
-  }
+  const NodeId spread = graph.producer(node.operands[0]);
+  const ValueId codes = spread == kNone ? node.operands[0] : graph.operand(spread, 0);
   graph.set_label(value, derived_label(graph, codes, ".packed"));
-  return affine->codes.bytes();
+  for (ValueId operand : node.operands)
+    if (const NodeId reshape = operand == kNone ? kNone : graph.producer(operand);
+        reshape != kNone && graph.use_count(operand) == 0)
+      graph.erase(reshape);
+  return weight->codes.bytes();
 }
 
 bool transpose(Graph& graph, NodeId id) {

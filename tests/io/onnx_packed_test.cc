@@ -53,17 +53,36 @@ Tensor many_scales(std::vector<int64_t> shape, double least) {
   return Tensor::from_doubles(DType::f32, std::move(shape), values);
 }
 
-// What becomes of dequantize_linear(codes, scales), seen as `shape`: its format, if it decodes to the same bits.
-std::string recognised(const Tensor& codes, const Tensor& scales, const Shape& shape) {
-  Graph graph;
-  const ValueId decoded = graph.emit(ops::get("dequantize_linear"),
-                                     {graph.add_constant("w", codes), graph.add_constant("s", scales)},
-                                     {{"dtype", DType::f32}});
-  graph.add_output(graph.emit(ops::get("reshape"), {decoded}, {{"shape", shape}}), "y");
+// What becomes of an output that is a weight: its format, if it decodes to the same bits.
+std::string recognised(const Graph& graph) {
   const Graph packed = run_pass(graph, "recognise_packed");
   if (packed.constants().size() != 1) return "not recognised";
   if (!evaluate(graph, {})[0].same_bits(evaluate(packed, {})[0])) return "other values";
   return to_string(*packed.constant(packed.constants()[0])->format());
+}
+
+// dequantize_linear(codes, scales), seen as `shape`.
+std::string recognised(const Tensor& codes, const Tensor& scales, const Shape& shape) {
+  Graph graph;
+  const ValueId decoded =
+      graph.emit(ops::get("dequantize_linear"), {graph.add_constant("w", codes), graph.add_constant("s", scales)},
+                 {{"dtype", DType::f32}});
+  graph.add_output(graph.emit(ops::get("reshape"), {decoded}, {{"shape", shape}}), "y");
+  return recognised(graph);
+}
+
+// Blocks of 32 along the axis, the last of them cut; or places that belong to blocks in another way.
+std::string recognised_cut(const Tensor& codes, const Tensor& scales, int axis, int64_t shift = 0) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < codes.dim(axis); ++i) places.push_back((i + shift) / 32);
+  Graph graph;
+  const ValueId scale =
+      graph.emit(ops::get("gather"),
+                 {graph.add_constant("s", scales), graph.add_constant("", Tensor::of({codes.dim(axis)}, places))},
+                 {{"axis", int64_t{axis}}});
+  graph.add_output(
+      graph.emit(ops::get("dequantize_linear"), {graph.add_constant("w", codes), scale}, {{"dtype", DType::f32}}), "y");
+  return recognised(graph);
 }
 
 // More elements than are looked at together.
@@ -73,8 +92,16 @@ TEST(OnnxPacked, LargeWeightsArePackedPartByPart) {
   EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({256}, 0.25), {1300, 256}), "int8.channel.ax1");
   EXPECT_EQ(recognised(many_codes({1300, 256}), many_scales({}, 0.25), {1300, 256}), "int8");
   EXPECT_EQ(recognised(many_codes({40, 32, 256}), many_scales({40, 1, 256}, 0.25), {1280, 256}), "int8.g32.ax0");
-  EXPECT_EQ(recognised(many_codes({1300, 8, 32}), Tensor::from_doubles(DType::f32, {1, 1, 1}, std::vector{0.25}), {1300, 256}),
+  EXPECT_EQ(recognised(many_codes({1300, 8, 32}), Tensor::from_doubles(DType::f32, {1, 1, 1}, std::vector{0.25}),
+                       {1300, 256}),
             "mxint8");
+}
+
+TEST(OnnxPacked, TheLastBlockMayBeCut) {
+  EXPECT_EQ(recognised_cut(many_codes({1300, 250}), many_scales({1300, 8}, 0.25), 1), "int8.g32");
+  EXPECT_EQ(recognised_cut(many_codes({250, 1300}), many_scales({8, 1300}, 0.25), 0), "int8.g32.ax0");
+  EXPECT_EQ(recognised_cut(many_codes({3, 50}), Tensor::of<float>({3, 2}, {1, 2, 4, 8, 0.5, 1}), 1), "mxint8");
+  EXPECT_EQ(recognised_cut(many_codes({250, 1300}), many_scales({9, 1300}, 0.25), 0, 5), "not recognised");
 }
 
 }  // namespace
