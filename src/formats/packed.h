@@ -75,7 +75,7 @@ void check_codes(const Format& format, std::span<const int64_t> shape, const Pla
 // exact value of a stored scale. With a global scale (nvfp4) the scale of a group is fl32(scale_value * global scale).
 std::vector<double> code_values(const Format& format);
 double scale_value(const Format& format, uint32_t scale_code);
-std::vector<double> scale_values(
-    const Format& format);  // of every scale code (at most 16 bits wide); {1} without scales
+std::vector<double> scale_values(const Format& format, std::span<const uint32_t> scale_codes);
+std::vector<double> scale_values(const Format& format);  // of every code (at most 16 bits wide); {1} without scales
 
 }  // namespace hone

@@ -268,11 +268,16 @@ std::vector<double> scale_values(const Format& format) {
   return tabulate(format.scale_kind->value(format, Expr::arg(0, Scalar::u32)), format.scale.bits);
 }
 
-double scale_value(const Format& format, uint32_t scale_code) {
-  if (!format.scale_kind->code) return 1.0;
-  const uint64_t arg = scale_code;
-  return std::bit_cast<double>(
-      evaluate(flatten(format.scale_kind->value(format, Expr::arg(0, Scalar::u32))), {&arg, 1})[0]);
+std::vector<double> scale_values(const Format& format, std::span<const uint32_t> scale_codes) {
+  std::vector<double> values(scale_codes.size(), 1.0);
+  if (!format.scale_kind->code) return values;
+  const ConstColumn codes{scale_codes.data(), 1};
+  const MutableColumn column{values.data()};
+  interpret(flatten(format.scale_kind->value(format, Expr::arg(0, Scalar::u32))), {&codes, 1}, 0, std::ssize(values),
+            {&column, 1});
+  return values;
 }
+
+double scale_value(const Format& format, uint32_t scale_code) { return scale_values(format, {&scale_code, 1})[0]; }
 
 }  // namespace hone

@@ -111,9 +111,10 @@ class PackedConstant {
     // ONNX has neither sums of scales nor groups that cross rows.
     if (format_.element.bits > 16 || is_residual(format_) || format_.geometry.kind == Geometry::Kind::flat) return;
     values_ = code_values(format_);
-    used_ = codes_;
-    std::sort(used_.begin(), used_.end());
-    used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
+    std::vector<bool> is_used(values_.size(), false);
+    for (uint32_t code : codes_) is_used[code] = true;
+    for (uint32_t code = 0; code < is_used.size(); ++code)
+      if (is_used[code]) used_.push_back(code);
   }
 
   const ScaleGrid& grid() const { return grid_; }
@@ -142,12 +143,13 @@ class PackedConstant {
   }
 
   Tensor scales(int exponent) const {
-    const std::vector<uint32_t> stored = scale_codes_of(format_, tensor_.shape(), tensor_.planes());
+    const std::vector<double> stored =
+        scale_values(format_, scale_codes_of(format_, tensor_.shape(), tensor_.planes()));
     float global = 1;
     if (tensor_.global().size() > 0) std::memcpy(&global, tensor_.global().bytes().data(), sizeof global);
     std::vector<float> values;
     for (int64_t group : grid_.groups) {
-      const double scale = stored.empty() ? 1 : scale_value(format_, stored[static_cast<size_t>(group)]);
+      const double scale = stored.empty() ? 1 : stored[static_cast<size_t>(group)];
       values.push_back(std::ldexp(static_cast<float>(scale * global), exponent));
     }
     return Tensor::of<float>(grid_.shape, values);
@@ -209,9 +211,7 @@ std::string text_of(const Decoded& decoded, const ScaleGrid& grid) {
   return fmt::format("{}, {}{}", codes, scales, decoded.zero_point ? ", zero point" : "");
 }
 
-int64_t stored_bytes(const Tensor& tensor) {
-  return packed_bytes(tensor.dtype(), tensor.elements());
-}
+int64_t stored_bytes(const Tensor& tensor) { return packed_bytes(tensor.dtype(), tensor.elements()); }
 
 std::string write_decoded(ExportScope& scope, const Decoded& decoded, const ScaleGrid& grid, const std::string& label) {
   Names inputs{scope.add_initializer(decoded.codes, label), scope.add_initializer(decoded.scale, label + ".scale")};
