@@ -1,6 +1,7 @@
 // map_elements (pointwise.h): walks the broadcast shape in runs along its last axis, after merging axes that all
 // operands walk alike, so that operands of one shape are a single run.
 #include "base/error.h"
+#include "expr/interpreter.h"
 #include "ir/compute_column.h"
 #include "ir/pointwise.h"
 
@@ -65,6 +66,7 @@ Tensor map_elements(const Program& program, std::span<const Tensor* const> opera
   const int64_t run = walk.sizes.back(), item = size_bytes(result.dtype());
   std::byte* out = result.mutable_data();
   std::vector<ConstColumn> args(columns.size());
+  Interpreter interpreter(program);
   for (int64_t first = 0; first < count; first += run) {
     for (size_t i = 0; i < columns.size(); ++i) {
       int64_t offset = 0, rest = first / run;
@@ -73,7 +75,7 @@ Tensor map_elements(const Program& program, std::span<const Tensor* const> opera
       args[i] = {at(columns[i], offset), walk.strides[i].back()};
     }
     const MutableColumn column{out + first * item};
-    interpret(program, args, first, run, {&column, 1});
+    interpreter.run(args, first, run, {&column, 1});
   }
   return result;
 }
