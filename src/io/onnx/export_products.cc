@@ -44,6 +44,8 @@ class Attention {
       : n_(n), heads_(n.integer("heads", 1)), groups_(n.integer("kv_heads", heads_)) {}
 
   std::string result() const {
+    for (size_t i = 0; i < 3; ++i)  // of a node whose types are not known the rest is not either
+      if (n_.rank(i) != 3) not_in_onnx("attention of {}", to_string(n_.type(i)));
     const std::string scores =
         masked(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
                                n_.number(scale(), dtype_)}));
@@ -94,10 +96,10 @@ Names attention(const ExportNode& n) { return {Attention(n).result()}; }
 Names linear_attention(const ExportNode& n) {
   n.needs(27, "LinearAttention");
   const bool decays = n.has(4), corrects = n.has(5);
-  Attributes attributes{{"q_num_heads", n.integer("heads", 1)},
-                        {"kv_num_heads", n.integer("kv_heads", 1)},
-                        {"update_rule", std::string(decays ? (corrects ? "gated_delta" : "gated")
-                                                           : (corrects ? "delta" : "linear"))}};
+  Attributes attributes{
+      {"q_num_heads", n.integer("heads", 1)},
+      {"kv_num_heads", n.integer("kv_heads", 1)},
+      {"update_rule", std::string(decays ? (corrects ? "gated_delta" : "gated") : (corrects ? "delta" : "linear"))}};
   if (n.attributes().has("scale")) {
     const double scale = n.attributes().get<double>("scale");
     if (scale == 0) not_in_onnx("LinearAttention reads a scale of 0 as its default");

@@ -41,8 +41,8 @@ Names layer(const ExportNode& n, const char* op_type) {
     std::ranges::transform(names, names.begin(), activation_name);
     attributes.set("activations", names);
   }
-  if (const Dim& hidden = n.type(2).shape.back(); hidden.is_constant())
-    attributes.set("hidden_size", hidden.constant());
+  if (n.rank(2) != 3) not_in_onnx("recurrent weights {}", to_string(n.type(2)));
+  if (const Dim& hidden = n.type(2).shape[2]; hidden.is_constant()) attributes.set("hidden_size", hidden.constant());
   Names results = n.emit_all(op_type, inputs, attributes, n.node().results.size());
   for (std::string& result : results) result = n.cast(result, dtype, wanted);
   return results;

@@ -24,6 +24,7 @@ std::string filled(const ExportNode& n, const Shape& shape, double value, DType 
 
 Names layer_norm(const ExportNode& n) {
   const DType dtype = wide(n);
+  if (n.rank(0) == 0) not_in_onnx("layer_norm of a scalar");
   const std::string weight = n.has(1) ? n.in_as(1, dtype) : filled(n, {n.type(0).shape.back()}, 1, dtype);
   const Attributes attributes{{"epsilon", n.attributes().get_or<double>("epsilon", 1e-5)}, {"axis", int64_t{-1}}};
   return {narrowed(n, n.emit("LayerNormalization", {n.in_as(0, dtype), weight, n.in_as(2, dtype)}, attributes))};

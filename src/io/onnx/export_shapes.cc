@@ -8,8 +8,8 @@ using Integers = std::vector<int64_t>;
 
 Names reshape(const ExportNode& n) {
   if (!n.attributes().has("shape")) {
-    const int64_t copies = n.integer("copy_zeros", 0);
-    return {n.emit("Reshape", {n.in(0), n.in_as(1, DType::i64)}, {{"allowzero", 1 - copies}})};
+    const bool copies = n.integer("copy_zeros", 0) != 0;
+    return {n.emit("Reshape", {n.in(0), n.in_as(1, DType::i64)}, {{"allowzero", int64_t{!copies}}})};
   }
   // A dimension left open is known from the type, unless that depends on data.
   Shape to = n.attributes().get<Shape>("shape");

@@ -25,8 +25,8 @@ std::vector<ValueId> import_linear_attention(OnnxNode& n) {
   Attributes attributes{{"heads", n.integer("q_num_heads")}, {"kv_heads", n.integer("kv_num_heads")}};
   if (n.number("scale", 0) != 0) attributes.set("scale", n.number("scale"));
   if (rule.corrects) attributes.set("delta", int64_t{1});
-  return n.emit_all("linear_attention",
-                    {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4), n.in_or_none(5)}, attributes);
+  return n.emit_all("linear_attention", {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4), n.in_or_none(5)},
+                    attributes);
 }
 
 // A depthwise convolution of what came before and x, [N,C,K-1+L].
@@ -39,17 +39,17 @@ std::vector<ValueId> import_causal_conv(OnnxNode& n) {
   const Dim channels = n.type(weights).shape[0], before = n.type(weights).shape[2] - 1;
   if (!channels.is_constant()) n.unsupported("a number of channels that is known only when the model runs");
   const DType dtype = n.type(x).dtype;
-  const ValueId past = n.has(3) ? n.in(3)
-                                : n.emit("full", {}, {{"shape", Shape{shape[0], shape[1], before}}, {"value", 0.0}, {"dtype", dtype}});
+  const ValueId past =
+      n.has(3) ? n.in(3)
+               : n.emit("full", {}, {{"shape", Shape{shape[0], shape[1], before}}, {"value", 0.0}, {"dtype", dtype}});
   const ValueId all = n.emit("concat", {past, x}, {{"axis", int64_t{2}}});
   ValueId y = n.emit("conv", {all, weights, n.in_or_none(2)}, {{"groups", channels.constant()}});
   const std::string activation = n.text("activation", "none");
   if (activation == "silu" || activation == "swish") y = n.emit("silu", {y});
   else if (activation != "none") fail("activation is \"{}\"; accepted: none, silu, swish", activation);
-  const Dim length = n.type(all).shape[2];
-  const ValueId state = n.emit("slice", {all}, {{"axes", std::vector<int64_t>{2}},
-                                                {"starts", Shape{length - before}},
-                                                {"ends", Shape{length}}});
+  const Dim length = n.shape(all, 3)[2];
+  const ValueId state = n.emit(
+      "slice", {all}, {{"axes", std::vector<int64_t>{2}}, {"starts", Shape{length - before}}, {"ends", Shape{length}}});
   return {n.cast(y, dtype), state};
 }
 

@@ -15,13 +15,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // --- Products of heads -----------------------------------------------------------------------------------------------
 
-// rows [B,H,S,X] times, for each head, the matrix [X,Y] (as [Y,X] where transposed) of its group in [B,G,..]: [B,H,S,Y].
+// rows [B,H,S,X] times, for each head, the matrix [X,Y] (as [Y,X] where transposed) of its group in [B,G,..]:
+// [B,H,S,Y].
 ValueId product_per_head(const OnnxNode& n, ValueId rows, ValueId matrices, bool is_transposed) {
   const Shape a = n.type(rows).shape, b = n.type(matrices).shape;
   if (a.size() != 4 || b.size() != 4)
     fail("heads are {} and {}; expected 4 dimensions", to_string(n.type(rows)), to_string(n.type(matrices)));
   const Dim &heads = a[1], &groups = b[1];
-  if (groups.is_constant() && groups.constant() < 1) fail("there are {} heads of keys; accepted: 1 or more", groups.constant());
+  if (groups.is_constant() && groups.constant() < 1)
+    fail("there are {} heads of keys; accepted: 1 or more", groups.constant());
   if (heads.is_constant() && groups.is_constant() && heads.constant() % groups.constant() != 0)
     fail("{} heads do not share {} heads of keys evenly", heads.constant(), groups.constant());
   const ValueId left = heads == groups ? rows : n.reshape(rows, {a[0], groups, floordiv(heads, groups) * a[2], a[3]});
@@ -176,7 +178,7 @@ int64_t head_count(const OnnxNode& n, const char* attribute) {
 }
 
 ValueId with_cache(const OnnxNode& n, ValueId x, int past) {
-  return n.has(past) ? n.emit("concat", {n.in(past), x}, {{"axis", int64_t{2}}}) : x;
+  return n.has(past) ? n.emit("concat", {of_rank(n, n.in(past), 4), x}, {{"axis", int64_t{2}}}) : x;
 }
 
 bool is_known(const OnnxNode& n, const Heads& heads) {
@@ -208,7 +210,8 @@ std::vector<ValueId> import_attention(OnnxNode& n) {
   const bool merged = n.type(n.in(0)).ranked ? n.rank(n.in(0)) == 3 : n.has_attribute("q_num_heads");
   const auto split = [&](int input, const char* attribute) {
     const ValueId x = of_rank(n, n.in(input), merged ? 3 : 4);
-    if (n.rank(x) != (merged ? 3u : 4u)) fail("input {} is {}; expected {} dimensions", input, to_string(n.type(x)), merged ? 3 : 4);
+    if (n.rank(x) != (merged ? 3u : 4u))
+      fail("input {} is {}; expected {} dimensions", input, to_string(n.type(x)), merged ? 3 : 4);
     return merged ? split_heads(n, x, head_count(n, attribute)) : x;
   };
   if (n.has(4) != n.has(5)) fail("past_key and past_value are given together or not at all");
@@ -232,8 +235,7 @@ std::vector<ValueId> import_attention(OnnxNode& n) {
     if (n.has_attribute("scale")) call.scale = n.number("scale");
     y = zero_where(n, bias.blind, split_heads(n, attended(n, call), call.heads));
   }
-  if (bias.causal && (y == kNone || n.wants(3)))
-    bias.all = bias_of(n, visible_keys(n, heads), -kInfinity);
+  if (bias.causal && (y == kNone || n.wants(3))) bias.all = bias_of(n, visible_keys(n, heads), -kInfinity);
   if (y == kNone) y = n.cast(spelled_out(n, heads, bias, softcap), dtype);
   return {merged ? merge_heads(n, y) : y, heads.k, heads.v,
           n.wants(3) ? scores_output(n, heads, bias, softcap) : kNone};

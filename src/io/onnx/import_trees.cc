@@ -40,13 +40,15 @@ Tensor vector_of(const std::vector<T>& values) {
 
 ValueId ensemble(const OnnxNode& n, const Tables& t, DType dtype, int64_t targets, const std::string& aggregate) {
   const auto integers = [&](const Integers& values) { return n.constant(vector_of(values)); };
-  const auto numbers = [&](const std::vector<double>& values) { return n.constant(vector_of(values).converted(dtype)); };
+  const auto numbers = [&](const std::vector<double>& values) {
+    return n.constant(vector_of(values).converted(dtype));
+  };
   const auto bytes = [&](const std::vector<uint8_t>& values) { return n.constant(vector_of(values)); };
-  return n.emit("tree_ensemble",
-                {n.in(0), integers(t.features), bytes(t.modes), numbers(t.splits), bytes(t.missing), integers(t.on_true),
-                 integers(t.on_false), integers(t.roots), integers(t.vote_starts), integers(t.targets),
-                 numbers(t.weights)},
-                {{"targets", targets}, {"aggregate", aggregate}});
+  return n.emit(
+      "tree_ensemble",
+      {n.in(0), integers(t.features), bytes(t.modes), numbers(t.splits), bytes(t.missing), integers(t.on_true),
+       integers(t.on_false), integers(t.roots), integers(t.vote_starts), integers(t.targets), numbers(t.weights)},
+      {{"targets", targets}, {"aggregate", aggregate}});
 }
 
 template <class List>
@@ -95,7 +97,8 @@ void add_votes(const OnnxNode& n, const std::string& prefix, const Places& place
                const std::vector<double>& weights, Tables& tables) {
   const Integers trees = n.integers(prefix + "_treeids"), nodes = n.integers(prefix + "_nodeids"),
                  targets = n.integers(prefix + "_ids");
-  for (const Integers* list : {&nodes, &targets}) expect_length(*list, trees.size(), "a list of votes", "that of trees");
+  for (const Integers* list : {&nodes, &targets})
+    expect_length(*list, trees.size(), "a list of votes", "that of trees");
   expect_length(weights, trees.size(), "the list of weights", "that of trees");
   std::vector<std::vector<size_t>> of_leaf(leaves);
   for (size_t i = 0; i < trees.size(); ++i)
@@ -187,7 +190,7 @@ std::vector<ValueId> one_sided(OnnxNode& n, const Tensor& labels, const Formula&
   const PostTransform post = post_transform_of(n);
   if (post == PostTransform::probit) n.unsupported("post_transform PROBIT of two labels");
   const Formula second(n, n.emit("greater", {s, s.number(for_first && is_share ? 0.5 : 0)}));
-  const ValueId label = labels_at(n, labels, n.reshape(second.cast(DType::i64), {n.type(s).shape[0]}));
+  const ValueId label = labels_at(n, labels, n.reshape(second.cast(DType::i64), {Dim(-1)}));
   const auto pair = [&](ValueId first) { return n.emit("concat", {first, s}, {{"axis", int64_t{1}}}); };
   if (!for_first) return {label, transformed(n, post, pair(s * 0.0))};
   if (post == PostTransform::logistic) return {label, transformed(n, post, pair(0 - s))};
@@ -213,7 +216,9 @@ std::vector<ValueId> import_classifier(OnnxNode& n) {
   if (classes < 2) n.unsupported("a classifier with one label; supported: two or more");
   for (int64_t id : trees.tables.targets) checked_range(id, 0, classes - 1, "a class id");
   if (classes == 2) {
-    const auto all = [&](int64_t id) { return std::ranges::all_of(trees.tables.targets, [=](int64_t t) { return t == id; }); };
+    const auto all = [&](int64_t id) {
+      return std::ranges::all_of(trees.tables.targets, [=](int64_t t) { return t == id; });
+    };
     if (!all(0) && !all(1))
       n.unsupported("votes for both of two labels, which runtimes count in different ways; supported: for one of them");
     return import_one_sided(n, labels, trees, all(0));
@@ -308,7 +313,8 @@ PostTransform numbered_post_transform(const OnnxNode& n) {
 
 std::vector<ValueId> import_tree_ensemble(OnnxNode& n) {
   constexpr const char* kAggregates[] = {"average", "sum", "min", "max"};
-  const auto aggregate = static_cast<size_t>(checked_range(n.integer("aggregate_function", 1), 0, 3, "aggregate_function"));
+  const auto aggregate =
+      static_cast<size_t>(checked_range(n.integer("aggregate_function", 1), 0, 3, "aggregate_function"));
   const int64_t targets = checked_range(n.integer("n_targets", 1), 1, std::numeric_limits<int32_t>::max(), "n_targets");
   const DType dtype = n.type(n.in(0)).dtype, wide = dtype == DType::f64 ? DType::f64 : DType::f32;
   const ValueId scores = ensemble(n, tables_of(n), wide, targets, kAggregates[aggregate]);
