@@ -22,7 +22,8 @@ std::optional<std::string> read_regular_file(const std::string& path, size_t mos
   // Opening a FIFO without O_NONBLOCK waits for a writer.
   const Descriptor opened{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   struct stat found;
-  if (opened.file < 0 || fstat(opened.file, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size < 0 ||
+  if (opened.file < 0 || fstat(opened.file, &found) != 0 || !S_ISREG(found.st_mode) ||
+      (found.st_uid != geteuid() && found.st_uid != 0) || found.st_size < 0 ||
       static_cast<size_t>(found.st_size) > most)
     return std::nullopt;
   std::string content(static_cast<size_t>(found.st_size), '\0');

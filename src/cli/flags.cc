@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "base/printable.h"
@@ -78,9 +79,10 @@ std::vector<std::string> TextFlags::get() const {
 
 void RunFlags::add_to(CLI::App& app) {
   add_all_but_trust_to(app);
-  app.add_flag("--trust-code", trust_code,
-               "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever "
-               "hone can");
+  app.add_flag(
+      "--trust-code", trust_code,
+      "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever "
+      "hone can");
 }
 
 void RunFlags::add_all_but_trust_to(CLI::App& app) {
@@ -119,6 +121,8 @@ SessionOptions RunFlags::options() const {
   options.fuse = !no_fusion;
   options.model_code = trust_code;
   options.threads = threads;
+  // What opens sessions of its own, such as the check of a written file, follows by the variable.
+  if (no_cache || !cache.empty()) setenv("HONE_CACHE", no_cache ? "" : cache.c_str(), 1);
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;
   options.pipeline.verify = verify;
@@ -128,8 +132,7 @@ SessionOptions RunFlags::options() const {
     options.pipeline.after = [wanted = print_after](const PassDef& pass, const Graph& graph, double milliseconds) {
       for (const std::string& name : wanted)
         if (name == "all" || name == pass.name)
-          std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds,
-                       printable(print(graph)).c_str());
+          std::fprintf(stderr, "# after %s (%.2f ms)\n%s", pass.name, milliseconds, printable(print(graph)).c_str());
     };
   return options;
 }

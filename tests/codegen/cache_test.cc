@@ -198,10 +198,18 @@ TEST_F(Cache, ShrinkingRemovesOnlyWhatTheCacheHasWritten) {
   ASSERT_EQ(mkfifo(cache.path_of({11, 11}).c_str(), 0600), 0);
   cache.shrink(0);
   EXPECT_FALSE(fs::exists(cache.path_of(own)));
-  for (const std::string& kept : {(folder_ / "thesis.tex").string(), (folder_ / "0123.o").string(), like_an_object,
-                                  renamed, cache.path_of({9, 9}), (folder_ / "elsewhere").string(),
-                                  cache.path_of({10, 10}), cache.path_of({11, 11})})
+  for (const std::string& kept :
+       {(folder_ / "thesis.tex").string(), (folder_ / "0123.o").string(), like_an_object, renamed,
+        cache.path_of({9, 9}), (folder_ / "elsewhere").string(), cache.path_of({10, 10}), cache.path_of({11, 11})})
     EXPECT_TRUE(fs::exists(fs::symlink_status(kept))) << kept;
+}
+
+TEST_F(Cache, CodeOfAnotherUserIsNotRun) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  multiply(2, folder_);
+  ASSERT_EQ(chown(files().at(0).c_str(), 65534, 65534), 0);
+  EXPECT_EQ(multiply(2, folder_).statistics.compiled, 1);
+  EXPECT_EQ(multiply(2, folder_).statistics.cached, 1);  // written anew as this user's
 }
 
 TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
