@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "io/safetensors.h"
+#include "ir/bodies.h"
 #include "ir/text.h"
 #include "ops/registry.h"
-#include "ir/bodies.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/support/branching_model.h"
 #include "tests/support/packed_examples.h"
@@ -116,7 +116,8 @@ TEST(Artefact, AWrongTypeOfABodysConstantIsRefused) {
   for (const SafetensorsEntry& entry : file.entries())
     tensors.push_back({entry.name, entry.name == "w.3" ? Tensor(DType::f32, {8, 64}) : file.tensor(entry.name)});
   write_safetensors(folder / "other.safetensors", tensors, file.metadata());
-  EXPECT_THAT(error_of([&] { load_artefact(folder / "other.safetensors"); }), HasSubstr("constant \"w.3\" is f32[8,64]"));
+  EXPECT_THAT(error_of([&] { load_artefact(folder / "other.safetensors"); }),
+              HasSubstr("constant \"w.3\" is f32[8,64]"));
 }
 
 TEST(Artefact, SavingAgainGivesTheSameBytes) {
@@ -239,16 +240,31 @@ TEST(Artefact, CarriesFilesOfPlainNamesOnly) {
   const TemporaryFolder folder;
   save_artefact(folder / "a", small_model("mxint8"), {{"tokenizer.json", "{}"}});
   const SafetensorsFile whole(folder / "a");
-  for (const std::string& name : std::vector<std::string>{"", "/etc/x", "../x", "a/b", ".hidden", "..", "a\nb", "a\x1b",
-                                                          std::string(300, 'a')}) {
+  for (const std::string& name :
+       std::vector<std::string>{"", "/etc/x", "../x", "a/b", ".hidden", "..", "a\nb", "a\x1b", std::string(300, 'a')}) {
     std::vector<NamedTensor> tensors{{"hone.file." + name, Tensor::of<uint8_t>({1}, {'x'})}};
     for (const SafetensorsEntry& entry : whole.entries()) tensors.push_back({entry.name, whole.tensor(entry.name)});
     write_safetensors(folder / "b", tensors, whole.metadata());
     EXPECT_THAT(error_of([&] { load_artefact(folder / "b"); }), HasSubstr("accepted: a plain name")) << name;
-    EXPECT_THAT(error_of([&] { save_artefact(folder / "c", small_model("mxint8"), {{name, "x"}}); }),
+    EXPECT_THAT(error_of([&] {
+                  save_artefact(folder / "c", small_model("mxint8"), {{name, "x"}});
+                }),
                 HasSubstr("no plain name"))
         << name;
   }
+}
+
+TEST(Artefact, LabelsThatArtefactsUseThemselvesAreNotTaken) {
+  const TemporaryFolder folder;
+  for (const char* label : {"hone.file.x", "hone.constant.x", "hone.tensor.x"})
+    for (int64_t size : {4, 64}) {
+      Graph graph = small_model("mxint8");
+      graph.set_label(graph.add_constant("odd", Tensor::filled(DType::f32, {size}, 2)), label);
+      save_artefact(folder / "a", graph);
+      const Artefact read = load_artefact(folder / "a");
+      EXPECT_EQ(print(as_stored(read.graph, "a")), print(as_stored(graph, "a"))) << label;
+      EXPECT_TRUE(read.files.empty());
+    }
 }
 
 TEST(Artefact, FilesThatAreCarriedAreBytes) {
