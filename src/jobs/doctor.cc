@@ -5,20 +5,16 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
 
-#include "base/stop.h"
 #include "base/threads.h"
-#include "formats/packed.h"
 #include "io/onnx/import_model.h"
-#include "ir/bodies.h"
 #include "jobs/load_model.h"
 #include "jobs/predicted_memory.h"
+#include "jobs/predicted_size.h"
 #include "jobs/predicted_speed.h"
+#include "jobs/weight_facts.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
-#include "passes/layer.h"
-#include "passes/quantize.h"
 #include "runtime/arena.h"
 #include "runtime/split_graph.h"
 
@@ -35,75 +31,6 @@ struct Finding {
   Severity severity;
   std::string what, advice;
 };
-
-// --- weights ---------------------------------------------------------------------------------------------------------
-
-struct WeightFacts {
-  const Tensor* tensor = nullptr;
-  bool learned = false;
-  std::string name;
-  int64_t elements = 0, nan = 0, inf = 0;
-  double largest = 0;  // of the finite magnitudes
-};
-
-template <class T>
-void scan(std::span<const T> values, WeightFacts& facts) {
-  for (const T& each : values) {
-    const auto magnitude = std::fabs(static_cast<double>(each));
-    if (magnitude <= std::numeric_limits<double>::max()) facts.largest = std::max(facts.largest, magnitude);
-    else ++(std::isnan(magnitude) ? facts.nan : facts.inf);
-  }
-}
-
-// A piece at a time: decoded, weights may be many times their stored size.
-void scan_packed(const Tensor& tensor, WeightFacts& facts) {
-  constexpr int64_t kPiece = int64_t{1} << 18;
-  std::vector<float> values;
-  for (int64_t begin = 0; begin < tensor.elements(); begin += kPiece) {
-    check_stop();
-    values.resize(static_cast<size_t>(std::min(kPiece, tensor.elements() - begin)));
-    unpack_range(*tensor.format(), tensor.shape(), tensor.planes(), begin, values);
-    scan(std::span<const float>(values), facts);
-  }
-}
-
-WeightFacts facts_of(const Value& value) {
-  const Tensor& tensor = *value.constant;
-  WeightFacts facts{.tensor = &tensor, .name = value.label.empty() ? value.name : value.label, .elements = tensor.elements()};
-  if (tensor.is_packed()) scan_packed(tensor, facts);
-  else if (tensor.dtype() == DType::f32) scan(tensor.as<float>(), facts);
-  else if (tensor.dtype() == DType::f64) scan(tensor.as<double>(), facts);
-  else scan(std::span<const float>(tensor.to_floats()), facts);
-  return facts;
-}
-
-// What training made: what quantize would pack, and biases. Other constants are parts of formulas, masks say, and
-// infinities are at home in them.
-std::set<ValueId> learned_constants(const Graph& graph) {
-  std::set<ValueId> learned;
-  for (const QuantizeChoice& choice : plan_quantisation(graph, {.to = "fp32"}).constants)
-    if (choice.decided_by == "to fp32") learned.insert(choice.value);
-  for (const Layer& layer : layers_of(graph))
-    for (ValueId v : {layer.weight, layer.bias})
-      if (v != kNone) learned.insert(v);
-  return learned;
-}
-
-std::vector<WeightFacts> scan_weights(const Graph& graph) {
-  std::vector<WeightFacts> facts;
-  for_each_graph(graph, [&](const Graph& each) {
-    const std::set<ValueId> learned = learned_constants(each);
-    for (ValueId v : each.constants()) {
-      if (!is_float(each.type(v).dtype) || each.type(v).container != Container::none) continue;
-      check_stop();
-      facts.push_back(facts_of(each.value(v)));
-      facts.back().learned = learned.contains(v);
-    }
-  });
-  return facts;
-}
-
-// --- the whole -------------------------------------------------------------------------------------------------------
 
 class Doctor {
  public:
@@ -166,19 +93,19 @@ class Doctor {
 
   void check_weights() {
     std::vector<std::string> of_formulas;
-    for (const WeightFacts& facts : scan_weights(graph_)) {
-      largest_[facts.tensor] = facts.largest;
+    weights_ = scan_weights(graph_);
+    for (const WeightFacts& facts : weights_) {
       if (facts.nan + facts.inf == 0) continue;
       const std::string found = fmt::format("{} holds {} NaN and {} infinite values", facts.name, facts.nan, facts.inf);
-      if (facts.learned)
-        add(Severity::problem, found, "quantising it is refused; train or export it again");
+      if (facts.learned) add(Severity::problem, found, "quantising it is refused; train or export it again");
       else if (facts.elements > 1 && facts.nan > 0)
         add(Severity::problem, found, "what reads it computes NaN; train or export it again");
       else if (facts.elements > 1) of_formulas.push_back(facts.name);
     }
     if (of_formulas.empty()) return;
     const std::string others = of_formulas.size() == 1 ? "" : fmt::format(" and {} more", of_formulas.size() - 1);
-    add(Severity::note, fmt::format("infinities in what no layer has for a weight, as masks have them: {}{}", of_formulas[0], others),
+    add(Severity::note,
+        fmt::format("infinities in what no layer has for a weight, as masks have them: {}{}", of_formulas[0], others),
         "they stay as they are");
   }
 
@@ -216,9 +143,11 @@ class Doctor {
   void refuse_sizes(const Error& error) {
     const std::string advice = "give sizes that fit with --batch, --seq or --dim NAME=SIZE";
     const bool guessed = !bindings_.empty() && options_.shapes.dims.empty() && !options_.shapes.sequence;
-    if (!guessed) add(Severity::problem, fmt::format("the model could not be examined at these sizes: {}", error.what()), advice);
+    if (!guessed)
+      add(Severity::problem, fmt::format("the model could not be examined at these sizes: {}", error.what()), advice);
     std::string sizes;
-    for (const auto& [symbol, size] : bindings_) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ", ", symbol, size);
+    for (const auto& [symbol, size] : bindings_)
+      sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ", ", symbol, size);
     leave_out(fmt::format("what is interpreted, memory and time of a run{}",
                           guessed ? fmt::format(": the guessed {} do not fit: {}", sizes, error.what()) : ""),
               guessed ? advice : "");
@@ -232,8 +161,7 @@ class Doctor {
     const LoweredGraph lowered = lower(parts.fixed, {.isa = isa});
     const Arena arena = plan_arena(parts.fixed, lowered);
     run_memory_ = predict_memory(parts.fixed, lowered, arena, isa, hardware_threads(), memory_use().peak_bytes);
-    if (parts.open)
-      leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
+    if (parts.open) leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
     else if (options_.peaks) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
     else
       add(Severity::note, "no time is predicted: what this machine reaches has not been measured since it started",
@@ -262,56 +190,12 @@ class Doctor {
         "the table says which, and why; interpretation is right but hundreds of times slower");
   }
 
-  struct Predicted {
-    std::string format, fault;
-    int64_t bytes = 0, tensors = 0, saturated = 0, larger = 0;
-  };
-
-  // Size of the model's constants with `format` for all that `hone quantize --to` would pack.
-  Predicted predict(const std::string& format) const {
-    Predicted result{.format = format};
-    QuantisationPlan plan;
-    try {
-      plan = plan_quantisation(graph_, {.to = format});
-    } catch (const Error& error) {
-      result.fault = error.what();
-      return result;
-    }
-    result.bytes = sizes(graph_).weight_bytes;
-    predict(graph_, plan, result);
-    return result;
-  }
-
-  void predict(const Graph& graph, const QuantisationPlan& plan, Predicted& result) const {
-    for (const QuantizeChoice& choice : plan.constants) {
-      if (choice.decided_by.starts_with("kept: larger")) ++result.larger;
-      if (!choice.format) continue;
-      ++result.tensors;
-      result.bytes += packed_bytes(*choice.format, choice.shape) - graph.constant(choice.value)->bytes();
-      if (beyond_range(*choice.format, graph.constant(choice.value))) ++result.saturated;
-    }
-    for (const BodyPlan& inner : plan.bodies) predict(graph.node(inner.node).subgraphs[inner.body], inner.plan, result);
-  }
-
-  static int64_t packed_bytes(const Format& format, const std::vector<int64_t>& shape) {
-    if (const std::optional<DType> plain = dtype_of_plain_format(format))
-      return element_count(shape) * size_bytes(*plain);
-    return plane_bytes(format, shape).total();
-  }
-
-  // Formats with scales adapt to any range; others end at their largest code.
-  bool beyond_range(const Format& format, const Tensor* constant) const {
-    if (format.scale.bits > 0) return false;
-    const auto found = largest_.find(constant);
-    return found != largest_.end() && found->second > format.codec->max(format.element);
-  }
-
   void check_formats() {
     std::vector<std::string> formats = options_.formats;
     if (formats.empty()) formats.assign(std::begin(kUsualFormats), std::end(kUsualFormats));
     for (const std::string& format : formats) {
-      predicted_.push_back(predict(format));
-      const Predicted& result = predicted_.back();
+      predicted_.push_back(predict_size(graph_, format, weights_));
+      const PredictedSize& result = predicted_.back();
       const Severity severity = options_.formats.empty() ? Severity::note : Severity::problem;
       if (!result.fault.empty()) add(severity, fmt::format("{} does not fit: {}", format, result.fault));
       else if (result.tensors == 0)
@@ -336,10 +220,11 @@ class Doctor {
     const std::filesystem::space_info space = std::filesystem::space(options_.disk, failed);
     if (!failed) disk_ = static_cast<int64_t>(space.available);
     if (run_memory_ && memory_ > 0 && run_memory_->total() > memory_)
-      add(Severity::problem, fmt::format("a run needs up to {} bytes of memory; the machine has {}", run_memory_->total(), memory_),
+      add(Severity::problem,
+          fmt::format("a run needs up to {} bytes of memory; the machine has {}", run_memory_->total(), memory_),
           "quantise on a larger machine first, or lower --batch and --seq");
     int64_t largest = 0;
-    for (const Predicted& each : predicted_) largest = std::max(largest, each.bytes);
+    for (const PredictedSize& each : predicted_) largest = std::max(largest, each.bytes);
     if (disk_ && largest > *disk_)
       add(Severity::problem,
           fmt::format("a result of {} bytes does not fit on the disk, which has {} left", largest, *disk_),
@@ -388,7 +273,7 @@ class Doctor {
                             {"bytes", "bytes", "", kBytes},
                             {"share", "of now", "", {NumberFormat::percent, 1}}}};
     table.rows.push_back({std::string("now"), Cell(), number(now), number(1)});
-    for (const Predicted& each : predicted_)
+    for (const PredictedSize& each : predicted_)
       if (each.fault.empty())
         table.rows.push_back({each.format, number(static_cast<double>(each.tensors)),
                               number(static_cast<double>(each.bytes)),
@@ -400,7 +285,9 @@ class Doctor {
     const auto bytes = [](const char* key, const char* title, int64_t value) {
       return KeyValue{key, title, number(static_cast<double>(value)), "", kBytes};
     };
-    KeyValues block{.key = "memory", .title = "Memory and disk", .items = {bytes("weights_bytes", "weights", sizes(graph_).weight_bytes)}};
+    KeyValues block{.key = "memory",
+                    .title = "Memory and disk",
+                    .items = {bytes("weights_bytes", "weights", sizes(graph_).weight_bytes)}};
     if (run_memory_) {
       const PredictedMemory& run = *run_memory_;
       block.items.insert(block.items.end(), {bytes("opened_bytes", "hone with the model opened", run.opened),
@@ -428,8 +315,10 @@ class Doctor {
   std::string headline(int problems, double seconds) const {
     const bool whole =
         std::ranges::none_of(findings_, [](const Finding& each) { return each.severity == Severity::unexamined; });
-    const std::string found = problems == 0 ? "No problem" : fmt::format("{} problem{}", problems, problems == 1 ? "" : "s");
-    return fmt::format("{} found{}. Examined in {:.2f} s.", found, whole ? "" : " in what was examined, which is not all", seconds);
+    const std::string found =
+        problems == 0 ? "No problem" : fmt::format("{} problem{}", problems, problems == 1 ? "" : "s");
+    return fmt::format("{} found{}. Examined in {:.2f} s.", found,
+                       whole ? "" : " in what was examined, which is not all", seconds);
   }
 
   Diagnosis diagnosis(double seconds) const {
@@ -457,14 +346,14 @@ class Doctor {
   const DoctorOptions& options_;
   Graph graph_;
   std::vector<UnsupportedNode> unsupported_;
-  std::map<const Tensor*, double> largest_;  // magnitude of each floating constant
+  std::vector<WeightFacts> weights_;
   std::vector<Finding> findings_;
   Bindings bindings_;
   std::map<std::pair<std::string, std::string>, Interpreted> interpreted_;  // by op and reason
   double total_flops_ = 0;
   std::optional<PredictedMemory> run_memory_;
   std::optional<PredictedSpeed> speed_;
-  std::vector<Predicted> predicted_;
+  std::vector<PredictedSize> predicted_;
   int64_t memory_ = 0;
   std::optional<int64_t> disk_;
 };
