@@ -20,13 +20,13 @@ std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std:
   const ScratchFolder folder;
   std::vector<ProbeOptions> probes;
   for (const Contender& c : contenders) {
-    probes.push_back({.model = c.path,
-                      .inputs = chosen_inputs(options.open, c.path),
-                      .text = std::nullopt,
-                      .given = fmt::format("{}/{}.npz", folder.path(), probes.size()),
-                      .shapes = {},
-                      .session = options.open.session});
-    save_inputs(probes.back().given, c.inputs);
+    ProbeOptions& probe = probes.emplace_back();
+    probe.model = c.path;
+    probe.inputs = chosen_inputs(options.open, c.path);
+    probe.text = std::nullopt;
+    probe.given = fmt::format("{}/{}.npz", folder.path(), probes.size());
+    probe.session = options.open.session;
+    save_inputs(probe.given, c.inputs);
   }
   return probe_in_turn(probes, {.program = options.program,
                                 .seconds = options.seconds,
@@ -113,8 +113,7 @@ std::vector<Comparison> comparisons_of(const std::vector<Contender>& contenders,
                                        const std::vector<SetUps>& set_ups) {
   std::vector<Comparison> all;
   for (size_t i = 1; i < contenders.size(); ++i)
-    all.push_back(
-        compare(contenders[0], contenders[i], speed_ratio(timings[0], timings[i]), set_ups[0], set_ups[i]));
+    all.push_back(compare(contenders[0], contenders[i], speed_ratio(timings[0], timings[i]), set_ups[0], set_ups[i]));
   return all;
 }
 
@@ -135,11 +134,10 @@ Table comparison_table(const std::vector<Contender>& contenders, const std::vect
   const Contender& base = contenders[0];
   for (size_t i = 1; i < contenders.size(); ++i) {
     const Comparison& c = comparisons[i - 1];
-    table.rows.push_back(
-        {contenders[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
-         number(static_cast<double>(contenders[i].file_bytes) / static_cast<double>(base.file_bytes)),
-         number(c.quality.cosine), number(c.quality.max_abs_error), c.top1 ? number(*c.top1) : Cell(),
-         runs_cell(c.pays), c.pays ? number(c.pays->seconds) : Cell()});
+    table.rows.push_back({contenders[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
+                          number(static_cast<double>(contenders[i].file_bytes) / static_cast<double>(base.file_bytes)),
+                          number(c.quality.cosine), number(c.quality.max_abs_error), c.top1 ? number(*c.top1) : Cell(),
+                          runs_cell(c.pays), c.pays ? number(c.pays->seconds) : Cell()});
   }
   table.across = contenders.size() <= kMostAcross;
   return table;

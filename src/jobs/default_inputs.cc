@@ -7,10 +7,13 @@
 #include "base/checked.h"
 #include "base/memory_limit.h"
 #include "base/philox.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 namespace hone {
 namespace {
+
+constexpr size_t kNumbersPerStop = 4096;  // between two questions whether to go on
 
 Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& shape, Philox& random) {
   const Value& value = graph.value(input);
@@ -19,14 +22,20 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
                             fmt::format("input \"{}\" [{}]", value.label, fmt::join(shape, ",")));
   if (is_float(value.type.dtype)) {
     std::vector<float> values(n);
-    for (float& v : values) v = random.normal();
+    for (size_t i = 0; i < n; ++i) {
+      if (i % kNumbersPerStop == 0) check_stop();
+      values[i] = random.normal();
+    }
     return Tensor::from_floats(value.type.dtype, shape, values);
   }
   if (value.type.dtype == DType::string) fail("input \"{}\" holds text; give it with --input or --text", value.label);
   const int64_t bound = indexed_rows(graph, input).value_or(1);  // only zero is safe when nothing says more
   const bool mask = value.label.find("mask") != std::string::npos || value.type.dtype == DType::boolean;
   std::vector<double> values(n);
-  for (double& v : values) v = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(std::min<int64_t>(bound, UINT32_MAX))) : 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kNumbersPerStop == 0) check_stop();
+    values[i] = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(std::min<int64_t>(bound, UINT32_MAX))) : 0;
+  }
   return Tensor::from_doubles(value.type.dtype, shape, values);
 }
 
@@ -56,8 +65,9 @@ std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input) {
       const Shape& table = graph.type(node.operands[0]).shape;
       if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
     }
-    if (op == "cross_entropy" && use.operand == 1 && graph.type(node.operands[0]).shape.back().is_constant())
-      return graph.type(node.operands[0]).shape.back().constant();
+    const Shape& scores = graph.type(node.operands[0]).shape;  // empty where its rank is not known
+    if (op == "cross_entropy" && use.operand == 1 && !scores.empty() && scores.back().is_constant())
+      return scores.back().constant();
   }
   return std::nullopt;
 }

@@ -62,7 +62,15 @@ class Sweeper {
       const Graph graph = quantise(study_.graph, quantize, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
       const DistanceValues s = values_of(study_.selection()(graph)), h = values_of(study_.judge()(graph));
-      return std::array{s[0], s[1], s[2], s[3], h[0], h[1], h[2], h[3], static_cast<double>(all.weight_bytes),
+      return std::array{s[0],
+                        s[1],
+                        s[2],
+                        s[3],
+                        h[0],
+                        h[1],
+                        h[2],
+                        h[3],
+                        static_cast<double>(all.weight_bytes),
                         static_cast<double>(all.parameters)};
     });
     return {format, distance_of({values[0], values[1], values[2], values[3]}),
@@ -80,8 +88,8 @@ class Sweeper {
   Swept original() {
     const Sizes all = sizes(study_.graph);
     const auto distance = [&](const char* name, const OutputMeasure& measure) {
-      return distance_of(study_.known.get<std::tuple_size_v<DistanceValues>>(
-          name, [&] { return values_of(measure(study_.graph)); }));
+      return distance_of(
+          study_.known.get<std::tuple_size_v<DistanceValues>>(name, [&] { return values_of(measure(study_.graph)); }));
     };
     return {"the original", distance("the original, selecting", study_.selection()),
             distance("the original, held out", study_.judge()),
@@ -152,21 +160,24 @@ class Sweeper {
     return table;
   }
 
-  std::string csv() const {
+  std::string csv() {
     std::string text =
         "format,family,average_bits,bytes,output_error,output_error_low,output_error_high,accuracy,selection_error,"
         "selection_accuracy\n";
     const auto share = [](const std::optional<double>& accuracy) {
       return accuracy ? fmt::format("{}", *accuracy) : std::string();
     };
-    for (const Swept& s : swept_)
-      text += fmt::format("{},{},{:.6f},{},{},{},{},{},{},{}\n", s.format, format_family(s.format), s.average_bits,
-                          s.bytes, s.held_out.error, s.held_out.error_ci95.low, s.held_out.error_ci95.high,
+    const auto add = [&](const Swept& s, const std::string& family) {
+      text += fmt::format("{},{},{:.6f},{},{},{},{},{},{},{}\n", s.format, family, s.average_bits, s.bytes,
+                          s.held_out.error, s.held_out.error_ci95.low, s.held_out.error_ci95.high,
                           share(s.held_out.accuracy), s.selecting.error, share(s.selecting.accuracy));
+    };
+    for (const Swept& s : swept_) add(s, format_family(s.format));
+    add(original(), "");
     return text;
   }
 
-  void write_files() const {
+  void write_files() {
     write_file(options_.folder + "/sweep.csv", csv());
     write_file(options_.folder + "/curves.svg", svg(curves()));
     write_file(options_.folder + "/best_so_far.svg", svg(best_so_far()));

@@ -147,9 +147,10 @@ TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
 TEST_F(AllocateFormats, ReportsOnSamplesThatAreHeldOut) {
   const Record record = allocate_formats(options("avg-bits=4.3"));
   const Table& results = table_of(record, "results");
-  EXPECT_EQ(results.title, fmt::format("On 16 of the 64 samples of {}, held out: the method learnt from 32, and choices "
-                                       "were compared on 16",
-                                       folder / "data.npz"));
+  EXPECT_EQ(results.title,
+            fmt::format("On 16 of the 64 samples of {}, held out: the method learnt from 32, and choices "
+                        "were compared on 16",
+                        folder / "data.npz"));
   EXPECT_THAT(record.findings[0], testing::AllOf(HasSubstr("on 16 samples: output error "), HasSubstr("accuracy "),
                                                  HasSubstr("held out from choosing")));
   EXPECT_EQ(text_of(cell(results, "choice", results.rows.size() - 1)), "the original, f32");
@@ -165,8 +166,7 @@ TEST_F(AllocateFormats, ReportsOnSamplesThatAreHeldOut) {
 
   AllocateFormatsOptions nearest = options("avg-bits=4.3");
   nearest.quantize.method = "nearest";
-  EXPECT_THAT(table_of(allocate_formats(nearest), "results").title,
-              HasSubstr("On 32 of the 64 samples of"));
+  EXPECT_THAT(table_of(allocate_formats(nearest), "results").title, HasSubstr("On 32 of the 64 samples of"));
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({1, 32}, 1)}});
   EXPECT_THAT(allocate_formats(nearest).findings[0], HasSubstr("they chose it too, so this flatters"));
 }
@@ -218,9 +218,10 @@ TEST_F(AllocateFormats, APlanForABudgetOfTimeIsMeasuredAsItIsWritten) {
 
 TEST_F(AllocateFormats, ABudgetOfTimeThatTheIntervalDoesNotMeetIsRefused) {
   for (const char* budget : {"latency=0.0001x", "latency=0.000001ms"}) {
-    EXPECT_THAT(error_of([&] { allocate_formats(options(budget)); }),
-                testing::AllOf(HasSubstr("no choice of formats meets the budget of"), HasSubstr("mxint2, mxint4, mxint8"),
-                               HasSubstr("At x: f32[1,32], 1 thread(s)"), HasSubstr("Nothing is written")));
+    EXPECT_THAT(
+        error_of([&] { allocate_formats(options(budget)); }),
+        testing::AllOf(HasSubstr("no choice of formats meets the budget of"), HasSubstr("mxint2, mxint4, mxint8"),
+                       HasSubstr("At x: f32[1,32], 1 thread(s)"), HasSubstr("Nothing is written")));
     EXPECT_FALSE(std::filesystem::exists(folder / "plan.toml"));
   }
 }
@@ -360,8 +361,9 @@ TEST_F(SweepTest, MoreBitsLoseLessAndTheFilesSayTheSame) {
     EXPECT_LT(value_of(cell(table, "output_error", row)), 0.5 * value_of(cell(table, "output_error", row - 1)));
   EXPECT_EQ(text_of(cell(table, "family", 3)), "int.f4");
   const std::string csv = read_file(folder / "sweep" + "/sweep.csv");
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 6);  // with the titles and the original's
   EXPECT_THAT(csv, HasSubstr("mxint4,mxint,4.250000,"));
+  EXPECT_THAT(csv, HasSubstr("the original,,32.000000,"));
   for (const char* name : {"curves.svg", "best_so_far.svg"})
     EXPECT_THAT(read_file(folder / "sweep" + "/" + name), HasSubstr("</svg>"));
   EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2U);  // families
