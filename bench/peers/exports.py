@@ -15,6 +15,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -94,7 +95,8 @@ def onnx_runtime(path, inputs):
 
 def reason(error):
     """The line of an exporter's or runtime's message that says what it is about."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:160] if lines else ''}" if isinstance(error, Exception) else (lines or [""])[0][:160]
 
 
