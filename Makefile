@@ -9,7 +9,7 @@ help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, then all tests under AddressSanitizer and UBSan, and ThreadSanitizer"
-	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60)"
+	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
 	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
@@ -38,7 +38,7 @@ fuzz:
 	scripts/deps.sh tools
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(jobs)
-	scripts/fuzz.sh $(FUZZ_SECONDS)
+	scripts/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
 
 demo: build models
 	scripts/demo.sh

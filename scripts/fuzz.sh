@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Runs every fuzz program of build/fuzz for $1 seconds (60), starting from the small files of libonnx-testdata and what earlier
-# runs have found worth keeping, in build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
+# Runs the fuzz programs of build/fuzz whose names begin with one of $2 … (all), each for $1 seconds (60), starting from the
+# small files of libonnx-testdata and what earlier runs have found worth keeping, in build/fuzz/corpus/. An input that
+# breaks a program stays in build/fuzz/, named in its output.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
 cd "$root/build/fuzz"
+export UBSAN_OPTIONS=print_stacktrace=1
 seconds=${1:-60}
+shift || true
 cases=(/usr/share/libonnx-testdata/data "$root/tests/data/onnx")
 
 # Copies the files of a kind that have at most 2 KB; libFuzzer looks into folders of folders.
@@ -14,7 +17,8 @@ seeds() {
   find "${cases[@]}" -type f -name "*.$ending" -size -2049c -exec cp --parents -t "$folder" {} +
 }
 
-for program in tests/fuzz/*_fuzz; do
+wanted=("${@:-}")
+for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
   corpus=corpus/$(basename "$program")
   case $program in
     *onnx_model*)

@@ -26,8 +26,8 @@ T json_value(const Json& value) {
       return json_value<T>(Json(static_cast<int64_t>(number)));
     }
     if (!value.is_number_integer()) throw Error("no whole number");
-    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>())
-                                                 : std::in_range<T>(value.get<int64_t>());
+    const bool fits =
+        value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>()) : std::in_range<T>(value.get<int64_t>());
     if (!fits) throw Error("too large");
     return value.get<T>();
   } else {
@@ -36,7 +36,9 @@ T json_value(const Json& value) {
 }
 
 template <class T>
-  requires(std::integral<typename T::value_type> && std::same_as<T, std::vector<typename T::value_type>>)
+concept ListOfIntegers = std::integral<typename T::value_type> && std::same_as<T, std::vector<typename T::value_type>>;
+
+template <ListOfIntegers T>
 T json_value(const Json& value) {
   if (!value.is_array()) throw Error("no list");
   T list;

@@ -14,7 +14,8 @@ namespace hone {
 
 class Regex {
  public:
-  explicit Regex(const std::string& pattern);  // throws Error with RE2's reason for a pattern that is none, or too large
+  // Throws Error with RE2's reason for a pattern that is none, or too large.
+  explicit Regex(const std::string& pattern);
 
   bool search(std::string_view text) const;   // matches some part of it
   bool matches(std::string_view text) const;  // matches all of it

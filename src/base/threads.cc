@@ -50,10 +50,17 @@ struct Region {
     try {
       check_stop();
       fn(c * grain, std::min(n, (c + 1) * grain), thread);
+    } catch (const Stopped&) {
+      next.store(chunks, std::memory_order_relaxed);  // the others would throw the same
+      note_failure(c);
     } catch (...) {
-      std::lock_guard lock(failure_mutex);
-      if (failed_chunk < 0 || c < failed_chunk) failed_chunk = c, failure = std::current_exception();
+      note_failure(c);
     }
+  }
+
+  void note_failure(int64_t c) {
+    std::lock_guard lock(failure_mutex);
+    if (failed_chunk < 0 || c < failed_chunk) failed_chunk = c, failure = std::current_exception();
   }
 };
 

@@ -52,7 +52,7 @@ std::vector<Source> sources_of(const Graph& graph, const std::vector<std::string
   std::vector<Source> sources;
   for (const auto& [label, layers] : readers) {
     if (!only.empty() && std::find(only.begin(), only.end(), label) == only.end()) continue;
-    const auto found = std::find_if(sources.begin(), sources.end(), [&](const Source& source) {
+    const auto found = std::find_if(sources.begin(), sources.end(), [&, &layers = layers](const Source& source) {
       return std::equal(source.layers.begin(), source.layers.end(), layers.begin(), layers.end(), same);
     });
     if (found != sources.end()) found->labels.push_back(label);

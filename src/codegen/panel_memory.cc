@@ -20,7 +20,8 @@ PanelMemory charged(PanelMemory memory, size_t bytes) {
     std::shared_ptr<const void> memory;
     MemoryCharge charge;
   };
-  memory.owner = std::make_shared<const Owner>(std::move(memory.owner), MemoryCharge(static_cast<int64_t>(bytes), kWhat));
+  memory.owner =
+      std::make_shared<const Owner>(Owner{std::move(memory.owner), MemoryCharge(static_cast<int64_t>(bytes), kWhat)});
   return memory;
 }
 

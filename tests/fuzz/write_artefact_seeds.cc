@@ -1,5 +1,5 @@
-// write_artefact_seeds OUT FILE.onnx...: each model that opens as an artefact below OUT, its larger constants packed every
-// other time, for artefact_structure_fuzz to start from.
+// write_artefact_seeds OUT FILE.onnx...: each model that opens as an artefact below OUT, its larger constants packed
+// every other time, for artefact_structure_fuzz to start from.
 #include <cstdio>
 #include <string>
 
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       const hone::OnnxImport import = hone::import_onnx(argv[i]);
       hone::Graph graph = import.graph;
       const hone::Format format = hone::parse_format(i % 4 == 0 ? "mxint4" : "int4.g32.asym");
-      for (hone::ValueId id : std::vector<hone::ValueId>(graph.constants().begin(), graph.constants().end()))
+      for (const std::vector<hone::ValueId> constants = graph.constants(); hone::ValueId id : constants)
         if (i % 2 == 0 && graph.type(id).dtype == hone::DType::f32 && graph.type(id).rank() == 2)
           graph.replace_all_uses(id, graph.add_constant("packed", hone::pack(format, *graph.constant(id))));
       graph.erase_unused_constants();
