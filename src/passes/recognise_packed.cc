@@ -166,7 +166,8 @@ std::optional<Tensor> packed(const AffineWeight& weight, const Groups& groups, c
   const Format format = parse_format(encoding->head + groups.geometry + (encoding->zero_points.empty() ? "" : ".asym"));
   const PlaneBytes bytes = plane_bytes(format, shape);
   const std::vector<Rows> whole{{0, shape[0]}};
-  for (const std::vector<Rows>& parts : {weight.codes.shape()[0] == shape[0] ? parts_of(shape) : whole, whole}) {
+  const bool by_rows = weight.codes.shape()[0] == shape[0] && (groups.in_rows || !groups.are_blocks);
+  for (const std::vector<Rows>& parts : {by_rows ? parts_of(shape) : whole, whole}) {
     Planes planes = planes_of_parts(weight, groups, *encoding, format, shape, parts);
     if (std::ssize(planes.codes) != bytes.codes || std::ssize(planes.scales) != bytes.scales ||
         std::ssize(planes.zero_points) != bytes.zero_points)
@@ -199,11 +200,11 @@ int64_t recognise(Graph& graph, NodeId id) {
   if (groups->root != id) graph.erase(id);
   const NodeId spread = graph.producer(node.operands[0]);
   const ValueId codes = spread == kNone ? node.operands[0] : graph.operand(spread, 0);
-  graph.set_label(value, derived_label(graph, codes, ".packed"));
   for (ValueId operand : node.operands)
     if (const NodeId reshape = operand == kNone ? kNone : graph.producer(operand);
         reshape != kNone && graph.use_count(operand) == 0)
       graph.erase(reshape);
+  graph.set_label(value, derived_label(graph, codes, ".packed"));
   return weight->codes.bytes();
 }
 
