@@ -10,7 +10,7 @@ help:
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, then all tests under AddressSanitizer and UBSan, and ThreadSanitizer"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
-	@echo "make demo         a real model quantised, compiled, measured and reported (about ten minutes)"
+	@echo "make demo         a real model quantised, compiled, measured and reported (one to four minutes after the build)"
 	@echo "make models       the demo's model in build/models/"
 	@echo "make bench        hone beside other systems and the measured peaks: each target, reached or missed"
 	@echo "make bench-peers  low-bit layers and convolutional networks beside other systems, into bench/results.md"
