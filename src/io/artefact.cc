@@ -25,7 +25,6 @@ namespace {
 constexpr int kVersion = 1;
 constexpr const char* kVersionKey = "hone.version";
 constexpr const char* kGraphKey = "hone.graph";
-constexpr std::string_view kOwnPrefix = "hone.";  // of labels that a source may not give
 constexpr std::string_view kTensorKey = "hone.tensor.";
 constexpr std::string_view kFilePrefix = "hone.file.";
 constexpr std::string_view kAnonymous = "hone.constant.";  // labels that exist in the file only
@@ -43,7 +42,10 @@ bool survives_as_text(const Tensor& tensor) {
 // A constant either has a label, under which its bytes are stored, or is small.
 void label_constants(Graph& graph, const std::string& path) {
   for (ValueId id : graph.constants()) {
-    if (graph.value(id).label.starts_with(kOwnPrefix)) graph.set_label(id, "");
+    // Names of tensors that mean something else here are not taken from a source.
+    if (const std::string& label = graph.value(id).label;
+        label.starts_with(kFilePrefix) || label.starts_with(kAnonymous))
+      graph.set_label(id, "");
     const Value& value = graph.value(id);
     if (value.constant->dtype() == DType::string && !value.label.empty())
       fail("{}: constant \"{}\" holds strings, which an artefact can't store", path, value.label);

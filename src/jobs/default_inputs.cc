@@ -9,11 +9,10 @@
 #include "base/philox.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "ops/elements.h"
 
 namespace hone {
 namespace {
-
-constexpr size_t kNumbersPerStop = 4096;  // between two questions whether to go on
 
 Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& shape, Philox& random) {
   const Value& value = graph.value(input);
@@ -23,7 +22,7 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
   if (is_float(value.type.dtype)) {
     std::vector<float> values(n);
     for (size_t i = 0; i < n; ++i) {
-      if (i % kNumbersPerStop == 0) check_stop();
+      if (i % kVisitsPerStop == 0) check_stop();
       values[i] = random.normal();
     }
     return Tensor::from_floats(value.type.dtype, shape, values);
@@ -33,7 +32,7 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
   const bool mask = value.label.find("mask") != std::string::npos || value.type.dtype == DType::boolean;
   std::vector<double> values(n);
   for (size_t i = 0; i < n; ++i) {
-    if (i % kNumbersPerStop == 0) check_stop();
+    if (i % kVisitsPerStop == 0) check_stop();
     values[i] = mask ? 1 : bound > 1 ? random.below(static_cast<uint32_t>(std::min<int64_t>(bound, UINT32_MAX))) : 0;
   }
   return Tensor::from_doubles(value.type.dtype, shape, values);

@@ -1,4 +1,6 @@
 // hone compile as users type it.
+#include <filesystem>
+
 #include "base/json.h"
 #include "tests/cli/cli_fixture.h"
 
@@ -22,6 +24,22 @@ TEST_F(Compile, ACompiledModelStartsWithoutCompilingAndWithoutACache) {
   EXPECT_GT(probed(model)["kernels_compiled"], 0);
   EXPECT_EQ(probed(file, {"--trust-code"})["kernels_compiled"], 0);
   EXPECT_GT(probed(file)["kernels_compiled"], 0);
+}
+
+// The check of the written file runs a session of its own.
+TEST_F(Compile, WithoutACacheNothingIsWrittenToOneNorByTheCheck) {
+  const std::string cache = out + "/cache", chosen = out + "/chosen";
+  const auto compile = [&](std::vector<std::string> flags) {
+    std::vector<std::string> arguments{"compile", model, "-o", out + "/m.safetensors", "--batch", "2", "--seq", "16"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    expect_done(hone_program(arguments, {.environment = {{"HONE_CACHE", cache}}}));
+  };
+  compile({"--no-cache"});
+  compile({"--cache", chosen});
+  EXPECT_FALSE(std::filesystem::exists(cache));
+  EXPECT_TRUE(std::filesystem::exists(chosen));
+  compile({});
+  EXPECT_TRUE(std::filesystem::exists(cache));
 }
 
 TEST_F(Compile, CodeInAFileRunsOnlyWhereItIsTrusted) {

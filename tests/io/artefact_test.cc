@@ -259,11 +259,15 @@ TEST(Artefact, LabelsThatArtefactsUseThemselvesAreNotTaken) {
   for (const char* label : {"hone.file.x", "hone.constant.x", "hone.tensor.x"})
     for (int64_t size : {4, 64}) {
       Graph graph = small_model("mxint8");
-      graph.set_label(graph.add_constant("odd", Tensor::of<float>({size}, std::vector<float>(static_cast<size_t>(size), 2))), label);
+      graph.set_label(
+          graph.add_constant("odd", Tensor::of<float>({size}, std::vector<float>(static_cast<size_t>(size), 2))),
+          label);
       save_artefact(folder / "a", graph);
       const Artefact read = load_artefact(folder / "a");
       EXPECT_EQ(print(as_stored(read.graph, "a")), print(as_stored(graph, "a"))) << label;
       EXPECT_TRUE(read.files.empty());
+      const bool taken = std::string_view(label) == "hone.tensor.x";  // a key of the metadata, free as a tensor's name
+      EXPECT_EQ(read.graph.find_constant(label) != kNone, taken) << label;
     }
 }
 
