@@ -1,5 +1,6 @@
 #include "io/artefact.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -11,8 +12,10 @@
 #include "base/json.h"
 #include "base/memory_limit.h"
 #include "base/registry.h"
+#include "base/small_float.h"
 #include "io/artefact_size.h"
 #include "io/safetensors.h"
+#include "io/safetensors_header.h"
 #include "io/safetensors_size.h"
 #include "ir/bodies.h"
 #include "ir/text.h"
@@ -92,6 +95,24 @@ void add_packed(const std::string& name, const Tensor& tensor, std::vector<Named
       Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
 }
 
+// Element types that safetensors has no name for, all of a byte, lie in the file as U8; the graph's text knows better.
+Tensor as_named_type(const Tensor& tensor) {
+  return safetensors_name(tensor.dtype()) ? tensor : Tensor(DType::u8, tensor.shape(), tensor.data());
+}
+
+// Whether each byte is an element of the type: those of fewer bits leave values over.
+bool are_elements(std::span<const std::byte> bytes, DType dtype) {
+  const SmallFloat* type = small_float(dtype);
+  const int bits = type ? 1 + type->exponent_bits + type->mantissa_bits : integer_bits(dtype);
+  if (type && type->specials == SmallFloat::Specials::powers) return true;
+  const bool is_signed = dtype == DType::i2 || dtype == DType::i4;
+  const int least = is_signed ? -(1 << (bits - 1)) : 0, most = least + (1 << bits) - 1;
+  return std::ranges::all_of(bytes, [&](std::byte b) {
+    const int value = is_signed ? static_cast<int8_t>(b) : static_cast<uint8_t>(b);
+    return least <= value && value <= most;
+  });
+}
+
 // fn(); its errors say where.
 template <class F>
 auto located(const std::string& where, F&& fn) {
@@ -108,7 +129,7 @@ class Reader {
   explicit Reader(const SafetensorsFile& file) : file_(file) {}
 
   std::optional<Tensor> find(const std::string& name, const TensorType& type) const {
-    Tensor tensor = type.is_packed() ? packed(name) : plain(name);
+    Tensor tensor = type.is_packed() ? packed(name) : plain(name, type.dtype);
     if (tensor.type() != type)
       fail("{}: constant \"{}\" is {} in the file, but {} in the graph", file_.path(), name, to_string(tensor.type()),
            to_string(type));
@@ -116,7 +137,13 @@ class Reader {
   }
 
  private:
-  Tensor plain(const std::string& name) const { return file_.tensor(name); }
+  Tensor plain(const std::string& name, DType dtype) const {
+    Tensor tensor = file_.tensor(name);
+    if (!is_small(dtype) || safetensors_name(dtype) || tensor.dtype() != DType::u8) return tensor;
+    if (!are_elements(tensor.data().bytes(), dtype))
+      fail("{}: constant \"{}\" has bytes that are no {}", file_.path(), name, to_string(dtype));
+    return Tensor(dtype, tensor.shape(), tensor.data());
+  }
 
   Tensor packed(const std::string& name) const {
     const std::string key = std::string(kTensorKey) + name, where = file_.path() + ": metadata \"" + key + "\"";
@@ -240,7 +267,7 @@ Contents contents_of(const std::string& path, const Graph& graph, const std::map
       const Value& value = each.value(id);
       if (value.label.empty()) continue;
       if (value.constant->is_packed()) add_packed(value.label, *value.constant, tensors, metadata);
-      else tensors.push_back({value.label, *value.constant});
+      else tensors.push_back({value.label, as_named_type(*value.constant)});
     }
   });
   for (const auto& [name, content] : files) {

@@ -116,9 +116,13 @@ std::string header_text(const std::vector<const NamedTensor*>& order,
   }
   size_t offset = 0;
   for (const NamedTensor* t : order) {
+    const std::optional<std::string_view> dtype = safetensors_name(t->tensor.dtype());
+    if (!dtype)
+      fail("{}: tensor \"{}\" is {}, for which safetensors files have no name", path, t->name,
+           to_string(t->tensor.dtype()));
     const size_t end = offset + t->tensor.data().size();
-    text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}},)", quoted(t->name, path),
-                        safetensors_name(t->tensor.dtype()), fmt::join(t->tensor.shape(), ","), offset, end);
+    text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}},)", quoted(t->name, path), *dtype,
+                        fmt::join(t->tensor.shape(), ","), offset, end);
     offset = end;
   }
   if (text.back() == ',') text.pop_back();

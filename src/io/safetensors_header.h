@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,6 @@ struct SafetensorsHeader {
 // text: the JSON between the length and the buffer; `source` names the file in errors.
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t buffer_bytes, const std::string& source);
 
-std::string_view safetensors_name(DType dtype);  // "F32"; Bug for string
+std::optional<std::string_view> safetensors_name(DType dtype);  // "F32"; none where the format has no such type
 
 }  // namespace hone

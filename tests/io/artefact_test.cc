@@ -73,6 +73,35 @@ TEST(Artefact, EveryFormatRoundTripsBitByBit) {
   }
 }
 
+TEST(Artefact, ElementTypesThatSafetensorsHasNoNameForAreStoredAsBytes) {
+  const TemporaryFolder folder;
+  for (int i = 0; i <= static_cast<int>(DType::f6e3m2); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!is_small(dtype)) continue;
+    SCOPED_TRACE(to_string(dtype));
+    Graph g;
+    const ValueId x = g.add_input("x", TensorType{DType::i64, {Dim(2)}, {}});
+    const ValueId table = g.add_constant("table", Tensor(dtype, {32}, Buffer(32)));
+    g.add_output(g.emit(ops::get("gather"), {table, x}, {{"axis", int64_t{0}}}), "y");
+    save_artefact(folder / "small", g);
+    EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(folder / "small")), artefact_bytes(g, {}));
+    expect_same(load_artefact(folder / "small").graph, g);
+  }
+  Graph wide;
+  wide.add_output(
+      wide.add_constant("codes", Tensor(DType::u8, {32}, Buffer::copy_of(std::vector<std::byte>(32, std::byte{16})))),
+      "y");
+  save_artefact(folder / "wide", wide);
+  const SafetensorsFile file(folder / "wide");
+  std::map<std::string, std::string> metadata = file.metadata();
+  std::string& text = metadata.at("hone.graph");
+  const size_t at = text.find("u8[32]");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 2, "u4");
+  write_safetensors(folder / "narrow", std::vector<NamedTensor>{{"codes", file.tensor("codes")}}, metadata);
+  EXPECT_THAT(error_of([&] { load_artefact(folder / "narrow"); }), HasSubstr("no u4"));
+}
+
 TEST(Artefact, ConstantsOfBodiesAreStoredUnderNamesOfTheirOwn) {
   const TemporaryFolder folder;
   const Graph graph = with_unique_labels(test::branching_model());
