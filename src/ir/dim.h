@@ -1,9 +1,11 @@
 // A dimension: an integer polynomial over named symbols, with floor division, e.g. 128, S, B*S, (S+1)/2. Kept in a
-// normal form, so that == decides equality of polynomials.
+// normal form, so that == decides equality of polynomials. Symbols and quotients are interned: a dimension is a tree
+// that is shared, not a text, and evaluating it parses nothing.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,14 +38,22 @@ class Dim {
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
   friend Dim floordiv(const Dim& a, const Dim& b);  // toward minus infinity; exact polynomial division where it divides
-  bool operator==(const Dim&) const = default;
+  bool operator==(const Dim& other) const;
+
+  struct Factor;
+  using Monomial = std::vector<std::shared_ptr<const Factor>>;  // a product, its factors sorted
+  struct ByText {
+    bool operator()(const Monomial& a, const Monomial& b) const;
+  };
+  using Terms = std::map<Monomial, int64_t, ByText>;  // coefficients by product; the empty one is the constant
 
  private:
-  static std::optional<int64_t> least_of_factor(const std::string& factor);
+  static Dim of(Terms terms);
+  static Dim of(std::shared_ptr<const Factor> factor);
+  Terms all_terms() const;
 
-  // A term's key lists its factors, sorted: symbols by name, quotients as "(a)/(b)" in normal form. The empty key is
-  // the constant.
-  std::map<std::vector<std::string>, int64_t> terms_;
+  int64_t constant_ = 0;
+  std::shared_ptr<const Terms> terms_;  // but the constant; null where there are none
 };
 
 using Shape = std::vector<Dim>;
