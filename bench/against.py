@@ -1,0 +1,176 @@
+"""Whether one build of hone is slower than another: kernels, encoders and convolutional networks, each timed in turn in both
+builds, in one run on one machine. A row counts as slower when the interval of its ratio lies above 1 in three independent runs.
+
+usage: against.py OLD NEW [--rounds 60] [--only TEXT]... [--quick] [--json F]          (from the root of the checkout)
+OLD and NEW are build folders that hold `hone` and, for rows of kernels, `bench/bench_kernels` (target `bench`). Exit code 1 when
+a row is slower. Needs NumPy and nothing else; models that were not fetched (`make models`, `make bench-peers`) are left out.
+"""
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
+from interleaved import Hone, ratio, rounds  # noqa: E402
+
+WORK = pathlib.Path("build/bench/against")
+MINILM = pathlib.Path("build/models/all-MiniLM-L6-v2")
+OCR = pathlib.Path("build/models/pp-ocr")
+RUNS = 3  # in which a row must be slower to count
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("old", type=pathlib.Path)
+parser.add_argument("new", type=pathlib.Path)
+parser.add_argument("--rounds", type=int, default=60, help="in which both builds run a model once")
+parser.add_argument("--only", action="append", default=[], help="rows in whose name this is found")
+parser.add_argument("--quick", action="store_true", help="models only, a quarter of the rounds")
+parser.add_argument("--json", type=pathlib.Path)
+args = parser.parse_args()
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    model: str = ""
+    flags: tuple = ()
+    threads: int = 1
+
+
+def run(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr}")
+    return done.stdout
+
+
+def made(name, *command):
+    """A file that the old build makes once: both builds run the same one."""
+    path = WORK / name
+    if not path.exists():
+        run(args.old / "hone", *command, "-o", path)
+    return str(path)
+
+
+def model_rows():
+    if MINILM.exists():
+        files = {"f32": str(MINILM)}
+        for name in ("bf16", "mxint8", "mxint4", "int4.g32"):
+            files[name] = made(f"{name}.safetensors", "quantize", MINILM, "--to", name, "--compute", "bf16")
+        for name, file in files.items():
+            for batch, length in ((1, 1), (1, 16), (1, 128), (32, 32)):
+                yield Row(f"MiniLM {name} {batch}x{length}", file, ("--batch", batch, "--seq", length))
+        yield Row("MiniLM f32 1x128, two threads", files["f32"], ("--seq", 128), 2)
+    for network in ("resnet18", "mobilenet_v3_small"):
+        file = made(f"{network}.safetensors", "build", network)
+        for compute in ("f32", "bf16"):
+            yield Row(f"{network} {compute}", file, ("--compute", compute))
+    for part, size in (("det", (640, 640)), ("rec", (48, 320))):
+        file = OCR / f"ch_PP-OCRv4_{part}_infer.onnx"
+        if file.exists():
+            yield Row(f"PP-OCR {part} {size[0]}x{size[1]}", str(file), ("--shapes", size))
+
+
+def shape_flags(row):
+    """--shapes stands for the dimensions of an image input, whose names only the model knows."""
+    if not row.flags or row.flags[0] != "--shapes":
+        return row.flags
+    inputs = json.loads(run(args.new / "hone", "info", row.model, "--json"))["inputs"]
+    dims = inputs[0]["type"].partition("[")[2].rstrip("]").split(",")
+    sizes = (1, 3, *row.flags[1])
+    return tuple(part for dim, size in zip(dims, sizes) if not dim.isdigit() for part in ("--dim", f"{dim}={size}"))
+
+
+def time_model(row):
+    systems = {}
+    flags = shape_flags(row)
+    builds = [("old", args.old), ("new", args.new)]
+    random.shuffle(builds)  # who lays out its weights first
+    for name, build in builds:
+        systems[name] = Hone(build / "hone", row.model, {}, WORK / name, row.threads, (*flags, "--no-cache"))
+    times = rounds(systems, max(12, args.rounds // 4) if args.quick else args.rounds)
+    for system in systems.values():
+        system.close()
+    return ratio(times, "new", "old"), statistics.median(times["new"])
+
+
+def kernel_figures(build, name=None):
+    file = WORK / "kernels.json"
+    only = ("--only", name) if name else ()
+    run(build / "bench" / "bench_kernels", *only, "--rounds", 12, "--json", file)
+    rates = {}
+    for k in json.loads(file.read_text()):
+        rate = k.get("gflops") or k.get("gbytes_per_second")
+        if rate:
+            rates[k["name"]] = rate
+    return rates
+
+
+def time_kernels(repeats=7, name=None):
+    """Of each kernel the ratios of several pairs of processes; old and new first in turn."""
+    ratios, last = {}, {}
+    for repeat in range(repeats):
+        order = [("old", args.old), ("new", args.new)][:: 1 if repeat % 2 else -1]
+        rates = {which: kernel_figures(build, name) for which, build in order}
+        for kernel in rates["old"].keys() & rates["new"].keys():
+            ratios.setdefault(kernel, []).append(rates["old"][kernel] / rates["new"][kernel])
+            last[kernel] = rates["new"][kernel]
+    return {kernel: (spread(found), last[kernel]) for kernel, found in ratios.items()}
+
+
+def spread(values):
+    """Median, and the middle of the values without the lowest and the highest: of seven, an interval of 87.5 %."""
+    v = sorted(values)
+    return statistics.median(v), v[min(1, len(v) - 1)], v[max(len(v) - 2, 0)]
+
+
+def is_slower(interval):
+    return interval[1] > 1
+
+
+def wanted(name):
+    return not args.only or any(text in name for text in args.only)
+
+
+def show(name, interval, note):
+    mark = "slower?" if is_slower(interval) else "faster" if interval[2] < 1 else ""
+    print(f"  {name:44} {interval[0]:.3f} ({interval[1]:.3f}-{interval[2]:.3f})  {note:>14}  {mark}", flush=True)
+
+
+def main():
+    WORK.mkdir(parents=True, exist_ok=True)
+    found, again = {}, {}
+    print(f"new / old: {args.new} / {args.old}")
+    for row in filter(lambda row: wanted(row.name), model_rows()):
+        found[row.name], seconds = time_model(row)
+        again[row.name] = lambda row=row: time_model(row)[0]
+        show(row.name, found[row.name], f"{seconds * 1e3:.2f} ms")
+    has_kernels = all((build / "bench" / "bench_kernels").exists() for build in (args.old, args.new))
+    if has_kernels and not args.quick:
+        for name, (interval, rate) in time_kernels().items():
+            if wanted(name):
+                found[name] = interval
+                again[name] = lambda name=name: time_kernels(name=name)[name][0]
+                show(name, interval, f"{rate:.1f} G/s")
+    suspects = [name for name, interval in found.items() if is_slower(interval)]
+    slower = {}
+    for name in suspects:
+        intervals = [found[name]]
+        while len(intervals) < RUNS and is_slower(intervals[-1]):
+            intervals.append(again[name]())
+            show(f"again: {name}", intervals[-1], "")
+        if all(map(is_slower, intervals)) and len(intervals) == RUNS:
+            slower[name] = statistics.median(interval[0] for interval in intervals)
+    mean = math.exp(statistics.fmean(math.log(interval[0]) for interval in found.values())) if found else 1
+    print(f"{len(found)} rows, geometric mean of new / old {mean:.3f}; slower in {RUNS} runs: "
+          + (", ".join(f"{name} {ratio:.3f}" for name, ratio in slower.items()) or "none"))
+    if args.json:
+        args.json.write_text(json.dumps({"mean": mean, "rows": found, "slower": slower}, indent=1) + "\n")
+    return 1 if slower else 0
+
+
+sys.exit(main())
