@@ -74,7 +74,7 @@ inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string&
 inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
   GemmPlan plan = linear_plan(n, k, type, format);
   plan.m_hint = m, plan.a_row_stride = k;
-  plan.m_remainder = m % gemm_tile_rows(plan, best_isa_level());
+  plan.m_remainder = m % gemm_tile_rows(plan, host_target());
   return plan;
 }
 

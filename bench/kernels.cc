@@ -36,12 +36,12 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   const GemmPlan plan = linear_plan(n, k, type, format, m);
   const Tensor w = random_weights(n, k, type, format);
   const Tensor a = random_tensor(type, {m, k}), out(DType::f32, {m, n});
-  const Buffer packed = prepack(plan, best_isa_level(), w, 1);
+  const Buffer packed = prepack(plan, host_target(), w, 1);
   Compiled code(plan);
   KernelArgs args;
   args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
   args.dims = {m, 1, 0, 0, 0, k, 0, 1};
-  const int64_t items = gemm_items(plan, best_isa_level(), m, 1);
+  const int64_t items = gemm_items(plan, host_target(), m, 1);
   const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
   against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
     for (int i = 0; i < repeats; ++i) code.run(args, items);
@@ -78,12 +78,12 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   const Tensor w = random_tensor(type, {outputs, plan.product.k}), bias = random_tensor(DType::f32, {outputs});
   const Tensor x = random_tensor(type, {extent, extent, channels}), out(type, {places, places, outputs});
   PanelPool pool;
-  const Buffer packed = prepack(plan, best_isa_level(), w, 1, pool);
+  const Buffer packed = prepack(plan, host_target(), w, 1, pool);
   Compiled code(plan);
   KernelArgs args;
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   args.dims = {places * places, 1};
-  const int64_t items = work_items(plan, best_isa_level(), args);
+  const int64_t items = work_items(plan, host_target(), args);
   int64_t inside = 0;  // window rows, and as many columns
   for (int64_t place = 0; place < places; ++place)
     for (int64_t tap = 0; tap < kernel; ++tap) {
@@ -123,7 +123,7 @@ void time_prepacking(KernelBench& bench, DType type, const std::string& format) 
   const GemmPlan plan = linear_plan(3072, 1024, type, format);
   const Tensor w = random_weights(plan.n, plan.k, type, format);
   double best = 1e300;
-  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { prepack(plan, best_isa_level(), w, 1); }));
+  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { prepack(plan, host_target(), w, 1); }));
   const double gbytes = static_cast<double>(w.bytes()) / best * 1e-9;
   bench.measured.push_back({{"name", name}, {"gbytes_per_second", gbytes}});
   fmt::print("{:<34} {:8.2f} GB/s of source\n", name, gbytes);

@@ -42,7 +42,7 @@ double batch_speed(const QuantisePlan& plan, const Format& format, void* in, voi
   KernelArgs args;
   args.pointers = {in, out, scales.data(), zero_points.data(), &part};
   args.dims = {1, kBatch, kBatch, groups, kBatch * format.element.bits / 8, 1, 0, 0, 1};
-  const int64_t items = work_items(general, best_isa_level(), args);
+  const int64_t items = work_items(general, host_target(), args);
   constexpr int kRepeats = 20;
   const double time = best_of(rounds, [&] {
     for (int i = 0; i < kRepeats; ++i) kernel.run(&args, 0, items, nullptr);

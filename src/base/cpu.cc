@@ -2,8 +2,8 @@
 
 #include <cpuid.h>
 
-#include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -22,6 +22,7 @@ Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
 }
 
 bool bit(unsigned word, int position) { return word >> position & 1; }
+int bits(unsigned word, int low, int count) { return static_cast<int>(word >> low & ((1u << count) - 1)); }
 
 // XCR0: which register files the operating system saves.
 uint64_t saved_state() {
@@ -30,30 +31,103 @@ uint64_t saved_state() {
   return uint64_t(high) << 32 | low;
 }
 
-CpuFeatures detect() {
-  CpuFeatures f;
-  const Registers basic = cpuid(1), extended = cpuid(7, 0), more = cpuid(7, 1);
-  if (!bit(basic.ecx, 27)) return f;  // no OSXSAVE
+struct Fact {
+  std::string_view name;
+  std::optional<Feature> builds_on;
+};
+constexpr Fact kFacts[kFeatures] = {{"avx2", {}},
+                                    {"avx_vnni", Feature::avx2},
+                                    {"avx512", Feature::avx2},
+                                    {"avx512_vbmi", Feature::avx512},
+                                    {"avx512_vbmi2", Feature::avx512},
+                                    {"avx512_vnni", Feature::avx512},
+                                    {"avx512_bf16", Feature::avx512},
+                                    {"amx_bf16", Feature::avx512},
+                                    {"amx_int8", Feature::avx512}};
+const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
+
+Features detect() {
+  Features found;
+  const Registers basic = cpuid(1), extended = cpuid(7, 0), more = cpuid(7, 1), amd = cpuid(0x80000001);
+  if (!bit(basic.ecx, 27)) return found;  // no OSXSAVE
   const uint64_t state = saved_state();
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6, tiles = (state & 0x60000) == 0x60000;
-  f.avx2 = ymm && bit(extended.ebx, 5);
-  f.fma = ymm && bit(basic.ecx, 12);
-  f.f16c = ymm && bit(basic.ecx, 29);
-  f.avx512 = zmm && f.avx2 && f.fma && bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 28) &&
-             bit(extended.ebx, 30) && bit(extended.ebx, 31);
-  f.avx512_vbmi = f.avx512 && bit(extended.ecx, 1);
-  f.avx512_vbmi2 = f.avx512 && bit(extended.ecx, 6);
-  f.avx512_vnni = f.avx512 && bit(extended.ecx, 11);
-  f.avx512_bf16 = f.avx512 && bit(more.eax, 5);
-  f.amx_bf16 = tiles && bit(extended.edx, 22) && bit(extended.edx, 24);
-  f.amx_int8 = tiles && bit(extended.edx, 25) && bit(extended.edx, 24);
-  return f;
+  const auto add = [&](Feature f, bool present) {
+    const std::optional<Feature> needed = fact(f).builds_on;
+    if (present && (!needed || found.has(*needed))) found = found.with(f);
+  };
+  const bool fma = bit(basic.ecx, 12), f16c = bit(basic.ecx, 29), movbe = bit(basic.ecx, 22),
+             popcnt = bit(basic.ecx, 23), bmi = bit(extended.ebx, 3), bmi2 = bit(extended.ebx, 8),
+             lzcnt = bit(amd.ecx, 5);
+  add(Feature::avx2, ymm && bit(extended.ebx, 5) && fma && f16c && movbe && popcnt && bmi && bmi2 && lzcnt);
+  add(Feature::avx_vnni, bit(more.eax, 4));
+  add(Feature::avx512, zmm && bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 28) &&
+                           bit(extended.ebx, 30) && bit(extended.ebx, 31));
+  add(Feature::avx512_vbmi, bit(extended.ecx, 1));
+  add(Feature::avx512_vbmi2, bit(extended.ecx, 6));
+  add(Feature::avx512_vnni, bit(extended.ecx, 11));
+  add(Feature::avx512_bf16, bit(more.eax, 5));
+  add(Feature::amx_bf16, tiles && bit(extended.edx, 22) && bit(extended.edx, 24));
+  add(Feature::amx_int8, tiles && bit(extended.edx, 25) && bit(extended.edx, 24));
+  return found;
+}
+
+CpuModel identify() {
+  const Registers first = cpuid(0), basic = cpuid(1);
+  char vendor[13] = {};
+  std::memcpy(vendor, &first.ebx, 4);
+  std::memcpy(vendor + 4, &first.edx, 4);
+  std::memcpy(vendor + 8, &first.ecx, 4);
+  const int family = bits(basic.eax, 8, 4), model = bits(basic.eax, 4, 4);
+  return {.vendor = vendor,
+          .family = family == 15 ? family + bits(basic.eax, 20, 8) : family,
+          .model = family == 6 || family == 15 ? model + 16 * bits(basic.eax, 16, 4) : model};
+}
+
+// Deterministic cache parameters: leaf 4, which AMD has at another number in the same form.
+CacheSizes find_caches() {
+  CacheSizes sizes;
+  const unsigned leaf = cpu_model().vendor == "AuthenticAMD" ? 0x8000001d : 4;
+  for (unsigned index = 0; index < 8; ++index) {
+    const Registers r = cpuid(leaf, index);
+    const int type = bits(r.eax, 0, 5), level = bits(r.eax, 5, 3);
+    if (type == 0) break;
+    if (type == 2) continue;  // instructions
+    const int64_t ways = bits(r.ebx, 22, 10) + 1, partitions = bits(r.ebx, 12, 10) + 1, line = bits(r.ebx, 0, 12) + 1;
+    const int64_t bytes = ways * partitions * line * (int64_t{r.ecx} + 1);
+    (level == 1 ? sizes.l1_bytes : level == 2 ? sizes.l2_bytes : sizes.l3_bytes) = bytes;
+  }
+  return sizes;
 }
 
 }  // namespace
 
-const CpuFeatures& cpu_features() {
-  static const CpuFeatures features = detect();
+std::string_view to_string(Feature feature) { return fact(feature).name; }
+
+Features Features::with(Feature f) const {
+  Features result = *this;
+  result.bits_ |= 1u << static_cast<int>(f);
+  return fact(f).builds_on ? result.with(*fact(f).builds_on) : result;
+}
+
+Features Features::without(Feature f) const {
+  Features result = *this;
+  result.bits_ &= ~(1u << static_cast<int>(f));
+  for (int other = 0; other < kFeatures; ++other)
+    if (kFacts[other].builds_on == f && result.has(static_cast<Feature>(other)))
+      result = result.without(static_cast<Feature>(other));
+  return result;
+}
+
+std::string to_string(Features features) {
+  std::string text;
+  for (int f = 0; f < kFeatures; ++f)
+    if (features.has(static_cast<Feature>(f))) text += fmt::format("{}{}", text.empty() ? "" : " ", kFacts[f].name);
+  return text;
+}
+
+Features cpu_features() {
+  static const Features features = detect();
   return features;
 }
 
@@ -66,55 +140,14 @@ std::string cpu_name() {
   return std::string(trim(name));
 }
 
-std::vector<IsaLevel> available_isa_levels() {
-  std::vector<IsaLevel> levels;
-  const CpuFeatures& f = cpu_features();
-  if (f.avx2 && f.fma) levels.push_back(IsaLevel::avx2);
-  if (f.avx512) levels.push_back(IsaLevel::avx512);
-  if (f.avx512_bf16) levels.push_back(IsaLevel::avx512_bf16);
-  return levels;
+const CpuModel& cpu_model() {
+  static const CpuModel model = identify();
+  return model;
 }
 
-IsaLevel best_isa_level() {
-  const std::vector<IsaLevel> levels = available_isa_levels();
-  if (levels.empty())
-    fail("this CPU ({}) lacks AVX2 or FMA, which compiled code needs; use --backend reference", cpu_name());
-  return levels.back();
-}
-
-std::string_view to_string(IsaLevel level) {
-  switch (level) {
-    case IsaLevel::avx2:
-      return "avx2";
-    case IsaLevel::avx512:
-      return "avx512";
-    case IsaLevel::avx512_bf16:
-      return "avx512_bf16";
-  }
-  CHECK(false);
-}
-
-IsaLevel parse_isa_level(std::string_view text) {
-  std::string available;
-  for (IsaLevel level : available_isa_levels()) {
-    if (text == to_string(level)) return level;
-    available += fmt::format("{}{}", available.empty() ? "" : ", ", to_string(level));
-  }
-  fail("isa '{}' is unknown or not available on this CPU; available: {}", text, available);
-}
-
-std::string llvm_features(IsaLevel level) {
-  const CpuFeatures& f = cpu_features();
-  std::string text = "+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+movbe";
-  if (f.f16c) text += ",+f16c";
-  if (level >= IsaLevel::avx512) {
-    text += ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit";
-    if (f.avx512_vbmi) text += ",+avx512vbmi";
-    if (f.avx512_vbmi2) text += ",+avx512vbmi2";
-    if (f.avx512_vnni) text += ",+avx512vnni";
-  }
-  if (level >= IsaLevel::avx512_bf16) text += ",+avx512bf16";
-  return text;
+const CacheSizes& cache_sizes() {
+  static const CacheSizes sizes = find_caches();
+  return sizes;
 }
 
 }  // namespace hone

@@ -1,33 +1,59 @@
-// What the CPU can do, from CPUID feature bits only, and the instruction-set levels that code is generated for.
+// What the CPU can do, from CPUID and what the operating system saves.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace hone {
 
-// Each level includes the ones before it. `avx512_bf16` also has VNNI and VBMI where the CPU has them (see
-// CpuFeatures).
-enum class IsaLevel { avx2, avx512, avx512_bf16 };
-
-struct CpuFeatures {
-  bool avx2 = false, fma = false, f16c = false;
-  bool avx512 = false;  // F, BW, VL, DQ, CD and the operating system saves the registers
-  bool avx512_bf16 = false, avx512_vnni = false, avx512_vbmi = false, avx512_vbmi2 = false;
-  bool amx_bf16 = false, amx_int8 = false;
+// What code may ask of a CPU beyond x86-64. `avx2` comes with FMA, F16C and BMI, `avx512` with F, BW, CD, DQ and VL,
+// the two of AMX with its tiles: no CPU has one without the others.
+enum class Feature : uint8_t {
+  avx2,
+  avx_vnni,
+  avx512,
+  avx512_vbmi,
+  avx512_vbmi2,
+  avx512_vnni,
+  avx512_bf16,
+  amx_bf16,
+  amx_int8
 };
+inline constexpr int kFeatures = 9;
+std::string_view to_string(Feature feature);  // "avx_vnni"
 
-const CpuFeatures& cpu_features();
-std::string cpu_name();  // for reports only; never for decisions
+class Features {
+ public:
+  constexpr Features() = default;
+  constexpr bool has(Feature f) const { return bits_ >> static_cast<int>(f) & 1; }
+  constexpr bool has_all_of(Features other) const { return (bits_ & other.bits_) == other.bits_; }
+  Features with(Feature f) const;     // and what `f` builds on: avx512_bf16 brings avx512, that brings avx2
+  Features without(Feature f) const;  // nor what builds on `f`
+  constexpr uint32_t bits() const { return bits_; }
+  constexpr bool operator==(const Features&) const = default;
 
-std::vector<IsaLevel> available_isa_levels();     // lowest first; empty when the CPU lacks AVX2 and FMA
-IsaLevel best_isa_level();                        // throws Error when there is none
-std::string_view to_string(IsaLevel level);       // "avx2" "avx512" "avx512_bf16"
-IsaLevel parse_isa_level(std::string_view text);  // throws Error for unknown names and for levels that this CPU lacks
+ private:
+  uint32_t bits_ = 0;
+};
+std::string to_string(Features features);  // "avx2 avx_vnni avx512"
 
-// Features as LLVM spells them ("+avx2,+fma,…") for code of `level` on this machine.
-std::string llvm_features(IsaLevel level);
+Features cpu_features();  // of the CPU this runs on
+std::string cpu_name();   // for reports only; never for decisions
+
+// Who made the CPU and which of theirs it is, as CPUID says: for tables of rates, which are hints.
+struct CpuModel {
+  std::string vendor;  // "GenuineIntel" "AuthenticAMD"
+  int family = 0, model = 0;
+};
+const CpuModel& cpu_model();
+
+// Of the data caches of one core, and of the last level that it shares; 0 where the system does not say.
+struct CacheSizes {
+  int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+  bool operator==(const CacheSizes&) const = default;
+};
+const CacheSizes& cache_sizes();
 
 }  // namespace hone

@@ -28,7 +28,7 @@ void setup(CLI::App& app) {
 
 int run() {
   DoctorOptions options{.shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk};
-  if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
+  if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   options.peaks = remembered_peaks(default_cache_folder());
   Diagnosis diagnosis = doctor(flags.model, options);
   diagnosis.record.command = this_command();

@@ -18,7 +18,8 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.shapes.add_to(app);
-  app.add_option("--isa", flags.isa, "Instruction set to plan for (default: the best of this CPU)");
+  app.add_option("--isa", flags.isa,
+                 "Instruction set to plan for, as hone run takes it (default: all that this CPU has)");
   app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
   app.add_flag("--no-fusion", flags.no_fusion, "Give each node a kernel of its own");
   app.add_flag("--exact", flags.exact, "Without algorithms whose rounding errors are larger");
@@ -28,7 +29,7 @@ void setup(CLI::App& app) {
 
 int run() {
   ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .exact = flags.exact};
-  if (!flags.isa.empty()) options.isa = parse_isa_level(flags.isa);
+  if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;
   Record record = explain(flags.model.load(), options);

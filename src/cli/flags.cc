@@ -92,8 +92,10 @@ void RunFlags::add_all_but_trust_to(CLI::App& app) {
   app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
       ->check(CLI::Range(0, 2))
       ->capture_default_str();
-  app.add_option("--isa", isa,
-                 "Instruction set to generate code for: avx2, avx512, avx512_bf16 (default: the best of this CPU)");
+  app.add_option(
+      "--isa", isa,
+      "Instruction set to generate code for: avx2, avx512, avx512_bf16 or host, then +feature or -feature, as "
+      "in avx2+avx_vnni, host-amx_bf16 (default: host)");
   app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
   app.add_flag("--exact", exact,
                "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");
@@ -115,7 +117,7 @@ SessionOptions RunFlags::options() const {
   SessionOptions options;
   options.backend = backend == "reference" ? Backend::reference : Backend::cpu;
   options.optimise = optimise;
-  if (!isa.empty()) options.isa = parse_isa_level(isa);
+  if (!isa.empty()) options.target = parse_target(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.exact = exact;
   options.fuse = !no_fusion;

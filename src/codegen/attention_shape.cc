@@ -14,7 +14,7 @@ int fitting_vectors(int64_t columns, int lanes) {
 
 }  // namespace
 
-Refusal attention_refusal(const AttentionPlan& plan, IsaLevel) {
+Refusal attention_refusal(const AttentionPlan& plan, const Target&) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("q, k and v of {}; f32 and bf16 are multiplied", to_string(plan.dtype))};
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 ||
@@ -24,11 +24,11 @@ Refusal attention_refusal(const AttentionPlan& plan, IsaLevel) {
   return {};
 }
 
-AttentionShape attention_shape(const AttentionPlan& plan, IsaLevel isa, int shrink) {
-  const bool avx512 = isa != IsaLevel::avx2;
+AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
+  const bool avx512 = target.avx512();
   AttentionShape s;
   s.lanes = avx512 ? 16 : 8;
-  s.dot = isa == IsaLevel::avx512_bf16 && plan.dtype == DType::bf16;
+  s.dot = plan.dtype == DType::bf16 && dot_pays(target, 8, 2);
   s.keys = s.dot ? PanelType::pairs : PanelType::f32;
   s.key_vectors = fitting_vectors(plan.max_length, s.lanes);
   s.value_vectors = fitting_vectors(plan.head_dim, s.lanes);

@@ -28,8 +28,8 @@ struct AttentionShape {
   int64_t value_columns() const { return int64_t{value_vectors} * lanes; }
 };
 
-Refusal attention_refusal(const AttentionPlan& plan, IsaLevel isa);
-AttentionShape attention_shape(const AttentionPlan& plan, IsaLevel isa, int shrink = 0);
+Refusal attention_refusal(const AttentionPlan& plan, const Target& target);
+AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink = 0);
 int64_t attention_items(const AttentionPlan& plan, int64_t batches, int64_t queries);
 
 }  // namespace hone

@@ -28,7 +28,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) int64_t translate_vectors
 }  // namespace
 
 void translate(const ByteTable& table, const std::byte* from, int64_t count, std::byte* to) {
-  int64_t i = cpu_features().avx512_vbmi ? translate_vectors(table, from, count, to) : 0;
+  int64_t i = cpu_features().has(Feature::avx512_vbmi) ? translate_vectors(table, from, count, to) : 0;
   for (; i < count; ++i) to[i] = std::byte{table[std::to_integer<size_t>(from[i])]};
 }
 

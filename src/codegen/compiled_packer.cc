@@ -150,12 +150,12 @@ struct CompiledPacker::Impl {
     const KernelPlan general = plan;
     const Kernel kernel = library.compile({&general, 1})[0];
     auto chunk = [&](int64_t begin, int64_t end, int) { kernel.run(&args, begin, end, nullptr); };
-    parallel_chunks(work_items(general, options.isa, args), kernel.items_per_chunk, options.threads, chunk);
+    parallel_chunks(work_items(general, options.target, args), kernel.items_per_chunk, options.threads, chunk);
   }
 
   // The kernels that leave parts for `next`.
   std::vector<double> reduce(const QuantisePlan& next, KernelArgs& args) {
-    const QuantiseParts needed = quantise_parts(next, options.isa, args.dims);
+    const QuantiseParts needed = quantise_parts(next, options.target, args.dims);
     std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
     args.dims[8] = needed.count;
     args.pointers[4] = parts.data();

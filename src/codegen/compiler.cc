@@ -24,20 +24,21 @@ struct Compiled {
 };
 
 // Code for one plan. Where registers spill, the generator is asked for smaller tiles as long as it has any.
-Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, IsaLevel isa, const std::string& symbol) {
+Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, const Target& target,
+                      const std::string& symbol) {
   return std::visit(
       [&](const auto& p) {
         for (int shrink = 0;; ++shrink) {
           ObjectCode code = compiler.compile([&](Emitter& e) { kernels::emit(e, p, symbol, shrink); });
-          if (code.spilled.empty() || !kernels::can_shrink(p, isa, shrink + 1))
+          if (code.spilled.empty() || !kernels::can_shrink(p, target, shrink + 1))
             return Compiled{std::move(code.bytes), shrink > 0};
         }
       },
       plan);
 }
 
-KernelNeeds needs_of(const KernelPlan& plan, IsaLevel isa) {
-  return std::visit([&](const auto& p) { return kernels::needs(p, isa); }, plan);
+KernelNeeds needs_of(const KernelPlan& plan, const Target& target) {
+  return std::visit([&](const auto& p) { return kernels::needs(p, target); }, plan);
 }
 
 std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
@@ -46,10 +47,10 @@ std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
 
 }  // namespace
 
-int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa) { return needs_of(plan, isa).scratch_bytes; }
+int64_t scratch_bytes(const KernelPlan& plan, const Target& target) { return needs_of(plan, target).scratch_bytes; }
 
-Refusal supports(const KernelPlan& plan, IsaLevel isa) {
-  return std::visit([&](const auto& p) { return kernels::supports(p, isa); }, plan);
+Refusal supports(const KernelPlan& plan, const Target& target) {
+  return std::visit([&](const auto& p) { return kernels::supports(p, target); }, plan);
 }
 
 std::optional<std::string> default_cache_folder() {
@@ -82,7 +83,7 @@ struct KernelLibrary::Impl {
   explicit Impl(const CompilerOptions& o) : options(o) {
     if (o.cache_folder) cache.emplace(*o.cache_folder);
     for (const std::string& bundle : o.carried) {
-      UnpackedBundle unpacked = unpack_bundle(bundle, o.isa);
+      UnpackedBundle unpacked = unpack_bundle(bundle, o.target);
       carried.merge(unpacked.objects);
       if (statistics.carried_note.empty()) statistics.carried_note = std::move(unpacked.note);
     }
@@ -93,10 +94,10 @@ struct KernelLibrary::Impl {
     std::unordered_map<std::string_view, bool> seen;
     for (size_t i = 0; i < plans.size(); ++i) {
       if (kernels.contains(texts[i]) || !seen.emplace(texts[i], true).second) continue;
-      if (const Refusal refusal = supports(plans[i], options.isa); !refusal.accepted())
+      if (const Refusal refusal = supports(plans[i], options.target); !refusal.accepted())
         fail("no machine code for this {} kernel at {}: {}. Try: run it with the reference backend",
-             kind_name(plans[i]), to_string(options.isa), refusal.why);
-      const ObjectKey key = object_key(texts[i], options.isa);
+             kind_name(plans[i]), to_string(options.target), refusal.why);
+      const ObjectKey key = object_key(texts[i], options.target);
       wanted.push_back({.plan = &plans[i], .text = texts[i], .symbol = symbol_of(plans[i], key), .key = key});
     }
     return wanted;
@@ -120,10 +121,10 @@ struct KernelLibrary::Impl {
     if (compilers.size() < static_cast<size_t>(threads)) compilers.resize(static_cast<size_t>(threads));
     auto chunk = [&](int64_t begin, int64_t end, int thread) {
       auto& compiler = compilers[static_cast<size_t>(thread)];
-      if (!compiler) compiler = std::make_unique<ObjectCompiler>(options.isa);
+      if (!compiler) compiler = std::make_unique<ObjectCompiler>(options.target);
       for (int64_t i = begin; i < end; ++i) {
         Wanted& w = *todo[static_cast<size_t>(i)];
-        w.code = compile_plan(*compiler, *w.plan, options.isa, w.symbol);
+        w.code = compile_plan(*compiler, *w.plan, options.target, w.symbol);
         if (cache) w.problem = cache->write(w.key, w.code.object);
       }
     };
@@ -135,7 +136,7 @@ struct KernelLibrary::Impl {
     if (!linker) linker = std::make_unique<Linker>();
     for (const Wanted& w : wanted) linker->add(w.code.object, w.symbol);
     for (const Wanted& w : wanted) {
-      const KernelNeeds needs = needs_of(*w.plan, options.isa);
+      const KernelNeeds needs = needs_of(*w.plan, options.target);
       check_stop();
       kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
                          needs.items_per_chunk};
@@ -187,7 +188,7 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
 
 std::string KernelLibrary::bundle() const {
   CHECK(impl_->options.keep_objects);
-  return bundle_objects(impl_->options.isa, impl_->kept);
+  return bundle_objects(impl_->options.target, impl_->kept);
 }
 
 const CompileStatistics& KernelLibrary::statistics() const { return impl_->statistics; }

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
 #include "codegen/plan.h"
+#include "codegen/target.h"
 
 namespace hone {
 
 struct CompilerOptions {
-  IsaLevel isa = best_isa_level();
+  Target target = host_target();
   int threads = 1;  // compile threads
   std::optional<std::string>
       cache_folder;  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
@@ -55,9 +55,9 @@ class KernelLibrary {
 };
 
 // Whether code can be generated for the plan on this level, and why not.
-Refusal supports(const KernelPlan& plan, IsaLevel isa);
+Refusal supports(const KernelPlan& plan, const Target& target);
 
 // Kernel::scratch_bytes of the plan, without its code.
-int64_t scratch_bytes(const KernelPlan& plan, IsaLevel isa);
+int64_t scratch_bytes(const KernelPlan& plan, const Target& target);
 
 }  // namespace hone

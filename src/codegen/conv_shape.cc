@@ -43,26 +43,26 @@ int64_t ConvShape::panel_rows_of_window_row() const {
   return segments_x * (gemm.panel == PanelType::pairs ? (segment + 1) / 2 : segment);
 }
 
-Refusal conv_refusal(const ConvPlan& plan, IsaLevel isa) {
+Refusal conv_refusal(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     if (Refusal r = winograd_refusal(plan); !r.accepted()) return r;
-  return gemm_refusal(plan.product, isa);
+  return gemm_refusal(plan.product, target);
 }
 
-GemmPlan laid_out_product(const ConvPlan& plan, IsaLevel isa) {
+GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan);
   GemmPlan product = plan.product;
-  const bool pairs = gemm_shape(product, isa).panel == PanelType::pairs;
+  const bool pairs = gemm_shape(product, target).panel == PanelType::pairs;
   if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
   return product;
 }
 
-ConvShape conv_shape(const ConvPlan& plan, IsaLevel isa, int shrink) {
+ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   const PlaneWindow& w = plan.window;
   ConvShape s;
   choose_place_of_x(s, plan);
-  s.gemm = gemm_shape(laid_out_product(plan, isa), isa, 0);
+  s.gemm = gemm_shape(laid_out_product(plan, target), target, 0);
   if (s.gemm.codec) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
     s.gemm.source = WeightSource::unpacked;

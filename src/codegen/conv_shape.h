@@ -24,9 +24,9 @@ struct ConvShape {
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
-Refusal conv_refusal(const ConvPlan& plan, IsaLevel isa);
-ConvShape conv_shape(const ConvPlan& plan, IsaLevel isa, int shrink = 0);
+Refusal conv_refusal(const ConvPlan& plan, const Target& target);
+ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 // The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied.
-GemmPlan laid_out_product(const ConvPlan& plan, IsaLevel isa);
+GemmPlan laid_out_product(const ConvPlan& plan, const Target& target);
 
 }  // namespace hone

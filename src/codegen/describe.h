@@ -7,6 +7,6 @@
 
 namespace hone {
 
-std::string describe(const KernelPlan& plan, IsaLevel isa);
+std::string describe(const KernelPlan& plan, const Target& target);
 
 }  // namespace hone

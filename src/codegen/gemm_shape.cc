@@ -119,6 +119,12 @@ void choose_scales(GemmShape& s, const Format& format) {
 
 }  // namespace
 
+bool dot_pays(const Target& target, int64_t m, int vectors) {
+  const double rate = target.bf16_dot_rate(), v = vectors,
+               rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8;
+  return rate > 0 && 2 * rows * v / rate <= 2 * rows * v + 2 * rows + 2 * v;
+}
+
 int balanced_rows(int most, int64_t m) {
   if (m <= 0) return most;
   const int64_t strips = (m + most - 1) / most;
@@ -150,7 +156,7 @@ int64_t GemmShape::scratch_bytes() const {
   return unpacked_bytes() + (block_k < k ? rows_per_block * row_bytes() : 0);
 }
 
-Refusal gemm_refusal(const GemmPlan& plan, IsaLevel) {
+Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
   const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
   if (plan.n < 1 || plan.k < 1) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
   if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
@@ -167,16 +173,17 @@ Refusal gemm_refusal(const GemmPlan& plan, IsaLevel) {
   return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
 }
 
-GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
-  const bool avx512 = isa != IsaLevel::avx2;
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink) {
+  const bool avx512 = target.avx512();
   GemmShape s;
   s.n = plan.n, s.k = plan.k, s.a = plan.a;
-  s.lanes = avx512 ? 16 : 8;
+  s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
-  s.dot = isa == IsaLevel::avx512_bf16 && plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16);
+  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
+          dot_pays(target, plan.m_hint, s.vectors);
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
-    s.codec = weight_codec(format, isa);
+    s.codec = weight_codec(format, target);
     choose_scales(s, format);
   }
   choose_source(s, plan);
@@ -190,10 +197,10 @@ GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink) {
   return s;
 }
 
-int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa) { return gemm_shape(plan, isa).rows; }
+int gemm_tile_rows(const GemmPlan& plan, const Target& target) { return gemm_shape(plan, target).rows; }
 
-int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches) {
-  const GemmShape s = gemm_shape(plan, isa);
+int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches) {
+  const GemmShape s = gemm_shape(plan, target);
   return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panel_items();
 }
 

@@ -71,15 +71,19 @@ struct GemmShape {
   int64_t scratch_bytes() const;   // of a panel or a part of it, and of the sums of its blocks; 0 when none is needed
 };
 
-Refusal gemm_refusal(const GemmPlan& plan, IsaLevel isa);
+Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
 // `shrink`: how many times the tile has been made smaller than the rule's choice (see generate.h).
-GemmShape gemm_shape(const GemmPlan& plan, IsaLevel isa, int shrink = 0);
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink = 0);
+
+// Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m
+// rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two.
+bool dot_pays(const Target& target, int64_t m, int vectors);
 
 // Strips of nearly equal height, at most `most` rows, for m rows: 49 rows are 7 x 7, not 6 x 8 + 1.
 int balanced_rows(int most, int64_t m);
 
-int gemm_tile_rows(const GemmPlan& plan, IsaLevel isa);  // what GemmPlan::m_remainder refers to
-int64_t gemm_items(const GemmPlan& plan, IsaLevel isa, int64_t m, int64_t batches);
+int gemm_tile_rows(const GemmPlan& plan, const Target& target);  // what GemmPlan::m_remainder refers to
+int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches);
 
 // Rows for which codes are decoded in the multiplying loop; beyond, decoding once into scratch costs less than decoding
 // again for each strip of rows.

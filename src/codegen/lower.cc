@@ -136,7 +136,7 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
   LoweredGraph lowered;
   lowered.alias_of.resize(graph.value_capacity());
   for (size_t v = 0; v < lowered.alias_of.size(); ++v) lowered.alias_of[v] = static_cast<ValueId>(v);
-  Lowering lowering{graph, options.isa, options.exact};
+  Lowering lowering{graph, options.target, options.exact};
   auto interpret = [&](NodeId n, const std::string& why) {
     Step step;
     step.group = {.kind = Codegen::none, .anchor = n, .nodes = {n}, .results = graph.node(n).results};
@@ -149,7 +149,7 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
     steps[0].group = group;
     Refusal refusal = lowering.fill(steps);
     for (const Step& step : steps)
-      if (refusal.accepted()) refusal = supports(*step.plan, options.isa);
+      if (refusal.accepted()) refusal = supports(*step.plan, options.target);
     if (!refusal.accepted()) return refusal;
     for (Step& step : steps) {
       lowering.finish(step);

@@ -44,7 +44,7 @@ struct LoweredGraph {
 };
 
 struct LowerOptions {
-  IsaLevel isa = best_isa_level();
+  Target target = host_target();
   bool fuse = true;    // false: a kernel for each node
   bool exact = false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };

@@ -35,7 +35,7 @@ Refusal Lowering::conv(Step& step) const {
   bind(step, w, Plane::prepacked);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   if (Refusal r = epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.accepted()) return r;
-  const MethodChoice choice = choose_method(plan, isa, placed->images, exact);
+  const MethodChoice choice = choose_method(plan, target, placed->images, exact);
   plan.method = choice.method;
   step.refused = choice.refused;
   step.dims[0] = placed->images * plan.window.out_height * plan.window.out_width;

@@ -349,7 +349,7 @@ bool Lowering::squares(Step& step, const std::vector<int64_t>& out, const std::v
   if (extents.size() > 3 || run >= last) return false;
   TransposePlan plan;
   plan.element_bytes = static_cast<int>(size_bytes(graph.type(node.results[0]).dtype));
-  const int64_t square = isa >= IsaLevel::avx512 ? 16 : 8;
+  const int64_t square = target.lanes();
   if (extents[last] < square) plan.rows = extents[last];
   if (extents[run] < square) plan.columns = extents[run];
   if (plan.element_bytes > 4 || (plan.rows && plan.columns)) return false;

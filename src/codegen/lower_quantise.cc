@@ -12,7 +12,7 @@ Refusal Lowering::quantise(std::vector<Step>& steps) const {
   QuantiseArgs args;
   if (const Refusal refusal = quantise_args(format, shape_of(graph, x), args); !refusal.accepted()) return refusal;
   QuantisePlan plan{.format = to_string(format), .x = graph.type(x).dtype, .result = graph.type(y).dtype};
-  const QuantiseParts parts = quantise_parts(plan, isa, args.dims());
+  const QuantiseParts parts = quantise_parts(plan, target, args.dims());
   steps.assign(static_cast<size_t>(parts.stages) + 1, step);
   for (size_t s = 0; s < steps.size(); ++s) {
     const bool last = s + 1 == steps.size();

@@ -41,7 +41,7 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
 
 struct Lowering {
   const Graph& graph;
-  IsaLevel isa;
+  Target target;
   bool exact;
 
   Refusal fill(std::vector<Step>& steps) const;  // from the first, which knows its group; moves may add more

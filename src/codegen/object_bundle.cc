@@ -9,21 +9,21 @@ constexpr std::string_view kFirstWords = "hone objects for ";
 
 }  // namespace
 
-std::string bundle_objects(IsaLevel isa, const std::vector<SealedObject>& objects) {
-  std::string bundle = fmt::format("{}{}\n", kFirstWords, object_target(isa));
+std::string bundle_objects(const Target& target, const std::vector<SealedObject>& objects) {
+  std::string bundle = fmt::format("{}{}\n", kFirstWords, object_target(target));
   for (const SealedObject& o : objects) bundle += sealed_object(o.key, o.object);
   return bundle;
 }
 
-UnpackedBundle unpack_bundle(std::string_view bundle, IsaLevel isa) {
+UnpackedBundle unpack_bundle(std::string_view bundle, const Target& target) {
   const size_t end = bundle.find('\n');
   if (!bundle.starts_with(kFirstWords) || end == std::string_view::npos)
     return {{}, "the machine code in the model's file is damaged and left aside"};
-  const std::string_view target = bundle.substr(kFirstWords.size(), end - kFirstWords.size());
-  if (target != object_target(isa))
+  const std::string_view made_for = bundle.substr(kFirstWords.size(), end - kFirstWords.size());
+  if (made_for != object_target(target))
     return {{},
-            fmt::format("the machine code in the model's file is for \"{}\", this is \"{}\": left aside", target,
-                        object_target(isa))};
+            fmt::format("the machine code in the model's file is for \"{}\", this is \"{}\": left aside", made_for,
+                        object_target(target))};
   UnpackedBundle result;
   bundle.remove_prefix(end + 1);
   while (!bundle.empty()) {

@@ -15,12 +15,12 @@ namespace hone {
 
 using ObjectMap = std::map<std::string, std::vector<std::byte>>;  // by ObjectKey::hex()
 
-std::string bundle_objects(IsaLevel isa, const std::vector<SealedObject>& objects);
+std::string bundle_objects(const Target& target, const std::vector<SealedObject>& objects);
 
 struct UnpackedBundle {
   ObjectMap objects;
   std::string note;  // why none or not all are there; empty when all are
 };
-UnpackedBundle unpack_bundle(std::string_view bundle, IsaLevel isa);
+UnpackedBundle unpack_bundle(std::string_view bundle, const Target& target);
 
 }  // namespace hone

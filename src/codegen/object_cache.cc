@@ -37,13 +37,13 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 
 std::string ObjectKey::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 
-std::string object_target(IsaLevel isa) {
-  return fmt::format("{} {} llvm {} generators {}", to_string(isa), llvm_features(isa), llvm_version(),
-                     generator_version());
+std::string object_target(const Target& target) {
+  return fmt::format("{} with {} as {}, llvm {}, generators {}", to_string(target), to_string(target.features()),
+                     target.rates().name, llvm_version(), generator_version());
 }
 
-ObjectKey object_key(std::string_view plan_text, IsaLevel isa) {
-  const std::string text = fmt::format("{}\n{}", object_target(isa), plan_text);
+ObjectKey object_key(std::string_view plan_text, const Target& target) {
+  const std::string text = fmt::format("{}\n{}", object_target(target), plan_text);
   return {hash_text(text, 0x686f6e65), hash_text(text, 0x6b65726e)};  // two independent seeds
 }
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/cpu.h"
+#include "codegen/target.h"
 
 namespace hone {
 
@@ -27,9 +27,9 @@ struct ObjectKey {
 
 // What else than its plan decides a kernel's code: the level, the CPU's features, the versions of LLVM and the
 // generators.
-std::string object_target(IsaLevel isa);
+std::string object_target(const Target& target);
 // The key of a plan's text on this level.
-ObjectKey object_key(std::string_view plan_text, IsaLevel isa);
+ObjectKey object_key(std::string_view plan_text, const Target& target);
 
 // An object with its key, size and checksum before it, as it lies on disk.
 std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object);

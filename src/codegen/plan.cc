@@ -116,8 +116,8 @@ std::string_view kind_name(const KernelPlan& plan) {
   return kNames[plan.index()];
 }
 
-int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args) {
-  return std::visit([&](const auto& p) { return kernels::items(p, isa, args); }, plan);
+int64_t work_items(const KernelPlan& plan, const Target& target, const KernelArgs& args) {
+  return std::visit([&](const auto& p) { return kernels::items(p, target, args); }, plan);
 }
 
 }  // namespace hone

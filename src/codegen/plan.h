@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/cpu.h"
+#include "codegen/target.h"
 #include "expr/program.h"
 #include "ir/type.h"
 
@@ -237,6 +237,6 @@ using KernelPlan = std::variant<PointwisePlan, RowPlan, GemmPlan, ConvPlan, Wind
 
 std::string to_text(const KernelPlan& plan);         // canonical: equal plans have equal text
 std::string_view kind_name(const KernelPlan& plan);  // "pointwise" "row" "gemm" ...
-int64_t work_items(const KernelPlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t work_items(const KernelPlan& plan, const Target& target, const KernelArgs& args);
 
 }  // namespace hone

@@ -99,19 +99,19 @@ void drop_source(const Tensor& weights) {
 
 }  // namespace
 
-int64_t prepacked_bytes(const GemmPlan& plan, IsaLevel isa) {
-  const GemmShape s = gemm_shape(plan, isa);
+int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {
+  const GemmShape s = gemm_shape(plan, target);
   return s.panels() * s.panel_bytes();
 }
 
-Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads) {
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads) {
   PanelPool pool;
-  return prepack(plan, isa, weights, threads, pool);
+  return prepack(plan, target, weights, threads, pool);
 }
 
-Buffer prepack(const GemmPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
   check_weights(plan, weights);
-  const GemmShape s = gemm_shape(plan, isa);
+  const GemmShape s = gemm_shape(plan, target);
   const PanelMemory memory = pool.take(static_cast<size_t>(s.panels() * s.panel_bytes()));
   lay_out(s, weights, 0, threads, memory.bytes.data());
   drop_source(weights);
@@ -132,8 +132,9 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
 }
 
 // Panels [panel, product].
-Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
-  const WinogradShape shape = winograd_shape(plan, isa);
+Buffer prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads,
+                        PanelPool& pool) {
+  const WinogradShape shape = winograd_shape(plan, target);
   const int64_t bytes = shape.w->products() * shape.gemm.panel_bytes();
   const PanelMemory memory = pool.take(static_cast<size_t>(shape.gemm.panels() * bytes));
   auto chunk = [&](int64_t begin, int64_t end, int) {
@@ -147,23 +148,24 @@ Buffer prepack_winograd(const ConvPlan& plan, IsaLevel isa, const Tensor& weight
 
 }  // namespace
 
-int64_t prepacked_bytes(const ConvPlan& plan, IsaLevel isa) {
-  if (plan.method == ConvPlan::Method::direct) return plan.groups * prepacked_bytes(laid_out_product(plan, isa), isa);
-  const WinogradShape shape = winograd_shape(plan, isa);
+int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
+  if (plan.method == ConvPlan::Method::direct)
+    return plan.groups * prepacked_bytes(laid_out_product(plan, target), target);
+  const WinogradShape shape = winograd_shape(plan, target);
   return shape.gemm.panels() * shape.w->products() * shape.gemm.panel_bytes();
 }
 
-Buffer prepack(const ConvPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
-  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, isa, weights, threads, pool);
+Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
+  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, pool);
   if (weights.shape().size() != 2) {
     const Tensor matrix = *weight_matrix(weights);
     if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
-    return prepack(plan, isa, matrix, threads, pool);
+    return prepack(plan, target, matrix, threads, pool);
   }
-  const GemmPlan product = laid_out_product(plan, isa);
-  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, isa, weights, threads, pool);
-  const ConvShape shape = conv_shape(plan, isa);
-  const GemmShape s = gemm_shape(product, isa);
+  const GemmPlan product = laid_out_product(plan, target);
+  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, pool);
+  const ConvShape shape = conv_shape(plan, target);
+  const GemmShape s = gemm_shape(product, target);
   const int64_t room = product.k / (plan.product.k / shape.segment);
   const int64_t bytes = s.panels() * s.panel_bytes();
   const PanelMemory memory = pool.take(static_cast<size_t>(plan.groups * bytes));

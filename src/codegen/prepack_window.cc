@@ -13,18 +13,18 @@ GemmPlan window_weights(const WindowPlan& plan) {
   return weights;
 }
 
-std::string prepack_key(const WindowPlan& plan, IsaLevel isa) {
-  if (!plan.w_format.empty()) return "window " + prepack_key(window_weights(plan), isa);
+std::string prepack_key(const WindowPlan& plan, const Target& target) {
+  if (!plan.w_format.empty()) return "window " + prepack_key(window_weights(plan), target);
   return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);
 }
 
-int64_t prepacked_bytes(const WindowPlan& plan, IsaLevel isa) {
-  if (!plan.w_format.empty()) return prepacked_bytes(window_weights(plan), isa);
+int64_t prepacked_bytes(const WindowPlan& plan, const Target& target) {
+  if (!plan.w_format.empty()) return prepacked_bytes(window_weights(plan), target);
   return plan.plane.taps() * window_weight_pitch(plan.channels) * 4;
 }
 
-Buffer prepack(const WindowPlan& plan, IsaLevel isa, const Tensor& weights, int threads, PanelPool& pool) {
-  if (!plan.w_format.empty()) return prepack(window_weights(plan), isa, weights, threads, pool);
+Buffer prepack(const WindowPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
+  if (!plan.w_format.empty()) return prepack(window_weights(plan), target, weights, threads, pool);
   const std::vector<float> source = weights.to_floats();
   const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);
   CHECK(weights.elements() == plan.channels * taps, "weights of {}, plan of {} channels and {} taps",

@@ -39,7 +39,7 @@ Refusal quantise_refusal(const Format& format) {
   return {};
 }
 
-QuantiseParts quantise_parts(QuantisePlan plan, IsaLevel isa, const std::array<int64_t, 48>& dims) {
+QuantiseParts quantise_parts(QuantisePlan plan, const Target& target, const std::array<int64_t, 48>& dims) {
   const Format format = parse_format(plan.format);
   const QuantisePrograms p = quantise_programs(format);
   QuantiseParts parts;
@@ -48,7 +48,7 @@ QuantiseParts quantise_parts(QuantisePlan plan, IsaLevel isa, const std::array<i
     for (size_t first = 0; first < p.reductions.size(); ++parts.stages) first = p.end_of_stage(first);
   if (parts.stages == 0) return parts;
   plan.task = QuantisePlan::Task::reduce;
-  parts.count = work_items(plan, isa, {.dims = dims});
+  parts.count = work_items(plan, target, {.dims = dims});
   parts.bytes = parts.count * (std::ssize(p.reductions) + 1) * static_cast<int64_t>(sizeof(double));
   return parts;
 }

@@ -26,7 +26,7 @@ struct QuantiseParts {
   int64_t count = 0;  // dims[8]
   int64_t bytes = 0;
 };
-QuantiseParts quantise_parts(QuantisePlan next, IsaLevel isa, const std::array<int64_t, 48>& dims);
+QuantiseParts quantise_parts(QuantisePlan next, const Target& target, const std::array<int64_t, 48>& dims);
 
 // How kernels that round find their way through row-major elements.
 struct QuantiseArgs {

@@ -172,12 +172,12 @@ void choose_byte_decode(WeightCodec& c, const std::vector<float>& values, bool b
 }
 
 // Codes that are looked up; a zero point widens what is looked up by a bit, and AVX2 permutes 16 entries.
-bool looked_up(const WeightCodec& c, IsaLevel isa) {
-  const int most = isa == IsaLevel::avx2 ? 4 : 6;
-  return c.pairs && c.code_bits + (c.zero_point_bytes && isa != IsaLevel::avx2 ? 1 : 0) <= most;
+bool looked_up(const WeightCodec& c, const Target& target) {
+  const int most = !target.avx512() ? 4 : 6;
+  return c.pairs && c.code_bits + (c.zero_point_bytes && target.avx512() ? 1 : 0) <= most;
 }
 
-void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
+void choose_element(WeightCodec& c, const Format& format, const Target& target) {
   c.code_bits = c.bits = format.element.bits;
   if (c.code_bits == 7) c.bits = 8;  // three planes would cost more than the bit
   c.planes = planes_of_width(c.bits);
@@ -194,16 +194,16 @@ void choose_element(WeightCodec& c, const Format& format, IsaLevel isa) {
   const std::vector<double> exact = code_values(format);
   c.pairs = std::all_of(exact.begin(), exact.end(), exact_in_bf16);
   const std::vector<float> values = floats(exact);
-  if (looked_up(c, isa)) {
+  if (looked_up(c, target)) {
     c.decode = WeightCodec::Decode::words;
-    if (isa != IsaLevel::avx2 && c.planes.size() > 1) {
+    if (target.avx512() && c.planes.size() > 1) {
       c.order = WeightCodec::Order::fields;
       c.field_bits = c.bits == 3 ? 6 : c.bits;
     }
-    c.zero_in_index = c.zero_point_bytes && isa != IsaLevel::avx2;
+    c.zero_in_index = c.zero_point_bytes && target.avx512();
     set_recode(c, values, identity(values.size()));
   } else {
-    choose_byte_decode(c, values, isa == IsaLevel::avx512_bf16 && cpu_features().avx512_vbmi);
+    choose_byte_decode(c, values, target.has(Feature::avx512_vbmi));
   }
   for (size_t i = 0; i < c.recode.size() && c.zero_code < 0; ++i)
     if (bits_of(values[i]) == 0) c.zero_code = c.recode[i];
@@ -266,12 +266,12 @@ bool fit_scale(WeightCodec& c, const Format& format) {
   return fit_e8m0(c, values) || fit_scale_minifloat(c, values);
 }
 
-WeightCodec make_codec(const Format& format, IsaLevel isa) {
+WeightCodec make_codec(const Format& format, const Target& target) {
   WeightCodec c;
   c.zero_point_bytes = zero_point_bytes(format);
   c.levels = std::max(1, scales_per_group(format));
   c.has_global = plane_bytes(format, std::vector<int64_t>{1, 1}).global > 0;
-  choose_element(c, format, isa);
+  choose_element(c, format, target);
   CHECK(fit_scale(c, format), "{}", to_string(format));
   return c;
 }
@@ -329,14 +329,14 @@ ScaleGrid scale_grid(const Format& format) {
   CHECK(false);
 }
 
-std::shared_ptr<const WeightCodec> weight_codec(const Format& format, IsaLevel isa) {
+std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const Target& target) {
   // Running the format's decode expression over all codes takes longer than loading a compiled kernel, and every weight
   // of a model asks again.
   static std::mutex mutex;
-  static std::map<std::pair<std::string, IsaLevel>, std::shared_ptr<const WeightCodec>> known;
+  static std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const WeightCodec>> known;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<const WeightCodec>& entry = known[{to_string(format), isa}];
-  if (!entry) entry = std::make_shared<const WeightCodec>(make_codec(format, isa));
+  std::shared_ptr<const WeightCodec>& entry = known[{to_string(format), target.features().bits()}];
+  if (!entry) entry = std::make_shared<const WeightCodec>(make_codec(format, target));
   return entry;
 }
 

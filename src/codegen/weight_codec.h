@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "codegen/target.h"
 #include "expr/program.h"
 #include "formats/format.h"
 
@@ -98,6 +98,6 @@ Program restored_value(const Format& format);
 // Whether weights [N,K] in this format can be laid out.
 Refusal prepackable(const Format& format);
 // Computed once per format and level, then shared.
-std::shared_ptr<const WeightCodec> weight_codec(const Format& format, IsaLevel isa);
+std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const Target& target);
 
 }  // namespace hone

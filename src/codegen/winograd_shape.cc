@@ -14,23 +14,25 @@ constexpr int64_t kFewestPieces = 16;
 
 int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
 
-// Products in a cycle: one vector, of pairs where the CPU's bf16 dot product is used.
-double products_per_cycle(const GemmShape& shape) { return shape.lanes * (shape.dot ? 2.0 : 1.0); }
-
-double direct_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
-  const PlaneWindow& w = plan.window;
-  const GemmShape shape = gemm_shape(plan.product, isa);
-  const int64_t columns = round_up(plan.product.n, shape.lanes);
-  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
-         products_per_cycle(shape);
+// Products in a cycle: one vector, times the rate of the CPU's bf16 dot product where that is used.
+double products_per_cycle(const GemmShape& shape, const Target& target) {
+  return shape.lanes * (shape.dot ? target.bf16_dot_rate() : 1);
 }
 
-double winograd_cycles(const ConvPlan& plan, IsaLevel isa, int64_t images) {
-  const WinogradShape s = winograd_shape(plan, isa);
+double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+  const PlaneWindow& w = plan.window;
+  const GemmShape shape = gemm_shape(plan.product, target);
+  const int64_t columns = round_up(plan.product.n, shape.lanes);
+  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
+         products_per_cycle(shape, target);
+}
+
+double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+  const WinogradShape s = winograd_shape(plan, target);
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
   const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
   const double multiply =
-      static_cast<double>(s.w->products() * rows * plan.channels * columns) / products_per_cycle(s.gemm);
+      static_cast<double>(s.w->products() * rows * plan.channels * columns) / products_per_cycle(s.gemm, target);
   // A transform takes about six cycles for each element of a piece and vector of channels: loads, stores, arithmetic.
   const double vectors = static_cast<double>(ceil_div(plan.channels, lanes) + columns / lanes);
   const double transform = 6.0 * static_cast<double>(s.w->products() * rows) * vectors;
@@ -48,10 +50,10 @@ GemmPlan winograd_product(const ConvPlan& plan) {
   return product;
 }
 
-WinogradShape winograd_shape(const ConvPlan& plan, IsaLevel isa, int shrink) {
+WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink) {
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
-  s.gemm = gemm_shape(winograd_product(plan), isa, 0);
+  s.gemm = gemm_shape(winograd_product(plan), target, 0);
   const int rows = s.gemm.rows;
   s.gemm.rows = std::max(1, rows - shrink);
   const PlaneWindow& w = plan.window;
@@ -87,25 +89,25 @@ std::string_view to_string(ConvPlan::Method method) {
   return kNames[static_cast<size_t>(method)];
 }
 
-MethodChoice choose_method(const ConvPlan& plan, IsaLevel isa, int64_t images, bool exact) {
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool exact) {
   ConvPlan candidate = plan;
   MethodChoice choice;
   // A tenth in favour of the exact sum.
-  const double direct = 0.9 * direct_cycles(candidate, isa, images);
+  const double direct = 0.9 * direct_cycles(candidate, target, images);
   double least = direct;
   std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
   for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
     candidate.method = method;
     Refusal refusal = winograd_refusal(candidate);
     if (refusal.accepted() && exact) refusal = {"its rounding errors are larger, and exact sums are asked for"};
-    if (const int64_t pieces = images * winograd_shape(candidate, isa).pieces();
+    if (const int64_t pieces = images * winograd_shape(candidate, target).pieces();
         refusal.accepted() && pieces < kFewestPieces)
       refusal = {fmt::format("{} pieces; at least {} pay for its larger weights", pieces, kFewestPieces)};
     if (!refusal.accepted()) {
       choice.refused.push_back(fmt::format("{}: {}", to_string(method), refusal.why));
       continue;
     }
-    possible.emplace_back(method, winograd_cycles(candidate, isa, images));
+    possible.emplace_back(method, winograd_cycles(candidate, target, images));
     if (possible.back().second < least) least = possible.back().second, choice.method = method;
   }
   for (const auto& [method, cycles] : possible)

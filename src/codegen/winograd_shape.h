@@ -28,7 +28,7 @@ struct WinogradShape {
   int64_t scratch_bytes() const { return w->products() * (data_plane + sums_plane) + patch_bytes + result_bytes; }
 };
 
-WinogradShape winograd_shape(const ConvPlan& plan, IsaLevel isa, int shrink = 0);
+WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
 Refusal winograd_refusal(const ConvPlan& plan);
 struct MethodChoice {
@@ -36,7 +36,7 @@ struct MethodChoice {
   std::vector<std::string> refused;  // the others, each with the reason against it
 };
 // The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written.
-MethodChoice choose_method(const ConvPlan& plan, IsaLevel isa, int64_t images, bool exact = false);
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool exact = false);
 std::string_view to_string(ConvPlan::Method method);
 
 }  // namespace hone

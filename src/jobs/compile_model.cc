@@ -11,12 +11,12 @@
 namespace hone {
 namespace {
 
-KeyValues figures(const SessionStatistics& s, IsaLevel isa, size_t object_bytes, int64_t file_bytes) {
+KeyValues figures(const SessionStatistics& s, const Target& target, size_t object_bytes, int64_t file_bytes) {
   const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
   const int kernels = s.kernels_compiled + s.kernels_cached + s.kernels_carried;
   return {.key = "compiled",
           .title = "Compiled",
-          .items = {{"isa", "instruction set", std::string(to_string(isa))},
+          .items = {{"isa", "instruction set", to_string(target)},
                     {"kernels", "kernels", number(kernels), "", count},
                     {"kernels_compiled", "of them compiled now", number(s.kernels_compiled), "", count},
                     {"compile_ms", "compile", number(s.compile_milliseconds), "ms", {}},
@@ -40,20 +40,20 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   const std::string objects = session.objects();
   std::map<std::string, std::string> files = model.files;
   files.insert(model.objects.begin(), model.objects.end());
-  files[fmt::format("{}{}", kObjectFiles, to_string(session.isa()))] = objects;
+  files[fmt::format("{}{}", kObjectFiles, to_string(*session.target()))] = objects;
   const ManifestEntry source{"input", model.path, model.sha256(), model.file_bytes};
   std::error_code absent;
   if (std::filesystem::equivalent(output, model.path, absent)) may_replace(output);  // with one that has more code
   const SavedModel saved = save_as_artefact(output, model.graph, files);
   const SessionStatistics& s = session.statistics();
-  Record record{
-      .title = fmt::format("{} compiled", model.name),
-      .command = command,
-      .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
-                               s.kernels_compiled + s.kernels_cached + s.kernels_carried, to_string(session.isa()))},
-      .sections = {{"Compiled", {figures(s, session.isa(), objects.size(), saved.bytes)}}},
-      .machine = describe(environment()),
-      .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
+  Record record{.title = fmt::format("{} compiled", model.name),
+                .command = command,
+                .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
+                                         s.kernels_compiled + s.kernels_cached + s.kernels_carried,
+                                         to_string(*session.target()))},
+                .sections = {{"Compiled", {figures(s, *session.target(), objects.size(), saved.bytes)}}},
+                .machine = describe(environment()),
+                .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
   add_check(record, output, saved);
   for (const std::string& note : s.notes()) record.findings.push_back(note);
   return record;

@@ -117,11 +117,13 @@ std::vector<Timing> time_in_turn(std::vector<Contender>& contenders, const Conte
 
 KeyValues conditions_of(const Contender& contender, const SessionOptions& session) {
   const NumberStyle count{NumberFormat::integer, 0};
-  KeyValues conditions{.key = "conditions",
-                       .title = "",
-                       .items = {{"isa", "instruction set", std::string(to_string(contender.session->isa()))},
-                                 {"threads", "threads", number(session.threads), "", count},
-                                 {"cpus", "CPUs usable", number(environment().cpus), "", count}}};
+  KeyValues conditions{
+      .key = "conditions",
+      .title = "",
+      .items = {{"isa", "instruction set",
+                 contender.session->target() ? to_string(*contender.session->target()) : "none: interpreted"},
+                {"threads", "threads", number(session.threads), "", count},
+                {"cpus", "CPUs usable", number(environment().cpus), "", count}}};
   for (const auto& [symbol, size] : contender.bindings)
     conditions.items.push_back({"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", count});
   return conditions;

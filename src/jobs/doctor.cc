@@ -154,13 +154,13 @@ class Doctor {
   }
 
   void examine_execution() {
-    const IsaLevel isa = options_.isa ? *options_.isa : best_isa_level();
+    const Target target = options_.target ? *options_.target : host_target();
     Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
     prepared.compact();
     const SplitGraph parts = split_graph(prepared, bindings_);
-    const LoweredGraph lowered = lower(parts.fixed, {.isa = isa});
+    const LoweredGraph lowered = lower(parts.fixed, {.target = target});
     const Arena arena = plan_arena(parts.fixed, lowered);
-    run_memory_ = predict_memory(parts.fixed, lowered, arena, isa, hardware_threads(), memory_use().peak_bytes);
+    run_memory_ = predict_memory(parts.fixed, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
     if (parts.open) leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
     else if (options_.peaks) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
     else

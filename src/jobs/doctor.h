@@ -13,7 +13,7 @@ namespace hone {
 struct DoctorOptions {
   ShapeOptions shapes;
   std::vector<std::string> formats;   // checked and sized; empty: a choice from 16 bits to 4
-  std::optional<IsaLevel> isa;        // none: the best of this CPU
+  std::optional<Target> target;       // none: the best of this CPU
   std::string disk = ".";             // where results would be written
   std::optional<MachinePeaks> peaks;  // what this machine reaches; none: no time is predicted
 };

@@ -30,12 +30,12 @@ bool only_moves(const Graph& graph, const Step& step) {
 class Explanation {
  public:
   Explanation(const LoadedModel& model, const ExplainOptions& options)
-      : isa_(options.isa ? *options.isa : best_isa_level()) {
+      : target_(options.target ? *options.target : host_target()) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
     parts_ = split_graph(prepared, bind_symbols(prepared, options.shapes));
-    lowered_ = lower(parts_.fixed, {.isa = isa_, .fuse = options.fuse, .exact = options.exact});
+    lowered_ = lower(parts_.fixed, {.target = target_, .fuse = options.fuse, .exact = options.exact});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
 
@@ -91,7 +91,7 @@ class Explanation {
   std::string code_of(const KernelPlan& plan) {
     const auto [found, is_new] = codes_.emplace(to_text(plan), codes_.size());
     const std::string code = fmt::format("#{}", found->second + 1);
-    if (is_new) kernels_.rows.push_back({code, std::string(kind_name(plan)), number(0), describe(plan, isa_)});
+    if (is_new) kernels_.rows.push_back({code, std::string(kind_name(plan)), number(0), describe(plan, target_)});
     std::get<Number>(kernels_.rows[found->second][2]).value += 1;
     return code;
   }
@@ -103,8 +103,8 @@ class Explanation {
       for (const PointerBinding& pointer : step.pointers) {
         if (pointer.plane != PointerBinding::Plane::prepacked) continue;
         const auto size = [&](const auto& plan) {
-          if constexpr (requires { prepack_key(plan, isa_); })
-            laid_out[fmt::format("{} {}", pointer.value, prepack_key(plan, isa_))] = prepacked_bytes(plan, isa_);
+          if constexpr (requires { prepack_key(plan, target_); })
+            laid_out[fmt::format("{} {}", pointer.value, prepack_key(plan, target_))] = prepacked_bytes(plan, target_);
         };
         std::visit(size, *step.plan);
       }
@@ -122,7 +122,7 @@ class Explanation {
     const auto count = [](size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
     std::vector<std::string> found{
         fmt::format("{} run as {} with {}, for {}", count(static_cast<size_t>(nodes_before_), "node"),
-                    count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(isa_))};
+                    count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(target_))};
     if (interpreted_ > 0)
       found.push_back(fmt::format("{} interpreted: right, but far slower", count(interpreted_, "step")));
     if (parts_.open)
@@ -131,7 +131,7 @@ class Explanation {
     return found;
   }
 
-  IsaLevel isa_;
+  Target target_;
   SplitGraph parts_;
   LoweredGraph lowered_;
   int64_t nodes_before_ = 0;

@@ -9,7 +9,7 @@ namespace hone {
 
 struct ExplainOptions {
   ShapeOptions shapes;
-  std::optional<IsaLevel> isa;      // none: the best of this CPU
+  std::optional<Target> target;     // none: the best of this CPU
   std::optional<Compute> compute;   // none: as stored in the model
   bool fuse = true, exact = false;  // see LowerOptions
   PipelineOptions pipeline;

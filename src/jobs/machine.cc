@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "codegen/target.h"
 #include "measure/environment.h"
 #include "measure/pair.h"
 #include "measure/peaks.h"
@@ -28,6 +29,44 @@ Table reads_table(const MachinePeaks& peaks) {
   for (const MachinePeaks::Read& read : peaks.reads)
     table.rows.push_back({number(static_cast<double>(read.bytes)), number(read.gbytes)});
   return table;
+}
+
+// How many times as many products a unit does as f32 multiply-adds do; 0 where none was measured.
+double measured_rate(const DotUnit& unit, const MachinePeaks& peaks) {
+  if (unit.m > 1 || peaks.f32_gflops <= 0) return 0;  // no loop measures tiles
+  const double rate = unit.a == DType::f32    ? peaks.f32_gflops
+                      : unit.a == DType::bf16 ? peaks.bf16_gflops
+                                              : peaks.int8_gops;
+  return rate / peaks.f32_gflops;
+}
+
+bool disagree(double hint, double measured) { return measured > 0 && (measured > 1.5 * hint || hint > 1.5 * measured); }
+
+Table units_table(const Target& target, const MachinePeaks& peaks) {
+  constexpr NumberStyle kTimes{NumberFormat::significant, 3};
+  Table table{.key = "units",
+              .title = fmt::format("Units for products, rates of the row \"{}\"", target.rates().name),
+              .columns = {{.key = "instruction", .title = "instruction"},
+                          {.key = "types", .title = "types"},
+                          {.key = "products", .title = "products", .style = {NumberFormat::integer, 0}},
+                          {.key = "rate", .title = "rate by the table", .unit = "×", .style = kTimes},
+                          {.key = "measured", .title = "measured", .unit = "×", .style = kTimes}}};
+  for (const DotUnit& unit : target.units())
+    table.rows.push_back({std::string(unit.name),
+                          fmt::format("{} × {} + {}", to_string(unit.a), to_string(unit.b), to_string(unit.sum)),
+                          number(unit.m * unit.n * unit.k), number(unit.rate), known(measured_rate(unit, peaks))});
+  return table;
+}
+
+std::vector<std::string> wrong_hints(const Target& target, const MachinePeaks& peaks) {
+  std::vector<std::string> findings;
+  for (const DotUnit& unit : target.units())
+    if (const double measured = measured_rate(unit, peaks); disagree(unit.rate, measured))
+      findings.push_back(fmt::format(
+          "{} does {:.2g} times the products of f32 multiply-adds; the table of microarchitectures says {:.2g} for "
+          "\"{}\". Kernels are chosen by the table: right, but perhaps not the fastest. Please report it.",
+          unit.name, measured, unit.rate, target.rates().name));
+  return findings;
 }
 
 KeyValues pair_block(const PairCheck& pair) {
@@ -63,6 +102,10 @@ Record machine(const MachineOptions& options) {
                 .command = options.command,
                 .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},
                 .machine = describe(environment())};
+  if (cpu_features().has(Feature::avx2)) {
+    record.sections[0].blocks.push_back(units_table(host_target(), peaks));
+    record.findings = wrong_hints(host_target(), peaks);
+  }
   const std::optional<PairCheck> pair = pair_check();
   if (!pair) return record;
   record.sections[0].blocks.push_back(pair_block(*pair));

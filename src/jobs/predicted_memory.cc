@@ -19,8 +19,8 @@ constexpr int64_t kHugePage = int64_t{2} << 20, kStretch = int64_t{16} << 20;
 
 class Account {
  public:
-  Account(const Graph& graph, const LoweredGraph& lowered, IsaLevel isa)
-      : graph_(graph), lowered_(lowered), isa_(isa) {}
+  Account(const Graph& graph, const LoweredGraph& lowered, const Target& target)
+      : graph_(graph), lowered_(lowered), target_(target) {}
 
   PredictedMemory of_steps(int threads) {
     for (const Step& step : lowered_.steps) {
@@ -29,7 +29,7 @@ class Account {
         continue;
       }
       plans_.insert(to_text(*step.plan));
-      scratch_ = std::max(scratch_, scratch_bytes(*step.plan, isa_));
+      scratch_ = std::max(scratch_, scratch_bytes(*step.plan, target_));
       shared_ = std::max(shared_, step.shared_bytes);
       for (const PointerBinding& pointer : step.pointers) add_weights(*step.plan, pointer);
     }
@@ -54,9 +54,9 @@ class Account {
       return;
     }
     const auto add = [&](const auto& p) {
-      if constexpr (requires { prepacked_bytes(p, isa_); })
-        if (panels_.emplace(holder(pointer.value), prepack_key(p, isa_)).second)
-          memory_.panels += prepacked_bytes(p, isa_);
+      if constexpr (requires { prepacked_bytes(p, target_); })
+        if (panels_.emplace(holder(pointer.value), prepack_key(p, target_)).second)
+          memory_.panels += prepacked_bytes(p, target_);
     };
     std::visit(add, plan);
     // As they lie, and for windows and convolutions a copy in another order or as f32.
@@ -95,7 +95,7 @@ class Account {
 
   const Graph& graph_;
   const LoweredGraph& lowered_;
-  IsaLevel isa_;
+  Target target_;
   PredictedMemory memory_;
   std::set<ValueId> direct_;
   std::set<std::pair<ValueId, std::string>> panels_;
@@ -105,9 +105,9 @@ class Account {
 
 }  // namespace
 
-PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena, IsaLevel isa,
-                               int threads, int64_t opened_bytes) {
-  PredictedMemory memory = Account(graph, lowered, isa).of_steps(threads);
+PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena,
+                               const Target& target, int threads, int64_t opened_bytes) {
+  PredictedMemory memory = Account(graph, lowered, target).of_steps(threads);
   memory.opened = opened_bytes;
   memory.arena += arena.bytes;
   return memory;

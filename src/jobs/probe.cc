@@ -43,7 +43,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   if (!o.session.fuse) args.push_back("--no-fusion");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
-  if (o.session.isa) add("--isa", std::string(to_string(*o.session.isa)));
+  if (o.session.target) add("--isa", to_string(*o.session.target));
   if (o.session.compute) add("--compute", std::string(to_string(*o.session.compute)));
   if (o.session.cache_folder) add("--cache", *o.session.cache_folder);
   else args.push_back("--no-cache");

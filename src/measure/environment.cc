@@ -24,23 +24,6 @@ constexpr const char* kCompiler = "clang " __clang_version__;
 constexpr const char* kCompiler = "g++ " __VERSION__;
 #endif
 
-std::string feature_list(const CpuFeatures& f) {
-  std::string list;
-  const std::pair<bool, const char*> features[] = {{f.avx2, "avx2"},
-                                                   {f.fma, "fma"},
-                                                   {f.f16c, "f16c"},
-                                                   {f.avx512, "avx512"},
-                                                   {f.avx512_bf16, "avx512_bf16"},
-                                                   {f.avx512_vnni, "avx512_vnni"},
-                                                   {f.avx512_vbmi, "avx512_vbmi"},
-                                                   {f.avx512_vbmi2, "avx512_vbmi2"},
-                                                   {f.amx_bf16, "amx_bf16"},
-                                                   {f.amx_int8, "amx_int8"}};
-  for (const auto& [present, name] : features)
-    if (present) list += (list.empty() ? "" : " ") + std::string(name);
-  return list;
-}
-
 // PRETTY_NAME="..." of /etc/os-release.
 std::string distribution() {
   for (const std::string& line : split(read_proc("/etc/os-release"), '\n')) {
@@ -72,7 +55,7 @@ Environment environment() {
   double load[1] = {0};
   getloadavg(load, 1);
   return {.cpu = cpu_name(),
-          .features = feature_list(cpu_features()),
+          .features = to_string(cpu_features()),
           .cpus = usable_cpu_count(),
           .memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE),
           .system = system_name(),

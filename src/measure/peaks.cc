@@ -96,7 +96,7 @@ double fork_join_us() {
 
 std::string machine_key() {
   return sha256_hex("by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
-                    llvm_features(best_isa_level()));
+                    to_string(cpu_features()));
 }
 
 std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }
@@ -164,7 +164,7 @@ void store(const std::string& path, const MachinePeaks& peaks) try {
 }  // namespace
 
 MachinePeaks measure_peaks() {
-  const CpuFeatures& cpu = cpu_features();
+  const Features cpu = cpu_features();
   return {.f32_gflops = gflops(f32_loop(cpu)),
           .bf16_gflops = gflops(bf16_loop(cpu)),
           .int8_gops = gflops(int8_loop(cpu)),
@@ -182,19 +182,6 @@ MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool 
   const MachinePeaks peaks = measure_peaks();
   if (cache_folder) store(path_in(*cache_folder), peaks);
   return peaks;
-}
-
-// sysconf() overstates the third level on some processors, so the kernel's own files are read: "32768K".
-CacheSizes cache_sizes() {
-  CacheSizes sizes;
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
-    if (trim(read_proc(folder + "type")) == "Instruction") continue;
-    const int64_t bytes = 1024 * std::atoll(read_proc(folder + "size").c_str());
-    const std::string level = read_proc(folder + "level");
-    (level.starts_with("1") ? sizes.l1_bytes : level.starts_with("2") ? sizes.l2_bytes : sizes.l3_bytes) += bytes;
-  }
-  return sizes;
 }
 
 }  // namespace hone

@@ -19,10 +19,4 @@ MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool 
 // What machine_peaks() would remember, without measuring; none before the first time.
 std::optional<MachinePeaks> remembered_peaks(const std::optional<std::string>& cache_folder);
 
-// As the system states them; 0 where it does not. A virtual machine may get less of the last one.
-struct CacheSizes {
-  int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
-};
-CacheSizes cache_sizes();
-
 }  // namespace hone

@@ -55,6 +55,16 @@ __attribute__((target("avx512f"))) void int8_avx512(int64_t steps) {
 }
 #undef HONE_ZERO
 
+__attribute__((target("avx2"))) void int8_avx2(int64_t steps) {
+#define HONE_ZERO(r) "vpxor %%ymm" r ",%%ymm" r ",%%ymm" r "\n"
+#define HONE_DOT(r) "{vex} vpdpbusd %%ymm13,%%ymm13,%%ymm" r "\n"
+  asm volatile(HONE_CHAINS_12(HONE_ZERO) "vpbroadcastd %1,%%ymm13\n"
+               "1:\n" HONE_CHAINS_12(HONE_DOT) "dec %0\n jnz 1b\n vzeroupper\n"
+               : "+r"(steps) : "m"(kAddend) : "cc", HONE_LOW_REGISTERS);
+#undef HONE_ZERO
+#undef HONE_DOT
+}
+
 __attribute__((target("avx2"))) void read_avx2(const std::byte* data, size_t bytes) {
   const std::byte* end = data + bytes;
 #define HONE_LOAD(offset, r) "vmovdqa " offset "(%0),%%ymm" r "\n"
@@ -81,23 +91,26 @@ __attribute__((target("avx512f"))) void read_avx512(const std::byte* data, size_
 
 }  // namespace
 
-ArithmeticLoop f32_loop(const CpuFeatures& cpu) {
-  if (cpu.avx512) return {f32_avx512, 24 * 16 * 2};
-  if (cpu.avx2 && cpu.fma) return {f32_avx2, 12 * 8 * 2};
+ArithmeticLoop f32_loop(Features cpu) {
+  if (cpu.has(Feature::avx512)) return {f32_avx512, 24 * 16 * 2};
+  if (cpu.has(Feature::avx2)) return {f32_avx2, 12 * 8 * 2};
   return {};
 }
 
-ArithmeticLoop bf16_loop(const CpuFeatures& cpu) {
-  if (cpu.avx512_bf16) return {bf16_avx512, 24 * 32 * 2};
+ArithmeticLoop bf16_loop(Features cpu) {
+  if (cpu.has(Feature::avx512_bf16)) return {bf16_avx512, 24 * 32 * 2};
   return {};
 }
 
-ArithmeticLoop int8_loop(const CpuFeatures& cpu) {
-  if (cpu.avx512_vnni) return {int8_avx512, 24 * 64 * 2};
+ArithmeticLoop int8_loop(Features cpu) {
+  if (cpu.has(Feature::avx512_vnni)) return {int8_avx512, 24 * 64 * 2};
+  if (cpu.has(Feature::avx_vnni)) return {int8_avx2, 12 * 32 * 2};
   return {};
 }
 
-ReadLoop read_loop(const CpuFeatures& cpu) { return cpu.avx512 ? read_avx512 : cpu.avx2 ? read_avx2 : nullptr; }
+ReadLoop read_loop(Features cpu) {
+  return cpu.has(Feature::avx512) ? read_avx512 : cpu.has(Feature::avx2) ? read_avx2 : nullptr;
+}
 
 }  // namespace hone
 
@@ -105,10 +118,10 @@ ReadLoop read_loop(const CpuFeatures& cpu) { return cpu.avx512 ? read_avx512 : c
 
 namespace hone {
 
-ArithmeticLoop f32_loop(const CpuFeatures&) { return {}; }
-ArithmeticLoop bf16_loop(const CpuFeatures&) { return {}; }
-ArithmeticLoop int8_loop(const CpuFeatures&) { return {}; }
-ReadLoop read_loop(const CpuFeatures&) { return nullptr; }
+ArithmeticLoop f32_loop(Features) { return {}; }
+ArithmeticLoop bf16_loop(Features) { return {}; }
+ArithmeticLoop int8_loop(Features) { return {}; }
+ReadLoop read_loop(Features) { return nullptr; }
 
 }  // namespace hone
 

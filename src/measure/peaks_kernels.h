@@ -14,12 +14,12 @@ struct ArithmeticLoop {
   void (*run)(int64_t steps) = nullptr;  // null: this CPU has no such instruction
   double flop_per_step = 0;
 };
-ArithmeticLoop f32_loop(const CpuFeatures& cpu);
-ArithmeticLoop bf16_loop(const CpuFeatures& cpu);
-ArithmeticLoop int8_loop(const CpuFeatures& cpu);
+ArithmeticLoop f32_loop(Features cpu);
+ArithmeticLoop bf16_loop(Features cpu);
+ArithmeticLoop int8_loop(Features cpu);
 
 // Loads every byte of a 64-byte aligned range whose size is a multiple of 512.
 using ReadLoop = void (*)(const std::byte* data, size_t bytes);
-ReadLoop read_loop(const CpuFeatures& cpu);
+ReadLoop read_loop(Features cpu);
 
 }  // namespace hone

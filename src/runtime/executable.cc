@@ -26,10 +26,10 @@ std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(by
 
 std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
   const auto layout = [&](const auto& p) -> std::optional<Layout> {
-    if constexpr (requires { prepack_key(p, isa_); }) {
-      Layout found{fmt::format("{} {}", constant, prepack_key(p, isa_)), 0};
+    if constexpr (requires { prepack_key(p, target_); }) {
+      Layout found{fmt::format("{} {}", constant, prepack_key(p, target_)), 0};
       if (buffers_.contains(found.key)) return std::nullopt;
-      found.bytes = prepacked_bytes(p, isa_);
+      found.bytes = prepacked_bytes(p, target_);
       return found;
     } else {
       return std::nullopt;
@@ -41,12 +41,12 @@ std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
 const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
   const auto lay_out = [&](const auto& p) -> const Buffer& {
-    if constexpr (requires { prepack_key(p, isa_); }) {
-      const std::string key = fmt::format("{} {}", constant, prepack_key(p, isa_));
+    if constexpr (requires { prepack_key(p, target_); }) {
+      const std::string key = fmt::format("{} {}", constant, prepack_key(p, target_));
       auto found = buffers_.find(key);
       if (found == buffers_.end()) {
         const auto start = std::chrono::steady_clock::now();
-        found = buffers_.emplace(key, prepack(p, isa_, weights, threads_, pool_)).first;
+        found = buffers_.emplace(key, prepack(p, target_, weights, threads_, pool_)).first;
         bytes_ += static_cast<int64_t>(found->second.size());
         milliseconds_ += milliseconds_since(start);
       }
@@ -62,11 +62,11 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
                        const LowerOptions& options, int threads, int64_t held)
     : graph_(std::move(graph)),
       lowered_(lower(graph_, options)),
-      own_weights_(options.isa, threads),
+      own_weights_(options.target, threads),
       shared_values_(shared_values),
       threads_(threads) {
   place_values();
-  require_memory_for_runs(weights, options.isa, held);
+  require_memory_for_runs(weights, options.target, held);
   std::vector<KernelPlan> plans;
   for (const Step& step : lowered_.steps)
     if (step.plan) plans.push_back(*step.plan);
@@ -76,7 +76,7 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
     if (lowered_.steps[i].plan) {
       check_stop();
       prepare_step(i, kernels[k++], weights);
-      ready_[i].items = work_items(*lowered_.steps[i].plan, options.isa, ready_[i].args);
+      ready_[i].items = work_items(*lowered_.steps[i].plan, options.target, ready_[i].args);
     }
 }
 
@@ -93,12 +93,12 @@ void Executable::place_values() {
 }
 
 // All that a run takes from the system, as the plan has it.
-void Executable::require_memory_for_runs(const WeightStore& weights, IsaLevel isa, int64_t held) const {
+void Executable::require_memory_for_runs(const WeightStore& weights, const Target& target, int64_t held) const {
   int64_t scratch = 0, outputs = 0, laid_out = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan) continue;
-    scratch = std::max(scratch, hone::scratch_bytes(*step.plan, isa));
+    scratch = std::max(scratch, hone::scratch_bytes(*step.plan, target));
     for (const PointerBinding& pointer : step.pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];

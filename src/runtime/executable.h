@@ -15,7 +15,7 @@ namespace hone {
 // Constants laid out for kernels, by their ids: those of one graph.
 class WeightStore {
  public:
-  WeightStore(IsaLevel isa, int threads) : isa_(isa), threads_(threads) {}
+  WeightStore(const Target& target, int threads) : target_(target), threads_(threads) {}
   const std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
   // What get() would lay out: its key and bytes; none where that has happened.
   struct Layout {
@@ -27,7 +27,7 @@ class WeightStore {
   double milliseconds() const { return milliseconds_; }
 
  private:
-  IsaLevel isa_;
+  Target target_;
   int threads_;
   PanelPool pool_;
   std::map<std::string, Buffer> buffers_;
@@ -91,7 +91,7 @@ class Executable {
     int64_t offset;
   };
   void place_values();
-  void require_memory_for_runs(const WeightStore& weights, IsaLevel isa, int64_t held) const;
+  void require_memory_for_runs(const WeightStore& weights, const Target& target, int64_t held) const;
   void prepare_step(size_t i, const Kernel& kernel, WeightStore& weights);
   void prepare_pointer(size_t i, int position, WeightStore& weights);
   const WeightStore& store_of(ValueId constant, const WeightStore& weights) const {

@@ -90,7 +90,7 @@ std::vector<std::string> SessionStatistics::notes() const {
 struct Session::Impl {
   SessionOptions options;
   Compute compute = Compute::f32;
-  IsaLevel isa = IsaLevel::avx2;
+  std::optional<Target> target;  // none: nothing is compiled
   Graph graph;
   TokenLimits limits;
   SessionStatistics statistics;
@@ -106,7 +106,7 @@ struct Session::Impl {
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
     Executable executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                          {.isa = isa, .fuse = options.fuse, .exact = options.exact}, options.threads,
+                          {.target = *target, .fuse = options.fuse, .exact = options.exact}, options.threads,
                           workspace.bytes());
     auto steps = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, parts.open));
     return {std::move(executable), std::move(handed), std::move(parts.open), bindings, std::move(steps)};
@@ -171,8 +171,8 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
-  if (o.isa && *o.isa > best_isa_level())
-    fail("isa is {}, which this CPU lacks; the best it has is {}", to_string(*o.isa), to_string(best_isa_level()));
+  if (o.target && !cpu_features().has_all_of(o.target->features()))
+    fail("the target has {}; this CPU has {}", to_string(o.target->features()), to_string(cpu_features()));
   impl_->limits = token_limits(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
@@ -181,13 +181,13 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (impl_->compiles()) {
-    impl_->isa = o.isa ? *o.isa : best_isa_level();
-    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.isa = impl_->isa,
+    impl_->target = o.target ? *o.target : host_target();
+    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.target = *impl_->target,
                                                                      .threads = o.threads,
                                                                      .cache_folder = o.cache_folder,
                                                                      .carried = o.carried,
                                                                      .keep_objects = o.keep_objects});
-    impl_->weights = std::make_unique<WeightStore>(impl_->isa, o.threads);
+    impl_->weights = std::make_unique<WeightStore>(*impl_->target, o.threads);
   }
   impl_->statistics.prepare_milliseconds = milliseconds_since(start);
 }
@@ -222,7 +222,7 @@ std::vector<std::string> Session::output_names() const {
   return names;
 }
 const SessionStatistics& Session::statistics() const { return impl_->statistics; }
-IsaLevel Session::isa() const { return impl_->isa; }
+const std::optional<Target>& Session::target() const { return impl_->target; }
 Compute Session::compute() const { return impl_->compute; }
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
+#include "codegen/target.h"
 #include "ir/graph.h"
 #include "passes/pipelines.h"
 #include "runtime/profile.h"
@@ -21,7 +21,7 @@ enum class Backend : uint8_t { reference, cpu };
 struct SessionOptions {
   Backend backend = Backend::cpu;   // reference: interprets every op in double accumulation
   int optimise = 2;                 // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<IsaLevel> isa;      // none: the best of this CPU
+  std::optional<Target> target;     // what compiled code may use; none: all that this CPU has
   bool fuse = true, exact = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
@@ -74,7 +74,7 @@ class Session {
   const Graph& graph() const;  // as prepared: after the passes
   std::vector<std::string> output_names() const;
   const SessionStatistics& statistics() const;
-  IsaLevel isa() const;
+  const std::optional<Target>& target() const;  // none: nothing is compiled
   Compute compute() const;
 
  private:

@@ -140,9 +140,19 @@ TEST(Json, WholeNumbersAreNotWrappedOrCut) {
   EXPECT_THROW(get("{}", std::vector<int64_t>{}), Error);
 }
 
-TEST(Cpu, NamesItsLevelsAndRefusesOthers) {
-  for (IsaLevel level : available_isa_levels()) EXPECT_EQ(parse_isa_level(to_string(level)), level);
-  EXPECT_THROW(parse_isa_level("sse9"), Error);
+TEST(Features, BringWhatTheyBuildOnAndTakeItAway) {
+  const Features bf16 = Features().with(Feature::avx512_bf16);
+  EXPECT_EQ(to_string(bf16), "avx2 avx512 avx512_bf16");
+  EXPECT_EQ(bf16.without(Feature::avx512), Features().with(Feature::avx2));
+  EXPECT_EQ(bf16.without(Feature::avx2), Features());
+  EXPECT_TRUE(bf16.has_all_of(Features().with(Feature::avx512)));
+  EXPECT_FALSE(bf16.has_all_of(bf16.with(Feature::avx_vnni)));
+}
+
+TEST(Cpu, SaysWhatItIs) {
+  EXPECT_FALSE(cpu_model().vendor.empty());
+  EXPECT_GT(cache_sizes().l1_bytes, 1 << 13);
+  EXPECT_GE(cache_sizes().l2_bytes, cache_sizes().l1_bytes);
 }
 
 }  // namespace

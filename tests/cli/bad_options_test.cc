@@ -113,7 +113,9 @@ TEST_F(BadOptions, WrongValuesInTomlNameTheFile) {
 }
 
 TEST_F(BadOptions, UnknownNamesOfTheEngine) {
-  expect_refusal(embed({"--text", "x", "--isa", "avx3"}), {"avx3", "available: avx2"});
+  expect_refusal(embed({"--text", "x", "--isa", "avx3"}), {"avx3", "one of avx2"});
+  expect_refusal(embed({"--text", "x", "--isa", "avx2+sse9"}), {"avx2+sse9", "'sse9' is unknown", "avx512_bf16"});
+  expect_refusal(embed({"--text", "x", "--isa", "host-avx2"}), {"host-avx2", "needs avx2"});
   expect_refusal(embed({"--text", "x", "--compute", "fp8"}), {"fp8", "f32, bf16"});
   expect_refusal(embed({"--text", "x", "--no-pass", "fold_constant"}), {"fold_constant", "fold_constants"});
   expect_refusal(embed({"--text", "x", "--print-after", "fold_constant"}), {"fold_constant", "fold_constants"});

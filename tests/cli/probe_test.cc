@@ -43,7 +43,7 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   given.shapes = {.batch = 3, .sequence = 17, .dims = {{"B", 5}, {"S", 9}}};
   given.session.backend = Backend::reference;
   given.session.optimise = 1;
-  given.session.isa = parse_isa_level("avx2");
+  given.session.target = parse_target("avx2");
   given.session.threads = 2;
   given.session.compute = Compute::bf16;
   given.session.cache_folder = "some/cache";
@@ -75,7 +75,7 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   const SessionOptions session = run_flags.options();
   EXPECT_EQ(session.backend, Backend::reference);
   EXPECT_EQ(session.optimise, 1);
-  EXPECT_EQ(session.isa, given.session.isa);
+  EXPECT_EQ(session.target, given.session.target);
   EXPECT_EQ(session.threads, 2);
   EXPECT_EQ(session.compute, Compute::bf16);
   EXPECT_EQ(session.cache_folder, given.session.cache_folder);

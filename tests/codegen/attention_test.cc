@@ -6,6 +6,7 @@
 #include "base/float_bits.h"
 #include "codegen/attention_shape.h"
 #include "tests/codegen/gemm_run.h"
+#include "tests/codegen/test_targets.h"
 
 namespace hone::test {
 namespace {
@@ -42,7 +43,7 @@ std::vector<int64_t> mask_strides(const AttentionCase& c) {
   return {c.mask_shape[0] == 1 ? 0 : h, c.mask_shape[1] == 1 ? 0 : s, c.mask_shape[2] == 1 ? 0 : t};
 }
 
-std::vector<float> run(const AttentionCase& c, const Inputs& in, IsaLevel isa, int64_t chunk, bool& intact) {
+std::vector<float> run(const AttentionCase& c, const Inputs& in, const Target& target, int64_t chunk, bool& intact) {
   AttentionPlan plan{.heads = c.heads,
                      .kv_heads = c.kv_heads,
                      .head_dim = c.head_dim,
@@ -59,7 +60,7 @@ std::vector<float> run(const AttentionCase& c, const Inputs& in, IsaLevel isa, i
   args.pointers = {bytes(in.q), bytes(in.k), bytes(in.v), c.mask_shape.empty() ? nullptr : bytes(in.mask), out.data()};
   const std::vector<int64_t> strides = mask_strides(c);
   args.dims = {c.batches, c.queries, c.keys, q_row, kv_row, kv_row, q_row, strides[0], strides[1], strides[2]};
-  CompiledPlan(plan, isa).run(args, chunk);
+  CompiledPlan(plan, target).run(args, chunk);
   intact = out.intact();
   if (c.result == DType::f32) return {out.as<float>().begin(), out.as<float>().end()};
   std::vector<float> values;
@@ -104,11 +105,11 @@ Row weights_of(const AttentionCase& c, const Inputs& in, const std::vector<float
   return row;
 }
 
-void check(const AttentionCase& c, IsaLevel isa, uint64_t seed, int64_t chunk = 0) {
+void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t chunk = 0) {
   Philox rng(seed);
   const Inputs in = random_inputs(c, rng);
   bool intact = false;
-  const std::vector<float> got = run(c, in, isa, chunk, intact);
+  const std::vector<float> got = run(c, in, target, chunk, intact);
   ASSERT_TRUE(intact);
   const std::vector<float> q = in.q.to_floats(), k = in.k.to_floats(), v = in.v.to_floats();
   const int64_t d = c.head_dim;
@@ -129,13 +130,14 @@ void check(const AttentionCase& c, IsaLevel isa, uint64_t seed, int64_t chunk = 
           const float is = got[static_cast<size_t>(((b * c.queries + s) * c.heads + h) * d + i)];
           if (std::isnan(want)) ASSERT_TRUE(std::isnan(is)) << "b " << b << " h " << h << " s " << s;
           else
-            ASSERT_NEAR(is, want, bound) << to_string(isa) << " b " << b << " h " << h << " s " << s << " column " << i;
+            ASSERT_NEAR(is, want, bound) << name_of(target) << " b " << b << " h " << h << " s " << s << " column "
+                                         << i;
         }
       }
 }
 
 TEST(Attention, LengthsAndHeadSizesAroundTheTile) {
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (auto [queries, keys, head_dim] : {std::tuple<int64_t, int64_t, int>{1, 1, 1},
                                              {8, 16, 32},
@@ -143,29 +145,29 @@ TEST(Attention, LengthsAndHeadSizesAroundTheTile) {
                                              {128, 128, 32},
                                              {130, 37, 20},
                                              {3, 70, 7}})
-        check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = head_dim, .dtype = dtype}, isa,
-              1);
+        check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = head_dim, .dtype = dtype},
+              target, 1);
 }
 
 TEST(Attention, MasksOfEveryBroadcast) {
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{1, 1, 1, 19}, {2, 1, 1, 19}, {2, 1, 10, 19}, {1, 3, 10, 19}, {2, 3, 10, 19}})
-      check({.batches = 2, .queries = 10, .keys = 19, .heads = 3, .kv_heads = 3, .mask_shape = shape}, isa, 2);
+      check({.batches = 2, .queries = 10, .keys = 19, .heads = 3, .kv_heads = 3, .mask_shape = shape}, target, 2);
 }
 
 TEST(Attention, CausalSeesTheKeysUpToItsOwnPosition) {
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (auto [queries, keys] : {std::pair<int64_t, int64_t>{21, 21}, {5, 40}, {40, 40}})
-      check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = 16, .causal = true}, isa, 3);
+      check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = 16, .causal = true}, target, 3);
 }
 
 TEST(Attention, QueriesBeforeEveryKeyGiveNanAsInTheReference) {
-  check({.queries = 9, .keys = 4, .heads = 1, .kv_heads = 1, .causal = true}, best_isa_level(), 4);
+  check({.queries = 9, .keys = 4, .heads = 1, .kv_heads = 1, .causal = true}, host_target(), 4);
 }
 
 TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     check({.batches = 2,
            .queries = 6,
            .keys = 20,
@@ -174,7 +176,7 @@ TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
            .head_dim = 24,
            .dtype = DType::bf16,
            .result = DType::bf16},
-          isa, 5);
+          target, 5);
 }
 
 // An additive mask of the lowest f32 over a whole row leaves equal weights or the scores' own order, never NaN.
@@ -184,7 +186,7 @@ TEST(Attention, ARowMaskedWithLowestFiniteStaysFinite) {
   Inputs in = random_inputs(c, rng);
   for (float& m : in.mask.mutable_as<float>()) m = -std::numeric_limits<float>::max();
   bool intact = false;
-  for (float x : run(c, in, best_isa_level(), 0, intact)) EXPECT_TRUE(std::isfinite(x));
+  for (float x : run(c, in, host_target(), 0, intact)) EXPECT_TRUE(std::isfinite(x));
 }
 
 TEST(Attention, ARowOfMinusInfinityIsNan) {
@@ -194,7 +196,7 @@ TEST(Attention, ARowOfMinusInfinityIsNan) {
   for (int t = 0; t < 16; ++t)
     in.mask.mutable_as<float>()[static_cast<size_t>(t)] = -std::numeric_limits<float>::infinity();
   bool intact = false;
-  const std::vector<float> got = run(c, in, best_isa_level(), 0, intact);
+  const std::vector<float> got = run(c, in, host_target(), 0, intact);
   EXPECT_TRUE(std::isnan(got[0]));
   EXPECT_TRUE(std::isfinite(got[8]));
 }
@@ -204,8 +206,8 @@ TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
   Philox rng(8);
   const Inputs in = random_inputs(c, rng);
   bool intact = false;
-  const std::vector<float> whole = run(c, in, best_isa_level(), 0, intact);
-  for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, best_isa_level(), chunk, intact), whole);
+  const std::vector<float> whole = run(c, in, host_target(), 0, intact);
+  for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, host_target(), chunk, intact), whole);
 }
 
 // The bound is no blanket: leaving out one key of a row is outside of it.
@@ -214,7 +216,7 @@ TEST(Attention, ADroppedKeyIsOutsideTheBound) {
   Philox rng(9);
   const Inputs in = random_inputs(c, rng);
   bool intact = false;
-  const float got = run(c, in, best_isa_level(), 0, intact)[0];
+  const float got = run(c, in, host_target(), 0, intact)[0];
   const Row row = weights_of(c, in, in.q.to_floats(), in.k.to_floats(), 0, 0, 0);
   const std::vector<float> v = in.v.to_floats();
   double want = 0, abs = 0, largest = 0;

@@ -33,7 +33,7 @@ class Cache : public testing::Test {
   };
   // x * factor for x = 3, by a fresh library on this folder.
   static Outcome multiply(float factor, const fs::path& folder) {
-    KernelLibrary library({.isa = best_isa_level(), .threads = 1, .cache_folder = folder.string()});
+    KernelLibrary library({.target = host_target(), .threads = 1, .cache_folder = folder.string()});
     const KernelPlan plans[] = {plan(factor)};
     const Kernel kernel = library.compile(plans)[0];
     float x = 3, y = 0;
@@ -72,7 +72,7 @@ TEST_F(Cache, TheSecondProcessFindsWhatTheFirstCompiled) {
 }
 
 TEST_F(Cache, EqualPlansAreCompiledOnce) {
-  KernelLibrary library({.isa = best_isa_level(), .threads = 2, .cache_folder = {}});
+  KernelLibrary library({.target = host_target(), .threads = 2, .cache_folder = {}});
   const KernelPlan plans[] = {plan(2), plan(3), plan(2)};
   const std::vector<Kernel> kernels = library.compile(plans);
   EXPECT_EQ(kernels[0].run, kernels[2].run);
@@ -99,16 +99,16 @@ TEST_F(Cache, AFileUnderAnotherKeysNameIsForeign) {
   multiply(2, folder_);
   const std::string two = read_file(files().at(0).string());
   const ObjectCache cache(folder_.string());
-  const ObjectKey key = object_key(to_text(plan(5)), best_isa_level());
+  const ObjectKey key = object_key(to_text(plan(5)), host_target());
   write_file(cache.path_of(key), two);
   EXPECT_FALSE(cache.read(key).has_value());
   EXPECT_EQ(multiply(5, folder_).result, 15);
 }
 
 TEST_F(Cache, KeysDifferByPlanAndLevel) {
-  EXPECT_EQ(object_key("a", IsaLevel::avx2), object_key("a", IsaLevel::avx2));
-  EXPECT_NE(object_key("a", IsaLevel::avx2), object_key("b", IsaLevel::avx2));
-  EXPECT_NE(object_key("a", IsaLevel::avx2), object_key("a", IsaLevel::avx512));
+  EXPECT_EQ(object_key("a", parse_target("avx2")), object_key("a", parse_target("avx2")));
+  EXPECT_NE(object_key("a", parse_target("avx2")), object_key("b", parse_target("avx2")));
+  EXPECT_NE(object_key("a", parse_target("avx2")), object_key("a", parse_target("avx512")));
 }
 
 TEST_F(Cache, ProcessesThatWriteAtOnceAllSucceed) {
@@ -213,7 +213,7 @@ TEST_F(Cache, CodeOfAnotherUserIsNotRun) {
 }
 
 TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
-  const ObjectKey key = object_key(to_text(plan(2)), best_isa_level());
+  const ObjectKey key = object_key(to_text(plan(2)), host_target());
   const ObjectCache cache(folder_.string());
   const std::string path = cache.path_of(key);
   multiply(2, folder_);
@@ -240,10 +240,10 @@ TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
 }
 
 TEST_F(Cache, WhatAModelCarriesIsNotKeptOnDisk) {
-  KernelLibrary first({.isa = best_isa_level(), .threads = 1, .cache_folder = {}, .keep_objects = true});
+  KernelLibrary first({.target = host_target(), .threads = 1, .cache_folder = {}, .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   first.compile(plans);
-  KernelLibrary second({.isa = best_isa_level(),
+  KernelLibrary second({.target = host_target(),
                         .threads = 1,
                         .cache_folder = (folder_ / "cache").string(),
                         .carried = {first.bundle()}});
@@ -256,7 +256,7 @@ TEST_F(Cache, WhatAModelCarriesIsNotKeptOnDisk) {
 TEST_F(Cache, NothingFromDiskIsBundled) {
   multiply(2, folder_);
   KernelLibrary library(
-      {.isa = best_isa_level(), .threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
+      {.target = host_target(), .threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   library.compile(plans);
   EXPECT_EQ(library.statistics().compiled, 1);
@@ -264,7 +264,7 @@ TEST_F(Cache, NothingFromDiskIsBundled) {
 }
 
 TEST_F(Cache, ARefusedPlanNamesTheReason) {
-  KernelLibrary library({.isa = best_isa_level(), .threads = 1, .cache_folder = {}});
+  KernelLibrary library({.target = host_target(), .threads = 1, .cache_folder = {}});
   PointwisePlan bad = plan(2);
   bad.rank = 9;
   const KernelPlan plans[] = {bad};

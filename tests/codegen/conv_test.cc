@@ -4,6 +4,7 @@
 #include "codegen/conv_shape.h"
 #include "codegen/winograd_shape.h"
 #include "tests/codegen/gemm_run.h"
+#include "tests/codegen/test_targets.h"
 
 namespace hone::test {
 namespace {
@@ -70,11 +71,11 @@ struct ConvResult {
   bool intact;
 };
 
-ConvResult run(const ConvPlan& plan, IsaLevel isa, int64_t images, const Tensor& x, const Tensor& w,
+ConvResult run(const ConvPlan& plan, const Target& target, int64_t images, const Tensor& x, const Tensor& w,
                int64_t chunk = 0) {
-  CompiledPlan kernel(plan, isa);
+  CompiledPlan kernel(plan, target);
   PanelPool pool;
-  const Buffer weights = prepack(plan, isa, w, 1, pool);
+  const Buffer weights = prepack(plan, target, w, 1, pool);
   const int64_t rows = images * plan.window.out_height * plan.window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
       in(x.data().size(), plan.product.a == DType::bf16 ? 2 : 4);
@@ -166,10 +167,10 @@ TEST(Conv, OddShapesStayWithinTheBoundAndTheirMemory) {
       const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
       const ConvPlan plan = plan_of(c, dtype, dtype);
       const std::vector<Products> want = reference(plan, c.images, x, w);
-      for (IsaLevel isa : available_isa_levels()) {
-        const ConvResult got = run(plan, isa, c.images, x, w);
+      for (const Target& target : test_targets()) {
+        const ConvResult got = run(plan, target, c.images, x, w);
         ASSERT_EQ(first_fault(got.values, want, plan.product.k), "")
-            << hone::to_string(isa) << " " << hone::to_string(dtype) << " " << to_string(c);
+            << name_of(target) << " " << hone::to_string(dtype) << " " << to_string(c);
         ASSERT_TRUE(got.intact) << to_string(c);
       }
     }
@@ -181,11 +182,11 @@ TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
     const Tensor x = small_integers(DType::f32, x_shape(c), rng), w = small_integers(DType::f32, w_shape(c), rng);
     const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
     const std::vector<Products> want = reference(plan, c.images, x, w);
-    for (IsaLevel isa : available_isa_levels())
+    for (const Target& target : test_targets())
       for (int64_t chunk : {0, 1, 3}) {
-        const ConvResult got = run(plan, isa, c.images, x, w, chunk);
+        const ConvResult got = run(plan, target, c.images, x, w, chunk);
         for (size_t i = 0; i < want.size(); ++i)
-          ASSERT_EQ(got.values[i], want[i].sum) << hone::to_string(isa) << " output " << i << " of " << to_string(c);
+          ASSERT_EQ(got.values[i], want[i].sum) << name_of(target) << " output " << i << " of " << to_string(c);
       }
   }
 }
@@ -200,9 +201,9 @@ TEST(Conv, PackedWeightsOfEveryKindOfScale) {
       ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
       plan.product.w_format = hone::to_string(*w.format());
       const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
-      for (IsaLevel isa : available_isa_levels())
-        ASSERT_EQ(first_fault(run(plan, isa, c.images, x, w).values, want, plan.product.k), "")
-            << format << " " << hone::to_string(isa) << " " << to_string(c);
+      for (const Target& target : test_targets())
+        ASSERT_EQ(first_fault(run(plan, target, c.images, x, w).values, want, plan.product.k), "")
+            << format << " " << name_of(target) << " " << to_string(c);
     }
 }
 
@@ -216,10 +217,10 @@ TEST(Conv, NaNStaysUnderItsWindows) {
     const Tensor x = Tensor::from_floats(dtype, x_shape(c), values), w = random_tensor(dtype, w_shape(c), rng);
     const ConvPlan plan = plan_of(c, dtype, dtype);
     const std::vector<Products> want = reference(plan, 1, x, w);
-    for (IsaLevel isa : available_isa_levels()) {
-      const ConvResult got = run(plan, isa, 1, x, w);
+    for (const Target& target : test_targets()) {
+      const ConvResult got = run(plan, target, 1, x, w);
       for (size_t i = 0; i < want.size(); ++i)
-        ASSERT_EQ(std::isnan(got.values[i]), std::isnan(want[i].sum)) << hone::to_string(isa) << " output " << i;
+        ASSERT_EQ(std::isnan(got.values[i]), std::isnan(want[i].sum)) << name_of(target) << " output " << i;
     }
   }
 }
@@ -230,7 +231,7 @@ TEST(Conv, ADroppedProductIsOutsideTheBound) {
   const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
   const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
   std::vector<Products> want = reference(plan, 1, x, w);
-  const ConvResult got = run(plan, best_isa_level(), 1, x, w);
+  const ConvResult got = run(plan, host_target(), 1, x, w);
   Products& one = want[rng.below(static_cast<uint32_t>(want.size()))];
   one.sum -= one.largest;
   EXPECT_NE(first_fault(got.values, want, plan.product.k), "");
@@ -278,10 +279,10 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
       const Winograd& algorithm = winograd(method == ConvPlan::Method::winograd2 ? 2 : 4);
       const std::vector<float> in = x.to_floats(), weights = w.to_floats();
       const PlaneWindow& p = plan.window;
-      for (IsaLevel isa : available_isa_levels()) {
-        const ConvResult got = run(plan, isa, c.images, x, w, 1);
+      for (const Target& target : test_targets()) {
+        const ConvResult got = run(plan, target, c.images, x, w, 1);
         ASSERT_TRUE(got.intact);
-        ASSERT_EQ(got.values, run(plan, isa, c.images, x, w).values);
+        ASSERT_EQ(got.values, run(plan, target, c.images, x, w).values);
         for (size_t i = 0; i < want.size(); ++i) {
           const int64_t o = static_cast<int64_t>(i) % c.outputs, at = static_cast<int64_t>(i) / c.outputs;
           const int64_t image = at / (p.out_height * p.out_width), y = at / p.out_width % p.out_height,
@@ -300,7 +301,7 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
           }
           const double bound = winograd_bound(algorithm, d, g, c.channels, y % m, column % m, dtype);
           ASSERT_LE(std::abs(got.values[i] - want[i].sum), bound)
-              << hone::to_string(isa) << " output " << i << " of " << to_string(c);
+              << name_of(target) << " output " << i << " of " << to_string(c);
         }
       }
     }
@@ -322,8 +323,8 @@ TEST(Conv, WeightsMayLieAsWindows) {
         for (int64_t tap = 0; tap < 9; ++tap)
           for (int64_t i = 0; i < c.channels; ++i)
             matrix.push_back(from[static_cast<size_t>((o * c.channels + i) * 9 + tap)]);
-      EXPECT_EQ(run(plan, best_isa_level(), 1, x, windows).values,
-                run(plan, best_isa_level(), 1, x, Tensor::from_floats(dtype, w_shape(c), matrix)).values);
+      EXPECT_EQ(run(plan, host_target(), 1, x, windows).values,
+                run(plan, host_target(), 1, x, Tensor::from_floats(dtype, w_shape(c), matrix)).values);
     }
 }
 
@@ -334,7 +335,7 @@ TEST(Winograd, ADroppedProductIsOutsideTheBound) {
   plan.method = ConvPlan::Method::winograd4;
   const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
   const std::vector<Products> want = reference(plan, 1, x, w);
-  const ConvResult got = run(plan, best_isa_level(), 1, x, w);
+  const ConvResult got = run(plan, host_target(), 1, x, w);
   double largest_error = 0, smallest_loss = 1e300;
   for (size_t i = 0; i < want.size(); ++i) {
     largest_error = std::max(largest_error, std::abs(got.values[i] - want[i].sum));
@@ -346,19 +347,17 @@ TEST(Winograd, ADroppedProductIsOutsideTheBound) {
 TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
   const ConvCase wide{.height = 56, .width = 56, .channels = 64, .outputs = 64};
   const ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
-  for (IsaLevel isa : available_isa_levels())
-    EXPECT_EQ(choose_method(plan, isa, 1).method, ConvPlan::Method::winograd4);
-  EXPECT_EQ(choose_method(plan, best_isa_level(), 1, true).method, ConvPlan::Method::direct) << "exact";
-  EXPECT_EQ(choose_method(plan, best_isa_level(), 1, true).refused.size(), 2u);
+  for (const Target& target : test_targets())
+    EXPECT_EQ(choose_method(plan, target, 1).method, ConvPlan::Method::winograd4);
+  EXPECT_EQ(choose_method(plan, host_target(), 1, true).method, ConvPlan::Method::direct) << "exact";
+  EXPECT_EQ(choose_method(plan, host_target(), 1, true).refused.size(), 2u);
   ConvCase strided = wide;
   strided.stride_x = 2;
-  EXPECT_EQ(choose_method(plan_of(strided, DType::f32, DType::f32), best_isa_level(), 1).method,
-            ConvPlan::Method::direct);
-  EXPECT_NE(choose_method(plan_of(wide, DType::bf16, DType::bf16), best_isa_level(), 1).method,
+  EXPECT_EQ(choose_method(plan_of(strided, DType::f32, DType::f32), host_target(), 1).method, ConvPlan::Method::direct);
+  EXPECT_NE(choose_method(plan_of(wide, DType::bf16, DType::bf16), host_target(), 1).method,
             ConvPlan::Method::winograd4);
   const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
-  EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), best_isa_level(), 1).method,
-            ConvPlan::Method::direct);
+  EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), host_target(), 1).method, ConvPlan::Method::direct);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ uint64_t read_value(DType dtype, const std::byte* data, size_t i) {
 }
 
 // Runs the program over columns of bit patterns, compiled and element by element.
-void expect_like_interpreter(const Program& program, const std::vector<std::vector<uint64_t>>& columns, IsaLevel isa) {
+void expect_like_interpreter(const Program& program, const std::vector<std::vector<uint64_t>>& columns,
+                             const Target& target) {
   const PointwisePlan plan = flat_plan(program);
   const size_t n = columns[0].size();
   std::vector<Guarded> operands, results;
@@ -33,7 +34,7 @@ void expect_like_interpreter(const Program& program, const std::vector<std::vect
   for (DType dtype : plan.results) results.emplace_back(n * static_cast<size_t>(size_bytes(dtype)));
   for (Guarded& g : operands) in.push_back(g.data());
   for (Guarded& g : results) out.push_back(g.data());
-  CompiledPlan(plan, isa).run(flat_args(in, out, static_cast<int64_t>(n)));
+  CompiledPlan(plan, target).run(flat_args(in, out, static_cast<int64_t>(n)));
   for (size_t k = 0; k < n; ++k) {
     std::vector<uint64_t> args;
     for (const auto& column : columns) args.push_back(column[k]);
@@ -41,8 +42,8 @@ void expect_like_interpreter(const Program& program, const std::vector<std::vect
     for (size_t j = 0; j < expected.size(); ++j) {
       const uint64_t found = read_value(plan.results[j], results[j].data(), k);
       ASSERT_TRUE(same_value(program.result_type(static_cast<int>(j)), found, expected[j]))
-          << to_string(isa) << ", element " << k << ", result " << j << ": found " << std::hex << found << ", expected "
-          << expected[j] << "\n"
+          << to_string(target) << ", element " << k << ", result " << j << ": found " << std::hex << found
+          << ", expected " << expected[j] << "\n"
           << program.to_text();
     }
   }
@@ -57,7 +58,7 @@ TEST(GeneratedExpr, RandomProgramsAgreeWithTheInterpreter) {
     std::vector<std::vector<uint64_t>> columns(types.size());
     for (size_t i = 0; i < types.size(); ++i)
       for (int k = 0; k < 53; ++k) columns[i].push_back(random_value(types[i], rng));
-    for (IsaLevel isa : available_isa_levels()) expect_like_interpreter(program, columns, isa);
+    for (const Target& target : target_levels()) expect_like_interpreter(program, columns, target);
   }
 }
 
@@ -81,7 +82,7 @@ void check_operations(Scalar type, const std::vector<ExprOp>& ops) {
           {.op = ops[i], .type = comparison ? Scalar::boolean : type, .a = 0, .b = ops[i] >= ExprOp::add ? 1 : -1});
       if (ops[i] == ExprOp::fma) program.code.back().c = 0;
     }
-    for (IsaLevel isa : available_isa_levels()) expect_like_interpreter(program, edge_pairs(type), isa);
+    for (const Target& target : target_levels()) expect_like_interpreter(program, edge_pairs(type), target);
   }
 }
 
@@ -111,7 +112,7 @@ TEST(GeneratedExpr, EveryCastIsExactOnEdgeValues) {
     }
     std::vector<uint64_t> column = edge_values(from);
     for (int i = 0; i < 200; ++i) column.push_back(random_value(from, rng));
-    for (IsaLevel isa : available_isa_levels()) expect_like_interpreter(program, {column}, isa);
+    for (const Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
   }
 }
 
@@ -135,19 +136,20 @@ TEST(GeneratedExpr, LookupWrapsAndPadsTablesOfEverySize) {
     std::vector<uint64_t> column;
     for (uint32_t i = 0; i < 530; ++i) column.push_back(i);
     column.push_back(0xffffffff);
-    for (IsaLevel isa : available_isa_levels()) expect_like_interpreter(program, {column}, isa);
+    for (const Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
   }
 }
 
 // ---- Functions with a stated error.
 
-std::vector<float> apply(const Expr& e, const std::vector<float>& x, const std::vector<float>& y, IsaLevel isa) {
+std::vector<float> apply(const Expr& e, const std::vector<float>& x, const std::vector<float>& y,
+                         const Target& target) {
   std::vector<float> result(x.size());
   Program program = flatten(e);
   program.args.resize(2, Scalar::f32);
   void* const in[] = {const_cast<float*>(x.data()), const_cast<float*>(y.data())};
   void* const out[] = {result.data()};
-  CompiledPlan(flat_plan(program), isa).run(flat_args(in, out, static_cast<int64_t>(x.size())));
+  CompiledPlan(flat_plan(program), target).run(flat_args(in, out, static_cast<int64_t>(x.size())));
   return result;
 }
 
@@ -182,14 +184,14 @@ TEST_P(UnaryFunction, StaysWithinItsBoundEverywhere) {
   const Function& f = GetParam();
   std::vector<float> x = sweep(0, f.limit, 7919);  // 270,000 magnitudes of both signs, subnormals included
   for (size_t i = 0, n = x.size(); i < n; ++i) x.push_back(-x[i]);
-  for (IsaLevel isa : available_isa_levels()) {
-    const std::vector<float> found = apply(f.make(Expr::arg(0, Scalar::f32)), x, x, isa);
+  for (const Target& target : target_levels()) {
+    const std::vector<float> found = apply(f.make(Expr::arg(0, Scalar::f32)), x, x, target);
     double worst = 0;
     float at = 0;
     for (size_t i = 0; i < x.size(); ++i)
       if (const double error = ulps(found[i], f.exact(x[i])); error > worst) worst = error, at = x[i];
-    EXPECT_LE(worst, kMaxUlpF32) << f.name << " at " << to_string(isa) << ", x = " << at;
-    RecordProperty(fmt::format("ulp_{}", to_string(isa)), fmt::format("{:.2f}", worst));
+    EXPECT_LE(worst, kMaxUlpF32) << f.name << " at " << to_string(target) << ", x = " << at;
+    RecordProperty(fmt::format("ulp_{}", to_string(target)), fmt::format("{:.2f}", worst));
   }
 }
 
@@ -210,8 +212,8 @@ TEST(Pow, StaysWithinItsBound) {
     if (i % 3 == 0) x.back() = -x.back(), y.back() = std::rint(y.back());
     if (i % 5 == 0) x.back() = 1 + rng.uniform(-1e-3f, 1e-3f), y.back() *= 1000;
   }
-  for (IsaLevel isa : available_isa_levels()) {
-    const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, isa);
+  for (const Target& target : target_levels()) {
+    const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, target);
     for (size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(ulps(found[i], std::pow(double{x[i]}, double{y[i]})), 1) << x[i] << " ^ " << y[i];
   }
@@ -224,8 +226,8 @@ TEST(Pow, SpecialValuesAreThoseOfAnnexF) {
   std::vector<float> x, y;
   for (float a : special)
     for (float b : special) x.push_back(a), y.push_back(b);
-  for (IsaLevel isa : available_isa_levels()) {
-    const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, isa);
+  for (const Target& target : target_levels()) {
+    const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, target);
     for (size_t i = 0; i < x.size(); ++i) {
       const auto expected = static_cast<float>(std::pow(double{x[i]}, double{y[i]}));
       EXPECT_TRUE(same_value(Scalar::f32, bits(found[i]), bits(expected)))
@@ -246,9 +248,9 @@ TEST(UnaryFunctions, SpecialValuesAreThoseOfAnnexF) {
       {log, nan, nan},    {tanh, inf, 1},  {tanh, -inf, -1},    {tanh, -0.0f, -0.0f}, {tanh, nan, nan},
       {erf, inf, 1},      {erf, -inf, -1}, {erf, -0.0f, -0.0f}, {erf, nan, nan},      {sin, -0.0f, -0.0f},
       {sin, inf, nan},    {sin, nan, nan}, {cos, 0, 1},         {cos, -inf, nan},     {cos, nan, nan}};
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (const Case& c : cases) {
-      const float found = apply(c.make(Expr::arg(0, Scalar::f32)), {c.x}, {c.x}, isa)[0];
+      const float found = apply(c.make(Expr::arg(0, Scalar::f32)), {c.x}, {c.x}, target)[0];
       EXPECT_TRUE(same_value(Scalar::f32, bits(found), bits(c.expected)))
           << to_string(c.make(Expr::arg(0, Scalar::f32))) << " of " << c.x << " is " << found << ", not " << c.expected;
     }
@@ -261,7 +263,7 @@ TEST(GeneratedExpr, FunctionsOfF64AreThoseOfTheLibrary) {
   Philox rng(9);
   for (int i = 0; i < 100; ++i)
     columns[0].push_back(bits(rng.uniform() * 20)), columns[1].push_back(bits(rng.uniform() * 4 - 2));
-  for (IsaLevel isa : available_isa_levels()) expect_like_interpreter(flatten(all), columns, isa);
+  for (const Target& target : target_levels()) expect_like_interpreter(flatten(all), columns, target);
 }
 
 }  // namespace

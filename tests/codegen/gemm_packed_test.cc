@@ -5,6 +5,7 @@
 
 #include "formats/bits.h"
 #include "tests/codegen/gemm_run.h"
+#include "tests/codegen/test_targets.h"
 #include "tests/support/packed_examples.h"
 
 namespace hone::test {
@@ -31,13 +32,13 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {19, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (IsaLevel isa : available_isa_levels())
+      for (const Target& target : test_targets())
         for (int64_t m_hint : {3, 0}) {
           // Where the CPU has no bf16 dot product, both activations meet the same decoder: one of each is enough.
-          if (isa != IsaLevel::avx512_bf16 && (dtype == DType::bf16) != (m_hint == 3)) continue;
-          GemmRunner gemm(packed_plan(name, kN, kK, dtype, m_hint), isa, w);
+          if (!target.has(Feature::avx512_bf16) && (dtype == DType::bf16) != (m_hint == 3)) continue;
+          GemmRunner gemm(packed_plan(name, kN, kK, dtype, m_hint), target, w);
           ASSERT_EQ(first_fault(gemm.run(a), want, kK), "")
-              << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint;
+              << name_of(target) << " " << name << " " << to_string(dtype) << " hint " << m_hint;
           ASSERT_TRUE(gemm.intact());
         }
     }
@@ -52,12 +53,12 @@ TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
                            "uint8.g16.asym", "nvfp4"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16})
-      for (IsaLevel isa : available_isa_levels()) {
-        GemmRunner gemm(packed_plan(name, kN, kK, dtype, 1), isa, w);
+      for (const Target& target : test_targets()) {
+        GemmRunner gemm(packed_plan(name, kN, kK, dtype, 1), target, w);
         for (int64_t m : {1, 3}) {
           const Tensor a = random_tensor(dtype, {m, kK}, rng);
           const std::vector<float> got = gemm.run(a);
-          ASSERT_EQ(first_fault(got, reference_products(a, w), kK), "") << to_string(isa) << " " << name << " m " << m;
+          ASSERT_EQ(first_fault(got, reference_products(a, w), kK), "") << name_of(target) << " " << name << " m " << m;
           ASSERT_TRUE(gemm.intact());
           ASSERT_EQ(gemm.run(a, 1), got) << "items one by one";
         }
@@ -83,13 +84,13 @@ TEST(GemmPacked, IntegersAreExact) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = small_integers(dtype, {11, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (IsaLevel isa : available_isa_levels())
+      for (const Target& target : test_targets())
         for (int64_t m_hint : {2, 0}) {
-          GemmRunner gemm(packed_plan(name, kN, kK, dtype, m_hint), isa, w);
+          GemmRunner gemm(packed_plan(name, kN, kK, dtype, m_hint), target, w);
           const std::vector<float> got = gemm.run(a);
           for (size_t i = 0; i < want.size(); ++i)
             ASSERT_EQ(got[i], want[i].sum)
-                << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " output " << i;
+                << name_of(target) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " output " << i;
         }
     }
   }
@@ -112,16 +113,16 @@ TEST(GemmPacked, EveryCodeDecodesExactlyIncludingNan) {
     std::vector<float> one(32, 0.f);
     one[0] = 1;
     for (DType dtype : {DType::f32, DType::bf16})
-      for (IsaLevel isa : available_isa_levels())
+      for (const Target& target : test_targets())
         for (int64_t m_hint : {1, 0}) {
-          GemmRunner gemm(packed_plan(name, codes, 32, dtype, m_hint), isa, w);
+          GemmRunner gemm(packed_plan(name, codes, 32, dtype, m_hint), target, w);
           const std::vector<float> got = gemm.run(Tensor::from_floats(dtype, {1, 32}, one));
           for (int64_t c = 0; c < codes; ++c) {
             const float want = values[static_cast<size_t>(c * 32)];
             if (std::isnan(want)) ASSERT_TRUE(std::isnan(got[static_cast<size_t>(c)])) << name << " code " << c;
             else
               ASSERT_EQ(got[static_cast<size_t>(c)], want)
-                  << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " code " << c;
+                  << name_of(target) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " code " << c;
           }
         }
   }
@@ -154,11 +155,11 @@ TEST(GemmPacked, CodesLessTheirZeroPointsAreExact) {
     std::vector<float> identity(static_cast<size_t>(kK * kK));
     for (int64_t k = 0; k < kK; ++k) identity[static_cast<size_t>(k * kK + k)] = 1;
     for (DType dtype : {DType::f32, DType::bf16})
-      for (IsaLevel isa : available_isa_levels())
+      for (const Target& target : test_targets())
         for (int64_t m_hint : {1, 0}) {
-          GemmRunner gemm(packed_plan(name, n, kK, dtype, m_hint), isa, w);
+          GemmRunner gemm(packed_plan(name, n, kK, dtype, m_hint), target, w);
           ASSERT_EQ(gemm.run(Tensor::from_floats(dtype, {kK, kK}, identity)), want)
-              << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint;
+              << name_of(target) << " " << name << " " << to_string(dtype) << " hint " << m_hint;
         }
   }
 }
@@ -169,9 +170,9 @@ TEST(GemmPacked, AGroupWithANanScaleGivesNan) {
     std::vector<float> values(2 * 64, 1.f);
     values[40] = std::numeric_limits<float>::quiet_NaN();
     const Tensor w = pack(format, Tensor::from_floats(DType::f32, {2, 64}, values));
-    for (IsaLevel isa : available_isa_levels())
+    for (const Target& target : test_targets())
       for (int64_t m_hint : {1, 0}) {
-        GemmRunner gemm(packed_plan(name, 2, 64, DType::bf16, m_hint), isa, w);
+        GemmRunner gemm(packed_plan(name, 2, 64, DType::bf16, m_hint), target, w);
         const std::vector<float> got = gemm.run(Tensor::from_floats(DType::bf16, {1, 64}, std::vector<float>(64, 1.f)));
         EXPECT_TRUE(std::isnan(got[0])) << name;
         EXPECT_EQ(got[1], 64) << name;
@@ -196,9 +197,9 @@ TEST(GemmPacked, EveryScaleCodeScalesExactly) {
     const Tensor w = Tensor::packed(format, {rows, kK}, packed.data(), scales, packed.zero_points(), packed.global());
     const std::vector<float> want = w.to_floats();
     for (DType dtype : {DType::f32, DType::bf16})
-      for (IsaLevel isa : available_isa_levels())
+      for (const Target& target : test_targets())
         for (int64_t m_hint : {1, 0}) {
-          GemmRunner gemm(packed_plan(name, rows, kK, dtype, m_hint), isa, w);
+          GemmRunner gemm(packed_plan(name, rows, kK, dtype, m_hint), target, w);
           const std::vector<float> got = gemm.run(Tensor::from_floats(dtype, {1, kK}, one));
           for (int64_t n = 0; n < rows; ++n) {
             const float x = got[static_cast<size_t>(n)], y = want[static_cast<size_t>(n * kK)];
@@ -206,7 +207,7 @@ TEST(GemmPacked, EveryScaleCodeScalesExactly) {
               ASSERT_TRUE(std::isnan(x)) << name << " row " << n;
             } else if (x != y) {  // infinities are equal
               ASSERT_NEAR(x, y, std::abs(y) < 0x1p-120f ? 0x1p-120 : 1e-6 * std::abs(double{y}))
-                  << to_string(isa) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " row " << n;
+                  << name_of(target) << " " << name << " " << to_string(dtype) << " hint " << m_hint << " row " << n;
             }
           }
         }
@@ -224,13 +225,13 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (IsaLevel isa : available_isa_levels()) {
+      for (const Target& target : test_targets()) {
         const GemmPlan plan = packed_plan(name, kN, kK, dtype, 0);
-        EXPECT_LT(gemm_shape(plan, isa).block_k, kK) << name;
-        const std::vector<float> got = GemmRunner(plan, isa, w).run(a);
+        EXPECT_LT(gemm_shape(plan, target).block_k, kK) << name;
+        const std::vector<float> got = GemmRunner(plan, target, w).run(a);
         for (size_t i = 0; i < want.size(); ++i)
           ASSERT_NEAR(got[i], want[i].sum, products_bound(want[i], kK))
-              << to_string(isa) << " " << name << " " << to_string(dtype) << " output " << i;
+              << name_of(target) << " " << name << " " << to_string(dtype) << " output " << i;
       }
     }
   }

@@ -73,8 +73,8 @@ inline double products_bound(const Products& p, int64_t k) {
 // A kernel for prepacked weights, for any number of rows.
 class GemmRunner {
  public:
-  GemmRunner(const GemmPlan& plan, IsaLevel isa, const Tensor& weights)
-      : plan_(plan), kernel_(plan, isa), weights_(prepack(plan, isa, weights, 1)) {}
+  GemmRunner(const GemmPlan& plan, const Target& target, const Tensor& weights)
+      : plan_(plan), kernel_(plan, target), weights_(prepack(plan, target, weights, 1)) {}
 
   // f32 results of a plan without operands; fails the test when bytes around the result changed.
   std::vector<float> run(const Tensor& a, int64_t chunk = 0) {

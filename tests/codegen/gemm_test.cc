@@ -3,6 +3,7 @@
 
 #include "base/float_bits.h"
 #include "tests/codegen/gemm_run.h"
+#include "tests/codegen/test_targets.h"
 
 namespace hone::test {
 namespace {
@@ -11,67 +12,67 @@ constexpr int64_t kRows[] = {1, 2, 7, 8, 9, 16, 17, 128};
 
 TEST(Gemm, OddShapesStayWithinTheBoundAndTheirMemory) {
   Philox rng(1);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t n : {1, 7, 16, 17, 48, 100})
         for (int64_t k : {1, 2, 3, 7, 31, 32, 33, 64, 100}) {
           const Tensor w = random_tensor(dtype, {n, k}, rng);
-          GemmRunner gemm(plain_plan(n, k, dtype, dtype), isa, w);
+          GemmRunner gemm(plain_plan(n, k, dtype, dtype), target, w);
           for (int64_t m : kRows) {
             if (m == 128 && k != 100) continue;
             const Tensor a = random_tensor(dtype, {m, k}, rng);
             const std::vector<float> got = gemm.run(a);
             ASSERT_EQ(first_fault(got, reference_products(a, w), k), "")
-                << to_string(isa) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
-            ASSERT_TRUE(gemm.intact()) << to_string(isa) << " " << m << "x" << n << "x" << k;
+                << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
+            ASSERT_TRUE(gemm.intact()) << name_of(target) << " " << m << "x" << n << "x" << k;
           }
         }
 }
 
 TEST(Gemm, MixedElementTypesOfActivationsAndWeights) {
   Philox rng(2);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (auto [a_type, w_type] : {std::pair{DType::f32, DType::bf16}, {DType::bf16, DType::f32}})
       for (int64_t k : {1, 33, 64}) {
         const Tensor w = random_tensor(w_type, {50, k}, rng), a = random_tensor(a_type, {13, k}, rng);
-        GemmRunner gemm(plain_plan(50, k, a_type, w_type), isa, w);
-        ASSERT_EQ(first_fault(gemm.run(a), reference_products(a, w), k), "") << to_string(isa) << " k " << k;
+        GemmRunner gemm(plain_plan(50, k, a_type, w_type), target, w);
+        ASSERT_EQ(first_fault(gemm.run(a), reference_products(a, w), k), "") << name_of(target) << " k " << k;
       }
 }
 
 TEST(Gemm, KnownRowsChooseOtherTilesAndGiveTheSame) {
   Philox rng(3);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (int64_t m : {1, 2, 3, 5, 9, 17, 49, 130}) {
       GemmPlan plan = plain_plan(48, 65, DType::f32, DType::f32);
       plan.m_hint = m;
-      plan.m_remainder = m % gemm_tile_rows(plan, isa);
+      plan.m_remainder = m % gemm_tile_rows(plan, target);
       plan.a_row_stride = plan.k;
       const Tensor w = random_tensor(DType::f32, {48, 65}, rng), a = random_tensor(DType::f32, {m, 65}, rng);
-      GemmRunner gemm(plan, isa, w);
-      ASSERT_EQ(first_fault(gemm.run(a), reference_products(a, w), 65), "") << to_string(isa) << " m " << m;
+      GemmRunner gemm(plan, target, w);
+      ASSERT_EQ(first_fault(gemm.run(a), reference_products(a, w), 65), "") << name_of(target) << " m " << m;
       ASSERT_TRUE(gemm.intact());
     }
 }
 
 TEST(Gemm, SmallIntegersAreExact) {
   Philox rng(4);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor w = small_integers(dtype, {100, 257}, rng), a = small_integers(dtype, {19, 257}, rng);
-      GemmRunner gemm(plain_plan(100, 257, dtype, dtype), isa, w);
+      GemmRunner gemm(plain_plan(100, 257, dtype, dtype), target, w);
       const std::vector<float> got = gemm.run(a);
       const std::vector<Products> want = reference_products(a, w);
-      for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i].sum) << to_string(isa) << " output " << i;
+      for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i].sum) << name_of(target) << " output " << i;
     }
 }
 
 // The bound is no blanket: a result that lacks its largest product is out of it.
 TEST(Gemm, ADroppedProductIsOutsideTheBound) {
   Philox rng(5);
-  const IsaLevel isa = best_isa_level();
+  const Target target = host_target();
   const Tensor w = random_tensor(DType::f32, {17, 100}, rng), a = random_tensor(DType::f32, {9, 100}, rng);
-  GemmRunner gemm(plain_plan(17, 100, DType::f32, DType::f32), isa, w);
+  GemmRunner gemm(plain_plan(17, 100, DType::f32, DType::f32), target, w);
   const std::vector<float> got = gemm.run(a);
   std::vector<Products> want = reference_products(a, w);
   ASSERT_EQ(first_fault(got, want, 100), "");
@@ -83,17 +84,17 @@ TEST(Gemm, ADroppedProductIsOutsideTheBound) {
 TEST(Gemm, AnySplitOfTheItemsGivesTheSameBits) {
   Philox rng(8);
   const Tensor a = random_tensor(DType::f32, {300, 40}, rng), w = random_tensor(DType::f32, {130, 40}, rng);
-  for (IsaLevel isa : available_isa_levels()) {
-    GemmRunner gemm(plain_plan(130, 40, DType::f32, DType::f32), isa, w);
+  for (const Target& target : test_targets()) {
+    GemmRunner gemm(plain_plan(130, 40, DType::f32, DType::f32), target, w);
     const std::vector<float> whole = gemm.run(a);
-    for (int64_t chunk : {1, 2, 3, 7}) EXPECT_EQ(gemm.run(a, chunk), whole) << to_string(isa) << " chunk " << chunk;
+    for (int64_t chunk : {1, 2, 3, 7}) EXPECT_EQ(gemm.run(a, chunk), whole) << name_of(target) << " chunk " << chunk;
   }
 }
 
 // Bias per column, a full residual in bf16, a factor per row and a scalar; three results of different types.
 TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
   Philox rng(9);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (int64_t n : {32, 37}) {
       constexpr int64_t kM = 11, kK = 24;
       GemmPlan plan = plain_plan(n, kK, DType::f32, DType::f32);
@@ -111,7 +112,7 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
       const Tensor bias = small_integers(DType::f32, {n}, rng), full = small_integers(DType::bf16, {kM, n}, rng),
                    row = small_integers(DType::f32, {kM}, rng);
       const float factor = 2;
-      const Buffer packed = prepack(plan, isa, w, 1);
+      const Buffer packed = prepack(plan, target, w, 1);
       Guarded f32_out(static_cast<size_t>(kM * n) * 4), bf16_out(static_cast<size_t>(kM * n) * 2),
           f16_out(static_cast<size_t>(kM * n) * 2);
       const auto in = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
@@ -122,7 +123,7 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
                        f32_out.data(), bf16_out.data(),
                        f16_out.data()};
       args.dims = {kM, 1, 0, 0, 0, kK, 0, 1};
-      CompiledPlan(plan, isa).run(args);
+      CompiledPlan(plan, target).run(args);
       ASSERT_TRUE(f32_out.intact() && bf16_out.intact() && f16_out.intact());
       const std::vector<Products> sums = reference_products(a, w);
       const std::vector<float> f = full.to_floats();
@@ -130,7 +131,7 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
         const size_t at = static_cast<size_t>(i), m = static_cast<size_t>(i / n), c = static_cast<size_t>(i % n);
         const float want =
             (static_cast<float>(sums[at].sum) + bias.as<float>()[c]) * row.as<float>()[m] + f[at] * factor;
-        ASSERT_EQ(f32_out.as<float>()[at], want) << to_string(isa) << " " << i;
+        ASSERT_EQ(f32_out.as<float>()[at], want) << name_of(target) << " " << i;
         ASSERT_EQ(bf16_out.as<uint16_t>()[at], f32_to_bf16(want));
         ASSERT_EQ(f16_out.as<uint16_t>()[at], f32_to_f16(std::max(want, 0.f)));
       }
@@ -142,7 +143,7 @@ TEST(GemmActivations, BatchesWithStrides) {
   Philox rng(10);
   constexpr int64_t kBatches = 2, kHeads = 3;
   using Weights = GemmPlan::Weights;
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (Weights weights : {Weights::activation_nk, Weights::activation_kn})
         for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{5, 37, 19}, {17, 48, 32}, {9, 7, 65}}) {
@@ -167,7 +168,7 @@ TEST(GemmActivations, BatchesWithStrides) {
                        k,
                        w_columns,
                        n};
-          CompiledPlan(plan, isa).run(args, 2);
+          CompiledPlan(plan, target).run(args, 2);
           ASSERT_TRUE(out.intact());
           const std::vector<float> x = a.to_floats(), y = w.to_floats();
           for (int64_t b = 0; b < kBatches; ++b)
@@ -185,16 +186,17 @@ TEST(GemmActivations, BatchesWithStrides) {
                   }
                   const float got = out.as<float>()[static_cast<size_t>(((b * m + i) * kHeads + h) * n + j)];
                   ASSERT_NEAR(got, p.sum, products_bound(p, k))
-                      << to_string(isa) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
+                      << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
                 }
         }
 }
 
 TEST(GemmRefusal, SaysWhatIsNotMultiplied) {
-  const IsaLevel isa = best_isa_level();
-  EXPECT_TRUE(supports(plain_plan(8, 8, DType::f32, DType::f32), isa).accepted());
-  EXPECT_NE(supports(plain_plan(8, 8, DType::i32, DType::f32), isa).why.find("i32"), std::string::npos);
-  EXPECT_NE(supports(packed_plan("bf16", 8, 8, DType::f32, 0), isa).why.find("plain element type"), std::string::npos);
+  const Target target = host_target();
+  EXPECT_TRUE(supports(plain_plan(8, 8, DType::f32, DType::f32), target).accepted());
+  EXPECT_NE(supports(plain_plan(8, 8, DType::i32, DType::f32), target).why.find("i32"), std::string::npos);
+  EXPECT_NE(supports(packed_plan("bf16", 8, 8, DType::f32, 0), target).why.find("plain element type"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
 #include "base/philox.h"
 #include "codegen/compiler.h"
 #include "codegen/plan.h"
+#include "codegen/target.h"
 
 namespace hone::test {
 
@@ -62,14 +62,14 @@ class Guarded {
 
 class CompiledPlan {
  public:
-  CompiledPlan(const KernelPlan& plan, IsaLevel isa)
-      : plan_(plan), isa_(isa), library_({.isa = isa, .threads = 1, .cache_folder = {}}) {
+  CompiledPlan(const KernelPlan& plan, const Target& target)
+      : plan_(plan), target_(target), library_({.target = target, .threads = 1, .cache_folder = {}}) {
     kernel_ = library_.compile(std::span(&plan_, 1))[0];
     scratch_.resize(static_cast<size_t>(kernel_.scratch_bytes) + 64);
   }
   // All items, in pieces of `chunk` (0: one piece).
   void run(const KernelArgs& args, int64_t chunk = 0) {
-    const int64_t items = work_items(plan_, isa_, args);
+    const int64_t items = work_items(plan_, target_, args);
     const auto address = (reinterpret_cast<uintptr_t>(scratch_.data()) + 63) / 64 * 64;
     for (int64_t begin = 0; begin < items; begin += chunk ? chunk : items)
       kernel_.run(&args, begin, std::min(items, begin + (chunk ? chunk : items)),
@@ -78,7 +78,7 @@ class CompiledPlan {
 
  private:
   KernelPlan plan_;
-  IsaLevel isa_;
+  Target target_;
   KernelLibrary library_;
   Kernel kernel_;
   std::vector<std::byte> scratch_;

@@ -25,9 +25,9 @@ PointwisePlan copy_plan(DType from, DType to, Inner inner = Inner::contiguous) {
 
 TEST(Pointwise, CopiesEveryDTypeAtOddSizesAndWritesNothingElse) {
   Philox rng(1);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (DType dtype : kDTypes) {
-      CompiledPlan kernel(copy_plan(dtype, dtype), isa);
+      CompiledPlan kernel(copy_plan(dtype, dtype), target);
       const auto size = static_cast<size_t>(size_bytes(dtype));
       for (int64_t n : kSizes) {
         const size_t bytes = static_cast<size_t>(n) * size;
@@ -38,8 +38,8 @@ TEST(Pointwise, CopiesEveryDTypeAtOddSizesAndWritesNothingElse) {
         void* const targets[] = {out.data()};
         kernel.run(flat_args(sources, targets, n));
         EXPECT_EQ(std::memcmp(in.data(), out.data(), bytes), 0)
-            << to_string(dtype) << " " << n << " " << to_string(isa);
-        EXPECT_TRUE(out.intact()) << to_string(dtype) << " " << n << " " << to_string(isa);
+            << to_string(dtype) << " " << n << " " << to_string(target);
+        EXPECT_TRUE(out.intact()) << to_string(dtype) << " " << n << " " << to_string(target);
       }
     }
 }
@@ -61,16 +61,16 @@ TEST(Pointwise, StoresRoundAsFloatBitsDoes) {
   std::vector<uint16_t> out(values.size());
   void* const sources[] = {values.data()};
   void* const targets[] = {out.data()};
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan(copy_plan(DType::f32, DType::bf16), isa)
+  for (const Target& target : target_levels()) {
+    CompiledPlan(copy_plan(DType::f32, DType::bf16), target)
         .run(flat_args(sources, targets, static_cast<int64_t>(values.size())));
     for (size_t i = 0; i < values.size(); ++i)
-      ASSERT_EQ(out[i], f32_to_bf16(values[i])) << values[i] << " at " << to_string(isa);
-    CompiledPlan(copy_plan(DType::f32, DType::f16), isa)
+      ASSERT_EQ(out[i], f32_to_bf16(values[i])) << values[i] << " at " << to_string(target);
+    CompiledPlan(copy_plan(DType::f32, DType::f16), target)
         .run(flat_args(sources, targets, static_cast<int64_t>(values.size())));
     for (size_t i = 0; i < values.size(); ++i) {
       if (std::isnan(values[i])) EXPECT_GT(out[i] & 0x7fff, 0x7c00);
-      else ASSERT_EQ(out[i], f32_to_f16(values[i])) << values[i] << " at " << to_string(isa);
+      else ASSERT_EQ(out[i], f32_to_f16(values[i])) << values[i] << " at " << to_string(target);
     }
   }
 }
@@ -81,9 +81,9 @@ TEST(Pointwise, LoadsOfHalfFloatsAreExactForAllCodes) {
   std::vector<float> out(codes.size());
   void* const sources[] = {codes.data()};
   void* const targets[] = {out.data()};
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (DType dtype : {DType::bf16, DType::f16}) {
-      CompiledPlan(copy_plan(dtype, DType::f32), isa).run(flat_args(sources, targets, 65536));
+      CompiledPlan(copy_plan(dtype, DType::f32), target).run(flat_args(sources, targets, 65536));
       for (size_t i = 0; i < codes.size(); ++i) {
         const float expected = dtype == DType::bf16 ? bf16_to_f32(codes[i]) : f16_to_f32(codes[i]);
         ASSERT_TRUE(same_value(Scalar::f32, bits(out[i]), bits(expected))) << to_string(dtype) << " code " << i;
@@ -105,8 +105,8 @@ TEST(Pointwise, StridedAndBroadcastOperandsOfThreeAxes) {
   std::vector<uint16_t> b(J);
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) * 0.25f;
   for (size_t i = 0; i < b.size(); ++i) b[i] = f32_to_bf16(static_cast<float>(i) - 2);
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(plan, isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded out(a.size() * 4), flags(a.size());
       KernelArgs args;
@@ -135,8 +135,8 @@ TEST(Pointwise, AnyPiecesGiveTheSameBits) {
   void* const sources[] = {in.data()};
   void* const first[] = {whole.data()};
   void* const second[] = {pieces.data()};
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(flat_plan(gelu), isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(flat_plan(gelu), target);
     kernel.run(flat_args(sources, first, 1000));
     kernel.run(flat_args(sources, second, 1000), 13);
     EXPECT_EQ(whole, pieces);
@@ -147,11 +147,11 @@ TEST(Pointwise, AnyPiecesGiveTheSameBits) {
 TEST(Pointwise, RefusesWhatDoesNotFitTheArguments) {
   PointwisePlan plan = copy_plan(DType::f32, DType::f32);
   plan.rank = 7;
-  EXPECT_FALSE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
   plan.rank = 1;
-  EXPECT_TRUE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_TRUE(supports(plan, parse_target("avx2")).accepted());
   plan.operands.assign(16, {DType::f32, Inner::contiguous});
-  EXPECT_FALSE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
 }
 
 }  // namespace

@@ -60,21 +60,21 @@ TEST(LaneLayout, PutsCodesIntoFieldsAndTheRestIntoWhatTheyLeaveOver) {
 }
 
 TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
-  for (IsaLevel isa : available_isa_levels()) {
+  for (const Target& target : target_levels()) {
     constexpr int64_t kN = 50, kK = 7;
     std::vector<float> values(kN * kK);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     const GemmPlan plan = plain_plan(kN, kK, DType::f32, DType::f32);
-    const Buffer packed = prepack(plan, isa, Tensor::of({kN, kK}, values), 1);
-    const GemmShape s = gemm_shape(plan, isa);
-    ASSERT_EQ(static_cast<int64_t>(packed.size()), prepacked_bytes(plan, isa));
+    const Buffer packed = prepack(plan, target, Tensor::of({kN, kK}, values), 1);
+    const GemmShape s = gemm_shape(plan, target);
+    ASSERT_EQ(static_cast<int64_t>(packed.size()), prepacked_bytes(plan, target));
     const auto* floats = reinterpret_cast<const float*>(packed.bytes().data());
     for (int64_t column = 0; column < s.panels() * s.panel_columns(); ++column)
       for (int64_t k = 0; k < kK; ++k) {
         const int64_t at =
             column / s.panel_columns() * s.panel_bytes() / 4 + k * s.panel_columns() + column % s.panel_columns();
         ASSERT_EQ(floats[at], column < kN ? static_cast<float>(column * kK + k) : 0)
-            << to_string(isa) << " " << column << " " << k;
+            << to_string(target) << " " << column << " " << k;
       }
   }
 }
@@ -86,7 +86,7 @@ TEST(Prepack, BytesDoNotDependOnThreads) {
     const GemmPlan plan =
         *format ? packed_plan(format, 700, 96, DType::f32, 0) : plain_plan(700, 96, DType::f32, DType::f32);
     const Tensor w = *format ? pack(parse_format(format), plain) : plain;
-    const Buffer one = prepack(plan, best_isa_level(), w, 1), two = prepack(plan, best_isa_level(), w, 2);
+    const Buffer one = prepack(plan, host_target(), w, 1), two = prepack(plan, host_target(), w, 2);
     EXPECT_TRUE(std::ranges::equal(one.bytes(), two.bytes())) << format;
   }
 }
@@ -103,10 +103,10 @@ TEST(Prepack, BytesStayCloseToTheFormats) {
                               {"mxfp6_e2m3", 6.25},
                               {"int12.channel", 12.05},
                               {"int3.g32", 4}})
-    for (IsaLevel isa : available_isa_levels()) {
+    for (const Target& target : target_levels()) {
       const double stored =
-          8.0 * static_cast<double>(prepacked_bytes(packed_plan(format, kN, kK, DType::f32, 0), isa)) / (kN * kK);
-      EXPECT_LE(stored, bits * 1.005) << format << " " << to_string(isa);
+          8.0 * static_cast<double>(prepacked_bytes(packed_plan(format, kN, kK, DType::f32, 0), target)) / (kN * kK);
+      EXPECT_LE(stored, bits * 1.005) << format << " " << to_string(target);
     }
 }
 
@@ -114,17 +114,17 @@ TEST(Prepack, BytesStayCloseToTheFormats) {
 TEST(Prepack, LayoutDoesNotDependOnTheExpectedRows) {
   Philox rng(3);
   const Tensor w = pack(parse_format("mxint8"), random_tensor(DType::f32, {100, 64}, rng));
-  const Buffer few = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 1), best_isa_level(), w, 1);
-  const Buffer many = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 500), best_isa_level(), w, 1);
+  const Buffer few = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 1), host_target(), w, 1);
+  const Buffer many = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 500), host_target(), w, 1);
   EXPECT_TRUE(std::ranges::equal(few.bytes(), many.bytes()));
 }
 
 TEST(Prepack, OtherWeightsThanThePlansAreABug) {
   Philox rng(4);
   const Tensor w = random_tensor(DType::f32, {8, 8}, rng);
-  EXPECT_THROW(prepack(plain_plan(8, 9, DType::f32, DType::f32), best_isa_level(), w, 1), Bug);
-  EXPECT_THROW(prepack(plain_plan(8, 8, DType::f32, DType::bf16), best_isa_level(), w, 1), Bug);
-  EXPECT_THROW(prepack(packed_plan("mxint8", 8, 8, DType::f32, 0), best_isa_level(), w, 1), Bug);
+  EXPECT_THROW(prepack(plain_plan(8, 9, DType::f32, DType::f32), host_target(), w, 1), Bug);
+  EXPECT_THROW(prepack(plain_plan(8, 8, DType::f32, DType::bf16), host_target(), w, 1), Bug);
+  EXPECT_THROW(prepack(packed_plan("mxint8", 8, 8, DType::f32, 0), host_target(), w, 1), Bug);
 }
 
 }  // namespace

@@ -56,7 +56,9 @@ std::vector<float> awkward_values(size_t n, uint64_t seed) {
 
 const Dims kShapes[] = {{1}, {37}, {3, 37}, {2, 3, 64}, {5, 200}, {40, 96}, {3, 7, 33}, {2, 9000}};
 
-CompiledPacker packer_for(IsaLevel isa) { return CompiledPacker({.isa = isa, .threads = 2, .cache_folder = {}}); }
+CompiledPacker packer_for(const Target& target) {
+  return CompiledPacker({.target = target, .threads = 2, .cache_folder = {}});
+}
 
 bool fits(const Format& format, const Dims& shape) {
   try {
@@ -70,14 +72,14 @@ bool fits(const Format& format, const Dims& shape) {
 // fn(format, shape, values, packer)
 template <class F>
 void for_each_case(F&& fn) {
-  for (const IsaLevel isa : available_isa_levels()) {
-    const CompiledPacker packer = packer_for(isa);
+  for (const Target& target : target_levels()) {
+    const CompiledPacker packer = packer_for(target);
     for (const std::string& text : all_formats()) {
       const Format format = parse_format(text);
       uint64_t seed = 1;
       for (const Dims& shape : kShapes) {
         if (!fits(format, shape)) continue;
-        SCOPED_TRACE(fmt::format("{} {} [{}]", to_string(isa), text, fmt::join(shape, ",")));
+        SCOPED_TRACE(fmt::format("{} {} [{}]", to_string(target), text, fmt::join(shape, ",")));
         fn(format, shape, awkward_values(static_cast<size_t>(element_count(shape)), seed++), packer);
         if (testing::Test::HasFailure()) return;
       }

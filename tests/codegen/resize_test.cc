@@ -23,14 +23,14 @@ ResizePlan::Axis random_axis(int64_t length, int64_t places, int64_t taps, Philo
 
 TEST(Resize, WeightedSumsStayWithinTheBoundAndTheirMemoryInAnyPieces) {
   Philox rng(9);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (int64_t channels : {1, 3, 8, 16, 21, 48})
       for (int64_t taps : {1, 2, 3}) {
         ResizePlan plan{.height = 5, .width = 7, .channels = channels};
         plan.rows = random_axis(5, 4, taps, rng), plan.columns = random_axis(7, 9, 2, rng);
         const Tensor x = random_tensor(DType::f32, {2, 5, 7, channels}, rng);
         AtTheEdge in(x.data().bytes());
-        CompiledPlan kernel(plan, isa);
+        CompiledPlan kernel(plan, target);
         for (int64_t chunk : {0, 3}) {
           Guarded out(static_cast<size_t>(2 * 4 * 9 * channels) * 4);
           KernelArgs args;

@@ -52,8 +52,8 @@ std::vector<float> numbers(int64_t n, uint64_t seed) {
 }
 
 TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(softmax_plan(DType::f32, DType::f32), isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(softmax_plan(DType::f32, DType::f32), target);
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(5 * length, 1);
       Guarded y(x.size() * 4);
@@ -71,7 +71,7 @@ TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
         for (int64_t i = 0; i < length; ++i) {
           const double exact = std::exp(row[i] - largest) / total;
           ASSERT_NEAR(y.as<float>()[static_cast<size_t>(r * length + i)], exact, exact * bound)
-              << length << " " << to_string(isa);
+              << length << " " << to_string(target);
         }
       }
       EXPECT_TRUE(y.intact());
@@ -80,8 +80,8 @@ TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
 }
 
 TEST(Row, LayerNormWithSharedScaleBiasAndARowScalarResult) {
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(layer_norm_plan(), isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(layer_norm_plan(), target);
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(3 * length, 2), scale = numbers(length, 3), bias = numbers(length, 4);
       Guarded y(x.size() * 4), means(3 * 4);
@@ -109,7 +109,7 @@ TEST(Row, LayerNormWithSharedScaleBiasAndARowScalarResult) {
                                      relative * std::abs(row[i] - mean) / deviation) +
               4 * 0x1p-24 * (std::abs(bias[at]) + std::abs(exact));
           ASSERT_NEAR(y.as<float>()[static_cast<size_t>(r * length + i)], exact, bound)
-              << length << " " << to_string(isa);
+              << length << " " << to_string(target);
         }
       }
       EXPECT_TRUE(y.intact() && means.intact());
@@ -132,8 +132,8 @@ TEST(Row, SmallIntegersAreExactAndPiecesDoNotMatter) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = f32_to_bf16(static_cast<float>(i * i % 7));
   x[kLength * 4 + 70] = 0x7fc0;  // NaN in row 4, in the masked tail
   x[kLength * 5 + 3] = 0xff80;   // -infinity in row 5
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(plan, isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded sums(kRows * 4), largest(kRows * 4), least(kRows * 4);
       KernelArgs args;
@@ -170,8 +170,8 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
   plan.scalar_results = {false};
   constexpr int64_t kRows = 8, kLength = 21;
   std::vector<float> x = numbers(kRows * kLength, 5), p = numbers(3 * kLength, 6), s = numbers(kRows, 7);
-  for (IsaLevel isa : available_isa_levels()) {
-    CompiledPlan kernel(plan, isa);
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 5}) {
       Guarded y(x.size() * 4);
       KernelArgs args;
@@ -190,12 +190,12 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
 
 TEST(Row, RefusesTheIndexAndUnboundedScratch) {
   RowPlan plan = softmax_plan(DType::f32, DType::f32);
-  EXPECT_TRUE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_TRUE(supports(plan, parse_target("avx2")).accepted());
   plan.max_length = 0;
-  EXPECT_FALSE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
   plan.max_length = 10;
   plan.program = flatten(cast(Scalar::f32, Expr::index()));
-  EXPECT_FALSE(supports(plan, IsaLevel::avx2).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
 }
 
 }  // namespace

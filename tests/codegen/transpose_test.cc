@@ -10,8 +10,8 @@ namespace {
 using namespace test;
 
 template <class T>
-void expect_transposed(int64_t planes, int64_t rows, int64_t columns, IsaLevel isa) {
-  const int64_t lanes = isa >= IsaLevel::avx512 ? 16 : 8;
+void expect_transposed(int64_t planes, int64_t rows, int64_t columns, const Target& target) {
+  const int64_t lanes = target.lanes();
   const TransposePlan plan{.element_bytes = sizeof(T),
                            .rows = rows < lanes ? rows : 0,
                            .columns = columns < lanes && rows >= lanes ? columns : 0};
@@ -22,23 +22,23 @@ void expect_transposed(int64_t planes, int64_t rows, int64_t columns, IsaLevel i
   KernelArgs args;
   args.pointers = {in.data(), out.data()};
   args.dims = {planes, rows, columns, rows * columns, rows * columns, columns, rows};
-  CompiledPlan(plan, isa).run(args, 2);
+  CompiledPlan(plan, target).run(args, 2);
   for (int64_t p = 0; p < planes; ++p)
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
         ASSERT_EQ(out.as<T>()[static_cast<size_t>((p * columns + j) * rows + i)],
                   x[static_cast<size_t>((p * rows + i) * columns + j)])
-            << rows << "x" << columns << " of " << sizeof(T) << " bytes " << to_string(isa);
+            << rows << "x" << columns << " of " << sizeof(T) << " bytes " << to_string(target);
   EXPECT_TRUE(out.intact());
 }
 
 TEST(Transpose, AnyRowsAndColumnsOfEveryElementSize) {
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (int64_t rows : {1, 3, 8, 16, 31, 1100})
       for (int64_t columns : {1, 3, 7, 16, 50}) {
-        expect_transposed<uint32_t>(2, rows, columns, isa);
-        expect_transposed<uint16_t>(1, rows, columns, isa);
-        expect_transposed<uint8_t>(3, rows, columns, isa);
+        expect_transposed<uint32_t>(2, rows, columns, target);
+        expect_transposed<uint16_t>(1, rows, columns, target);
+        expect_transposed<uint8_t>(3, rows, columns, target);
       }
 }
 

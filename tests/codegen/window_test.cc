@@ -119,11 +119,11 @@ Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng
 
 // The first result of a kernel, from an x beside which nothing can be read.
 template <class T>
-std::vector<T> run(const WindowPlan& plan, IsaLevel isa, const Places& at, const Tensor& x, const Tensor* w = nullptr,
-                   int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
-  CompiledPlan kernel(plan, isa);
+std::vector<T> run(const WindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
+                   const Tensor* w = nullptr, int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
+  CompiledPlan kernel(plan, target);
   PanelPool pool;
-  const Buffer weights = w ? prepack(plan, isa, *w, 1, pool) : Buffer();
+  const Buffer weights = w ? prepack(plan, target, *w, 1, pool) : Buffer();
   AtTheEdge in(x.data().bytes(), side);
   Guarded out(static_cast<size_t>(results_of(at, plan.channels)) * sizeof(T));
   KernelArgs args;
@@ -149,7 +149,7 @@ std::vector<Products> reference(const Places& at, int64_t channels, const Tensor
 
 TEST(Window, DepthwiseProductsStayWithinTheBoundAndTheirMemory) {
   Philox rng(1);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : kChannels) {
         const DType dtype = channels % 2 ? DType::f32 : DType::bf16;
@@ -158,22 +158,22 @@ TEST(Window, DepthwiseProductsStayWithinTheBoundAndTheirMemory) {
         const std::vector<Products> want = reference(at, channels, x, &w);
         for (auto side : {AtTheEdge::Side::end, AtTheEdge::Side::start})
           ASSERT_EQ(
-              first_fault(run<float>(window_plan(at, channels, dtype, Reduction::products), isa, at, x, &w, 0, side),
+              first_fault(run<float>(window_plan(at, channels, dtype, Reduction::products), target, at, x, &w, 0, side),
                           want, at.plane.taps()),
               "")
-              << at.plane.to_text() << " channels " << channels << " " << to_string(isa);
+              << at.plane.to_text() << " channels " << channels << " " << to_string(target);
       }
 }
 
 TEST(Window, SmallIntegersAreExact) {
   Philox rng(2);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : {5, 16, 72}) {
         const Tensor x = plane_tensor(at, channels, DType::bf16, rng, true),
                      w = small_integers(DType::bf16, {channels, at.plane.taps()}, rng);
         const std::vector<Products> want = reference(at, channels, x, &w);
-        const auto got = run<float>(window_plan(at, channels, DType::bf16, Reduction::products), isa, at, x, &w, 1);
+        const auto got = run<float>(window_plan(at, channels, DType::bf16, Reduction::products), target, at, x, &w, 1);
         for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i].sum) << at.plane.to_text() << " " << i;
       }
 }
@@ -184,20 +184,20 @@ TEST(Window, ADroppedTapIsOutsideTheBound) {
   const Tensor x = plane_tensor(at, 16, DType::f32, rng, false), w = random_tensor(DType::f32, {16, 9}, rng);
   std::vector<Products> want = reference(at, 16, x, &w);
   for (Products& p : want) p.sum -= p.largest;
-  const auto got = run<float>(window_plan(at, 16, DType::f32, Reduction::products), best_isa_level(), at, x, &w);
+  const auto got = run<float>(window_plan(at, 16, DType::f32, Reduction::products), host_target(), at, x, &w);
   for (size_t i = 0; i < want.size(); ++i) EXPECT_GT(std::abs(got[i] - want[i].sum), products_bound(want[i], 9)) << i;
 }
 
 TEST(Window, SumsOfLongLinesAndAnySplitOfTheItemsGivesTheSameBits) {
   Philox rng(4);
   const Places at{2, {.width = 3001, .kernel_width = 3001}};
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (int64_t channels : {1, 7, 16, 100, 480}) {
       const Tensor x = plane_tensor(at, channels, DType::f32, rng, false);
       const WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
-      const auto whole = run<float>(plan, isa, at, x);
+      const auto whole = run<float>(plan, target, at, x);
       EXPECT_EQ(first_fault(whole, reference(at, channels, x, nullptr), 3001), "") << channels;
-      for (int64_t chunk : {1, 3}) EXPECT_EQ(run<float>(plan, isa, at, x, nullptr, chunk), whole);
+      for (int64_t chunk : {1, 3}) EXPECT_EQ(run<float>(plan, target, at, x, nullptr, chunk), whole);
     }
 }
 
@@ -205,7 +205,7 @@ template <class T>
 void expect_largest(DType dtype, Reduction reduction) {
   Philox rng(5);
   const auto better = [&](T a, T b) { return reduction == Reduction::max ? a > b : a < b; };
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : {3, 16, 29}) {
         const Tensor x = plane_tensor(at, channels, DType::f32, rng, true).converted(dtype);
@@ -216,7 +216,7 @@ void expect_largest(DType dtype, Reduction reduction) {
           if (!met[result] || better(value, want[result])) want[result] = value;
           met[result] = true;
         });
-        const auto got = run<T>(window_plan(at, channels, dtype, reduction), isa, at, x);
+        const auto got = run<T>(window_plan(at, channels, dtype, reduction), target, at, x);
         for (size_t i = 0; i < want.size(); ++i)
           ASSERT_TRUE(!met[i] || got[i] == want[i]) << at.plane.to_text() << " " << i << " " << to_string(dtype);
       }
@@ -233,15 +233,15 @@ TEST(Window, BytesAreComparedWithTheirSign) {
   const Places at = square(1, 4, 4, 2, 2, 0);
   std::vector<int8_t> values(4 * 4 * 3, -128);
   values[5 * 3 + 1] = -3;  // row 1, column 1, channel 1
-  for (IsaLevel isa : available_isa_levels()) {
+  for (const Target& target : target_levels()) {
     WindowPlan plan = window_plan(at, 3, DType::i8, Reduction::max);
-    const auto got = run<int8_t>(plan, isa, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
+    const auto got = run<int8_t>(plan, target, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
     for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i == 1 ? -3 : -128) << i;
     for (int8_t& v : values) v = static_cast<int8_t>(~v);
     plan.x = plan.results[0] = DType::u8;
     plan.program = flatten(Expr::arg(0, compute_scalar(DType::u8)));
     plan.reduction = Reduction::min;
-    const auto least = run<int8_t>(plan, isa, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
+    const auto least = run<int8_t>(plan, target, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
     for (size_t i = 0; i < least.size(); ++i) EXPECT_EQ(least[i], i == 1 ? 2 : 127) << i;
     for (int8_t& v : values) v = static_cast<int8_t>(~v);
   }
@@ -251,10 +251,10 @@ TEST(Window, NanWinsAndInfinityIsAValue) {
   const Places at = square(1, 5, 5, 3, 1, 1);
   std::vector<float> values(25 * 20, -INFINITY);
   values[(0 * 5 + 0) * 20 + 2] = NAN;
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (Reduction reduction : {Reduction::max, Reduction::min, Reduction::sum}) {
       const auto got =
-          run<float>(window_plan(at, 20, DType::f32, reduction), isa, at, Tensor::of<float>({1, 5, 5, 20}, values));
+          run<float>(window_plan(at, 20, DType::f32, reduction), target, at, Tensor::of<float>({1, 5, 5, 20}, values));
       for (int64_t y = 0; y < 5; ++y)
         for (int64_t x = 0; x < 5; ++x)
           for (int64_t c = 0; c < 20; ++c) {
@@ -267,7 +267,7 @@ TEST(Window, NanWinsAndInfinityIsAValue) {
 // mean = r / taps; results: mean + full * row, and scalar * column + index.
 TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
   Philox rng(6);
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (int64_t channels : {5, 16, 40}) {
       const Places at = square(2, 6, 11, 3, 1, 1);
       WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
@@ -291,7 +291,7 @@ TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
       each_tap(at, channels, [&](size_t result, size_t element, int64_t, int64_t) {
         sums[result] += x.as<float>()[element], taps[result] += 1;
       });
-      CompiledPlan kernel(plan, isa);
+      CompiledPlan kernel(plan, target);
       Guarded first(sums.size() * 4), second(sums.size() * 2, 2);
       KernelArgs args;
       args.pointers = {const_cast<std::byte*>(x.data().bytes().data()),
@@ -323,16 +323,16 @@ TEST(Window, PackedWeightsAreDecodedWhenLaidOut) {
   const Tensor plain = small_integers(DType::f32, {32, 16}, rng), packed = pack(parse_format("mxint8"), plain);
   const Tensor x = plane_tensor(at, 32, DType::f32, rng, true);
   const WindowPlan plan = window_plan(at, 32, DType::f32, Reduction::products);
-  EXPECT_EQ(run<float>(plan, best_isa_level(), at, x, &packed), run<float>(plan, best_isa_level(), at, x, &plain));
+  EXPECT_EQ(run<float>(plan, host_target(), at, x, &packed), run<float>(plan, host_target(), at, x, &plain));
 }
 
 TEST(Window, RefusesWhatHasNoProductsOrNoPlaces) {
   const Places at = square(1, 4, 4, 2, 2, 0);
-  EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), IsaLevel::avx2).accepted());
-  EXPECT_EQ(supports(window_plan(at, 4, DType::f64, Reduction::products), IsaLevel::avx2).why, "products of f64");
+  EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), parse_target("avx2")).accepted());
+  EXPECT_EQ(supports(window_plan(at, 4, DType::f64, Reduction::products), parse_target("avx2")).why, "products of f64");
   WindowPlan empty = window_plan(at, 4, DType::f32, Reduction::max);
   empty.plane.out_width = 0;
-  EXPECT_FALSE(supports(empty, IsaLevel::avx2).accepted());
+  EXPECT_FALSE(supports(empty, parse_target("avx2")).accepted());
 }
 
 }  // namespace

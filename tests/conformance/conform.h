@@ -56,17 +56,17 @@ inline void expect_outputs(const Ran& ran, const std::vector<Bounded>& want, con
 // `check(ran, what)` looks at the results of one thread; two threads must give the same bits.
 template <class Check>
 void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptions options, Check check) {
-  for (IsaLevel isa : available_isa_levels()) {
-    options.isa = isa;
+  for (const Target& target : target_levels()) {
+    options.target = target;
     options.threads = 1;
     const Ran one = run_session(graph, inputs, options);
-    check(one, std::string(to_string(isa)));
+    check(one, std::string(to_string(target)));
     expect_honest_profile(one.profile);
     options.threads = 2;
     const Ran two = run_session(graph, inputs, options);
     for (size_t i = 0; i < one.outputs.size(); ++i)
       EXPECT_TRUE(one.outputs[i].same_bits(two.outputs[i]))
-          << to_string(isa) << ": two threads change " << one.names[i];
+          << to_string(target) << ": two threads change " << one.names[i];
   }
 }
 

@@ -41,8 +41,8 @@ void expect_products(const Tensor& weights, const std::vector<float>& want, int6
   const int64_t columns = weights.dim(1), outputs = weights.dim(0);
   const ValueId x = g.add_input("x", {.dtype = dtype, .shape = {rows, columns}, .format = std::nullopt});
   g.add_output(g.emit(ops::get("linear"), {x, g.add_constant("w", weights)}), "y");
-  for (IsaLevel isa : available_isa_levels()) {
-    Session session(g, {.isa = isa, .compute = Compute::f32, .cache_folder = kernel_folder()});
+  for (const Target& target : target_levels()) {
+    Session session(g, {.target = target, .compute = Compute::f32, .cache_folder = kernel_folder()});
     for (int64_t first = 0; first < columns; first += rows) {
       const Tensor y = session.run({{"x", unit_rows(first, rows, columns, dtype)}})[0];
       const std::vector<float> got = y.to_floats();
@@ -50,7 +50,7 @@ void expect_products(const Tensor& weights, const std::vector<float>& want, int6
         for (int64_t n = 0; n < outputs; ++n) {
           const float w = want[static_cast<size_t>(n * columns + (first + i) % columns)];
           const float is = got[static_cast<size_t>(i * outputs + n)];
-          ASSERT_TRUE(same_number(is, w)) << to_string(isa) << ", " << rows << " rows: row " << n << ", code "
+          ASSERT_TRUE(same_number(is, w)) << to_string(target) << ", " << rows << " rows: row " << n << ", code "
                                           << (first + i) % columns << " is " << is << " instead of " << w;
         }
     }
@@ -72,7 +72,7 @@ TEST(ExactDecode, Nvfp4InBf16ProductsIsThatOfTheFormatOrRoundedOnce) {
     const Tensor weights = nvfp4_table(global);
     std::vector<float> want = unpack(weights).to_floats();
     for (int64_t rows : {1, 4}) expect_products(weights, want, rows, DType::bf16);
-    if (best_isa_level() != IsaLevel::avx512_bf16) continue;
+    if (!host_target().has(Feature::avx512_bf16)) continue;
     const std::vector<float> plain = unpack(nvfp4_table(1)).to_floats();  // code times group scale
     for (size_t i = 0; i < want.size(); ++i) want[i] = plain[i] * global;
     Graph g;
@@ -99,12 +99,12 @@ TEST(ExactDecode, TablesOfAllTwoLevelFormatsAreReadAsTheFormatHasThem) {
     std::vector<int64_t> all;
     for (int64_t i = 0; i < table.dim(0); ++i) all.push_back(i);
     const std::vector<float> want = unpack(table).to_floats();
-    for (IsaLevel isa : available_isa_levels()) {
-      Session session(g, {.isa = isa, .compute = Compute::f32, .cache_folder = kernel_folder()});
+    for (const Target& target : target_levels()) {
+      Session session(g, {.target = target, .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"ids", Tensor::of<int64_t>({table.dim(0)}, all)}})[0].to_floats();
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(same_number(got[i], want[i]))
-            << to_string(*table.format()) << " on " << to_string(isa) << " at " << i;
+            << to_string(*table.format()) << " on " << to_string(target) << " at " << i;
     }
   }
 }

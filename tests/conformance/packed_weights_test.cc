@@ -80,20 +80,20 @@ TEST_P(PackedWeights, HaveNoDecodedCopy) {
   constexpr int64_t kN = 256, kK = 512;
   const Format format = parse_format(GetParam());
   const PlaneBytes planes = plane_bytes(format, std::vector<int64_t>{kN, kK});
-  for (IsaLevel isa : available_isa_levels())
+  for (const Target& target : target_levels())
     for (int64_t m_hint : {1, 0}) {
       GemmPlan plan;
       plan.n = kN, plan.k = kK, plan.w_format = GetParam(), plan.m_hint = m_hint;
-      const GemmShape s = gemm_shape(plan, isa);
+      const GemmShape s = gemm_shape(plan, target);
       const ScaleGrid grid = scale_grid(format);
       const int64_t outputs = grid.rows ? std::min(grid.rows, kN) : kN;
       const double codes = static_cast<double>(planes.codes) * (format.element.bits == 7 ? 8.0 / 7 : 1);
       const int64_t repeated = grid.rows == 1 ? 1 : (outputs + s.lanes - 1) / s.lanes + 1;
       const double scales = static_cast<double>((planes.scales + planes.zero_points) * repeated);
-      EXPECT_LE(static_cast<double>(prepacked_bytes(plan, isa)),
+      EXPECT_LE(static_cast<double>(prepacked_bytes(plan, target)),
                 codes + scales * 8 / std::max(1, std::min(8, format.scale.bits)) +
                     static_cast<double>(s.panels() * (4 * s.panel_columns() + 4 * s.vectors + 64)))
-          << to_string(isa);
+          << to_string(target);
     }
 }
 

@@ -72,12 +72,12 @@ TEST_F(CompileModel, CodeOfOtherLevelsIsKeptByteForByteAndOwnCodeIsMadeAnew) {
 }
 
 TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
-  if (available_isa_levels().size() < 2) GTEST_SKIP() << "this CPU has one level";
+  if (target_levels().size() < 2) GTEST_SKIP() << "this CPU has one level";
   compile(model);
-  compile(file, {.isa = IsaLevel::avx2});
+  compile(file, {.target = parse_target("avx2")});
   EXPECT_EQ(load_model(file).objects.size(), 2u);
   EXPECT_EQ(run(file, {.model_code = true}).statistics.kernels_compiled, 0);
-  EXPECT_EQ(run(file, {.isa = IsaLevel::avx2, .model_code = true}).statistics.kernels_compiled, 0);
+  EXPECT_EQ(run(file, {.target = parse_target("avx2"), .model_code = true}).statistics.kernels_compiled, 0);
 }
 
 TEST_F(CompileModel, AQuantisedCopyCarriesNoCodeOfTheOriginal) {

@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "codegen/target.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"
 
@@ -15,8 +16,11 @@ TEST(Machine, ShowsEveryPeakAndRemembersThem) {
   const MachineOptions options{.cache_folder = cache / "peaks"};
   const Json first = to_json(machine(options));
   for (const char* key : {"f32_gflops", "memory_read_gbytes"}) EXPECT_GT(first["peaks"][key].get<double>(), 0) << key;
-  EXPECT_EQ(first["peaks"]["bf16_gflops"].is_null(), !cpu_features().avx512_bf16);
-  EXPECT_EQ(first["peaks"]["int8_gops"].is_null(), !cpu_features().avx512_vnni);
+  EXPECT_EQ(first["peaks"]["bf16_gflops"].is_null(), !cpu_features().has(Feature::avx512_bf16));
+  EXPECT_EQ(first["peaks"]["int8_gops"].is_null(),
+            !cpu_features().has(Feature::avx512_vnni) && !cpu_features().has(Feature::avx_vnni));
+  EXPECT_EQ(first["units"].size(), host_target().units().size());
+  EXPECT_EQ(first["units"][0]["measured"].get<double>(), 1);
   EXPECT_EQ(first["reads"].size(), 15u);
   EXPECT_FALSE(first["machine"].empty());
   EXPECT_EQ(to_json(machine(options))["peaks"], first["peaks"]);

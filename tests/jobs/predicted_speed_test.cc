@@ -14,7 +14,7 @@ const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .reads = {{16 <
 
 PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute compute = Compute::f32) {
   const Graph graph = split_graph(prepare_for_codegen(parse_seeded(text), compute), {}).fixed;
-  return predict_speed(graph, lower(graph, {.isa = IsaLevel::avx2}), peaks);
+  return predict_speed(graph, lower(graph, {.target = parse_target("avx2")}), peaks);
 }
 
 constexpr const char* kProduct = R"(graph g {

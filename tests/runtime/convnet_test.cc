@@ -54,9 +54,9 @@ NamedTensors image(int64_t batch, int64_t height, int64_t width) {
   return {{"x", random_floats(rng, {batch, 3, height, width})}};
 }
 
-SessionOptions on(IsaLevel isa, int threads, bool exact) {
+SessionOptions on(const Target& target, int threads, bool exact) {
   SessionOptions options;
-  options.isa = isa, options.threads = threads, options.exact = exact;
+  options.target = target, options.threads = threads, options.exact = exact;
   return options;
 }
 
@@ -64,12 +64,13 @@ TEST(ConvolutionalNetwork, NothingIsInterpretedAndResultsStayWithinTheBounds) {
   for (auto [batch, height, width] : {std::tuple{1, 29, 37}, {3, 16, 8}, {1, 1, 1}}) {
     const NamedTensors inputs = image(batch, height, width);
     const std::vector<Bounded> want = bounded_outputs(network(), inputs);
-    for (IsaLevel isa : available_isa_levels()) {
-      Session session(network(), on(isa, 1, true));
+    for (const Target& target : target_levels()) {
+      Session session(network(), on(target, 1, true));
       RunProfile profile;
       const std::vector<Tensor> got = session.run(inputs, &profile);
       for (size_t i = 0; i < got.size(); ++i)
-        EXPECT_EQ(fault_of(got[i], want[i]), "") << to_string(isa) << " " << height << "x" << width << " output " << i;
+        EXPECT_EQ(fault_of(got[i], want[i]), "")
+            << to_string(target) << " " << height << "x" << width << " output " << i;
       for (const StepProfile& step : profile.steps) EXPECT_EQ(step.why_interpreted, "") << step.ops;
     }
   }
@@ -78,9 +79,9 @@ TEST(ConvolutionalNetwork, NothingIsInterpretedAndResultsStayWithinTheBounds) {
 TEST(ConvolutionalNetwork, TheSameBitsWithAnyNumberOfThreads) {
   const NamedTensors inputs = image(2, 61, 47);
   for (bool exact : {true, false}) {
-    const std::vector<Tensor> one = Session(network(), on(best_isa_level(), 1, exact)).run(inputs);
+    const std::vector<Tensor> one = Session(network(), on(host_target(), 1, exact)).run(inputs);
     for (int threads : {2, 3, 7})
-      expect_same_bits(Session(network(), on(best_isa_level(), threads, exact)).run(inputs), one,
+      expect_same_bits(Session(network(), on(host_target(), threads, exact)).run(inputs), one,
                        fmt::format("{} threads", threads));
   }
 }
@@ -129,8 +130,8 @@ TEST(ConvolutionalNetwork, NumbersThatAreNotFinitePropagate) {
     NamedTensors inputs = {{"x", Tensor(DType::f32, {1, 2, 20, 20})}};
     inputs.at("x").mutable_as<float>()[7 * 20 + 9] = special;
     const Tensor want = evaluate(graph, inputs)[0];
-    for (IsaLevel isa : available_isa_levels()) {
-      const Tensor got = Session(graph, on(isa, 1, true)).run(inputs)[0];
+    for (const Target& target : target_levels()) {
+      const Tensor got = Session(graph, on(target, 1, true)).run(inputs)[0];
       for (size_t i = 0; i < want.as<float>().size(); ++i)
         ASSERT_EQ(std::isfinite(got.as<float>()[i]), std::isfinite(want.as<float>()[i])) << i;
     }

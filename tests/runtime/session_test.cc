@@ -102,16 +102,16 @@ TEST(Session, AnEmptyBatchGivesEmptyResults) {
 // Kinds of kernels of which at least one has more than one piece of work: where two threads share it.
 std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTensors& inputs, Compute compute) {
   Graph prepared = prepare_for_codegen(graph, compute);
-  const IsaLevel isa = best_isa_level();
-  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.isa = isa});
-  KernelLibrary library({.isa = isa, .threads = 1, .cache_folder = {}});
+  const Target target = host_target();
+  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.target = target});
+  KernelLibrary library({.target = target, .threads = 1, .cache_folder = {}});
   std::set<std::string> kinds;
   for (const Step& step : lowered.steps) {
     if (!step.plan) continue;
     const KernelPlan plans[] = {*step.plan};
     KernelArgs args;
     args.dims = step.dims;
-    if (work_items(*step.plan, isa, args) > library.compile(plans)[0].items_per_chunk)
+    if (work_items(*step.plan, target, args) > library.compile(plans)[0].items_per_chunk)
       kinds.insert(std::string(kind_name(*step.plan)));
   }
   return kinds;

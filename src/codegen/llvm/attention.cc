@@ -131,7 +131,7 @@ Function* emit_output(Emitter& e, const AttentionPlan& plan, const AttentionShap
 class AttentionKernel {
  public:
   AttentionKernel(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), s_(attention_shape(plan, e.isa, shrink)), size_(size_bytes(plan.dtype)) {
+      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)) {
     emit_parts(symbol);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
@@ -280,16 +280,16 @@ class AttentionKernel {
 
 namespace kernels {
 
-Refusal supports(const AttentionPlan& plan, IsaLevel isa) { return attention_refusal(plan, isa); }
+Refusal supports(const AttentionPlan& plan, const Target& target) { return attention_refusal(plan, target); }
 
 // An item is a few million multiply-adds; short ones are handed out together until they take about 20 us.
-KernelNeeds needs(const AttentionPlan& plan, IsaLevel isa) {
+KernelNeeds needs(const AttentionPlan& plan, const Target& target) {
   const int64_t flops = 4 * std::min(kQueriesPerItem, plan.max_length) * plan.max_length * plan.head_dim;
-  return {.scratch_bytes = attention_shape(plan, isa).scratch_bytes,
+  return {.scratch_bytes = attention_shape(plan, target).scratch_bytes,
           .items_per_chunk = std::max<int64_t>(1, (int64_t{1} << 20) / flops)};
 }
 
-int64_t items(const AttentionPlan& plan, IsaLevel, const KernelArgs& args) {
+int64_t items(const AttentionPlan& plan, const Target&, const KernelArgs& args) {
   return attention_items(plan, args.dims[0], args.dims[1]);
 }
 
@@ -297,8 +297,8 @@ void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int 
   AttentionKernel(e, plan, symbol, shrink);
 }
 
-bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink) {
-  return attention_shape(plan, isa, shrink).rows < attention_shape(plan, isa, shrink - 1).rows;
+bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
+  return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
 }
 
 }  // namespace kernels

@@ -20,7 +20,7 @@ using llvm::Value;
 class ConvKernel {
  public:
   ConvKernel(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), shape_(conv_shape(plan, e.isa, shrink)) {
+      : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), shape_(conv_shape(plan, e.target, shrink)) {
     if (!plan.product.w_format.empty()) format_ = parse_format(plan.product.w_format);
   }
 
@@ -228,7 +228,7 @@ class ConvKernel {
 
 namespace kernels {
 
-Refusal supports(const ConvPlan& plan, IsaLevel isa) { return conv_refusal(plan, isa); }
+Refusal supports(const ConvPlan& plan, const Target& target) { return conv_refusal(plan, target); }
 
 namespace {
 
@@ -236,26 +236,26 @@ namespace {
 struct Blocks {
   int64_t of_images, panels, scratch_bytes;
 };
-Blocks blocks_of(const ConvPlan& plan, IsaLevel isa, int64_t images) {
+Blocks blocks_of(const ConvPlan& plan, const Target& target, int64_t images) {
   if (plan.method == ConvPlan::Method::direct) {
-    const ConvShape s = conv_shape(plan, isa);
+    const ConvShape s = conv_shape(plan, target);
     return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes()};
   }
-  const WinogradShape s = winograd_shape(plan, isa);
+  const WinogradShape s = winograd_shape(plan, target);
   return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
 }
 
 }  // namespace
 
 // A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
-KernelNeeds needs(const ConvPlan& plan, IsaLevel isa) {
-  const Blocks b = blocks_of(plan, isa, 1);
+KernelNeeds needs(const ConvPlan& plan, const Target& target) {
+  const Blocks b = blocks_of(plan, target, 1);
   const int64_t pieces = std::max<int64_t>(1, 4 / b.of_images);
   return {.scratch_bytes = b.scratch_bytes, .items_per_chunk = std::max<int64_t>(1, b.panels / pieces)};
 }
 
-int64_t items(const ConvPlan& plan, IsaLevel isa, const KernelArgs& args) {
-  const Blocks b = blocks_of(plan, isa, args.dims[1]);
+int64_t items(const ConvPlan& plan, const Target& target, const KernelArgs& args) {
+  const Blocks b = blocks_of(plan, target, args.dims[1]);
   return b.of_images * b.panels;
 }
 
@@ -264,10 +264,10 @@ void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrin
   else emit_winograd(e, plan, symbol, shrink);
 }
 
-bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink) {
+bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
   const auto rows = [&](int times) {
-    return plan.method == ConvPlan::Method::direct ? conv_shape(plan, isa, times).gemm.rows
-                                                   : winograd_shape(plan, isa, times).gemm.rows;
+    return plan.method == ConvPlan::Method::direct ? conv_shape(plan, target, times).gemm.rows
+                                                   : winograd_shape(plan, target, times).gemm.rows;
   };
   return rows(shrink) < rows(shrink - 1);
 }

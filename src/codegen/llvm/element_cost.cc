@@ -38,10 +38,10 @@ double instructions(const Instruction& i) {
 
 }  // namespace
 
-double element_ns(const Program& program, int streams, IsaLevel isa) {
+double element_ns(const Program& program, int streams, const Target& target) {
   double count = 2 + streams;
   for (const Instruction& i : program.code) count += instructions(i);
-  const double lanes = isa >= IsaLevel::avx512 ? 16 : 8;
+  const double lanes = target.lanes();
   // Two instructions a cycle at 3 GHz; each stream of f32 moves at 20 GB/s or better.
   return std::max(count / lanes / 6, streams * 0.1);
 }

@@ -15,15 +15,15 @@ using llvm::FixedVectorType;
 using llvm::Intrinsic::ID;
 namespace Intrinsic = llvm::Intrinsic;
 
-Emitter::Emitter(llvm::Module& m, IsaLevel level)
+Emitter::Emitter(llvm::Module& m, const Target& t)
     : context(m.getContext()),
       module(m),
       b(m.getContext()),
-      isa(level),
-      lanes(level >= IsaLevel::avx512 ? 16 : 8),
-      avx512(level >= IsaLevel::avx512),
-      bf16(level >= IsaLevel::avx512_bf16),
-      vbmi(avx512 && cpu_features().avx512_vbmi),
+      target(t),
+      lanes(t.lanes()),
+      avx512(t.avx512()),
+      bf16(t.has(Feature::avx512_bf16)),
+      vbmi(t.has(Feature::avx512_vbmi)),
       f32(b.getFloatTy()),
       f64(b.getDoubleTy()),
       i8(b.getInt8Ty()),

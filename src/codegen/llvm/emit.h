@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu.h"
+#include "codegen/target.h"
 #include "ir/type.h"
 
 namespace hone {
@@ -30,17 +30,17 @@ struct KernelFrame {
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, IsaLevel isa);
+  Emitter(llvm::Module& module, const Target& target);
 
   llvm::LLVMContext& context;
   llvm::Module& module;
   llvm::IRBuilder<> b;
-  const IsaLevel isa;
+  Target target;
   const int lanes;
   const bool avx512, bf16, vbmi;  // AVX-512 F/BW/VL/DQ; its BF16 dot products; its byte permutes
   llvm::Type *const f32, *const f64, *const i8, *const i16, *const i32, *const i64, *const ptr;
   llvm::Type *const v_f32, *const v_i32;  // `lanes` of each
-  int registers() const { return avx512 ? 32 : 16; }
+  int registers() const { return target.registers(); }
 
   // Types and constants.
   llvm::Type* vec(llvm::Type* element, int count = 0) const;  // count 0: `lanes`

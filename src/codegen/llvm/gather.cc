@@ -65,7 +65,7 @@ class GatherEmitter {
 
 namespace kernels {
 
-Refusal supports(const GatherPlan& plan, IsaLevel) {
+Refusal supports(const GatherPlan& plan, const Target&) {
   if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
   if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
   if (!plan.table_format.empty()) return packed_rows_refusal(plan);
@@ -76,12 +76,12 @@ Refusal supports(const GatherPlan& plan, IsaLevel) {
   return {};
 }
 
-KernelNeeds needs(const GatherPlan& plan, IsaLevel) {
+KernelNeeds needs(const GatherPlan& plan, const Target&) {
   const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
   return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
 }
 
-int64_t items(const GatherPlan&, IsaLevel, const KernelArgs& args) { return args.dims[0]; }
+int64_t items(const GatherPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
 
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
 

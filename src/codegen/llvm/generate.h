@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "codegen/plan.h"
+#include "codegen/target.h"
 
 namespace hone {
 
@@ -28,38 +28,38 @@ struct KernelNeeds {
 
 namespace kernels {
 
-Refusal supports(const PointwisePlan& plan, IsaLevel isa);
-Refusal supports(const RowPlan& plan, IsaLevel isa);
-Refusal supports(const GemmPlan& plan, IsaLevel isa);
-Refusal supports(const ConvPlan& plan, IsaLevel isa);
-Refusal supports(const AttentionPlan& plan, IsaLevel isa);
-Refusal supports(const GatherPlan& plan, IsaLevel isa);
-Refusal supports(const WindowPlan& plan, IsaLevel isa);
-Refusal supports(const TransposePlan& plan, IsaLevel isa);
-Refusal supports(const ResizePlan& plan, IsaLevel isa);
-Refusal supports(const QuantisePlan& plan, IsaLevel isa);
+Refusal supports(const PointwisePlan& plan, const Target& target);
+Refusal supports(const RowPlan& plan, const Target& target);
+Refusal supports(const GemmPlan& plan, const Target& target);
+Refusal supports(const ConvPlan& plan, const Target& target);
+Refusal supports(const AttentionPlan& plan, const Target& target);
+Refusal supports(const GatherPlan& plan, const Target& target);
+Refusal supports(const WindowPlan& plan, const Target& target);
+Refusal supports(const TransposePlan& plan, const Target& target);
+Refusal supports(const ResizePlan& plan, const Target& target);
+Refusal supports(const QuantisePlan& plan, const Target& target);
 
-KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa);
-KernelNeeds needs(const RowPlan& plan, IsaLevel isa);
-KernelNeeds needs(const GemmPlan& plan, IsaLevel isa);
-KernelNeeds needs(const ConvPlan& plan, IsaLevel isa);
-KernelNeeds needs(const AttentionPlan& plan, IsaLevel isa);
-KernelNeeds needs(const GatherPlan& plan, IsaLevel isa);
-KernelNeeds needs(const WindowPlan& plan, IsaLevel isa);
-KernelNeeds needs(const TransposePlan& plan, IsaLevel isa);
-KernelNeeds needs(const ResizePlan& plan, IsaLevel isa);
-KernelNeeds needs(const QuantisePlan& plan, IsaLevel isa);
+KernelNeeds needs(const PointwisePlan& plan, const Target& target);
+KernelNeeds needs(const RowPlan& plan, const Target& target);
+KernelNeeds needs(const GemmPlan& plan, const Target& target);
+KernelNeeds needs(const ConvPlan& plan, const Target& target);
+KernelNeeds needs(const AttentionPlan& plan, const Target& target);
+KernelNeeds needs(const GatherPlan& plan, const Target& target);
+KernelNeeds needs(const WindowPlan& plan, const Target& target);
+KernelNeeds needs(const TransposePlan& plan, const Target& target);
+KernelNeeds needs(const ResizePlan& plan, const Target& target);
+KernelNeeds needs(const QuantisePlan& plan, const Target& target);
 
-int64_t items(const PointwisePlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const RowPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const GemmPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const ConvPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const AttentionPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const GatherPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const WindowPlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const TransposePlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const ResizePlan& plan, IsaLevel isa, const KernelArgs& args);
-int64_t items(const QuantisePlan& plan, IsaLevel isa, const KernelArgs& args);
+int64_t items(const PointwisePlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const RowPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const GemmPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const ConvPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const AttentionPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const GatherPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const WindowPlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const TransposePlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const ResizePlan& plan, const Target& target, const KernelArgs& args);
+int64_t items(const QuantisePlan& plan, const Target& target, const KernelArgs& args);
 
 void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int shrink);
@@ -72,16 +72,16 @@ void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int 
 void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int shrink);
 void emit(Emitter& e, const QuantisePlan& plan, const std::string& symbol, int shrink);
 
-inline bool can_shrink(const PointwisePlan&, IsaLevel, int) { return false; }
-inline bool can_shrink(const RowPlan&, IsaLevel, int) { return false; }
-inline bool can_shrink(const GatherPlan&, IsaLevel, int) { return false; }
-inline bool can_shrink(const TransposePlan&, IsaLevel, int) { return false; }
-inline bool can_shrink(const ResizePlan&, IsaLevel, int) { return false; }
-inline bool can_shrink(const QuantisePlan&, IsaLevel, int) { return false; }
-bool can_shrink(const GemmPlan& plan, IsaLevel isa, int shrink);
-bool can_shrink(const ConvPlan& plan, IsaLevel isa, int shrink);
-bool can_shrink(const AttentionPlan& plan, IsaLevel isa, int shrink);
-bool can_shrink(const WindowPlan& plan, IsaLevel isa, int shrink);
+inline bool can_shrink(const PointwisePlan&, const Target&, int) { return false; }
+inline bool can_shrink(const RowPlan&, const Target&, int) { return false; }
+inline bool can_shrink(const GatherPlan&, const Target&, int) { return false; }
+inline bool can_shrink(const TransposePlan&, const Target&, int) { return false; }
+inline bool can_shrink(const ResizePlan&, const Target&, int) { return false; }
+inline bool can_shrink(const QuantisePlan&, const Target&, int) { return false; }
+bool can_shrink(const GemmPlan& plan, const Target& target, int shrink);
+bool can_shrink(const ConvPlan& plan, const Target& target, int shrink);
+bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink);
+bool can_shrink(const WindowPlan& plan, const Target& target, int shrink);
 
 }  // namespace kernels
 }  // namespace hone

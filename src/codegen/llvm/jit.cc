@@ -80,8 +80,32 @@ struct Passes {
   llvm::legacy::PassManager manager;
 };
 
+namespace {
+
+// As LLVM spells what the target has, beyond x86-64.
+std::string llvm_features(const Target& target) {
+  constexpr std::pair<Feature, std::string_view> kSpelled[] = {
+      {Feature::avx2, "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"},
+      {Feature::avx_vnni, ",+avxvnni"},
+      {Feature::avx512, ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit"},
+      {Feature::avx512_vbmi, ",+avx512vbmi"},
+      {Feature::avx512_vbmi2, ",+avx512vbmi2"},
+      {Feature::avx512_vnni, ",+avx512vnni"},
+      {Feature::avx512_bf16, ",+avx512bf16"},
+      {Feature::amx_bf16, ",+amx-tile,+amx-bf16"},
+      {Feature::amx_int8, ",+amx-tile,+amx-int8"}};
+  std::string text;
+  for (const auto& [feature, spelled] : kSpelled)
+    if (target.has(feature)) text += spelled;
+  return text;
+}
+
+}  // namespace
+
 struct ObjectCompiler::Impl {
-  IsaLevel isa;
+  explicit Impl(const Target& t) : target(t) {}
+
+  Target target;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<Passes> to_object;
 
@@ -93,7 +117,7 @@ struct ObjectCompiler::Impl {
     llvm::Module module("hone", context);
     module.setDataLayout(machine->createDataLayout());
     module.setTargetTriple(machine->getTargetTriple().str());
-    Emitter emitter(module, isa);
+    Emitter emitter(module, target);
     emit(emitter);
     std::string fault;
     llvm::raw_string_ostream fault_stream(fault);
@@ -107,16 +131,15 @@ struct ObjectCompiler::Impl {
   }
 };
 
-ObjectCompiler::ObjectCompiler(IsaLevel isa) : impl_(std::make_unique<Impl>()) {
+ObjectCompiler::ObjectCompiler(const Target& target) : impl_(std::make_unique<Impl>(target)) {
   initialise_llvm();
-  impl_->isa = isa;
   const std::string triple = llvm::sys::getProcessTriple();
   std::string reason;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, reason);
-  CHECK(target, "{}", reason);
-  impl_->machine.reset(target->createTargetMachine(triple, isa >= IsaLevel::avx512 ? "x86-64-v4" : "x86-64-v3",
-                                                   llvm_features(isa), llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  const llvm::Target* machine = llvm::TargetRegistry::lookupTarget(triple, reason);
+  CHECK(machine, "{}", reason);
+  impl_->machine.reset(machine->createTargetMachine(triple, target.avx512() ? "x86-64-v4" : "x86-64-v3",
+                                                    llvm_features(target), llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
   CHECK(impl_->machine != nullptr);
   impl_->to_object = std::make_unique<Passes>(*impl_->machine, llvm::CodeGenFileType::ObjectFile);
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
+#include "codegen/target.h"
 
 namespace hone {
 
@@ -23,7 +23,7 @@ struct ObjectCode {
 // own LLVM context.
 class ObjectCompiler {
  public:
-  explicit ObjectCompiler(IsaLevel isa);
+  explicit ObjectCompiler(const Target& target);
   ~ObjectCompiler();
   // `emit` fills a fresh module. Throws Bug when LLVM's verifier finds fault with it.
   ObjectCode compile(const std::function<void(Emitter&)>& emit);

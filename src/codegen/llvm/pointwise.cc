@@ -159,7 +159,7 @@ class PointwiseEmitter {
 
 namespace kernels {
 
-Refusal supports(const PointwisePlan& plan, IsaLevel) {
+Refusal supports(const PointwisePlan& plan, const Target&) {
   const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
   if (plan.rank < 1 || plan.rank > 6)
     return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
@@ -176,14 +176,14 @@ Refusal supports(const PointwisePlan& plan, IsaLevel) {
   return {};
 }
 
-KernelNeeds needs(const PointwisePlan& plan, IsaLevel isa) {
-  const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), isa);
+KernelNeeds needs(const PointwisePlan& plan, const Target& target) {
+  const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), target);
   const auto elements = std::max<int64_t>(1024, static_cast<int64_t>(20000 / ns) / 64 * 64);
   // The extents of an outer product are not known here: rows of a few hundred elements are taken as usual.
   return {0, plan.rank == 1 ? elements : std::max<int64_t>(1, elements / 512)};
 }
 
-int64_t items(const PointwisePlan& plan, IsaLevel, const KernelArgs& args) {
+int64_t items(const PointwisePlan& plan, const Target&, const KernelArgs& args) {
   int64_t count = args.dims[0];
   for (int axis = 1; axis + 1 < plan.rank; ++axis) count *= args.dims[static_cast<size_t>(axis)];
   return plan.rank > 1 && args.dims[static_cast<size_t>(plan.rank - 1)] == 0 ? 0 : count;

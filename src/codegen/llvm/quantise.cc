@@ -226,25 +226,25 @@ void reduce(QuantiseWalk& walk) {
 
 namespace kernels {
 
-Refusal supports(const QuantisePlan& plan, IsaLevel) {
+Refusal supports(const QuantisePlan& plan, const Target&) {
   for (DType dtype : {plan.x, plan.result})
     if (compute_scalar(dtype) != Scalar::f32) return {fmt::format("elements of type {}", to_string(dtype))};
   return {};
 }
 
-KernelNeeds needs(const QuantisePlan& plan, IsaLevel isa) {
+KernelNeeds needs(const QuantisePlan& plan, const Target& target) {
   const Format format = parse_format(plan.format);
   const QuantisePrograms programs = quantise_programs(format);
-  const int64_t lanes = isa >= IsaLevel::avx512 ? 16 : 8;
-  double ns = plan.task == QuantisePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, isa);
-  for (const QuantisePrograms::Reduction& r : programs.reductions) ns += element_ns(r.term, 1, isa);
+  const int64_t lanes = target.lanes();
+  double ns = plan.task == QuantisePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
+  for (const QuantisePrograms::Reduction& r : programs.reductions) ns += element_ns(r.term, 1, target);
   double elements = 4096;
   if (quantise_spans(format) == QuantiseSpans::whole) elements = static_cast<double>(quantise_segment(plan, programs));
   if (quantise_spans(format) == QuantiseSpans::groups) elements = static_cast<double>(lanes * format.geometry.columns);
   return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
 }
 
-int64_t items(const QuantisePlan& plan, IsaLevel isa, const KernelArgs& args) {
+int64_t items(const QuantisePlan& plan, const Target& target, const KernelArgs& args) {
   const Format format = parse_format(plan.format);
   switch (quantise_spans(format)) {
     case QuantiseSpans::whole:
@@ -252,7 +252,7 @@ int64_t items(const QuantisePlan& plan, IsaLevel isa, const KernelArgs& args) {
     case QuantiseSpans::lines:
       return args.dims[0];
     case QuantiseSpans::groups:
-      return args.dims[0] * ceil_div(args.dims[3], int64_t{isa >= IsaLevel::avx512 ? 16 : 8});
+      return args.dims[0] * ceil_div(args.dims[3], int64_t{target.lanes()});
   }
   CHECK(false);
 }

@@ -103,7 +103,7 @@ class RowEmitter {
   // Cheap elements need more chains to hide the latency of the accumulation; dear ones would only bloat the code.
   int64_t unroll(size_t first, size_t last) const {
     double ns = 0;
-    for (size_t j = first; j < last; ++j) ns += element_ns(plan_.reductions[j].element, 0, e_.isa) * e_.lanes;
+    for (size_t j = first; j < last; ++j) ns += element_ns(plan_.reductions[j].element, 0, e_.target) * e_.lanes;
     return ns < 2.5 ? 4 : 2;
   }
 
@@ -228,7 +228,7 @@ class RowEmitter {
 
 namespace kernels {
 
-Refusal supports(const RowPlan& plan, IsaLevel) {
+Refusal supports(const RowPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
   if (operands + plan.results.size() > KernelArgs{}.pointers.size() || 2 + 2 * operands > KernelArgs{}.dims.size())
     return {
@@ -246,11 +246,11 @@ Refusal supports(const RowPlan& plan, IsaLevel) {
   return {};
 }
 
-KernelNeeds needs(const RowPlan& plan, IsaLevel isa) {
+KernelNeeds needs(const RowPlan& plan, const Target& target) {
   KernelNeeds needs;
-  double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), isa);
+  double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), target);
   for (size_t j = 0; j < plan.reductions.size(); ++j) {
-    ns += element_ns(plan.reductions[j].element, 1, isa);
+    ns += element_ns(plan.reductions[j].element, 1, target);
     if (plan.reductions[j].keep) needs.scratch_bytes += RowEmitter::kept_bytes(plan, j);
   }
   const auto length = static_cast<double>(plan.max_length > 0 ? plan.max_length : 512);
@@ -258,7 +258,7 @@ KernelNeeds needs(const RowPlan& plan, IsaLevel isa) {
   return needs;
 }
 
-int64_t items(const RowPlan&, IsaLevel, const KernelArgs& args) { return args.dims[0]; }
+int64_t items(const RowPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
 
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
 

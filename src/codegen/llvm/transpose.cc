@@ -113,16 +113,16 @@ int64_t pieces(int64_t count, int64_t piece) { return (count + piece - 1) / piec
 
 namespace kernels {
 
-Refusal supports(const TransposePlan& plan, IsaLevel) {
+Refusal supports(const TransposePlan& plan, const Target&) {
   if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
     return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
   return {};
 }
 
-KernelNeeds needs(const TransposePlan&, IsaLevel) { return {0, 4}; }
+KernelNeeds needs(const TransposePlan&, const Target&) { return {0, 4}; }
 
-int64_t items(const TransposePlan&, IsaLevel isa, const KernelArgs& args) {
-  const int64_t lanes = isa >= IsaLevel::avx512 ? 16 : 8;
+int64_t items(const TransposePlan&, const Target& target, const KernelArgs& args) {
+  const int64_t lanes = target.lanes();
   return args.dims[0] * pieces(args.dims[1], kSquares * lanes) * pieces(args.dims[2], lanes);
 }
 

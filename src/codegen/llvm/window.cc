@@ -27,8 +27,7 @@ using llvm::Value;
 
 constexpr int64_t kMostUnrolled = 7;  // taps: their weights fill a quarter of 32 registers
 
-int lanes_of(IsaLevel isa) { return isa >= IsaLevel::avx512 ? 16 : 8; }
-int64_t vectors_of(const WindowPlan& plan, IsaLevel isa) { return ceil_div(plan.channels, lanes_of(isa)); }
+int64_t vectors_of(const WindowPlan& plan, const Target& target) { return ceil_div(plan.channels, target.lanes()); }
 
 // The largest part that `total` falls into evenly when none may exceed `most`.
 int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, std::max<int64_t>(1, most))); }
@@ -36,24 +35,24 @@ int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div
 bool is_unrolled(const WindowPlan& plan) { return plan.plane.kernel_width <= kMostUnrolled; }
 
 // Vectors of channels in an item: about 4 us of work, at least four.
-int64_t block_vectors(const WindowPlan& plan, IsaLevel isa) {
-  const int64_t vectors = vectors_of(plan, isa), work = plan.plane.out_width * plan.plane.taps();
+int64_t block_vectors(const WindowPlan& plan, const Target& target) {
+  const int64_t vectors = vectors_of(plan, target), work = plan.plane.out_width * plan.plane.taps();
   return std::min(vectors, ceil_div(std::max<int64_t>(4, 8192 / work), 4) * 4);
 }
-int64_t blocks(const WindowPlan& plan, IsaLevel isa) {
-  return ceil_div(vectors_of(plan, isa), block_vectors(plan, isa));
+int64_t blocks(const WindowPlan& plan, const Target& target) {
+  return ceil_div(vectors_of(plan, target), block_vectors(plan, target));
 }
 
-GemmShape weight_shape(const WindowPlan& plan, IsaLevel isa) {
-  GemmShape shape = gemm_shape(window_weights(plan), isa);
+GemmShape weight_shape(const WindowPlan& plan, const Target& target) {
+  GemmShape shape = gemm_shape(window_weights(plan), target);
   shape.block_k = shape.k;  // all taps are decoded before the first is used
   return shape;
 }
 
 // From one tap's weights to the next's, as the tiles read them.
-int64_t weight_row_bytes(const WindowPlan& plan, IsaLevel isa) {
+int64_t weight_row_bytes(const WindowPlan& plan, const Target& target) {
   if (plan.w_format.empty()) return window_weight_pitch(plan.channels) * 4;
-  const GemmShape shape = weight_shape(plan, isa);
+  const GemmShape shape = weight_shape(plan, target);
   return shape.panels() * shape.row_bytes();
 }
 
@@ -63,11 +62,11 @@ struct TileShape {
 };
 
 // Eight sums hide the latency of an addition, and leave room for weights and an element in 16 registers.
-TileShape tile_shape(const WindowPlan& plan, IsaLevel isa, int shrink) {
+TileShape tile_shape(const WindowPlan& plan, const Target& target, int shrink) {
   const int64_t most = std::max(1, 8 >> shrink);
   TileShape tile;
   if (is_unrolled(plan)) tile.columns = even_part(plan.plane.out_width, most);
-  tile.vectors = even_part(block_vectors(plan, isa), std::min<int64_t>(4, most / tile.columns));
+  tile.vectors = even_part(block_vectors(plan, target), std::min<int64_t>(4, most / tile.columns));
   if (!is_unrolled(plan)) tile.chains = std::max<int64_t>(1, most / tile.vectors);
   return tile;
 }
@@ -78,7 +77,7 @@ class WindowEmitter {
       : e_(e),
         plan_(plan),
         plane_(plan.plane),
-        tile_(tile_shape(plan, e.isa, shrink)),
+        tile_(tile_shape(plan, e.target, shrink)),
         scalar_(compute_scalar(plan.x)),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
         mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr) {
@@ -93,12 +92,12 @@ class WindowEmitter {
       segments[i].function = tile_function(fmt::format("{}_tile{}", symbol, i), segments[i]);
     llvm::Function* unpack = nullptr;
     if (!plan_.w_format.empty())
-      unpack = emit_unpack(e_, symbol + "_unpack", weight_shape(plan_, e_.isa), parse_format(plan_.w_format),
+      unpack = emit_unpack(e_, symbol + "_unpack", weight_shape(plan_, e_.target), parse_format(plan_.w_format),
                            weight_bytes());
     frame_ = e_.begin_kernel(symbol);
     Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
     if (unpack) w = decoded_weights(unpack, w);
-    const int64_t blocks = hone::blocks(plan_, e_.isa);
+    const int64_t blocks = hone::blocks(plan_, e_.target);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       Value* row = e_.b.CreateUDiv(item, e_.num(blocks));
       row_of_places(segments, x, w, row, e_.b.CreateURem(item, e_.num(blocks)));
@@ -110,7 +109,7 @@ class WindowEmitter {
  private:
   // Panel after panel beside the one before it in scratch.
   Value* decoded_weights(llvm::Function* unpack, Value* w) {
-    const GemmShape shape = weight_shape(plan_, e_.isa);
+    const GemmShape shape = weight_shape(plan_, e_.target);
     const Emitter::Moving moving[] = {{w, shape.panel_bytes()}, {frame_.scratch, shape.row_bytes()}};
     e_.walk(e_.num(shape.panels()), moving, {}, [&](const Values& p, const Values&) {
       e_.b.CreateCall(unpack, {p[0], e_.num(0), p[1]});
@@ -175,7 +174,7 @@ class WindowEmitter {
     w = e_.at(w, e_.times(down.first, plane_.kernel_width * weight_bytes()));
     Value* counted = down_ ? e_.load(e_.f32, e_.b.CreateGEP(e_.f32, down_, y)) : llvm::ConstantFP::get(e_.f32, 0);
     Value* first_place = e_.times(row, plane_.out_width);
-    const int64_t vectors = vectors_of(plan_, e_.isa), in_block = block_vectors(plan_, e_.isa);
+    const int64_t vectors = vectors_of(plan_, e_.target), in_block = block_vectors(plan_, e_.target);
     Value *begin = e_.times(block, in_block),
           *end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateAdd(begin, e_.num(in_block)),
                                             e_.num(vectors));
@@ -202,7 +201,7 @@ class WindowEmitter {
       });
   }
 
-  int64_t weight_bytes() const { return weight_row_bytes(plan_, e_.isa); }  // of one tap
+  int64_t weight_bytes() const { return weight_row_bytes(plan_, e_.target); }  // of one tap
   int64_t last_tile() const { return std::max<int64_t>(0, plan_.channels - tile_.vectors * e_.lanes); }
   // Where vector v of a tile starts, behind the tile's first channel.
   int64_t channel(int64_t v) const { return std::min(v * e_.lanes, std::max<int64_t>(0, plan_.channels - e_.lanes)); }
@@ -350,7 +349,7 @@ class WindowEmitter {
 
 namespace kernels {
 
-Refusal supports(const WindowPlan& plan, IsaLevel) {
+Refusal supports(const WindowPlan& plan, const Target&) {
   if (2 + plan.operands.size() + plan.results.size() > KernelArgs{}.pointers.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
                         plan.results.size())};
@@ -368,28 +367,28 @@ Refusal supports(const WindowPlan& plan, IsaLevel) {
   return {};
 }
 
-KernelNeeds needs(const WindowPlan& plan, IsaLevel isa) {
-  const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, isa) * lanes_of(isa));
+KernelNeeds needs(const WindowPlan& plan, const Target& target) {
+  const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, target) * target.lanes());
   const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
-  const double ns =
-      results * (element_ns(plan.program, streams, isa) + static_cast<double>(plan.plane.taps()) / lanes_of(isa) / 2);
+  const double ns = results * (element_ns(plan.program, streams, target) +
+                               static_cast<double>(plan.plane.taps()) / target.lanes() / 2);
   if (plan.w_format.empty()) return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
   // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
   const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
-  return {weight_row_bytes(plan, isa) * plan.plane.taps(),
+  return {weight_row_bytes(plan, target) * plan.plane.taps(),
           std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns))};
 }
 
-int64_t items(const WindowPlan& plan, IsaLevel isa, const KernelArgs& args) {
-  return args.dims[0] * plan.plane.out_height * blocks(plan, isa);
+int64_t items(const WindowPlan& plan, const Target& target, const KernelArgs& args) {
+  return args.dims[0] * plan.plane.out_height * blocks(plan, target);
 }
 
 void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink) {
   WindowEmitter(e, plan, shrink).run(symbol);
 }
 
-bool can_shrink(const WindowPlan& plan, IsaLevel isa, int shrink) {
-  return tile_shape(plan, isa, shrink) != tile_shape(plan, isa, shrink - 1);
+bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
+  return tile_shape(plan, target, shrink) != tile_shape(plan, target, shrink - 1);
 }
 
 }  // namespace kernels

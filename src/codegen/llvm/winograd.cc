@@ -126,7 +126,7 @@ void transform_square(Emitter& e, const Matrix& m, Value* stack, Load load, Stor
 class WinogradKernel {
  public:
   WinogradKernel(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), s_(winograd_shape(plan, e.isa, shrink)) {}
+      : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), s_(winograd_shape(plan, e.target, shrink)) {}
 
   void emit() {
     Function* transform = emit_transform();

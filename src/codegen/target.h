@@ -1,0 +1,67 @@
+// What code is generated for: a device, what it can do, and how fast its units for products are beside each other.
+// Features decide which code is possible; rates only which of two possible ones is chosen, so that a wrong rate costs
+// time, never a wrong result.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu.h"
+#include "ir/type.h"
+
+namespace hone {
+
+// One instruction that adds products: sums[m,n] += a[m,k] · b[k,n].
+struct DotUnit {
+  std::string_view name;  // of the instruction
+  DType a, b, sum;
+  int m, n, k;
+  double rate;  // products in the time of one product by f32 multiply-add
+};
+
+// Rates of the dot products of CPUs of one design, as multiples of their f32 multiply-adds.
+struct Microarchitecture {
+  std::string_view name;  // "zen4"
+  double bf16 = 1, int8 = 1, amx_bf16 = 1, amx_int8 = 1;
+};
+const Microarchitecture& microarchitecture(const CpuModel& cpu);    // a cautious row for a CPU that the table lacks
+const Microarchitecture& microarchitecture(std::string_view name);  // throws Error when there is none
+
+class Target {
+ public:
+  explicit Target(Features features, const Microarchitecture& rates = microarchitecture(cpu_model()),
+                  const CacheSizes& caches = cache_sizes());
+
+  std::string_view device() const { return "cpu"; }
+  Features features() const { return features_; }
+  bool has(Feature f) const { return features_.has(f); }
+  bool avx512() const { return has(Feature::avx512); }
+  int lanes() const { return avx512() ? 16 : 8; }       // 32-bit elements of a vector register
+  int registers() const { return avx512() ? 32 : 16; }  // vector registers
+  const CacheSizes& caches() const { return caches_; }
+  const Microarchitecture& rates() const { return *rates_; }
+
+  // The units it has, f32 multiply-adds first.
+  std::vector<DotUnit> units() const;
+  // The rate of vdpbf16ps: 0 where there is none.
+  double bf16_dot_rate() const { return has(Feature::avx512_bf16) ? rates_->bf16 : 0; }
+
+  bool operator==(const Target& other) const;
+
+ private:
+  Features features_;
+  const Microarchitecture* rates_;
+  CacheSizes caches_;
+};
+
+// As --isa takes it: a level, or `host`, and features added to it or taken away: "avx512", "avx2+avx_vnni",
+// "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
+// avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_".
+Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
+std::string to_string(const Target& target);  // of one for this CPU: the shortest text that parse_target() takes for it
+
+Target host_target();                 // with all that this CPU has; throws Error when it lacks AVX2
+std::vector<Target> target_levels();  // of this CPU, lowest first; empty when it lacks AVX2
+
+}  // namespace hone
