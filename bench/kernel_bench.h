@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/philox.h"
-#include "codegen/compiler.h"
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/shape.h"
+#include "codegen/llvm/compiler.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"
 

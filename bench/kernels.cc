@@ -8,8 +8,9 @@
 #include "base/atomic_file.h"
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
-#include "codegen/attention_shape.h"
-#include "codegen/prepack.h"
+#include "codegen/kernels/attention/shape.h"
+#include "codegen/kernels/conv/prepack.h"
+#include "codegen/kernels/gemm/prepack.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

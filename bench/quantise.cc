@@ -11,7 +11,8 @@
 
 #include "base/philox.h"
 #include "bench/timing.h"
-#include "codegen/compiled_packer.h"
+#include "codegen/kernels/quantise/plan.h"
+#include "codegen/llvm/compiled_packer.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

@@ -9,8 +9,8 @@
 #include "base/threads.h"
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
+#include "codegen/kernels/gemm/prepack.h"
 #include "codegen/panel_memory.h"
-#include "codegen/prepack.h"
 #include "formats/registry.h"
 #include "measure/peaks_kernels.h"
 

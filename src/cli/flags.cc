@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/printable.h"
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"

@@ -2,7 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 
 namespace hone {
 namespace {

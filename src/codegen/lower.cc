@@ -4,7 +4,6 @@
 #include <ranges>
 
 #include "base/stop.h"
-#include "codegen/compiler.h"
 #include "codegen/kernel_sizes.h"
 #include "codegen/lowering.h"
 #include "ir/flops.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/fusion.h"
-#include "codegen/plan.h"
+#include "codegen/kernel.h"
 #include "ir/graph.h"
 
 namespace hone {

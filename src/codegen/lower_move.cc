@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/kernels/transpose/plan.h"
 #include "codegen/lowering.h"
 #include "codegen/shapes.h"
 #include "ops/read_positions.h"

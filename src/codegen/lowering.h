@@ -6,6 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "codegen/epilogue.h"
+#include "codegen/kernels/gemm/plan.h"
+#include "codegen/kernels/pointwise/plan.h"
+#include "codegen/kernels/resize/plan.h"
 #include "codegen/lower.h"
 #include "expr/program.h"
 #include "ir/graph.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/byte_table.h"
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "codegen/lane_layout.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"

@@ -7,6 +7,12 @@
 
 namespace hone {
 
+std::string PlaneWindow::to_text() const {
+  return fmt::format("plane {}x{} -> {}x{} kernel {}x{} stride {}x{} dilation {}x{} pad {},{}", height, width,
+                     out_height, out_width, kernel_height, kernel_width, stride_y, stride_x, dilation_y, dilation_x,
+                     pad_top, pad_left);
+}
+
 std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
   const Node& node = graph.node(n);
   std::vector<int64_t> x = constant_shape(graph.type(node.operands[0]).shape),

@@ -1,12 +1,32 @@
-// The window of a conv or pool with channels last, once all sizes are known.
+// Windows that move over planes, and the window of a conv or pool with channels last, once all sizes are known.
 #pragma once
 
 #include <optional>
+#include <string>
 
-#include "codegen/plan.h"
+#include "codegen/fields.h"
 #include "ir/graph.h"
 
 namespace hone {
+
+// A window that moves over planes of x [images, height, width, channels]; a 1-D window has heights of 1. Elements
+// outside the plane are zeros, or left out.
+struct PlaneWindow {
+  int64_t height = 1, width = 1, out_height = 1, out_width = 1;
+  int64_t kernel_height = 1, kernel_width = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
+  int64_t pad_top = 0, pad_left = 0;
+  int64_t taps() const { return kernel_height * kernel_width; }
+  std::string to_text() const;  // for people
+  static constexpr auto fields() {
+    return std::tuple(field("height", &PlaneWindow::height), field("width", &PlaneWindow::width),
+                      field("out_height", &PlaneWindow::out_height), field("out_width", &PlaneWindow::out_width),
+                      field("kernel_height", &PlaneWindow::kernel_height),
+                      field("kernel_width", &PlaneWindow::kernel_width), field("stride_y", &PlaneWindow::stride_y),
+                      field("stride_x", &PlaneWindow::stride_x), field("dilation_y", &PlaneWindow::dilation_y),
+                      field("dilation_x", &PlaneWindow::dilation_x), field("pad_top", &PlaneWindow::pad_top),
+                      field("pad_left", &PlaneWindow::pad_left));
+  }
+};
 
 struct PlacedWindow {
   int64_t images = 1, channels = 1;  // of x

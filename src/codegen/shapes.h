@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/plan.h"
+#include "codegen/epilogue.h"
 #include "ir/graph.h"
 
 namespace hone {

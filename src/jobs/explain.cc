@@ -4,8 +4,6 @@
 #include <map>
 #include <set>
 
-#include "codegen/describe.h"
-#include "codegen/prepack.h"
 #include "runtime/arena.h"
 #include "runtime/split_graph.h"
 
@@ -71,7 +69,7 @@ class Explanation {
                 .note = "MFLOP and bytes are predicted: each operand and result once."};
     for (const Step& step : lowered_.steps) {
       const std::string ops = ops_of(graph(), step.group);
-      table.rows.push_back({step.name, ops, std::string(step.plan ? kind_name(*step.plan) : "interpreted"),
+      table.rows.push_back({step.name, ops, std::string(step.plan ? step.plan->kernel().name : "interpreted"),
                             number(step.flops * 1e-6), number(step.bytes),
                             step.plan ? Cell(code_of(*step.plan)) : Cell(),
                             step.plan ? Cell() : Cell(step.why_interpreted)});
@@ -89,9 +87,9 @@ class Explanation {
 
   // The number of the plan's machine code, which all its steps share.
   std::string code_of(const KernelPlan& plan) {
-    const auto [found, is_new] = codes_.emplace(to_text(plan), codes_.size());
+    const auto [found, is_new] = codes_.emplace(plan.text(), codes_.size());
     const std::string code = fmt::format("#{}", found->second + 1);
-    if (is_new) kernels_.rows.push_back({code, std::string(kind_name(plan)), number(0), describe(plan, target_)});
+    if (is_new) kernels_.rows.push_back({code, std::string(plan.kernel().name), number(0), describe(plan, target_)});
     std::get<Number>(kernels_.rows[found->second][2]).value += 1;
     return code;
   }
@@ -102,11 +100,9 @@ class Explanation {
     for (const Step& step : lowered_.steps)
       for (const PointerBinding& pointer : step.pointers) {
         if (pointer.plane != PointerBinding::Plane::prepacked) continue;
-        const auto size = [&](const auto& plan) {
-          if constexpr (requires { prepack_key(plan, target_); })
-            laid_out[fmt::format("{} {}", pointer.value, prepack_key(plan, target_))] = prepacked_bytes(plan, target_);
-        };
-        std::visit(size, *step.plan);
+        const Prepacking& prepacking = step.plan->kernel().prepacking;
+        laid_out[fmt::format("{} {}", pointer.value, prepacking.key(*step.plan, target_))] =
+            prepacking.bytes(*step.plan, target_);
       }
     int64_t weights = 0;
     for (const auto& [key, bytes] : laid_out) weights += bytes;

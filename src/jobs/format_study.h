@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "codegen/compiled_packer.h"
+#include "codegen/llvm/compiled_packer.h"
 #include "jobs/calibration_data.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/compiler.h"
-#include "codegen/prepack.h"
+#include "codegen/llvm/compiler.h"
 
 namespace hone {
 namespace {
@@ -28,8 +27,8 @@ class Account {
         memory_.values = std::max(memory_.values, interpreted(step));
         continue;
       }
-      plans_.insert(to_text(*step.plan));
-      scratch_ = std::max(scratch_, scratch_bytes(*step.plan, target_));
+      plans_.insert(step.plan->text());
+      scratch_ = std::max(scratch_, needs_of(*step.plan, target_).scratch_bytes);
       shared_ = std::max(shared_, step.shared_bytes);
       for (const PointerBinding& pointer : step.pointers) add_weights(*step.plan, pointer);
     }
@@ -53,12 +52,9 @@ class Account {
       if (direct_.insert(holder(pointer.value)).second) memory_.weight_pages += weights->bytes();
       return;
     }
-    const auto add = [&](const auto& p) {
-      if constexpr (requires { prepacked_bytes(p, target_); })
-        if (panels_.emplace(holder(pointer.value), prepack_key(p, target_)).second)
-          memory_.panels += prepacked_bytes(p, target_);
-    };
-    std::visit(add, plan);
+    const Prepacking& prepacking = plan.kernel().prepacking;
+    if (panels_.emplace(holder(pointer.value), prepacking.key(plan, target_)).second)
+      memory_.panels += prepacking.bytes(plan, target_);
     // As they lie, and for windows and convolutions a copy in another order or as f32.
     laid_out_at_once_ =
         std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/threads.h"
 #include "calibrate/collect.h"
-#include "codegen/compiled_packer.h"
+#include "codegen/llvm/compiled_packer.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
 #include "ir/minted.h"

@@ -57,7 +57,7 @@ __attribute__((target("avx512f"))) void int8_avx512(int64_t steps) {
 
 __attribute__((target("avx2"))) void int8_avx2(int64_t steps) {
 #define HONE_ZERO(r) "vpxor %%ymm" r ",%%ymm" r ",%%ymm" r "\n"
-#define HONE_DOT(r) "{vex} vpdpbusd %%ymm13,%%ymm13,%%ymm" r "\n"
+#define HONE_DOT(r) "%{vex%} vpdpbusd %%ymm13,%%ymm13,%%ymm" r "\n"
   asm volatile(HONE_CHAINS_12(HONE_ZERO) "vpbroadcastd %1,%%ymm13\n"
                "1:\n" HONE_CHAINS_12(HONE_DOT) "dec %0\n jnz 1b\n vzeroupper\n"
                : "+r"(steps) : "m"(kAddend) : "cc", HONE_LOW_REGISTERS);

@@ -10,7 +10,6 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "codegen/prepack.h"
 #include "ops/evaluate.h"
 #include "runtime/check_finite.h"
 
@@ -25,37 +24,24 @@ std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(by
 }  // namespace
 
 std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
-  const auto layout = [&](const auto& p) -> std::optional<Layout> {
-    if constexpr (requires { prepack_key(p, target_); }) {
-      Layout found{fmt::format("{} {}", constant, prepack_key(p, target_)), 0};
-      if (buffers_.contains(found.key)) return std::nullopt;
-      found.bytes = prepacked_bytes(p, target_);
-      return found;
-    } else {
-      return std::nullopt;
-    }
-  };
-  return std::visit(layout, plan);
+  const Prepacking& prepacking = plan.kernel().prepacking;
+  std::string key = fmt::format("{} {}", constant, prepacking.key(plan, target_));
+  if (buffers_.contains(key)) return std::nullopt;
+  return Layout{std::move(key), prepacking.bytes(plan, target_)};
 }
 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
 const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
-  const auto lay_out = [&](const auto& p) -> const Buffer& {
-    if constexpr (requires { prepack_key(p, target_); }) {
-      const std::string key = fmt::format("{} {}", constant, prepack_key(p, target_));
-      auto found = buffers_.find(key);
-      if (found == buffers_.end()) {
-        const auto start = std::chrono::steady_clock::now();
-        found = buffers_.emplace(key, prepack(p, target_, weights, threads_, pool_)).first;
-        bytes_ += static_cast<int64_t>(found->second.size());
-        milliseconds_ += milliseconds_since(start);
-      }
-      return found->second;
-    } else {
-      CHECK(false, "a {} kernel reads no prepacked weights", kind_name(plan));
-    }
-  };
-  return std::visit(lay_out, plan).bytes().data();
+  const Prepacking& prepacking = plan.kernel().prepacking;
+  const std::string key = fmt::format("{} {}", constant, prepacking.key(plan, target_));
+  auto found = buffers_.find(key);
+  if (found == buffers_.end()) {
+    const auto start = std::chrono::steady_clock::now();
+    found = buffers_.emplace(key, prepacking.lay_out(plan, target_, weights, threads_, pool_)).first;
+    bytes_ += static_cast<int64_t>(found->second.size());
+    milliseconds_ += milliseconds_since(start);
+  }
+  return found->second.bytes().data();
 }
 
 Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
@@ -98,7 +84,7 @@ void Executable::require_memory_for_runs(const WeightStore& weights, const Targe
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan) continue;
-    scratch = std::max(scratch, hone::scratch_bytes(*step.plan, target));
+    scratch = std::max(scratch, needs_of(*step.plan, target).scratch_bytes);
     for (const PointerBinding& pointer : step.pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];
@@ -123,7 +109,7 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
   Ready& ready = ready_[i];
   ready.kernel = kernel;
   ready.args.dims = step.dims;
-  ready.checks_indices = std::holds_alternative<GatherPlan>(*step.plan);
+  ready.checks_indices = step.plan->kernel().row_numbers != nullptr;
   scratch_bytes_ = std::max(scratch_bytes_, kernel.scratch_bytes);
   CHECK(step.pointers.size() <= ready.args.pointers.size(), "step {} has {} pointers", step.name, step.pointers.size());
   for (size_t p = 0; p < step.pointers.size(); ++p)
@@ -217,16 +203,19 @@ void Executable::interpret(const Step& step) const {
 
 // Generated code trusts its indices, so they are checked first.
 void Executable::check_indices(const Step& step, const Ready& ready) const {
-  const auto& plan = std::get<GatherPlan>(*step.plan);
-  const int64_t rows = ready.args.dims[1];
-  for (int64_t i = 0; i < ready.args.dims[2]; ++i) {
-    const int64_t id = plan.ids == DType::i64 ? static_cast<const int64_t*>(ready.args.pointers[2])[i]
-                                              : static_cast<const int32_t*>(ready.args.pointers[2])[i];
-    if (id < -rows || id >= rows) {
-      const ValueId table = step.pointers[0].value, ids = step.pointers[2].value;
-      fail("%{}: element {} is {}, but \"{}\" has {} rows", graph_.value(ids).name, i, id, graph_.value(table).label,
-           rows);
-    }
+  const RowNumbers numbers = step.plan->kernel().row_numbers(*step.plan);
+  const auto dim = [&](int d) { return ready.args.dims[static_cast<size_t>(d)]; };
+  const void* ids = ready.args.pointers[static_cast<size_t>(numbers.numbers)];
+  const int64_t rows = dim(numbers.rows_dim);
+  for (int64_t i = 0; i < dim(numbers.count_dim); ++i) {
+    const int64_t id =
+        numbers.dtype == DType::i64 ? static_cast<const int64_t*>(ids)[i] : static_cast<const int32_t*>(ids)[i];
+    if (id >= -rows && id < rows) continue;
+    const auto value = [&](int pointer) -> const Value& {
+      return graph_.value(step.pointers[static_cast<size_t>(pointer)].value);
+    };
+    fail("%{}: element {} is {}, but \"{}\" has {} rows", value(numbers.numbers).name, i, id,
+         value(numbers.table).label, rows);
   }
 }
 
@@ -315,7 +304,7 @@ std::vector<StepProfile> Executable::step_profiles() const {
   std::vector<StepProfile> profiles;
   for (const Step& step : lowered_.steps)
     profiles.push_back({.name = step.name,
-                        .kind = step.plan ? std::string(kind_name(*step.plan)) : "interpreted",
+                        .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
                         .ops = ops_of(step),
                         .why_interpreted = step.why_interpreted,
                         .flops = step.flops,

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 #include "codegen/lower.h"
 #include "codegen/panel_memory.h"
 #include "runtime/arena.h"

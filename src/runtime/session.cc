@@ -6,7 +6,7 @@
 #include <list>
 
 #include "base/clock.h"
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 #include "ops/evaluate.h"
 #include "runtime/check_finite.h"
 #include "runtime/executable.h"

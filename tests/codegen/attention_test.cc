@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/float_bits.h"
-#include "codegen/attention_shape.h"
+#include "codegen/kernels/attention/shape.h"
 #include "tests/codegen/gemm_run.h"
 #include "tests/codegen/test_targets.h"
 

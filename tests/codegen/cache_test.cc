@@ -8,7 +8,8 @@
 #include <fstream>
 
 #include "base/atomic_file.h"
-#include "codegen/object_cache.h"
+#include "codegen/kernels/pointwise/plan.h"
+#include "codegen/llvm/object_cache.h"
 #include "tests/cli/small_disk.h"
 #include "tests/codegen/kernel_runner.h"
 
@@ -99,7 +100,7 @@ TEST_F(Cache, AFileUnderAnotherKeysNameIsForeign) {
   multiply(2, folder_);
   const std::string two = read_file(files().at(0).string());
   const ObjectCache cache(folder_.string());
-  const ObjectKey key = object_key(to_text(plan(5)), host_target());
+  const ObjectKey key = object_key(KernelPlan(plan(5)).text(), host_target());
   write_file(cache.path_of(key), two);
   EXPECT_FALSE(cache.read(key).has_value());
   EXPECT_EQ(multiply(5, folder_).result, 15);
@@ -213,7 +214,7 @@ TEST_F(Cache, CodeOfAnotherUserIsNotRun) {
 }
 
 TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
-  const ObjectKey key = object_key(to_text(plan(2)), host_target());
+  const ObjectKey key = object_key(KernelPlan(plan(2)).text(), host_target());
   const ObjectCache cache(folder_.string());
   const std::string path = cache.path_of(key);
   multiply(2, folder_);

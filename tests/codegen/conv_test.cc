@@ -1,8 +1,9 @@
 // Convolution kernels against double, on every level that this CPU has.
 #include <gtest/gtest.h>
 
-#include "codegen/conv_shape.h"
-#include "codegen/winograd_shape.h"
+#include "codegen/kernels/conv/prepack.h"
+#include "codegen/kernels/conv/shape.h"
+#include "codegen/kernels/conv/winograd_shape.h"
 #include "tests/codegen/gemm_run.h"
 #include "tests/codegen/test_targets.h"
 

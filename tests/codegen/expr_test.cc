@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "codegen/kernels/pointwise/plan.h"
 #include "tests/codegen/kernel_runner.h"
 #include "tests/support/random_expr.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/float_bits.h"
 #include "base/text.h"
+#include "codegen/kernels/gather/plan.h"
 #include "formats/packed.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/kernel_runner.h"

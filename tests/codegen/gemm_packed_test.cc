@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "codegen/kernels/gemm/plan.h"
 #include "formats/bits.h"
 #include "tests/codegen/gemm_run.h"
 #include "tests/codegen/test_targets.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "codegen/gemm_shape.h"
-#include "codegen/prepack.h"
+#include "codegen/kernels/gemm/prepack.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "ir/tensor.h"
 #include "tests/codegen/kernel_runner.h"
 #include "tests/support/bound.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float_bits.h"
+#include "codegen/kernels/gemm/plan.h"
 #include "tests/codegen/gemm_run.h"
 #include "tests/codegen/test_targets.h"
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "codegen/compiler.h"
-#include "codegen/plan.h"
+#include "codegen/kernel.h"
+#include "codegen/kernels/pointwise/plan.h"
+#include "codegen/llvm/compiler.h"
 #include "codegen/target.h"
 
 namespace hone::test {

@@ -1,9 +1,9 @@
 // Machine code that a model's file carries: used where it fits, left aside with a reason where it does not.
-#include "codegen/object_bundle.h"
+#include "codegen/llvm/object_bundle.h"
 
 #include <gtest/gtest.h>
 
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 #include "tests/codegen/kernel_runner.h"
 
 namespace hone {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float_bits.h"
+#include "codegen/kernels/pointwise/plan.h"
 #include "tests/codegen/kernel_runner.h"
 #include "tests/support/scalar_values.h"
 

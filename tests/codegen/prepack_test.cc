@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/code_reader.h"
+#include "codegen/kernels/gemm/plan.h"
 #include "codegen/lane_layout.h"
 #include "tests/codegen/gemm_run.h"
 

@@ -1,6 +1,7 @@
 // Resize kernels against the same weighted sums in double.
 #include <gtest/gtest.h>
 
+#include "codegen/kernels/resize/plan.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/gemm_run.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/float_bits.h"
+#include "codegen/kernels/row/plan.h"
 #include "ir/op_def.h"
 #include "tests/codegen/kernel_runner.h"
 

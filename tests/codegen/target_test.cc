@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/attention_shape.h"
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/attention/shape.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "tests/ir/test_ops.h"
 
 namespace hone {

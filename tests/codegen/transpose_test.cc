@@ -1,6 +1,7 @@
 // Transposes, byte for byte, with nothing touched beside x and the result.
 #include <gtest/gtest.h>
 
+#include "codegen/kernels/transpose/plan.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/kernel_runner.h"
 

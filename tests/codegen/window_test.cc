@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "codegen/prepack.h"
+#include "codegen/kernels/window/prepack.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/gemm_run.h"
 

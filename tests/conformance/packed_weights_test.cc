@@ -1,7 +1,7 @@
 // Every packed format under every op that reads weights: compiled, from codes, within the bound of the decoded
 // reference.
-#include "codegen/gemm_shape.h"
-#include "codegen/prepack.h"
+#include "codegen/kernels/gemm/prepack.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "formats/packed.h"
 #include "tests/conformance/conform.h"
 #include "tests/passes/parse_ops.h"

@@ -1,7 +1,7 @@
 // Sessions: levels of optimisation against the reference, threads, specialisations, inputs, what a profile says.
 #include "runtime/session.h"
 
-#include "codegen/compiler.h"
+#include "codegen/llvm/compiler.h"
 #include "codegen/lower.h"
 #include "ops/evaluate.h"
 #include "tests/runtime/encoder.h"
@@ -112,7 +112,7 @@ std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTen
     KernelArgs args;
     args.dims = step.dims;
     if (work_items(*step.plan, target, args) > library.compile(plans)[0].items_per_chunk)
-      kinds.insert(std::string(kind_name(*step.plan)));
+      kinds.insert(std::string(step.plan->kernel().name));
   }
   return kinds;
 }

@@ -1,10 +1,11 @@
 // Attention kernels (attention_shape.h): products from the tiles of gemm, softmax between them.
 #include <limits>
 
-#include "codegen/attention_shape.h"
+#include "codegen/kernels/attention/plan.h"
+#include "codegen/kernels/attention/shape.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
-#include "codegen/llvm/generate.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 
@@ -276,30 +277,12 @@ class AttentionKernel {
   Value* sums_ = nullptr;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const AttentionPlan& plan, const Target& target) { return attention_refusal(plan, target); }
-
-// An item is a few million multiply-adds; short ones are handed out together until they take about 20 us.
-KernelNeeds needs(const AttentionPlan& plan, const Target& target) {
-  const int64_t flops = 4 * std::min(kQueriesPerItem, plan.max_length) * plan.max_length * plan.head_dim;
-  return {.scratch_bytes = attention_shape(plan, target).scratch_bytes,
-          .items_per_chunk = std::max<int64_t>(1, (int64_t{1} << 20) / flops)};
-}
-
-int64_t items(const AttentionPlan& plan, const Target&, const KernelArgs& args) {
-  return attention_items(plan, args.dims[0], args.dims[1]);
-}
-
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
   AttentionKernel(e, plan, symbol, shrink);
 }
 
-bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
-  return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
-}
+}  // namespace
 
-}  // namespace kernels
+extern constinit const EmitterDef attention_emitter_def = emitter_def<AttentionPlan, emit>();
+
 }  // namespace hone

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "codegen/kernels/quantise/programs.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/quantise_programs.h"
 #include "formats/format.h"
 
 namespace hone {

@@ -1,15 +1,16 @@
 // Direct convolutions: for each item, what a block of output rows sees of x, and a panel of W; strips of the block go
 // through the tile and the epilogue of matrix products.
 #include "base/multiples.h"
-#include "codegen/conv_shape.h"
+#include "codegen/kernels/conv/plan.h"
+#include "codegen/kernels/conv/shape.h"
+#include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
-#include "codegen/llvm/generate.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/winograd.h"
-#include "codegen/winograd_shape.h"
 
 namespace hone {
 namespace {
@@ -224,53 +225,13 @@ class ConvKernel {
   Value *sums_ = nullptr, *panel_scratch_ = nullptr, *group_args_ = nullptr;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const ConvPlan& plan, const Target& target) { return conv_refusal(plan, target); }
-
-namespace {
-
-// Blocks of an image, and panels that are worked on with the same block.
-struct Blocks {
-  int64_t of_images, panels, scratch_bytes;
-};
-Blocks blocks_of(const ConvPlan& plan, const Target& target, int64_t images) {
-  if (plan.method == ConvPlan::Method::direct) {
-    const ConvShape s = conv_shape(plan, target);
-    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes()};
-  }
-  const WinogradShape s = winograd_shape(plan, target);
-  return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
-}
-
-}  // namespace
-
-// A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
-KernelNeeds needs(const ConvPlan& plan, const Target& target) {
-  const Blocks b = blocks_of(plan, target, 1);
-  const int64_t pieces = std::max<int64_t>(1, 4 / b.of_images);
-  return {.scratch_bytes = b.scratch_bytes, .items_per_chunk = std::max<int64_t>(1, b.panels / pieces)};
-}
-
-int64_t items(const ConvPlan& plan, const Target& target, const KernelArgs& args) {
-  const Blocks b = blocks_of(plan, target, args.dims[1]);
-  return b.of_images * b.panels;
-}
-
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
   if (plan.method == ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
   else emit_winograd(e, plan, symbol, shrink);
 }
 
-bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
-  const auto rows = [&](int times) {
-    return plan.method == ConvPlan::Method::direct ? conv_shape(plan, target, times).gemm.rows
-                                                   : winograd_shape(plan, target, times).gemm.rows;
-  };
-  return rows(shrink) < rows(shrink - 1);
-}
+}  // namespace
 
-}  // namespace kernels
+extern constinit const EmitterDef conv_emitter_def = emitter_def<ConvPlan, emit>();
+
 }  // namespace hone

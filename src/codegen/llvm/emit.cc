@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "base/error.h"
-#include "codegen/plan.h"
+#include "codegen/kernel.h"
 
 namespace hone {
 

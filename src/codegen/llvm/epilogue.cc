@@ -1,5 +1,6 @@
 #include "codegen/llvm/epilogue.h"
 
+#include "codegen/element_cost.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/tile.h"
 

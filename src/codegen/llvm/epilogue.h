@@ -1,7 +1,7 @@
 // From sums to results: the element program of a gemm plan over one tile, with its operands and stores.
 #pragma once
 
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/emit.h"
 
 namespace hone {

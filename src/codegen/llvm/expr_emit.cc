@@ -309,8 +309,4 @@ Values emit_invariants(Emitter& e, const Program& program, std::span<Value* cons
   return ProgramEmitter(e, program, args, nullptr, {}).invariants();
 }
 
-bool uses_index(const Program& program) {
-  return std::ranges::any_of(program.code, [](const Instruction& i) { return i.op == ExprOp::index; });
-}
-
 }  // namespace hone

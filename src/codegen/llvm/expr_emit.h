@@ -21,7 +21,4 @@ Values emit_program(Emitter& e, const Program& program, std::span<llvm::Value* c
 // front of it. One value per instruction, null where it is left to emit_program().
 Values emit_invariants(Emitter& e, const Program& program, std::span<llvm::Value* const> args);
 
-// Whether the program reads the element's index.
-bool uses_index(const Program& program);
-
 }  // namespace hone

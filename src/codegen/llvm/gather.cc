@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "codegen/elements.h"
+#include "codegen/kernels/gather/plan.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/llvm/generate.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/packed_rows.h"
 
 namespace hone {
@@ -61,29 +62,10 @@ class GatherEmitter {
   KernelFrame frame_{};
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const GatherPlan& plan, const Target&) {
-  if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
-  if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
-  if (!plan.table_format.empty()) return packed_rows_refusal(plan);
-  for (DType dtype : {plan.table, plan.result})
-    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
-  if (compute_scalar(plan.table) != compute_scalar(plan.result))
-    return {fmt::format("a table of {} read as {}", to_string(plan.table), to_string(plan.result))};
-  return {};
-}
-
-KernelNeeds needs(const GatherPlan& plan, const Target&) {
-  const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
-}
-
-int64_t items(const GatherPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
-
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef gather_emitter_def = emitter_def<GatherPlan, emit>();
+
 }  // namespace hone

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/plan.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
-#include "codegen/llvm/generate.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 
@@ -210,32 +211,12 @@ class GemmKernel {
   Value *sums_ = nullptr, *m_ = nullptr, *a_row_bytes_ = nullptr;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const GemmPlan& plan, const Target& target) { return gemm_refusal(plan, target); }
-
-// About 20 us: 2 MFLOP at 100 GFLOP/s, or 512 KB of weights at 25 GB/s when there are few rows.
-KernelNeeds needs(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = gemm_shape(plan, target);
-  const int64_t rows = plan.m_hint > 0 ? std::min(plan.m_hint, s.rows_per_block) : s.rows_per_block;
-  const int64_t flops = 2 * rows * plan.k * s.panel_columns() * s.item_panels;
-  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
-  return {.scratch_bytes = s.scratch_bytes(), .items_per_chunk = std::max<int64_t>(1, items)};
-}
-
-int64_t items(const GemmPlan& plan, const Target& target, const KernelArgs& args) {
-  return gemm_items(plan, target, args.dims[0], args.dims[1]);
-}
-
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
   GemmKernel(e, plan, symbol, shrink).emit();
 }
 
-bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
-  return gemm_shape(plan, target, shrink).rows < gemm_shape(plan, target, shrink - 1).rows;
-}
+}  // namespace
 
-}  // namespace kernels
+extern constinit const EmitterDef gemm_emitter_def = emitter_def<GemmPlan, emit>();
+
 }  // namespace hone

@@ -330,12 +330,6 @@ class RowDecoder {
 
 }  // namespace
 
-Refusal packed_rows_refusal(const GatherPlan& plan) {
-  if (compute_scalar(plan.result) != Scalar::f32)
-    return {fmt::format("a packed table read as {}", to_string(plan.result))};
-  return prepackable(parse_format(plan.table_format));
-}
-
 llvm::Function* emit_row_decoder(Emitter& e, const std::string& symbol, const GatherPlan& plan) {
   return RowDecoder(e, plan).emit(symbol);
 }

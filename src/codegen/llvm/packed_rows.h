@@ -1,12 +1,10 @@
 // Rows of a packed table, decoded from the storage layout of its format (docs/FORMATS.md, section 3.5).
 #pragma once
 
+#include "codegen/kernels/gather/plan.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/plan.h"
 
 namespace hone {
-
-Refusal packed_rows_refusal(const GatherPlan& plan);
 
 // void(args, row, destination): decodes row `row` of the table of a gather plan's arguments, bit for bit as unpack()
 // does.

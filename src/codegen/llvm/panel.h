@@ -2,7 +2,7 @@
 // The layout is that of gemm_shape.h.
 #pragma once
 
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/emit.h"
 #include "formats/format.h"
 

@@ -4,11 +4,12 @@
 // offset of every operand moves by a stride with each row, and only a carry costs more.
 #include <algorithm>
 
+#include "codegen/element_cost.h"
 #include "codegen/elements.h"
-#include "codegen/llvm/element_cost.h"
+#include "codegen/kernels/pointwise/plan.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
-#include "codegen/llvm/generate.h"
 
 namespace hone {
 namespace {
@@ -155,43 +156,12 @@ class PointwiseEmitter {
   std::vector<Line> line_;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const PointwisePlan& plan, const Target&) {
-  const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
-  if (plan.rank < 1 || plan.rank > 6)
-    return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
-  if (operands + results > KernelArgs{}.pointers.size() ||
-      rank * (operands + (plan.dense ? 1 : 2)) > KernelArgs{}.dims.size())
-    return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
-                        rank)};
-  for (const PointwisePlan::Operand& operand : plan.operands)
-    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  for (DType dtype : plan.results)
-    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
-  CHECK(plan.program.results.size() == results);
-  if (!plan.dense && (plan.rank == 1 || uses_index(plan.program))) return {"the element's index in a part of a result"};
-  return {};
-}
-
-KernelNeeds needs(const PointwisePlan& plan, const Target& target) {
-  const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), target);
-  const auto elements = std::max<int64_t>(1024, static_cast<int64_t>(20000 / ns) / 64 * 64);
-  // The extents of an outer product are not known here: rows of a few hundred elements are taken as usual.
-  return {0, plan.rank == 1 ? elements : std::max<int64_t>(1, elements / 512)};
-}
-
-int64_t items(const PointwisePlan& plan, const Target&, const KernelArgs& args) {
-  int64_t count = args.dims[0];
-  for (int axis = 1; axis + 1 < plan.rank; ++axis) count *= args.dims[static_cast<size_t>(axis)];
-  return plan.rank > 1 && args.dims[static_cast<size_t>(plan.rank - 1)] == 0 ? 0 : count;
-}
-
 void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int) {
   PointwiseEmitter(e, plan).run(symbol);
 }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef pointwise_emitter_def = emitter_def<PointwisePlan, emit>();
+
 }  // namespace hone

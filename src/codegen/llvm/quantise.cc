@@ -7,11 +7,12 @@
 #include <cmath>
 
 #include "base/multiples.h"
+#include "codegen/element_cost.h"
 #include "codegen/elements.h"
+#include "codegen/kernels/quantise/plan.h"
 #include "codegen/llvm/code_stream.h"
 #include "codegen/llvm/code_values.h"
-#include "codegen/llvm/element_cost.h"
-#include "codegen/llvm/generate.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/quantise_reductions.h"
 #include "codegen/llvm/quantise_scales.h"
 #include "codegen/llvm/quantise_walk.h"
@@ -222,41 +223,6 @@ void reduce(QuantiseWalk& walk) {
   });
 }
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const QuantisePlan& plan, const Target&) {
-  for (DType dtype : {plan.x, plan.result})
-    if (compute_scalar(dtype) != Scalar::f32) return {fmt::format("elements of type {}", to_string(dtype))};
-  return {};
-}
-
-KernelNeeds needs(const QuantisePlan& plan, const Target& target) {
-  const Format format = parse_format(plan.format);
-  const QuantisePrograms programs = quantise_programs(format);
-  const int64_t lanes = target.lanes();
-  double ns = plan.task == QuantisePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
-  for (const QuantisePrograms::Reduction& r : programs.reductions) ns += element_ns(r.term, 1, target);
-  double elements = 4096;
-  if (quantise_spans(format) == QuantiseSpans::whole) elements = static_cast<double>(quantise_segment(plan, programs));
-  if (quantise_spans(format) == QuantiseSpans::groups) elements = static_cast<double>(lanes * format.geometry.columns);
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
-}
-
-int64_t items(const QuantisePlan& plan, const Target& target, const KernelArgs& args) {
-  const Format format = parse_format(plan.format);
-  switch (quantise_spans(format)) {
-    case QuantiseSpans::whole:
-      return ceil_div(args.dims[1], quantise_segment(plan, quantise_programs(format)));
-    case QuantiseSpans::lines:
-      return args.dims[0];
-    case QuantiseSpans::groups:
-      return args.dims[0] * ceil_div(args.dims[3], int64_t{target.lanes()});
-  }
-  CHECK(false);
-}
-
 void emit(Emitter& e, const QuantisePlan& plan, const std::string& symbol, int) {
   QuantiseWalk walk(e, plan, symbol);
   if (walk.reduces()) reduce(walk);
@@ -265,5 +231,8 @@ void emit(Emitter& e, const QuantisePlan& plan, const std::string& symbol, int) 
   e.end_function();
 }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef quantise_emitter_def = emitter_def<QuantisePlan, emit>();
+
 }  // namespace hone

@@ -1,6 +1,6 @@
 #include "codegen/llvm/quantise_scales.h"
 
-#include "codegen/llvm/element_cost.h"
+#include "codegen/element_cost.h"
 #include "codegen/llvm/expr_emit.h"
 
 namespace hone {

@@ -4,9 +4,9 @@
 // A work item is a block of `lanes` groups of a line, or a segment of a tensor that is one group.
 #pragma once
 
+#include "codegen/kernels/quantise/programs.h"
+#include "codegen/kernels/quantise/spans.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/quantise.h"
-#include "codegen/quantise_programs.h"
 
 namespace hone {
 

@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "codegen/elements.h"
+#include "codegen/kernels/resize/plan.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/llvm/generate.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/tile.h"
 
 namespace hone {
@@ -102,28 +103,10 @@ class ResizeEmitter {
   const Tables rows_, columns_;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const ResizePlan& plan, const Target&) {
-  for (DType dtype : {plan.x, plan.result})
-    if (!has_machine_type(dtype) || compute_scalar(dtype) != Scalar::f32)
-      return {fmt::format("places between elements of {}", to_string(dtype))};
-  return {};
-}
-
-KernelNeeds needs(const ResizePlan& plan, const Target& target) {
-  const double lanes = target.lanes(), vectors = static_cast<double>(plan.channels) / lanes + 1;
-  const double ns = static_cast<double>(plan.columns.places() * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
-}
-
-int64_t items(const ResizePlan& plan, const Target&, const KernelArgs& args) {
-  return args.dims[0] * plan.rows.places();
-}
-
 void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int) { ResizeEmitter(e, plan).run(symbol); }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef resize_emitter_def = emitter_def<ResizePlan, emit>();
+
 }  // namespace hone

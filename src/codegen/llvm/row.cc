@@ -10,11 +10,12 @@
 #include <limits>
 
 #include "base/multiples.h"
+#include "codegen/element_cost.h"
 #include "codegen/elements.h"
-#include "codegen/llvm/element_cost.h"
+#include "codegen/kernels/row/plan.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
-#include "codegen/llvm/generate.h"
 #include "codegen/llvm/reduction.h"
 
 namespace hone {
@@ -56,12 +57,6 @@ class RowEmitter {
       return next;
     });
     e_.end_function();
-  }
-
-  // Scratch for the kept elements of all reductions, one stretch each, whole vectors.
-  static int64_t kept_bytes(const RowPlan& plan, size_t reduction) {
-    const Program& element = plan.reductions[reduction].element;
-    return round_up(plan.max_length, 64) * std::max(8, width_bits(element.result_type(0))) / 8;
   }
 
  private:
@@ -224,43 +219,10 @@ class RowEmitter {
   Value *length_ = nullptr, *full_ = nullptr;
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const RowPlan& plan, const Target&) {
-  const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() > KernelArgs{}.pointers.size() || 2 + 2 * operands > KernelArgs{}.dims.size())
-    return {
-        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
-  for (const RowPlan::Operand& operand : plan.operands)
-    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  bool indexed = uses_index(plan.program);
-  for (const RowPlan::Step& step : plan.reductions) {
-    indexed |= uses_index(step.element);
-    if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
-    if (step.keep && plan.max_length <= 0) return {"kept elements need a bound of the row's length"};
-  }
-  if (indexed) return {"the element's index inside a row kernel"};
-  CHECK(plan.program.results.size() == plan.results.size() && plan.scalar_results.size() == plan.results.size());
-  return {};
-}
-
-KernelNeeds needs(const RowPlan& plan, const Target& target) {
-  KernelNeeds needs;
-  double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), target);
-  for (size_t j = 0; j < plan.reductions.size(); ++j) {
-    ns += element_ns(plan.reductions[j].element, 1, target);
-    if (plan.reductions[j].keep) needs.scratch_bytes += RowEmitter::kept_bytes(plan, j);
-  }
-  const auto length = static_cast<double>(plan.max_length > 0 ? plan.max_length : 512);
-  needs.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * length + 10)));
-  return needs;
-}
-
-int64_t items(const RowPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
-
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef row_emitter_def = emitter_def<RowPlan, emit>();
+
 }  // namespace hone

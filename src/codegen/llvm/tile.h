@@ -1,7 +1,7 @@
 // One tile of a matrix product: the sums of rows x (vectors * lanes) results over K, held in registers.
 #pragma once
 
-#include "codegen/gemm_shape.h"
+#include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/emit.h"
 #include "formats/format.h"
 

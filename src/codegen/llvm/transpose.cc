@@ -4,8 +4,9 @@
 // is part of the plan: what lies beyond is neither loaded nor shuffled nor stored.
 #include <algorithm>
 
+#include "codegen/kernels/transpose/plan.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/llvm/generate.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/square.h"
 #include "codegen/llvm/tile.h"
 
@@ -13,8 +14,6 @@ namespace hone {
 namespace {
 
 using llvm::Value;
-
-constexpr int64_t kSquares = 64;  // of an item: about 4 us
 
 class TransposeEmitter {
  public:
@@ -37,16 +36,16 @@ class TransposeEmitter {
     const auto pieces = [&](Value* count, int64_t piece) {
       return e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(piece - 1)), e_.num(piece));
     };
-    Value *down = pieces(rows, kSquares * e_.lanes), *across = pieces(columns, e_.lanes);
+    Value *down = pieces(rows, kTransposeSquares * e_.lanes), *across = pieces(columns, e_.lanes);
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
-      Value* first_row = e_.times(e_.b.CreateURem(item, down), kSquares * e_.lanes);
+      Value* first_row = e_.times(e_.b.CreateURem(item, down), kTransposeSquares * e_.lanes);
       Value* rest = e_.b.CreateUDiv(item, down);
       Value* column = e_.times(e_.b.CreateURem(rest, across), e_.lanes);
       Value* plane = e_.b.CreateUDiv(rest, across);
       Value* from = e_.at(e_.at(x, e_.b.CreateMul(plane, x_plane)), e_.times(column, plan_.element_bytes));
       Value* to = e_.at(e_.at(out, e_.b.CreateMul(plane, out_plane)), e_.b.CreateMul(column, out_row));
       Value* end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rows,
-                                              e_.b.CreateAdd(first_row, e_.num(kSquares * e_.lanes)));
+                                              e_.b.CreateAdd(first_row, e_.num(kTransposeSquares * e_.lanes)));
       e_.loop(first_row, end, e_.lanes, {}, [&](Value* row, const Values&) {
         e_.b.CreateCall(square, {e_.at(from, e_.b.CreateMul(row, x_row)), e_.at(to, e_.times(row, plan_.element_bytes)),
                                  x_row, out_row, e_.b.CreateSub(rows, row), e_.b.CreateSub(columns, column)});
@@ -107,28 +106,12 @@ class TransposeEmitter {
   const DType dtype_;
 };
 
-int64_t pieces(int64_t count, int64_t piece) { return (count + piece - 1) / piece; }
-
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const TransposePlan& plan, const Target&) {
-  if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
-    return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
-  return {};
-}
-
-KernelNeeds needs(const TransposePlan&, const Target&) { return {0, 4}; }
-
-int64_t items(const TransposePlan&, const Target& target, const KernelArgs& args) {
-  const int64_t lanes = target.lanes();
-  return args.dims[0] * pieces(args.dims[1], kSquares * lanes) * pieces(args.dims[2], lanes);
-}
-
 void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int) {
   TransposeEmitter(e, plan).run(symbol);
 }
 
-}  // namespace kernels
+}  // namespace
+
+extern constinit const EmitterDef transpose_emitter_def = emitter_def<TransposePlan, emit>();
+
 }  // namespace hone

@@ -11,65 +11,21 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "codegen/element_cost.h"
 #include "codegen/elements.h"
-#include "codegen/llvm/element_cost.h"
+#include "codegen/kernels/window/plan.h"
+#include "codegen/kernels/window/prepack.h"
+#include "codegen/kernels/window/shape.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
-#include "codegen/llvm/generate.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/reduction.h"
-#include "codegen/prepack.h"
 
 namespace hone {
 namespace {
 
 using llvm::Value;
-
-constexpr int64_t kMostUnrolled = 7;  // taps: their weights fill a quarter of 32 registers
-
-int64_t vectors_of(const WindowPlan& plan, const Target& target) { return ceil_div(plan.channels, target.lanes()); }
-
-// The largest part that `total` falls into evenly when none may exceed `most`.
-int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, std::max<int64_t>(1, most))); }
-
-bool is_unrolled(const WindowPlan& plan) { return plan.plane.kernel_width <= kMostUnrolled; }
-
-// Vectors of channels in an item: about 4 us of work, at least four.
-int64_t block_vectors(const WindowPlan& plan, const Target& target) {
-  const int64_t vectors = vectors_of(plan, target), work = plan.plane.out_width * plan.plane.taps();
-  return std::min(vectors, ceil_div(std::max<int64_t>(4, 8192 / work), 4) * 4);
-}
-int64_t blocks(const WindowPlan& plan, const Target& target) {
-  return ceil_div(vectors_of(plan, target), block_vectors(plan, target));
-}
-
-GemmShape weight_shape(const WindowPlan& plan, const Target& target) {
-  GemmShape shape = gemm_shape(window_weights(plan), target);
-  shape.block_k = shape.k;  // all taps are decoded before the first is used
-  return shape;
-}
-
-// From one tap's weights to the next's, as the tiles read them.
-int64_t weight_row_bytes(const WindowPlan& plan, const Target& target) {
-  if (plan.w_format.empty()) return window_weight_pitch(plan.channels) * 4;
-  const GemmShape shape = weight_shape(plan, target);
-  return shape.panels() * shape.row_bytes();
-}
-
-struct TileShape {
-  int64_t columns = 1, vectors = 1, chains = 1;
-  bool operator==(const TileShape&) const = default;
-};
-
-// Eight sums hide the latency of an addition, and leave room for weights and an element in 16 registers.
-TileShape tile_shape(const WindowPlan& plan, const Target& target, int shrink) {
-  const int64_t most = std::max(1, 8 >> shrink);
-  TileShape tile;
-  if (is_unrolled(plan)) tile.columns = even_part(plan.plane.out_width, most);
-  tile.vectors = even_part(block_vectors(plan, target), std::min<int64_t>(4, most / tile.columns));
-  if (!is_unrolled(plan)) tile.chains = std::max<int64_t>(1, most / tile.vectors);
-  return tile;
-}
 
 class WindowEmitter {
  public:
@@ -77,7 +33,7 @@ class WindowEmitter {
       : e_(e),
         plan_(plan),
         plane_(plan.plane),
-        tile_(tile_shape(plan, e.target, shrink)),
+        tile_(window_tile(plan, e.target, shrink)),
         scalar_(compute_scalar(plan.x)),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
         mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr) {
@@ -97,7 +53,7 @@ class WindowEmitter {
     frame_ = e_.begin_kernel(symbol);
     Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
     if (unpack) w = decoded_weights(unpack, w);
-    const int64_t blocks = hone::blocks(plan_, e_.target);
+    const int64_t blocks = channel_blocks(plan_, e_.target);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       Value* row = e_.b.CreateUDiv(item, e_.num(blocks));
       row_of_places(segments, x, w, row, e_.b.CreateURem(item, e_.num(blocks)));
@@ -174,7 +130,7 @@ class WindowEmitter {
     w = e_.at(w, e_.times(down.first, plane_.kernel_width * weight_bytes()));
     Value* counted = down_ ? e_.load(e_.f32, e_.b.CreateGEP(e_.f32, down_, y)) : llvm::ConstantFP::get(e_.f32, 0);
     Value* first_place = e_.times(row, plane_.out_width);
-    const int64_t vectors = vectors_of(plan_, e_.target), in_block = block_vectors(plan_, e_.target);
+    const int64_t vectors = channel_vectors(plan_, e_.target), in_block = block_vectors(plan_, e_.target);
     Value *begin = e_.times(block, in_block),
           *end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateAdd(begin, e_.num(in_block)),
                                             e_.num(vectors));
@@ -337,7 +293,7 @@ class WindowEmitter {
   Emitter& e_;
   const WindowPlan& plan_;
   const PlaneWindow& plane_;
-  const TileShape tile_;
+  const WindowTile tile_;
   const Scalar scalar_;
   const int64_t pixel_bytes_;
   Value* const mask_;
@@ -345,51 +301,12 @@ class WindowEmitter {
   KernelFrame frame_{};
 };
 
-}  // namespace
-
-namespace kernels {
-
-Refusal supports(const WindowPlan& plan, const Target&) {
-  if (2 + plan.operands.size() + plan.results.size() > KernelArgs{}.pointers.size())
-    return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
-                        plan.results.size())};
-  const PlaneWindow& p = plan.plane;
-  if (plan.channels < 1 || p.height < 1 || p.width < 1 || p.out_height < 1 || p.out_width < 1)
-    return {fmt::format("a window over nothing: {} channels, {}", plan.channels, p.to_text())};
-  if (!has_machine_type(plan.x) || plan.x == DType::boolean)
-    return {fmt::format("a window over elements of type {}", to_string(plan.x))};
-  if (plan.reduction == WindowPlan::Reduction::products && compute_scalar(plan.x) != Scalar::f32)
-    return {fmt::format("products of {}", to_string(plan.x))};
-  for (const Epilogue::Operand& operand : plan.operands)
-    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  CHECK(plan.program.results.size() == plan.results.size());
-  if (!plan.w_format.empty()) return prepackable(parse_format(plan.w_format));
-  return {};
-}
-
-KernelNeeds needs(const WindowPlan& plan, const Target& target) {
-  const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, target) * target.lanes());
-  const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
-  const double ns = results * (element_ns(plan.program, streams, target) +
-                               static_cast<double>(plan.plane.taps()) / target.lanes() / 2);
-  if (plan.w_format.empty()) return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
-  // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
-  const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
-  return {weight_row_bytes(plan, target) * plan.plane.taps(),
-          std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns))};
-}
-
-int64_t items(const WindowPlan& plan, const Target& target, const KernelArgs& args) {
-  return args.dims[0] * plan.plane.out_height * blocks(plan, target);
-}
-
 void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink) {
   WindowEmitter(e, plan, shrink).run(symbol);
 }
 
-bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
-  return tile_shape(plan, target, shrink) != tile_shape(plan, target, shrink - 1);
-}
+}  // namespace
 
-}  // namespace kernels
+extern constinit const EmitterDef window_emitter_def = emitter_def<WindowPlan, emit>();
+
 }  // namespace hone

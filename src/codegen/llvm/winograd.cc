@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/tile.h"
-#include "codegen/winograd_shape.h"
 
 namespace hone {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "codegen/kernels/conv/plan.h"
 #include "codegen/llvm/emit.h"
-#include "codegen/plan.h"
 
 namespace hone {
 

@@ -1,0 +1,173 @@
+// Kernels, whatever computes them. A kernel class is a folder of codegen/kernels/: the plain struct that describes one
+// kernel of the class (its plan: everything that is constant in its code), and one KernelDef, which says what follows
+// from a plan without generating code. What may change between calls (pointers, extents, strides) is in KernelArgs,
+// described per plan. How a target makes code from a plan is that target's own table, keyed by the KernelDef
+// (codegen/llvm/emit_def.h).
+//
+// Every kernel covers work items [begin, end); items are independent, so any scheduler may hand them out in any pieces,
+// and the result has the same bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "codegen/fields.h"
+#include "codegen/panel_memory.h"
+#include "codegen/target.h"
+#include "ir/tensor.h"
+
+namespace hone {
+
+struct KernelArgs {
+  std::array<void*, 16> pointers{};
+  std::array<int64_t, 48> dims{};
+};
+using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
+
+struct KernelNeeds {
+  int64_t scratch_bytes = 0;    // per thread, 64-byte aligned
+  int64_t items_per_chunk = 1;  // about 20 us of work
+};
+
+struct KernelDef;
+
+// A plan of any class, by value.
+class KernelPlan {
+ public:
+  template <HasFields Plan>
+  KernelPlan(Plan plan)  // NOLINT: a plan of a class is a plan
+      : def_(&Plan::kernel()), text_(&text_of<Plan>), plan_(std::make_shared<const Plan>(std::move(plan))) {}
+
+  const KernelDef& kernel() const { return *def_; }
+  template <HasFields Plan>
+  const Plan* as() const {  // null when it is of another class
+    return def_ == &Plan::kernel() ? static_cast<const Plan*>(plan_.get()) : nullptr;
+  }
+  template <HasFields Plan>
+  const Plan& get() const {
+    const Plan* plan = as<Plan>();
+    CHECK(plan != nullptr, "the plan is of another class");
+    return *plan;
+  }
+  std::string text() const { return text_(plan_.get()); }  // the class and all fields: equal plans have equal text
+  bool operator==(const KernelPlan& other) const { return def_ == other.def_ && text() == other.text(); }
+
+ private:
+  template <class Plan>
+  static std::string text_of(const void* plan);
+
+  const KernelDef* def_;
+  std::string (*text_)(const void*);
+  std::shared_ptr<const void> plan_;
+};
+
+// How constants are laid out for the kernels of a class.
+struct Prepacking {
+  // What the layout depends on, as text: plans that differ in nothing else share one copy.
+  std::string (*key)(const KernelPlan& plan, const Target& target) = nullptr;
+  int64_t (*bytes)(const KernelPlan& plan, const Target& target) = nullptr;
+  // On up to `threads` threads, at 2 GB/s or better; pages of a mapped source are dropped behind the reader. The result
+  // lies in `pool`.
+  Buffer (*lay_out)(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
+                    PanelPool& pool) = nullptr;
+};
+
+// An operand that numbers rows of another one. Generated code trusts it, so whoever runs the kernel checks it first:
+// `count` numbers of `rows` rows, negative ones from the end.
+struct RowNumbers {
+  int table, numbers;       // positions in KernelArgs::pointers
+  int rows_dim, count_dim;  // and in KernelArgs::dims
+  DType dtype;              // i32 or i64
+};
+
+// Shares of the peak of its unit that kernels of a class reach: the best and worst seen over the models of
+// bench/predicted_speed.py. Winograd's algorithm exceeds the peak in terms of the products it saves.
+struct KernelSpeed {
+  double best = 0.9, worst = 0.05;
+  bool bf16 = false;  // of bf16 dot products where the CPU has them, else of f32 multiply-adds
+};
+
+struct KernelDef {
+  std::string_view name, doc;  // "gemm"
+  // Whether code can be generated for the plan, and why not.
+  Refusal (*supports)(const KernelPlan& plan, const Target& target);
+  KernelNeeds (*needs)(const KernelPlan& plan, const Target& target);
+  int64_t (*items)(const KernelPlan& plan, const Target& target, const KernelArgs& args);  // of a call
+  std::string (*describe)(const KernelPlan& plan, const Target& target);                   // a line for people
+  // Code that spills registers is generated again with smaller tiles: whether attempt `shrink` differs from the one
+  // before it. Packed data keeps its layout.
+  bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink);
+  KernelSpeed (*speed)(const KernelPlan& plan);
+  Prepacking prepacking;                                        // empty where kernels read constants as they lie
+  RowNumbers (*row_numbers)(const KernelPlan& plan) = nullptr;  // null where no operand numbers rows
+};
+
+// A KernelDef as its class states it, of plans of its own type.
+template <class Plan>
+struct KernelClass {
+  std::string_view name, doc;
+  Refusal (*supports)(const Plan&, const Target&);
+  KernelNeeds (*needs)(const Plan&, const Target&);
+  int64_t (*items)(const Plan&, const Target&, const KernelArgs&);
+  std::string (*describe)(const Plan&, const Target&);
+  bool (*can_shrink)(const Plan&, const Target&, int) = nullptr;
+  KernelSpeed (*speed)(const Plan&) = nullptr;
+  RowNumbers (*row_numbers)(const Plan&) = nullptr;
+  std::string (*prepack_key)(const Plan&, const Target&) = nullptr;
+  int64_t (*prepacked_bytes)(const Plan&, const Target&) = nullptr;
+  Buffer (*prepack)(const Plan&, const Target&, const Tensor&, int, PanelPool&) = nullptr;
+  using PlanType = Plan;
+};
+
+// extern constinit const KernelDef gemm_kernel_def = kernel_def<gemm>();      where `constexpr KernelClass<GemmPlan>
+// gemm`
+template <const auto& Class>
+constexpr KernelDef kernel_def() {
+  using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
+  KernelDef def{.name = Class.name,
+                .doc = Class.doc,
+                .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },
+                .needs = [](const KernelPlan& p, const Target& t) { return Class.needs(p.get<Plan>(), t); },
+                .items = [](const KernelPlan& p, const Target& t,
+                            const KernelArgs& a) { return Class.items(p.get<Plan>(), t, a); },
+                .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },
+                .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
+                .speed = [](const KernelPlan&) { return KernelSpeed(); },
+                .prepacking = {}};
+  if constexpr (Class.speed != nullptr) def.speed = [](const KernelPlan& p) { return Class.speed(p.get<Plan>()); };
+  if constexpr (Class.row_numbers != nullptr)
+    def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers(p.get<Plan>()); };
+  if constexpr (Class.can_shrink != nullptr)
+    def.can_shrink = [](const KernelPlan& p, const Target& t, int shrink) {
+      return Class.can_shrink(p.get<Plan>(), t, shrink);
+    };
+  if constexpr (Class.prepack != nullptr)
+    def.prepacking = {
+        .key = [](const KernelPlan& p, const Target& t) { return Class.prepack_key(p.get<Plan>(), t); },
+        .bytes = [](const KernelPlan& p, const Target& t) { return Class.prepacked_bytes(p.get<Plan>(), t); },
+        .lay_out = [](const KernelPlan& p, const Target& t, const Tensor& weights, int threads,
+                      PanelPool& pool) { return Class.prepack(p.get<Plan>(), t, weights, threads, pool); }};
+  return def;
+}
+
+inline Refusal supports(const KernelPlan& plan, const Target& target) { return plan.kernel().supports(plan, target); }
+inline KernelNeeds needs_of(const KernelPlan& plan, const Target& target) { return plan.kernel().needs(plan, target); }
+inline int64_t work_items(const KernelPlan& plan, const Target& target, const KernelArgs& args) {
+  return plan.kernel().items(plan, target, args);
+}
+inline std::string describe(const KernelPlan& plan, const Target& target) {
+  return plan.kernel().describe(plan, target);
+}
+
+template <class Plan>
+std::string KernelPlan::text_of(const void* plan) {
+  std::string text(Plan::kernel().name);
+  write_field(text, *static_cast<const Plan*>(plan));
+  return text;
+}
+
+}  // namespace hone

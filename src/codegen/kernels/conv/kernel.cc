@@ -1,0 +1,95 @@
+// What follows from the plan of a convolution.
+#include <algorithm>
+
+#include "base/multiples.h"
+#include "codegen/kernels/conv/prepack.h"
+#include "codegen/kernels/conv/shape.h"
+#include "codegen/kernels/conv/winograd_shape.h"
+#include "codegen/kernels/gemm/describe.h"
+
+namespace hone {
+namespace {
+
+// Blocks of an image, and panels that are worked on with the same block.
+struct Blocks {
+  int64_t of_images, panels, scratch_bytes;
+};
+Blocks blocks_of(const ConvPlan& plan, const Target& target, int64_t images) {
+  if (plan.method == ConvPlan::Method::direct) {
+    const ConvShape s = conv_shape(plan, target);
+    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes()};
+  }
+  const WinogradShape s = winograd_shape(plan, target);
+  return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
+}
+
+// A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
+KernelNeeds needs(const ConvPlan& plan, const Target& target) {
+  const Blocks b = blocks_of(plan, target, 1);
+  const int64_t pieces = std::max<int64_t>(1, 4 / b.of_images);
+  return {.scratch_bytes = b.scratch_bytes, .items_per_chunk = std::max<int64_t>(1, b.panels / pieces)};
+}
+
+int64_t items(const ConvPlan& plan, const Target& target, const KernelArgs& args) {
+  const Blocks b = blocks_of(plan, target, args.dims[1]);
+  return b.of_images * b.panels;
+}
+
+std::string describe(const ConvPlan& plan, const Target& target) {
+  const PlaneWindow& w = plan.window;
+  const std::string window = fmt::format(
+      "{}x{}/{}{}", w.kernel_height, w.kernel_width,
+      w.stride_y == w.stride_x ? fmt::format("{}", w.stride_y) : fmt::format("{},{}", w.stride_y, w.stride_x),
+      plan.groups > 1 ? fmt::format(" in {} groups", plan.groups) : "");
+  if (plan.method == ConvPlan::Method::direct) {
+    const ConvShape s = conv_shape(plan, target);
+    return fmt::format("{} direct: tile {}x{}, {} panels, {} blocks of {} rows{}, {}, {}", window, s.gemm.rows,
+                       s.gemm.panel_columns(), s.gemm.panels(), s.blocks, s.block_rows, s.copied ? " (x copied)" : "",
+                       weights_of(plan.product, s.gemm), products_of(s.gemm));
+  }
+  const WinogradShape s = winograd_shape(plan, target);
+  return fmt::format("{} Winograd F({}x{}): {} pieces by {}, tile {}x{}, {}; errors grow up to {:.0f}-fold", window,
+                     s.w->piece, s.w->piece, s.pieces(), s.block_pieces, s.gemm.rows, s.gemm.panel_columns(),
+                     products_of(s.gemm), winograd_growth(*s.w));
+}
+
+bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
+  const auto rows = [&](int times) {
+    return plan.method == ConvPlan::Method::direct ? conv_shape(plan, target, times).gemm.rows
+                                                   : winograd_shape(plan, target, times).gemm.rows;
+  };
+  return rows(shrink) < rows(shrink - 1);
+}
+
+KernelSpeed speed(const ConvPlan& plan) {
+  const double used = used_columns(plan.product.n);
+  const bool bf16 = plan.product.a == DType::bf16;
+  switch (plan.method) {
+    case ConvPlan::Method::direct:
+      return {0.98, 0.6 * used, bf16};
+    case ConvPlan::Method::winograd2:
+      return {1.9, used, bf16};
+    case ConvPlan::Method::winograd4:
+      return {3.3, 1.2 * used, bf16};
+  }
+  CHECK(false);
+}
+
+constexpr KernelClass<ConvPlan> conv{.name = "conv",
+                                     .doc = "convolutions with constant weights, as implicit products or by Winograd",
+                                     .supports = conv_refusal,
+                                     .needs = needs,
+                                     .items = items,
+                                     .describe = describe,
+                                     .can_shrink = can_shrink,
+                                     .speed = speed,
+                                     .prepack_key = prepack_key,
+                                     .prepacked_bytes = prepacked_bytes,
+                                     .prepack = prepack};
+
+}  // namespace
+
+extern constinit const KernelDef conv_kernel_def = kernel_def<conv>();
+const KernelDef& ConvPlan::kernel() { return conv_kernel_def; }
+
+}  // namespace hone

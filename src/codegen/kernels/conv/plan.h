@@ -1,0 +1,33 @@
+// Convolutions with all inputs of a group seen by all its outputs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel.h"
+#include "codegen/kernels/gemm/plan.h"
+#include "codegen/plane_window.h"
+
+namespace hone {
+
+// out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
+// channels.
+//   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results
+//   dims      [0] images * out_height * out_width, [1] images; from [11] on zeros, as for GemmPlan
+//   items     blocks of output rows times panels of outputs; see conv_shape.h
+struct ConvPlan {
+  enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
+  PlaneWindow window;
+  int64_t groups = 1, channels = 1;  // of x, in one group
+  Method method = Method::direct;
+  GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
+  static constexpr auto fields() {
+    return std::tuple(field("window", &ConvPlan::window), field("groups", &ConvPlan::groups),
+                      field("channels", &ConvPlan::channels), field("method", &ConvPlan::method),
+                      field("product", &ConvPlan::product));
+  }
+  static const KernelDef& kernel();
+};
+
+}  // namespace hone

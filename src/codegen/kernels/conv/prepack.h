@@ -1,0 +1,13 @@
+// Constant weights of a convolution, [groups * n, k] or plain [groups * n, channels, height, width], one group's panels
+// behind the other's.
+#pragma once
+
+#include "codegen/kernels/conv/plan.h"
+
+namespace hone {
+
+std::string prepack_key(const ConvPlan& plan, const Target& target);
+int64_t prepacked_bytes(const ConvPlan& plan, const Target& target);
+Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool);
+
+}  // namespace hone

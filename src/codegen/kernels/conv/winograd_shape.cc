@@ -1,0 +1,120 @@
+#include "codegen/kernels/conv/winograd_shape.h"
+
+#include <algorithm>
+
+#include "base/multiples.h"
+
+namespace hone {
+namespace {
+
+// Transformed x and results of a block beside a panel of weights: what a second-level cache of 1 MiB holds.
+constexpr int64_t kBlockBytes = 640 << 10;
+// Fewer pieces would stream the transformed weights, four times the plain ones, for too little arithmetic.
+constexpr int64_t kFewestPieces = 16;
+
+int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
+
+// Products in a cycle: one vector, times the rate of the CPU's bf16 dot product where that is used.
+double products_per_cycle(const GemmShape& shape, const Target& target) {
+  return shape.lanes * (shape.dot ? target.bf16_dot_rate() : 1);
+}
+
+double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+  const PlaneWindow& w = plan.window;
+  const GemmShape shape = gemm_shape(plan.product, target);
+  const int64_t columns = round_up(plan.product.n, shape.lanes);
+  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
+         products_per_cycle(shape, target);
+}
+
+double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+  const WinogradShape s = winograd_shape(plan, target);
+  const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
+  const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
+  const double multiply =
+      static_cast<double>(s.w->products() * rows * plan.channels * columns) / products_per_cycle(s.gemm, target);
+  // A transform takes about six cycles for each element of a piece and vector of channels: loads, stores, arithmetic.
+  const double vectors = static_cast<double>(ceil_div(plan.channels, lanes) + columns / lanes);
+  const double transform = 6.0 * static_cast<double>(s.w->products() * rows) * vectors;
+  // Weights stream from memory once per block, at eight bytes a cycle; what multiplying takes longer hides it.
+  const double weights = static_cast<double>(blocks * s.w->products() * s.gemm.panels() * s.gemm.panel_bytes()) / 8;
+  return std::max(multiply, weights) + transform;
+}
+
+}  // namespace
+
+GemmPlan winograd_product(const ConvPlan& plan) {
+  GemmPlan product = plan.product;
+  product.k = plan.channels;
+  product.m_hint = 0, product.m_remainder = -1;
+  return product;
+}
+
+WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink) {
+  WinogradShape s;
+  s.w = &winograd(piece_of(plan.method));
+  s.gemm = gemm_shape(winograd_product(plan), target, 0);
+  const int rows = s.gemm.rows;
+  s.gemm.rows = std::max(1, rows - shrink);
+  const PlaneWindow& w = plan.window;
+  s.pieces_y = ceil_div(w.out_height, s.w->piece), s.pieces_x = ceil_div(w.out_width, s.w->piece);
+  s.data_row = round_up(plan.channels, s.gemm.lanes) * size_bytes(plan.product.a);
+  s.sums_row = s.gemm.row_bytes();
+  const int64_t room = std::max(kBlockBytes / (s.w->products() * (s.data_row + s.sums_row)), 2 * kFewestPieces);
+  const int64_t blocks = ceil_div(s.pieces(), room);
+  // Blocks are the same whatever the tile. One plane alone may have fewer pieces than a block of several planes.
+  s.block_pieces = blocks > 1 ? ceil_div(s.pieces(), blocks) : room / s.pieces() * s.pieces();
+  const int64_t stored = s.block_pieces + rows - 1;  // the last tile of a block is whole
+  s.data_plane = stored * s.data_row, s.sums_plane = stored * s.sums_row;
+  s.patch_bytes = s.w->products() * s.data_row;
+  s.result_bytes = s.w->piece * s.w->piece * s.sums_row;
+  return s;
+}
+
+Refusal winograd_refusal(const ConvPlan& plan) {
+  const PlaneWindow& w = plan.window;
+  if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_y != 1 || w.stride_x != 1 || w.dilation_y != 1 ||
+      w.dilation_x != 1)
+    return {"its window is not 3x3 of stride 1"};
+  if (plan.groups > 1) return {"it has groups"};
+  if (plan.product.a != plan.product.w) return {"x and weights of different element types"};
+  if (plan.product.a == DType::bf16 && plan.method == ConvPlan::Method::winograd4)
+    return {"pieces of 4x4 in bf16 would be off by five times as much as the plain sum"};
+  if (!plan.product.w_format.empty()) return {"transformed weights would not be packed any more"};
+  return {};
+}
+
+std::string_view to_string(ConvPlan::Method method) {
+  constexpr std::string_view kNames[] = {"direct", "winograd2", "winograd4"};
+  return kNames[static_cast<size_t>(method)];
+}
+
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool exact) {
+  ConvPlan candidate = plan;
+  MethodChoice choice;
+  // A tenth in favour of the exact sum.
+  const double direct = 0.9 * direct_cycles(candidate, target, images);
+  double least = direct;
+  std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
+  for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
+    candidate.method = method;
+    Refusal refusal = winograd_refusal(candidate);
+    if (refusal.accepted() && exact) refusal = {"its rounding errors are larger, and exact sums are asked for"};
+    if (const int64_t pieces = images * winograd_shape(candidate, target).pieces();
+        refusal.accepted() && pieces < kFewestPieces)
+      refusal = {fmt::format("{} pieces; at least {} pay for its larger weights", pieces, kFewestPieces)};
+    if (!refusal.accepted()) {
+      choice.refused.push_back(fmt::format("{}: {}", to_string(method), refusal.why));
+      continue;
+    }
+    possible.emplace_back(method, winograd_cycles(candidate, target, images));
+    if (possible.back().second < least) least = possible.back().second, choice.method = method;
+  }
+  for (const auto& [method, cycles] : possible)
+    if (method != choice.method)
+      choice.refused.push_back(
+          fmt::format("{}: {:.2f} times as many cycles by the rule", to_string(method), cycles / least));
+  return choice;
+}
+
+}  // namespace hone

@@ -1,0 +1,14 @@
+// G g Gᵀ: the weights of a convolution as Winograd's algorithm multiplies them.
+#pragma once
+
+#include "codegen/kernels/conv/winograd.h"
+#include "codegen/kernels/gemm/shape.h"
+#include "ir/tensor.h"
+
+namespace hone {
+
+// Those of one panel of outputs, computed in double and rounded once: for each product a panel of [channel, output],
+// one behind the other at `out`. `weights` are f32 or bf16 [outputs, 9 * channels] or [outputs, channels, 3, 3].
+void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel, std::byte* out);
+
+}  // namespace hone

@@ -1,0 +1,122 @@
+// Panels of shape.h from plain weights or from the planes of a packed tensor. One vector of columns at a time: the
+// rows of W become runs of 32-bit lanes, which are then transposed into the panel.
+#include "codegen/kernels/gemm/prepack.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/threads.h"
+#include "codegen/kernels/gemm/shape.h"
+#include "codegen/lane_layout.h"
+#include "codegen/packed_source.h"
+
+namespace hone {
+namespace {
+
+class PlainSource {
+ public:
+  PlainSource(const GemmShape& shape, const Tensor& weights)
+      : s_(shape),
+        bytes_(weights.data().bytes()),
+        row_bytes_(shape.k * size_bytes(weights.dtype())),
+        zero_(static_cast<size_t>(shape.panel_rows() * 4)) {}
+
+  // Columns [first, first + lanes) of the panel at `out`.
+  void pack(int64_t first, std::byte* out) const {
+    const int64_t whole = row_bytes_ / 4;
+    LaneRows rows{};
+    for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
+    transpose_lanes(rows, s_.lanes, whole, LaneChange::none, out, s_.row_bytes());
+    if (whole == s_.panel_rows()) return;
+    for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
+      std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
+  }
+
+ private:
+  const std::byte* row(int64_t n) const { return bytes_.data() + n * row_bytes_; }
+
+  const GemmShape& s_;
+  std::span<const std::byte> bytes_;
+  int64_t row_bytes_;
+  std::vector<std::byte> zero_;
+};
+
+void check_weights(const GemmPlan& plan, const Tensor& weights) {
+  const std::vector<int64_t> expected{plan.n, plan.k};
+  CHECK(plan.weights == GemmPlan::Weights::prepacked);
+  CHECK(weights.shape() == expected, "weights of {}, plan of [{}, {}]", to_string(weights.type()), plan.n, plan.k);
+  CHECK(weights.is_packed() == !plan.w_format.empty());
+  if (weights.is_packed()) CHECK(to_string(*weights.format()) == plan.w_format, "{}", plan.w_format);
+  else CHECK(weights.dtype() == plan.w, "{}", to_string(weights.dtype()));
+}
+
+// Rows [first, last) of a plane whose rows are `row_bytes` long.
+void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last) {
+  if (!plane.is_mapped()) return;
+  const int64_t size = static_cast<int64_t>(plane.size());
+  const int64_t begin = std::min(size, first * row_bytes), end = std::min(size, last * row_bytes);
+  drop_pages(plane.bytes().subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+}
+
+}  // namespace
+
+void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row, int threads, std::byte* base) {
+  const int64_t row_bytes = static_cast<int64_t>(weights.data().size()) / weights.dim(0);
+  const auto each_panel = [&](const auto& pack_vector) {
+    auto chunk = [&](int64_t begin, int64_t end, int) {
+      for (int64_t p = begin; p < end; ++p)
+        for (int v = 0; v < s.vectors; ++v)
+          if (p * s.panel_columns() + v * s.lanes < s.n) pack_vector(p, v);
+      drop_rows(weights.data(), row_bytes, first_row + begin * s.panel_columns(), first_row + end * s.panel_columns());
+    };
+    // About 1 MB of source in a piece, so that dropping pages seldom cuts one.
+    const int64_t panel_source = std::max<int64_t>(1, row_bytes * s.panel_columns());
+    parallel_chunks(s.panels(), std::max<int64_t>(1, (1 << 20) / panel_source), threads, chunk);
+  };
+  if (s.codec) {
+    const PackedSource source(s, weights, first_row);
+    each_panel(
+        [&](int64_t p, int v) { source.pack(p * s.panel_columns() + v * s.lanes, base + p * s.panel_bytes(), v); });
+  } else {
+    CHECK(first_row == 0);
+    const PlainSource source(s, weights);
+    each_panel([&](int64_t p, int v) {
+      source.pack(p * s.panel_columns() + v * s.lanes, base + p * s.panel_bytes() + int64_t{v} * s.lanes * 4);
+    });
+  }
+}
+
+void drop_source(const Tensor& weights) {
+  for (const Buffer* plane : {&weights.data(), &weights.scales(), &weights.zero_points(), &weights.global()})
+    if (plane->is_mapped()) drop_pages(plane->bytes());
+}
+
+std::string prepack_key(const GemmPlan& plan, const Target& target) {
+  const GemmShape shape = gemm_shape(plan, target);
+  return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k,
+                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
+                     shape.vectors);
+}
+
+int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {
+  const GemmShape s = gemm_shape(plan, target);
+  return s.panels() * s.panel_bytes();
+}
+
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads) {
+  PanelPool pool;
+  return prepack(plan, target, weights, threads, pool);
+}
+
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
+  check_weights(plan, weights);
+  const GemmShape s = gemm_shape(plan, target);
+  const PanelMemory memory = pool.take(static_cast<size_t>(s.panels() * s.panel_bytes()));
+  lay_out_panels(s, weights, 0, threads, memory.bytes.data());
+  drop_source(weights);
+  return Buffer(memory.owner, memory.bytes);
+}
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// Lays a constant weight [N,K] out once for the kernels that will read it. The layout depends on the plan and the
+// target only.
+#pragma once
+
+#include "codegen/kernels/gemm/plan.h"
+#include "codegen/kernels/gemm/shape.h"
+
+namespace hone {
+
+// What the layout depends on, as text: plans that differ only in hints (m_hint, m_remainder, epilogue) have equal keys.
+std::string prepack_key(const GemmPlan& plan, const Target& target);
+int64_t prepacked_bytes(const GemmPlan& plan, const Target& target);
+// `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool);
+Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads);  // in memory of its own
+
+// For other classes whose weights are such panels: rows [first_row, first_row + shape.n) of the weights at `base`, and
+// the pages of a mapped source given back.
+void lay_out_panels(const GemmShape& shape, const Tensor& weights, int64_t first_row, int threads, std::byte* base);
+void drop_source(const Tensor& weights);
+
+}  // namespace hone

@@ -1,0 +1,207 @@
+#include "codegen/kernels/gemm/shape.h"
+
+#include <algorithm>
+
+#include "base/multiples.h"
+#include "formats/packed.h"
+
+namespace hone {
+namespace {
+
+// Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
+// accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
+// W once per eight products; its columns count a tenth more.
+int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
+  const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
+  int best = 1;
+  double best_cost = 1e300;
+  for (int v = widest; v >= 1; --v) {
+    const double cost = static_cast<double>(round_up(plan.n, int64_t{v} * lanes)) * (v == 1 ? 1.1 : 1);
+    if (cost < best_cost) best = v, best_cost = cost;
+  }
+  return best;
+}
+
+// Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
+// of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
+int most_rows(const GemmShape& s, bool avx512) {
+  const int v = s.vectors;
+  if (s.source == WeightSource::codes) {
+    const bool bytes = s.codec->bits == 8;
+    // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
+    if (avx512) return bytes ? 4 : s.dot ? 5 : 3;
+    return s.scale_in_loop ? 1 : 2;
+  }
+  if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
+  const bool split_w = s.panel == PanelType::pairs && !s.dot;  // low and high halves of W
+  const bool split_a = s.a == DType::bf16 && !s.dot;           // and of A
+  const int free = (avx512 ? 31 : 15) - (split_w ? 2 : 1) * v - (split_a ? 2 : 1);
+  return std::clamp(free / v, 1, 8);
+}
+
+// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
+// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
+int64_t block_rows(WeightSource source, int rows, int64_t m) {
+  const int64_t target = source == WeightSource::dense ? 128 : 256;
+  if (m <= 0) return round_up(target, rows);
+  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
+  return round_up((m + blocks - 1) / blocks, rows);
+}
+
+// One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
+// loads of A and give the sums eight independent chains.
+int wide_item(const GemmShape& s, const GemmPlan& plan) {
+  return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
+}
+
+std::vector<int> tail_rows(int rows, int64_t remainder) {
+  if (remainder == 0) return {};
+  if (remainder > 0 && remainder < rows) return {static_cast<int>(remainder)};
+  std::vector<int> tails;
+  for (int r = 4; r >= 1; r /= 2)
+    if (r < rows) tails.push_back(r);
+  return tails;
+}
+
+void choose_source(GemmShape& s, const GemmPlan& plan) {
+  if (plan.weights != GemmPlan::Weights::prepacked) {
+    s.source = WeightSource::activation;
+    s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+  } else if (!s.codec) {
+    s.panel = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+  } else {
+    const bool few = plan.m_hint > 0 && plan.m_hint <= kMaxRowsDecodedInLoop;
+    const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
+    const WeightCodec::Decode decode = s.codec->decode;
+    const bool in_loop = few && by_vector && decode < WeightCodec::Decode::expression;
+    s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
+    // Pairs must not straddle groups, and what columns of a vector don't share is folded into them.
+    const bool aligned = !s.loose && (s.group == s.k || s.group % 2 == 0);
+    const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && (by_vector || s.codec->folds_into_pairs)));
+    s.panel = pairs ? PanelType::pairs : PanelType::f32;
+    // Any scale folds into f32 as the format's own decode rule has it.
+    const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);
+    s.scale_in_loop = s.codec->scale != WeightCodec::Scale::none && !folded;
+  }
+}
+
+// What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
+// quarters of the smallest one (32 KB), whole groups or a part of one, and a divisor of k. Below 4 KB the sums would be
+// loaded and stored too often: then all of k.
+int64_t choose_block_k(const GemmShape& s) {
+  const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
+  const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
+  if (s.flat || s.k <= most) return s.k;
+  for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
+    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.loose)))
+      return block;
+  return s.k;
+}
+
+// How many rows of the scale grid a vector of columns may meet.
+int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
+  const int64_t rows = grid.rows;
+  if (rows == 0) return 1;
+  if (rows == 1) return lanes;
+  if (rows % lanes == 0 && n % lanes == 0) return 1;
+  if (lanes % rows == 0 && n % rows == 0) return static_cast<int>(lanes / rows);
+  return static_cast<int>((lanes - 2) / rows + 2);
+}
+
+void choose_scales(GemmShape& s, const Format& format) {
+  const ScaleGrid grid = scale_grid(format);
+  s.flat = grid.flat && s.k % grid.columns != 0;
+  s.group = s.flat || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
+  s.loose = s.flat || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
+  s.slots = s.codec->scale == WeightCodec::Scale::none ? 1 : slots_of(grid, s.lanes, s.n);
+}
+
+}  // namespace
+
+bool dot_pays(const Target& target, int64_t m, int vectors) {
+  const double rate = target.bf16_dot_rate(), v = vectors,
+               rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8;
+  return rate > 0 && 2 * rows * v / rate <= 2 * rows * v + 2 * rows + 2 * v;
+}
+
+int balanced_rows(int most, int64_t m) {
+  if (m <= 0) return most;
+  const int64_t strips = (m + most - 1) / most;
+  return static_cast<int>((m + strips - 1) / strips);
+}
+
+int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
+
+int64_t GemmShape::scales_offset() const {
+  if (!codec) return panel_rows() * row_bytes();
+  return (loose ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
+}
+
+int64_t GemmShape::numbers_offset() const { return round_up(scales_offset() + groups() * scale_row_bytes(), 4); }
+
+int64_t GemmShape::global_offset() const { return numbers_offset() + (numbered() ? panel_columns() * 4 : 0); }
+
+int64_t GemmShape::panel_bytes() const {
+  return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
+}
+
+int64_t GemmShape::unpacked_bytes() const {
+  return round_up((panel == PanelType::f32 ? block_k : (block_k + 1) / 2) * row_bytes(), 64);
+}
+
+int64_t GemmShape::scratch_bytes() const {
+  if (source == WeightSource::activation) return round_up(panel_rows() * row_bytes(), 64);
+  if (source != WeightSource::unpacked) return 0;
+  return unpacked_bytes() + (block_k < k ? rows_per_block * row_bytes() : 0);
+}
+
+Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
+  const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
+  if (plan.n < 1 || plan.k < 1) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
+  if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
+  if (plan.w_format.empty() && !is_plain(plan.w))
+    return {fmt::format("weights of {}; f32, bf16 and packed formats are multiplied", to_string(plan.w))};
+  if (!plan.w_format.empty() && plan.weights != GemmPlan::Weights::prepacked)
+    return {"packed activations; only constants are read packed"};
+  if (plan.results.empty() ||
+      plan.results.size() + plan.operands.size() + 2 > std::tuple_size_v<decltype(KernelArgs::pointers)>)
+    return {fmt::format("{} operands and {} results", plan.operands.size(), plan.results.size())};
+  size_t full = 0;
+  for (const GemmPlan::Operand& o : plan.operands) full += o.access == GemmPlan::Access::full;
+  if (11 + full > std::tuple_size_v<decltype(KernelArgs::dims)>) return {fmt::format("{} full operands", full)};
+  return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
+}
+
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink) {
+  const bool avx512 = target.avx512();
+  GemmShape s;
+  s.n = plan.n, s.k = plan.k, s.a = plan.a;
+  s.lanes = target.lanes();
+  s.vectors = choose_vectors(plan, avx512, s.lanes);
+  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
+          dot_pays(target, plan.m_hint, s.vectors);
+  if (!plan.w_format.empty()) {
+    const Format format = parse_format(plan.w_format);
+    s.codec = weight_codec(format, target);
+    choose_scales(s, format);
+  }
+  choose_source(s, plan);
+  s.dot = s.dot && s.panel == PanelType::pairs;
+  s.rows = balanced_rows(most_rows(s, avx512), plan.m_hint);
+  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
+  s.rows_per_block = block_rows(s.source, s.rows, plan.m_hint);  // items stay the same when a tile shrinks
+  for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, plan.m_hint);
+  s.item_panels = wide_item(s, plan);
+  s.tails = tail_rows(s.rows, shrink == 0 ? plan.m_remainder : -1);
+  return s;
+}
+
+int gemm_tile_rows(const GemmPlan& plan, const Target& target) { return gemm_shape(plan, target).rows; }
+
+int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches) {
+  const GemmShape s = gemm_shape(plan, target);
+  return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panel_items();
+}
+
+}  // namespace hone

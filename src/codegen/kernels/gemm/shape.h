@@ -1,0 +1,96 @@
+// What planner, prepack and code generator agree on for a matrix product: the tile, the layout of weight panels, where
+// codes are decoded, and how the work falls into items.
+//
+// W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
+// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, chunk_rows() rows per chunk_k() k
+// of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per group, and by
+// what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64 bytes. The
+// layout depends on the plan's n, k, formats and the level only, never on m_hint: kernels for different M read the same
+// prepacked weights.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/multiples.h"
+#include "codegen/kernels/gemm/plan.h"
+#include "codegen/weight_codec.h"
+
+namespace hone {
+
+enum class PanelType : uint8_t { f32, pairs };  // what the multiplying loop reads
+enum class WeightSource : uint8_t {
+  dense,      // panels as they lie in prepacked memory
+  codes,      // decoded in the multiplying loop (few rows: weights are streamed once)
+  unpacked,   // a panel of codes is decoded to scratch, then multiplied (many rows)
+  activation  // a panel is built in scratch from a matrix that is not constant
+};
+
+struct GemmShape {
+  int64_t n = 0, k = 0;
+  int lanes = 0, vectors = 0, rows = 0;  // a tile is rows x (vectors * lanes)
+  bool dot = false;                      // bf16 dot products of the CPU are used
+  DType a = DType::f32;
+  PanelType panel = PanelType::f32;
+  WeightSource source = WeightSource::dense;
+  std::shared_ptr<const WeightCodec> codec;  // null: plain weights
+  int64_t group = 0;                         // k per scale; k when there is one scale or none
+  bool loose = false;                        // groups end inside a chunk: codes lie as if there were none
+  bool flat = false;  // a column's first group has begun in the columns before it, k by k as its number says
+  int slots = 0;      // scales in a row of one vector of columns; where they are some, numbers say whose is whose
+  bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
+  int64_t rows_per_block = 0;  // rows of A in an item
+  int64_t block_k = 0;         // unpacked: decoded to scratch at a time, then multiplied and added; a divisor of k
+  int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
+  std::vector<int> tails;      // row counts of the tiles below `rows` that a block may end with
+
+  int64_t panel_columns() const { return int64_t{vectors} * lanes; }
+  int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
+  int64_t groups() const { return group ? (k + group - 1) / group + flat : 0; }  // that a column has part in
+  // Rows of codes that k elements from the start of a group make.
+  int64_t code_rows(int64_t elems) const {
+    return (elems + codec->chunk_k() - 1) / codec->chunk_k() * codec->chunk_rows();
+  }
+  bool numbered() const { return flat || (slots > 1 && slots < lanes); }
+  int64_t level_bytes() const { return int64_t{slots} * codec->scale_bytes(); }  // of one level of a vector's scales
+  int64_t zero_points_offset() const { return codec->levels * level_bytes(); }   // behind them
+  int64_t scale_vector_bytes() const { return zero_points_offset() + int64_t{slots} * codec->zero_point_bytes; }
+  int64_t scale_row_bytes() const { return vectors * scale_vector_bytes(); }
+  // Where only the tensor's global scale is left for the sums to be multiplied by.
+  bool global_in_sums() const {
+    return codec && codec->has_global &&
+           (scale_in_loop || (source == WeightSource::unpacked && panel == PanelType::pairs));
+  }
+  int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
+  int64_t row_bytes() const { return panel_columns() * 4; }
+  int64_t panel_rows() const;      // rows of lanes in a panel as the multiplying loop reads it
+  int64_t scales_offset() const;   // bytes of codes in a prepacked panel
+  int64_t numbers_offset() const;  // of the columns' numbers (i32) in a prepacked panel
+  int64_t global_offset() const;   // of the tensor's global scale (f32) in a prepacked panel
+  int64_t panel_bytes() const;     // of a prepacked panel
+  int64_t unpacked_bytes() const;  // of block_k of a panel in scratch
+  int64_t scratch_bytes() const;   // of a panel or a part of it, and of the sums of its blocks; 0 when none is needed
+};
+
+Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
+// `shrink`: how many times the tile has been made smaller than the rule's choice (see generate.h).
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink = 0);
+
+// Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m
+// rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two.
+bool dot_pays(const Target& target, int64_t m, int vectors);
+
+// Strips of nearly equal height, at most `most` rows, for m rows: 49 rows are 7 x 7, not 6 x 8 + 1.
+int balanced_rows(int most, int64_t m);
+
+int gemm_tile_rows(const GemmPlan& plan, const Target& target);  // what GemmPlan::m_remainder refers to
+int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches);
+
+// The share of its vectors that n columns fill.
+inline double used_columns(int64_t n) { return static_cast<double>(n) / static_cast<double>(round_up(n, 16)); }
+
+// Rows for which codes are decoded in the multiplying loop; beyond, decoding once into scratch costs less than decoding
+// again for each strip of rows.
+constexpr int64_t kMaxRowsDecodedInLoop = 8;
+
+}  // namespace hone

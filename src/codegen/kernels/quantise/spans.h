@@ -1,0 +1,41 @@
+// How a tensor falls into the work of quantising kernels (QuantisePlan).
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "codegen/kernels/quantise/plan.h"
+#include "codegen/kernels/quantise/programs.h"
+#include "formats/format.h"
+
+namespace hone {
+
+// What shares a scale: all elements (or nothing), a line, or groups along lines.
+enum class QuantiseSpans : uint8_t { whole, lines, groups };
+QuantiseSpans quantise_spans(const Format& format);
+Refusal quantise_refusal(const Format& format);  // whatever the shape
+
+// Elements of one work item where all elements are one span.
+int64_t quantise_segment(const QuantisePlan& plan, const QuantisePrograms& programs);
+
+// The kernels with task `reduce` that run before `next`, and what they leave for it.
+struct QuantiseParts {
+  int stages = 0;
+  int64_t count = 0;  // dims[8]
+  int64_t bytes = 0;
+};
+QuantiseParts quantise_parts(QuantisePlan next, const Target& target, const std::array<int64_t, 48>& dims);
+
+// How kernels that round find their way through row-major elements.
+struct QuantiseArgs {
+  int64_t lines = 1, length = 0, line_stride = 0, groups_per_line = 1, stretches = 1, stretch_stride = 0;
+  std::array<int64_t, 48> dims() const {
+    return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride};
+  }
+};
+// Refused where elements that share a scale don't lie one after the other in long enough stretches.
+Refusal quantise_args(const Format& format, std::span<const int64_t> shape, QuantiseArgs& args);
+
+}  // namespace hone

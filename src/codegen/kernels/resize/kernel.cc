@@ -1,0 +1,44 @@
+// What follows from the plan of a resize.
+#include <algorithm>
+
+#include "codegen/elements.h"
+#include "codegen/kernels/resize/plan.h"
+#include "ir/pointwise.h"
+
+namespace hone {
+namespace {
+
+Refusal supports(const ResizePlan& plan, const Target&) {
+  for (DType dtype : {plan.x, plan.result})
+    if (!has_machine_type(dtype) || compute_scalar(dtype) != Scalar::f32)
+      return {fmt::format("places between elements of {}", to_string(dtype))};
+  return {};
+}
+
+KernelNeeds needs(const ResizePlan& plan, const Target& target) {
+  const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
+  const double ns = static_cast<double>(plan.columns.places() * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
+  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+}
+
+int64_t items(const ResizePlan& plan, const Target&, const KernelArgs& args) {
+  return args.dims[0] * plan.rows.places();
+}
+
+std::string describe(const ResizePlan& plan, const Target&) {
+  return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
+}
+
+constexpr KernelClass<ResizePlan> resize{.name = "resize",
+                                         .doc = "images of another size, from tables of places and weights",
+                                         .supports = supports,
+                                         .needs = needs,
+                                         .items = items,
+                                         .describe = describe};
+
+}  // namespace
+
+extern constinit const KernelDef resize_kernel_def = kernel_def<resize>();
+const KernelDef& ResizePlan::kernel() { return resize_kernel_def; }
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+// Images of another size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel.h"
+
+namespace hone {
+
+// out[i, y, x, :] = the weighted sum of the elements of x [images, height, width, channels] that row y and column x
+// read, in f32.
+//   pointers  [0] x, [1] out
+//   dims      [0] images
+//   items     images * places of rows
+struct ResizePlan {
+  // Place p reads positions [p * taps, (p + 1) * taps), with the weights beside them.
+  struct Axis {
+    int64_t taps = 1;
+    std::vector<int64_t> positions;
+    std::vector<float> weights;
+    int64_t places() const { return std::ssize(positions) / taps; }
+    static constexpr auto fields() {
+      return std::tuple(field("taps", &Axis::taps), field("positions", &Axis::positions),
+                        field("weights", &Axis::weights));
+    }
+  };
+  DType x = DType::f32, result = DType::f32;
+  int64_t height = 1, width = 1, channels = 1;
+  Axis rows, columns;
+  static constexpr auto fields() {
+    return std::tuple(field("x", &ResizePlan::x), field("result", &ResizePlan::result),
+                      field("height", &ResizePlan::height), field("width", &ResizePlan::width),
+                      field("channels", &ResizePlan::channels), field("rows", &ResizePlan::rows),
+                      field("columns", &ResizePlan::columns));
+  }
+  static const KernelDef& kernel();
+};
+
+}  // namespace hone

@@ -1,0 +1,38 @@
+// What follows from the plan of a transpose.
+#include "base/multiples.h"
+#include "codegen/kernels/transpose/plan.h"
+
+namespace hone {
+namespace {
+
+Refusal supports(const TransposePlan& plan, const Target&) {
+  if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
+    return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
+  return {};
+}
+
+KernelNeeds needs(const TransposePlan&, const Target&) { return {0, 4}; }
+
+int64_t items(const TransposePlan&, const Target& target, const KernelArgs& args) {
+  const int64_t lanes = target.lanes();
+  return args.dims[0] * ceil_div(args.dims[1], kTransposeSquares * lanes) * ceil_div(args.dims[2], lanes);
+}
+
+std::string describe(const TransposePlan& plan, const Target&) {
+  return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
+}
+
+constexpr KernelClass<TransposePlan> transpose{
+    .name = "transpose",
+    .doc = "planes with rows and columns exchanged, in squares that fill registers",
+    .supports = supports,
+    .needs = needs,
+    .items = items,
+    .describe = describe};
+
+}  // namespace
+
+extern constinit const KernelDef transpose_kernel_def = kernel_def<transpose>();
+const KernelDef& TransposePlan::kernel() { return transpose_kernel_def; }
+
+}  // namespace hone

@@ -1,0 +1,77 @@
+// What follows from the plan of a window kernel.
+#include <algorithm>
+
+#include "codegen/element_cost.h"
+#include "codegen/elements.h"
+#include "codegen/kernels/window/prepack.h"
+#include "codegen/kernels/window/shape.h"
+#include "ir/pointwise.h"
+
+namespace hone {
+namespace {
+
+Refusal supports(const WindowPlan& plan, const Target&) {
+  if (2 + plan.operands.size() + plan.results.size() > KernelArgs{}.pointers.size())
+    return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
+                        plan.results.size())};
+  const PlaneWindow& p = plan.plane;
+  if (plan.channels < 1 || p.height < 1 || p.width < 1 || p.out_height < 1 || p.out_width < 1)
+    return {fmt::format("a window over nothing: {} channels, {}", plan.channels, p.to_text())};
+  if (!has_machine_type(plan.x) || plan.x == DType::boolean)
+    return {fmt::format("a window over elements of type {}", to_string(plan.x))};
+  if (plan.reduction == WindowPlan::Reduction::products && compute_scalar(plan.x) != Scalar::f32)
+    return {fmt::format("products of {}", to_string(plan.x))};
+  for (const Epilogue::Operand& operand : plan.operands)
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+  CHECK(plan.program.results.size() == plan.results.size());
+  if (!plan.w_format.empty()) return prepackable(parse_format(plan.w_format));
+  return {};
+}
+
+KernelNeeds needs(const WindowPlan& plan, const Target& target) {
+  const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, target) * target.lanes());
+  const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
+  const double ns = results * (element_ns(plan.program, streams, target) +
+                               static_cast<double>(plan.plane.taps()) / target.lanes() / 2);
+  if (plan.w_format.empty()) return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+  // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
+  const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
+  return {weight_row_bytes(plan, target) * plan.plane.taps(),
+          std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns))};
+}
+
+int64_t items(const WindowPlan& plan, const Target& target, const KernelArgs& args) {
+  return args.dims[0] * plan.plane.out_height * channel_blocks(plan, target);
+}
+
+std::string describe(const WindowPlan& plan, const Target&) {
+  constexpr const char* kReductions[] = {"sum", "maximum", "minimum", "products"};
+  return fmt::format("{} over {}x{} of {} channels", kReductions[static_cast<size_t>(plan.reduction)],
+                     plan.plane.kernel_height, plan.plane.kernel_width, plan.channels);
+}
+
+bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
+  return window_tile(plan, target, shrink) != window_tile(plan, target, shrink - 1);
+}
+
+KernelSpeed speed(const WindowPlan&) { return {0.95, 0.2}; }
+
+constexpr KernelClass<WindowPlan> window{
+    .name = "window",
+    .doc = "pools, depthwise convolutions and other reductions of each channel under a window",
+    .supports = supports,
+    .needs = needs,
+    .items = items,
+    .describe = describe,
+    .can_shrink = can_shrink,
+    .speed = speed,
+    .prepack_key = prepack_key,
+    .prepacked_bytes = prepacked_bytes,
+    .prepack = prepack};
+
+}  // namespace
+
+extern constinit const KernelDef window_kernel_def = kernel_def<window>();
+const KernelDef& WindowPlan::kernel() { return window_kernel_def; }
+
+}  // namespace hone

@@ -1,0 +1,110 @@
+// Pools, depthwise convolutions, and reductions over axes with others behind them.
+#include <algorithm>
+
+#include "base/multiples.h"
+#include "codegen/kernel_sizes.h"
+#include "codegen/kernels/window/plan.h"
+#include "codegen/lowering.h"
+#include "codegen/plane_window.h"
+#include "codegen/shapes.h"
+
+namespace hone {
+namespace {
+
+// How many taps lie in [lo, hi) at each place.
+std::vector<int64_t> taps_within(int64_t places, int64_t stride, int64_t before, int64_t taps, int64_t dilation,
+                                 int64_t lo, int64_t hi) {
+  std::vector<int64_t> counts;
+  for (int64_t place = 0; place < places; ++place) {
+    const int64_t at = place * stride - before;
+    const int64_t first = at >= lo ? 0 : ceil_div(lo - at, dilation), end = at >= hi ? 0 : ceil_div(hi - at, dilation);
+    counts.push_back(std::max<int64_t>(std::min(end, taps) - first, 0));
+  }
+  return counts;
+}
+
+// The number that a mean divides by: a constant where it is the same at all places.
+Expr counted_taps(WindowPlan& plan, const PlacedWindow& placed, bool with_padding) {
+  const PlaneWindow& p = plan.plane;
+  const int64_t top = with_padding ? p.pad_top : 0, bottom = with_padding ? placed.pad_bottom : 0,
+                left = with_padding ? p.pad_left : 0, right = with_padding ? placed.pad_right : 0;
+  std::vector<int64_t> down = taps_within(p.out_height, p.stride_y, p.pad_top, p.kernel_height, p.dilation_y, -top,
+                                          p.height + bottom),
+                       across = taps_within(p.out_width, p.stride_x, p.pad_left, p.kernel_width, p.dilation_x, -left,
+                                            p.width + right);
+  const auto same = [](const std::vector<int64_t>& counts) {
+    return std::ranges::all_of(counts, [&](int64_t count) { return count == counts[0]; });
+  };
+  if (same(down) && same(across)) return Expr(static_cast<float>(down[0] * across[0]));
+  plan.taps_down = std::move(down), plan.taps_across = std::move(across);
+  return Expr::arg(1, Scalar::f32);
+}
+
+}  // namespace
+
+Refusal Lowering::window(Step& step) const {
+  const Node& node = graph.node(step.group.anchor);
+  const std::string_view op = node.op->name;
+  const ValueId x = node.operands[0];
+  const auto placed = placed_window(graph, step.group.anchor);
+  if (!placed) return {"its channels are not the last of three or four dimensions"};
+  if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
+  WindowPlan plan;
+  plan.plane = placed->plane;
+  plan.channels = placed->channels;
+  plan.x = graph.type(x).dtype;
+  if (graph.type(x).is_packed()) return {"a packed constant under a window"};
+  const Scalar scalar = compute_scalar(plan.x);
+  Expr value = Expr::arg(0, scalar);
+  ValueId bias = kNone;
+  bind(step, x);
+  if (op == "conv") {
+    const ValueId w = node.operands[1];
+    const std::vector<int64_t> shape = shape_of(graph, w);
+    const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
+    if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
+    if (shape.size() != 2 || !graph.constant(w)) return {"weights of a convolution that are no constant matrix"};
+    plan.reduction = WindowPlan::Reduction::products;
+    if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
+    if (node.operands.size() > 2) bias = node.operands[2];
+    bind(step, w, Plane::prepacked);
+  } else {
+    plan.reduction = op == "max_pool" ? WindowPlan::Reduction::max : WindowPlan::Reduction::sum;
+    if (op == "avg_pool")
+      value =
+          value / cast(scalar, counted_taps(plan, *placed, node.attributes.get_or<int64_t>("count_include_pad", 0)));
+    bind(step, kNone, Plane::none);
+  }
+  step.dims[0] = placed->images;
+  if (Refusal r = epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
+  step.plan = plan;
+  return {};
+}
+
+Refusal Lowering::reduction(Step& step) const {
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId x = node.operands[0];
+  if (step.group.nodes.size() > 1) return {"nodes beside a reduction that is not along the last axis"};
+  const auto run = reduced_run(node, shape_of(graph, x));
+  if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
+    return {"it works along an axis with others behind it"};
+  WindowPlan plan;
+  plan.plane.width = plan.plane.kernel_width = run->length;
+  plan.channels = run->inner;
+  plan.x = graph.type(x).dtype;
+  if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
+    return {fmt::format("a reduction of {}", to_string(graph.type(x)))};
+  // The rule's results speak of the element, the length, the reduction and its element.
+  const Expr element = Expr::arg(0, Scalar::f32), sum = element;
+  const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
+  plan.reduction = static_cast<WindowPlan::Reduction>(rule.reductions[0].kind);
+  const Expr known[] = {element, Expr(static_cast<float>(run->length)), sum, element};
+  step.dims[0] = run->outer;
+  bind(step, x);
+  bind(step, kNone, Plane::none);
+  if (Refusal r = epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.accepted()) return r;
+  step.plan = plan;
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,258 @@
+#include "codegen/llvm/compiled_packer.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/float_bits.h"
+#include "base/multiples.h"
+#include "base/threads.h"
+#include "codegen/kernels/quantise/spans.h"
+#include "codegen/line_order.h"
+#include "formats/bits.h"
+#include "formats/group_scales.h"
+#include "formats/scale.h"
+
+namespace hone {
+namespace {
+
+using Task = QuantisePlan::Task;
+using Dims = std::span<const int64_t>;
+
+// What stored scales mean to elements, as f32; every NaN is the same one.
+class ScaleReader {
+ public:
+  ScaleReader(const Format& format, const PlaneView& planes) {
+    float global = 0;
+    if (!planes.global.empty()) std::memcpy(&global, planes.global.data(), sizeof global);
+    const Expr code = Expr::arg(0, Scalar::u32);
+    program_ =
+        flatten(effective_scale(format, format.scale_kind->value(format, code), Expr::number(Scalar::f64, global)));
+    if (format.scale.bits > 16) return;
+    std::vector<uint32_t> codes(size_t{1} << format.scale.bits);
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint32_t>(i);
+    std::vector<float> values(codes.size());
+    read(codes, values);
+    table_ = std::move(values);
+  }
+
+  void read(std::span<const uint32_t> codes, std::span<float> scales) const {
+    if (!table_.empty()) {
+      for (size_t i = 0; i < codes.size(); ++i) scales[i] = table_[codes[i]];
+      return;
+    }
+    std::vector<double> values(codes.size());
+    const ConstColumn in{codes.data()};
+    const MutableColumn out{values.data()};
+    interpret(program_, {&in, 1}, 0, std::ssize(codes), {&out, 1});
+    for (size_t i = 0; i < codes.size(); ++i)
+      scales[i] = std::isnan(values[i]) ? std::nanf("") : static_cast<float>(values[i]);
+  }
+
+ private:
+  Program program_;
+  std::vector<float> table_;
+};
+
+// fn(line, first, count): pieces of `per_line` entries of each line, on all threads.
+template <class F>
+void for_each_piece(int64_t lines, int64_t per_line, F&& fn) {
+  constexpr int64_t kPiece = 1 << 13;
+  const int64_t pieces = ceil_div(std::max<int64_t>(per_line, 1), kPiece);
+  parallel_for(
+      lines * pieces,
+      [&](int64_t item) {
+        const int64_t first = item % pieces * kPiece;
+        fn(item / pieces, first, std::min(kPiece, per_line - first));
+      },
+      std::max<int64_t>(1, kPiece / std::max<int64_t>(1, per_line)));
+}
+
+std::vector<float> scales_of(const Format& format, const PackedLayout& p, const PlaneView& planes) {
+  const int64_t per_line = p.groups_per_line * scales_per_group(format);
+  std::vector<float> scales(static_cast<size_t>(p.groups * scales_per_group(format)));
+  if (scales.empty()) return scales;
+  const ScaleReader reader(format, planes);
+  for_each_piece(p.scale_lines, per_line, [&](int64_t line, int64_t first, int64_t count) {
+    std::vector<uint32_t> codes(static_cast<size_t>(count));
+    read_codes(planes.scales.data() + line * p.scale_line_bytes, format.scale.bits, first, codes);
+    reader.read(codes, std::span(scales).subspan(static_cast<size_t>(line * per_line + first), codes.size()));
+  });
+  return scales;
+}
+
+std::vector<float> zero_points_of(const Format& format, const PackedLayout& p, const PlaneView& planes) {
+  const int bytes = zero_point_bytes(format);
+  std::vector<uint32_t> codes(static_cast<size_t>(bytes ? p.groups : 0));
+  if (!codes.empty()) read_codes(planes.zero_points.data(), 8 * bytes, 0, codes);
+  return {codes.begin(), codes.end()};
+}
+
+std::vector<std::byte> scale_plane(const Format& format, const PackedLayout& p, std::span<const uint32_t> codes) {
+  if (codes.empty()) return {};
+  const int64_t per_line = p.groups_per_line * scales_per_group(format);
+  std::vector<std::byte> plane(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
+  for_each_piece(p.scale_lines, per_line, [&](int64_t line, int64_t first, int64_t count) {
+    write_codes(plane.data() + line * p.scale_line_bytes + first * format.scale.bits / 8, format.scale.bits,
+                codes.subspan(static_cast<size_t>(line * per_line + first), static_cast<size_t>(count)));
+  });
+  return plane;
+}
+
+// The global value of all parts, as a plane.
+std::vector<std::byte> global_plane(const QuantisePrograms& programs, std::span<const double> parts) {
+  double reduced = parts[0];
+  for (const double part : parts) {
+    const bool better = programs.global_combine == QuantisePrograms::Combine::max ? part > reduced : part < reduced;
+    if (better) reduced = part;
+  }
+  const auto arg = std::bit_cast<uint64_t>(reduced);
+  const auto value = static_cast<float>(std::bit_cast<double>(evaluate(programs.global_value, {&arg, 1})[0]));
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Kernels see lines one after the other: groups along the last axis, channels along the first.
+std::string name_of_lines(Format format) {
+  if (format.geometry.kind == Geometry::Kind::channel) format.geometry.axis = 0;
+  if (format.geometry.kind == Geometry::Kind::group) format.geometry.axis = -1;
+  return to_string(format);
+}
+
+KernelArgs line_args(const Format& format, const PackedLayout& p) {
+  KernelArgs args;
+  args.dims = {p.lines,
+               p.line_elems,
+               p.line_elems,
+               std::max<int64_t>(1, p.groups_per_line),
+               p.line_bytes,
+               1,
+               0,
+               p.padded_lines * p.line_bytes};
+  // Lines of whole groups follow each other like the groups of one line.
+  const int bits = format.element.bits / p.code_planes;
+  if (format.geometry.kind == Geometry::Kind::group && p.padded_elems == p.line_elems &&
+      p.group_elems * bits % 8 == 0) {
+    args.dims[0] = 1, args.dims[1] = p.lines * p.line_elems, args.dims[3] = p.groups;
+  }
+  return args;
+}
+
+}  // namespace
+
+struct CompiledPacker::Impl {
+  explicit Impl(const CompilerOptions& o) : options(o), library(o) {}
+
+  // All work items of a plan.
+  void run(const QuantisePlan& plan, const KernelArgs& args) {
+    const KernelPlan general = plan;
+    const Kernel kernel = library.compile({&general, 1})[0];
+    auto chunk = [&](int64_t begin, int64_t end, int) { kernel.run(&args, begin, end, nullptr); };
+    parallel_chunks(work_items(general, options.target, args), kernel.items_per_chunk, options.threads, chunk);
+  }
+
+  // The kernels that leave parts for `next`.
+  std::vector<double> reduce(const QuantisePlan& next, KernelArgs& args) {
+    const QuantiseParts needed = quantise_parts(next, options.target, args.dims);
+    std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
+    args.dims[8] = needed.count;
+    args.pointers[4] = parts.data();
+    QuantisePlan plan = next;
+    plan.task = Task::reduce;
+    for (plan.stage = 0; plan.stage < needed.stages; ++plan.stage) run(plan, args);
+    return parts;
+  }
+
+  template <class T>
+  void unpack(const Format& format, Dims shape, const PlaneView& planes, DType dtype, std::span<T> values) {
+    const PackedLayout p = packed_layout(format, shape);
+    std::vector<float> scales = scales_of(format, p, planes), zero_points = zero_points_of(format, p, planes);
+    const LineOrder order(format, shape);
+    std::vector<T> lines(order.is_row_major() ? 0 : values.size());
+    KernelArgs args = line_args(format, p);
+    args.pointers = {const_cast<std::byte*>(planes.codes.data()), lines.empty() ? values.data() : lines.data(),
+                     scales.data(), zero_points.data()};
+    run({.task = Task::unpack, .format = name_of_lines(format), .result = dtype}, args);
+    if (!lines.empty()) order.from_lines(std::span<const T>(lines), values);
+  }
+
+  CompilerOptions options;
+  KernelLibrary library;
+};
+
+CompiledPacker::CompiledPacker(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+CompiledPacker::~CompiledPacker() = default;
+
+Refusal CompiledPacker::refusal(const Format& format, Dims shape) {
+  if (const Refusal refused = quantise_refusal(format); !refused.accepted()) return refused;
+  if (format.geometry.kind == Geometry::Kind::flat)
+    return {fmt::format("{} has groups that cross rows", to_string(format))};
+  const PackedLayout p = packed_layout(format, shape);
+  if (p.groups_per_line > 1 && p.padded_elems / p.groups_per_line * (format.element.bits / p.code_planes) % 8 != 0)
+    return {fmt::format("groups of {} do not start on a byte", to_string(format))};
+  if (element_count(std::vector(shape.begin(), shape.end())) == 0) return {"there are no elements"};
+  return {};
+}
+
+Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const float> values,
+                            EncodeCounts* counts) const {
+  const PlaneBytes bytes = plane_bytes(format, shape);
+  if (!refusal(format, shape).accepted()) return Packer::pack(format, shape, values, counts);
+  const PackedLayout p = packed_layout(format, shape);
+  const LineOrder order(format, shape);
+  std::vector<float> lines(order.is_row_major() ? 0 : values.size());
+  if (!lines.empty()) order.to_lines(values, std::span(lines));
+  const QuantisePrograms programs = quantise_programs(format);
+  Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(bytes.codes))};
+  std::vector<uint32_t> scale_codes(static_cast<size_t>(p.groups * programs.levels));
+  std::vector<uint32_t> zero_points(static_cast<size_t>(bytes.zero_points ? p.groups : 0));
+  KernelArgs args = line_args(format, p);
+  args.pointers = {const_cast<float*>(lines.empty() ? values.data() : lines.data()), planes.codes.data(),
+                   scale_codes.data(), zero_points.data()};
+  std::array<int64_t, 4> losses{};
+  args.pointers[5] = losses.data();
+  const QuantisePlan plan{.task = Task::pack, .format = name_of_lines(format), .counts = counts != nullptr};
+  const std::vector<double> parts = impl_->reduce(plan, args);
+  impl_->run(plan, args);
+  if (counts) *counts = {losses[0], losses[1], losses[2], losses[3]};
+  planes.scales = scale_plane(format, p, scale_codes);
+  planes.zero_points.resize(static_cast<size_t>(bytes.zero_points));
+  if (bytes.zero_points > 0) write_codes(planes.zero_points.data(), 8 * zero_point_bytes(format), zero_points);
+  if (bytes.global > 0)
+    planes.global = global_plane(programs, std::span(parts).first(static_cast<size_t>(args.dims[8])));
+  return planes;
+}
+
+void CompiledPacker::unpack(const Format& format, Dims shape, const PlaneView& planes, std::span<float> values) const {
+  check_planes(format, shape, planes);
+  check_codes(format, shape, planes);
+  if (!refusal(format, shape).accepted()) return Packer::unpack(format, shape, planes, values);
+  impl_->unpack(format, shape, planes, DType::f32, values);
+}
+
+void CompiledPacker::unpack_bf16(const Format& format, Dims shape, const PlaneView& planes,
+                                 std::span<uint16_t> values) const {
+  check_planes(format, shape, planes);
+  check_codes(format, shape, planes);
+  if (refusal(format, shape).accepted()) return impl_->unpack(format, shape, planes, DType::bf16, values);
+  std::vector<float> floats(values.size());
+  Packer::unpack(format, shape, planes, floats);
+  std::ranges::transform(floats, values.begin(), f32_to_bf16);
+}
+
+void CompiledPacker::fake_quantise(const Format& format, Dims shape, std::span<const float> values,
+                                   std::span<float> out) const {
+  QuantiseArgs lines;
+  if (values.empty() || !quantise_args(format, shape, lines).accepted())
+    return Packer::fake_quantise(format, shape, values, out);
+  KernelArgs args;
+  args.pointers = {const_cast<float*>(values.data()), out.data()};
+  args.dims = lines.dims();
+  const QuantisePlan plan{.task = Task::round, .format = to_string(format)};
+  const std::vector<double> parts = impl_->reduce(plan, args);
+  impl_->run(plan, args);
+}
+
+}  // namespace hone
