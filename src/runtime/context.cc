@@ -6,7 +6,6 @@ namespace hone {
 
 Context::Context() : workspace_(std::make_unique<Workspace>()) {}
 Context::~Context() = default;
-Context::Context(Context&&) noexcept = default;
 
 void Context::cancel() noexcept { workspace_->cancel(); }
 
