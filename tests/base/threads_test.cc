@@ -147,6 +147,21 @@ TEST(Threads, NoTwoThreadsOfARegionHaveOneNumber) {
   EXPECT_EQ(clashes, 0);
 }
 
+TEST(Threads, AWorkerTakesPartWhereACpuIsLeft) {
+  if (hardware_threads() == 1) GTEST_SKIP() << "one CPU";
+  Signal joined;
+  std::atomic<bool> said{false};
+  std::atomic<int> first{-1};  // thread
+  bool came = false;
+  auto chunk = [&](int64_t, int64_t, int thread) {
+    int none = -1;
+    if (first.compare_exchange_strong(none, thread)) came = joined.came();
+    else if (thread != first && !said.exchange(true)) joined.give();
+  };
+  parallel_chunks(64, 1, 2, chunk);
+  EXPECT_TRUE(came);
+}
+
 TEST(Threads, CallersThatFillTheMachineDoTheirChunksAlone) {
   Signal over;
   std::atomic<int> busy{0};
@@ -160,8 +175,12 @@ TEST(Threads, CallersThatFillTheMachineDoTheirChunksAlone) {
   while (busy < hardware_threads()) {
   }
   std::atomic<int> by_others{0};
-  auto chunk = [&](int64_t, int64_t, int thread) { by_others += thread != 0; };
-  parallel_chunks(10'000, 1, hardware_threads(), chunk);
+  auto chunk = [&](int64_t, int64_t, int thread) {
+    by_others += thread != 0;
+    for (std::atomic<int> i{0}; i < 2000; ++i) {  // time enough in all for a worker to come
+    }
+  };
+  parallel_chunks(2'000, 1, hardware_threads(), chunk);
   EXPECT_EQ(by_others, 0);
   over.give();
   for (std::thread& t : callers) t.join();
