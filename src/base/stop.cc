@@ -9,8 +9,13 @@ static_assert(std::atomic<Stop>::is_always_lock_free);  // for signal handlers
 void throw_stopped() { throw Stopped(requested_stop.load()); }
 }  // namespace detail
 
-Stopped::Stopped(Stop why)
-    : std::runtime_error(why == Stop::timeout ? "the time limit is reached; --timeout SECONDS sets it" : "interrupted"),
-      why_(why) {}
+namespace {
+const char* text_of(Stop why) {
+  if (why == Stop::timeout) return "the time limit is reached; --timeout SECONDS sets it";
+  return why == Stop::cancelled ? "the run was cancelled" : "interrupted";
+}
+}  // namespace
+
+Stopped::Stopped(Stop why) : std::runtime_error(text_of(why)), why_(why) {}
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // Asking work to end before it is done: because the user wants that, or its time is over. Whoever may take long asks
 // check_stop() now and then (nodes of an evaluation, chunks of parallel_for, files of a folder, passes, kernels).
-// One flag for the process: it is the user's patience and the process's time that end (docs/decisions/limits.md).
+// One flag for the process: it is the user's patience and the process's time that end (docs/decisions/limits.md). One
+// run of a session is ended by its Context (runtime/context.h), which throws the same.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@
 
 namespace hone {
 
-enum class Stop : int { none, interrupted, timeout };
+enum class Stop : int { none, interrupted, timeout, cancelled };
 
 // Not an Error: where those are caught to go on with something else, a stop passes through.
 class Stopped : public std::runtime_error {

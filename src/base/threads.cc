@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/stop.h"
 
 #if defined(__x86_64__)
@@ -65,15 +66,118 @@ struct Region {
 };
 
 thread_local bool inside_region = false;
+thread_local int busy_scopes = 0;  // of this thread
 
-// A region is open while its caller still hands out chunks. A worker joins an open one; one that wakes too late finds
-// it closed and nobody has waited for it.
+std::atomic<int> busy_threads{0};  // callers and workers
+
+// Where workers find the region of one caller. One word says all of it: whether the slot is taken, whether its region
+// is open (the caller still hands out chunks), how many of the workers that joined are inside, and how many more may
+// join. A worker that comes too late finds it closed, and nobody has waited for it.
+class alignas(64) Slot {
+ public:
+  bool take() {
+    uint64_t free = 0;
+    return word_.load(std::memory_order_relaxed) == 0 &&
+           word_.compare_exchange_strong(free, kTaken, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  void open(Region& region, int seats) {
+    region_ = &region;
+    seats_ = seats;
+    word_.store(kTaken | kOpen | static_cast<uint64_t>(seats) * kSeat, std::memory_order_release);
+  }
+
+  // Waits for the workers inside; the slot is free then.
+  void close() {
+    word_.fetch_and(~kOpen, std::memory_order_relaxed);
+    for (int spin = 0; (word_.load(std::memory_order_acquire) & kAllInside) > 0; ++spin) {
+      if (spin < kSpins) pause();
+      else std::this_thread::yield();
+    }
+    word_.store(0, std::memory_order_release);
+  }
+
+  // The number of the thread that this worker now is in region(); 0 where there is no seat.
+  int join() {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    while ((word & kOpen) && word >= kSeat)
+      if (word_.compare_exchange_weak(word, word - kSeat + kInside, std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+        return seats_ + 1 - static_cast<int>(word / kSeat);
+    return 0;
+  }
+  Region& region() const { return *region_; }
+  void leave() { word_.fetch_sub(kInside, std::memory_order_release); }
+
+ private:
+  static constexpr uint64_t kTaken = 1, kOpen = 2, kInside = 1 << 16, kAllInside = 0xffff'0000,
+                            kSeat = uint64_t{1} << 32;
+
+  std::atomic<uint64_t> word_{0};
+  Region* region_ = nullptr;  // this and seats_: written while the slot is taken and closed
+  int seats_ = 0;
+};
+
+// Tells the system which CPUs the workers may run on. A sleeping worker that is woken often starts on the CPU of the
+// thread that wakes it, and waits there until that one has done all the work (two CPUs, ResNet-18, a pause of 20 ms
+// before each call: no gain from the second thread). So where CPUs are few, workers stay off the CPU of a caller that
+// is alone. Callers that take turns, or one that moves again within kCalm, are not followed: then, and where there are
+// CPUs enough that the system finds a free one, workers run anywhere.
+class Placement {
+ public:
+  Placement() {
+    if (sched_getaffinity(0, sizeof usable_, &usable_) != 0) CPU_ZERO(&usable_);
+    const int cpus = CPU_COUNT(&usable_);
+    few_ = cpus > 1 && cpus <= kFewCpus;
+  }
+
+  void keep_off_this_cpu(std::vector<std::thread>& workers) {
+    if (!few_) return;
+    const int cpu = sched_getcpu();
+    const void* const caller = &inside_region;
+    if (avoided_.load(std::memory_order_relaxed) == cpu && caller_.load(std::memory_order_relaxed) == caller) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || cpu < 0) return;
+    const int64_t now = steady_ns();
+    const bool calm = now - changed_ns_ >= kCalm;
+    if (caller_ == caller && cpu_ == cpu) {
+      if (calm) avoid(cpu, workers);
+      return;
+    }
+    avoid(calm && (!caller_ || caller_ == caller) ? cpu : kNone, workers);
+    caller_ = caller;
+    cpu_ = cpu;
+    changed_ns_ = now;
+  }
+
+ private:
+  static constexpr int kNone = -1, kFewCpus = 4;
+  static constexpr int64_t kCalm = 10'000'000;  // in ns: at most two system calls for each worker in this time
+
+  void avoid(int cpu, std::vector<std::thread>& workers) {
+    if (cpu == avoided_) return;
+    avoided_ = cpu;
+    cpu_set_t allowed = usable_;
+    if (cpu != kNone) CPU_CLR(cpu, &allowed);
+    for (std::thread& t : workers) pthread_setaffinity_np(t.native_handle(), sizeof allowed, &allowed);
+  }
+
+  cpu_set_t usable_{};  // what the process may run on
+  bool few_ = false;
+  std::atomic<int> avoided_{kNone};
+  std::atomic<const void*> caller_{nullptr};  // the last: an address that its thread alone has
+  std::mutex mutex_;
+  int cpu_ = kNone;  // where it was
+  int64_t changed_ns_ = -kCalm;
+};
+
+// Regions of different callers are open side by side, each in a slot. No worker is woken for, or joins, a region while
+// as many threads are busy as there are CPUs: callers that fill the machine do their chunks alone.
 class Pool {
  public:
-  explicit Pool(int workers) {
-    if (sched_getaffinity(0, sizeof usable_, &usable_) != 0) CPU_ZERO(&usable_);
+  explicit Pool(int workers) : slots_(static_cast<size_t>(workers)) {
     try {
-      for (int i = 0; i < workers; ++i) threads_.emplace_back([this, i] { run(i + 1); });
+      for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { run(); });
     } catch (const std::system_error&) {
       // The system grants no more threads: those that there are do the work.
     }
@@ -84,74 +188,76 @@ class Pool {
     epoch_.notify_all();
     for (std::thread& t : threads_) t.join();
   }
-  int size() const { return static_cast<int>(threads_.size()) + 1; }
 
   void execute(Region& region, int threads) {
-    std::lock_guard one_region(region_mutex_);
-    keep_off_callers_cpu();
-    const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
-    wanted_.store(std::min(threads, size()) - 1, std::memory_order_relaxed);
-    region_.store(&region, std::memory_order_relaxed);
-    gate_.store(uint64_t{epoch} << 32 | kOpen, std::memory_order_release);
-    epoch_.store(epoch);  // sequentially consistent: notify_all must not read its count of waiters before
-    epoch_.notify_all();
+    const Busy busy;
     inside_region = true;
-    region.work(0);
-    inside_region = false;
-    gate_.fetch_and(~kOpen, std::memory_order_relaxed);
-    for (int spin = 0; (gate_.load(std::memory_order_acquire) & kJoined) > 0; ++spin) {
-      if (spin < kSpins) pause();
-      else std::this_thread::yield();
+    Slot* const slot = free_slot();
+    if (slot) {
+      const int seats = std::min(threads, cpus()) - 1;
+      const int wanted = std::min(seats, cpus() - busy_threads.load(std::memory_order_relaxed));
+      if (wanted > 0) placement_.keep_off_this_cpu(threads_);
+      slot->open(region, seats);
+      if (wanted > 0) wake(wanted);
     }
+    region.work(0);
+    if (slot) slot->close();
+    inside_region = false;
   }
 
  private:
-  static constexpr uint64_t kJoined = 0xffff, kOpen = 1 << 16;  // the epoch is in the upper half of gate_
+  int cpus() const { return static_cast<int>(slots_.size()) + 1; }
 
-  // A sleeping worker that is woken often starts on the CPU of the thread that wakes it, and waits there until that one
-  // has done all the work (two CPUs, ResNet-18, a pause of 20 ms before each call: no gain from the second
-  // thread). So workers stay off the caller's CPU; the system is told when the caller has moved.
-  void keep_off_callers_cpu() {
-    const int cpu = sched_getcpu();
-    if (cpu == callers_cpu_ || cpu < 0) return;
-    callers_cpu_ = cpu;
-    cpu_set_t others = usable_;
-    CPU_CLR(cpu, &others);
-    if (CPU_COUNT(&others) == 0) return;
-    for (std::thread& t : threads_) pthread_setaffinity_np(t.native_handle(), sizeof others, &others);
+  Slot* free_slot() {
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (slots_[i].take()) {
+        size_t used = used_.load(std::memory_order_relaxed);
+        while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) {
+        }
+        return &slots_[i];
+      }
+    return nullptr;
   }
 
-  // Whether this worker now belongs to region `epoch`, whose caller waits for it from then on.
-  bool join(uint32_t epoch) {
-    uint64_t gate = gate_.load(std::memory_order_relaxed);
-    while ((gate & kOpen) && gate >> 32 == epoch)
-      if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed))
-        return true;
+  void wake(int workers) {
+    epoch_.fetch_add(1);  // sequentially consistent: notify must not read its count of waiters before
+    if (workers >= static_cast<int>(slots_.size())) return epoch_.notify_all();
+    for (int i = 0; i < workers; ++i) epoch_.notify_one();
+  }
+
+  // Works on a region that has a seat; whether there was one.
+  bool help() {
+    const size_t used = used_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < used; ++i) {
+      if (busy_threads.load(std::memory_order_relaxed) >= cpus()) return false;
+      const int thread = slots_[i].join();
+      if (thread == 0) continue;
+      busy_threads.fetch_add(1, std::memory_order_relaxed);
+      slots_[i].region().work(thread);
+      busy_threads.fetch_sub(1, std::memory_order_relaxed);  // first: the caller's next region is to find a CPU left
+      slots_[i].leave();
+      return true;
+    }
     return false;
   }
 
-  void run(int index) {
+  void run() {
     inside_region = true;
-    uint32_t seen = 0;
     for (;;) {
+      const uint32_t seen =
+          epoch_.load(std::memory_order_acquire);  // before looking: a region that comes after changes it
+      if (stop_) return;
+      if (help()) continue;
       for (int spin = 0; epoch_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin) pause();
       epoch_.wait(seen, std::memory_order_acquire);
-      seen = epoch_.load(std::memory_order_acquire);
-      if (stop_) return;
-      if (index > wanted_.load(std::memory_order_relaxed) || !join(seen)) continue;
-      region_.load(std::memory_order_relaxed)->work(index);
-      gate_.fetch_sub(1, std::memory_order_release);
     }
   }
 
+  std::vector<Slot> slots_;  // as many as workers, which is as many regions as can have one each
   std::vector<std::thread> threads_;
-  cpu_set_t usable_{};  // what the process may run on
-  int callers_cpu_ = -1;
-  std::mutex region_mutex_;
-  std::atomic<Region*> region_{nullptr};
-  std::atomic<uint32_t> epoch_{0};
-  std::atomic<uint64_t> gate_{0};
-  std::atomic<int> wanted_{0};
+  Placement placement_;
+  std::atomic<size_t> used_{0};  // slots that were ever taken: the first ones
+  alignas(64) std::atomic<uint32_t> epoch_{0};
   std::atomic<bool> stop_{false};
 };
 
@@ -161,6 +267,13 @@ Pool& pool() {
 }
 
 }  // namespace
+
+Busy::Busy() {
+  if (busy_scopes++ == 0) busy_threads.fetch_add(1, std::memory_order_relaxed);
+}
+Busy::~Busy() {
+  if (--busy_scopes == 0) busy_threads.fetch_sub(1, std::memory_order_relaxed);
+}
 
 int hardware_threads() {
   static const int count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -1,5 +1,5 @@
 // One pool of threads for the whole process: short fork-join regions, small chunks handed out dynamically, the caller
-// takes part.
+// takes part. Regions of different callers proceed side by side: no caller waits for another's.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,20 @@ class ChunkFn {
 
 int hardware_threads();
 
+// Says that the thread that makes this computes for as long as it lives, between its regions too. Workers take part in
+// regions while there are CPUs left beside the threads that are busy, so callers that fill the machine run alone.
+class Busy {
+ public:
+  Busy();
+  ~Busy();
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+};
+
 // Runs fn(begin, end, thread) over [0, n) in chunks of at most `grain`, on up to `threads` threads (the caller is
-// thread 0). Chunk boundaries depend on n and grain only. The exception of the lowest chunk is rethrown after all have
-// finished. Calls from inside a chunk run serially.
+// thread 0; each number is that of one thread at a time). May be called by any number of threads at once. Chunk
+// boundaries depend on n and grain only. The exception of the lowest chunk is rethrown after all have finished. Calls
+// from inside a chunk run serially.
 void parallel_chunks(int64_t n, int64_t grain, int threads, ChunkFn fn);
 
 // fn(i) for each i in [0, n), on all hardware threads.

@@ -58,12 +58,34 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
     if (step.plan) plans.push_back(*step.plan);
   const std::vector<Kernel> kernels = library.compile(plans);
   ready_.resize(lowered_.steps.size());
-  for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i)
-    if (lowered_.steps[i].plan) {
-      check_stop();
-      prepare_step(i, kernels[k++], weights);
-      ready_[i].items = work_items(*lowered_.steps[i].plan, options.target, ready_[i].args);
+  args_.resize(lowered_.steps.size());
+  for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i) {
+    const Step& step = lowered_.steps[i];
+    if (!step.plan) {
+      ready_[i].how = computes_nothing(step) ? How::nothing : How::interpreted;
+      continue;
     }
+    check_stop();
+    prepare_step(i, kernels[k++], weights);
+    ready_[i].items = work_items(*step.plan, options.target, args_[i]);
+    if (ready_[i].items == 0) ready_[i].how = How::nothing;
+  }
+}
+
+// Of results without elements, by an op that could find no fault in its operands' values.
+bool Executable::computes_nothing(const Step& step) const {
+  const Node& node = graph_.node(step.group.nodes[0]);
+  switch (node.op->codegen) {
+    case Codegen::pointwise:
+    case Codegen::gemm:
+    case Codegen::attention:
+    case Codegen::row:
+    case Codegen::conv:
+    case Codegen::window:
+      return std::ranges::all_of(node.results, [&](ValueId v) { return bytes_in_memory(graph_.type(v)) == 0; });
+    default:
+      return false;
+  }
 }
 
 void Executable::place_values() {
@@ -108,10 +130,10 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
   const Step& step = lowered_.steps[i];
   Ready& ready = ready_[i];
   ready.kernel = kernel;
-  ready.args.dims = step.dims;
-  ready.checks_indices = step.plan->kernel().row_numbers != nullptr;
+  ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
+  args_[i].dims = step.dims;
   scratch_bytes_ = std::max(scratch_bytes_, kernel.scratch_bytes);
-  CHECK(step.pointers.size() <= ready.args.pointers.size(), "step {} has {} pointers", step.name, step.pointers.size());
+  CHECK(step.pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step.name, step.pointers.size());
   for (size_t p = 0; p < step.pointers.size(); ++p)
     if (step.pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), weights);
 }
@@ -119,17 +141,17 @@ void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weigh
 void Executable::prepare_pointer(size_t i, int position, WeightStore& weights) {
   const PointerBinding& binding = lowered_.steps[i].pointers[static_cast<size_t>(position)];
   if (binding.plane == PointerBinding::Plane::shared) {
-    ready_[i].in_arena.push_back({position, shared_offset_ + binding.byte_offset});
+    arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
     return;
   }
   const Place& place = places_[static_cast<size_t>(lowered_.alias_of[static_cast<size_t>(binding.value)])];
   if (place.kind == Place::Kind::constant)
-    ready_[i].args.pointers[static_cast<size_t>(position)] =
+    args_[i].pointers[static_cast<size_t>(position)] =
         const_cast<std::byte*>(constant_plane(lowered_.steps[i], binding, weights));
   else if (place.kind == Place::Kind::input)
     input_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
   else if (place.kind == Place::Kind::arena)
-    ready_[i].in_arena.push_back({position, place.offset + binding.byte_offset});
+    arena_pointers_.push_back({i, position, place.offset + binding.byte_offset});
 }
 
 namespace {
@@ -157,14 +179,14 @@ const std::byte* Executable::constant_plane(const Step& step, const PointerBindi
   return plane_of(tensor, binding.plane).bytes().data() + binding.byte_offset;
 }
 
-std::byte* Executable::address(ValueId v) const {
+std::byte* Executable::address(ValueId v, const Workspace& workspace) const {
   const ValueId holder = lowered_.alias_of[static_cast<size_t>(v)];
   const Place& place = places_[static_cast<size_t>(holder)];
   switch (place.kind) {
     case Place::Kind::arena:
-      return arena_ + place.offset;
+      return workspace.arena() + place.offset;
     case Place::Kind::input:
-      return const_cast<std::byte*>(inputs_[static_cast<size_t>(place.offset)]);
+      return const_cast<std::byte*>(workspace.bound.inputs[static_cast<size_t>(place.offset)]);
     case Place::Kind::constant:
       return const_cast<std::byte*>(graph_.constant(holder)->data().bytes().data());
     case Place::Kind::none:
@@ -173,20 +195,20 @@ std::byte* Executable::address(ValueId v) const {
   CHECK(false, "value %{} has no memory", graph_.value(v).name);
 }
 
-Tensor Executable::view(ValueId v) const {
+Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   if (const Tensor* constant = graph_.constant(v)) return *constant;
   const TensorType& type = graph_.type(v);
   return Tensor(type.dtype, constant_shape(type.shape),
-                Buffer(nullptr, {address(v), static_cast<size_t>(bytes_in_memory(type))}));
+                Buffer(nullptr, {address(v, workspace), static_cast<size_t>(bytes_in_memory(type))}));
 }
 
-void Executable::interpret(const Step& step) const {
+void Executable::interpret(const Step& step, const Workspace& workspace) const {
   const Node& node = graph_.node(step.group.nodes[0]);
   std::vector<Tensor> operands(node.operands.size());
   std::vector<const Tensor*> pointers(node.operands.size(), nullptr);
   for (size_t i = 0; i < operands.size(); ++i)
     if (node.operands[i] != kNone) {
-      operands[i] = view(node.operands[i]);
+      operands[i] = view(node.operands[i], workspace);
       pointers[i] = &operands[i];
     }
   std::vector<TensorType> types;
@@ -197,15 +219,15 @@ void Executable::interpret(const Step& step) const {
     const auto bytes = results[i].data().bytes();
     CHECK(static_cast<int64_t>(bytes.size()) == bytes_in_memory(types[i]), "{} gave a result of another size",
           node.op->name);
-    if (!bytes.empty()) std::memcpy(address(node.results[i]), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(address(node.results[i], workspace), bytes.data(), bytes.size());
   }
 }
 
 // Generated code trusts its indices, so they are checked first.
-void Executable::check_indices(const Step& step, const Ready& ready) const {
+void Executable::check_row_numbers(const Step& step, const KernelArgs& args) const {
   const RowNumbers numbers = step.plan->kernel().row_numbers(*step.plan);
-  const auto dim = [&](int d) { return ready.args.dims[static_cast<size_t>(d)]; };
-  const void* ids = ready.args.pointers[static_cast<size_t>(numbers.numbers)];
+  const auto dim = [&](int d) { return args.dims[static_cast<size_t>(d)]; };
+  const void* ids = args.pointers[static_cast<size_t>(numbers.numbers)];
   const int64_t rows = dim(numbers.rows_dim);
   for (int64_t i = 0; i < dim(numbers.count_dim); ++i) {
     const int64_t id =
@@ -219,65 +241,51 @@ void Executable::check_indices(const Step& step, const Ready& ready) const {
   }
 }
 
-void Workspace::reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads) {
-  const auto grow = [](Buffer& buffer, int64_t bytes) {
-    if (static_cast<int64_t>(buffer.size()) < bytes) {
-      buffer = Buffer();  // the old one goes first
-      buffer = Buffer(static_cast<size_t>(bytes));
-    }
-    return buffer.mutable_bytes().data();
-  };
-  arena_ = grow(arena_buffer_, arena_bytes);
-  scratch_buffers_.resize(static_cast<size_t>(threads));
-  scratch_.resize(static_cast<size_t>(threads));
-  for (size_t t = 0; t < scratch_.size(); ++t) scratch_[t] = grow(scratch_buffers_[t], scratch_bytes);
-}
+void Executable::reserve(Workspace& workspace) const { workspace.reserve(plan_.bytes, scratch_bytes_, threads_); }
 
-int64_t Workspace::bytes() const {
-  size_t bytes = arena_buffer_.size();
-  for (const Buffer& scratch : scratch_buffers_) bytes += scratch.size();
-  return static_cast<int64_t>(bytes);
-}
-
-// Pointers into the arena change only when it has moved; those into inputs with every run.
-void Executable::bind(const NamedTensors& inputs, Workspace& workspace) {
-  workspace.reserve(plan_.bytes, scratch_bytes_, threads_);
-  if (arena_ != workspace.arena()) {
-    arena_ = workspace.arena();
-    for (Ready& ready : ready_)
-      for (const ArenaPointer& p : ready.in_arena)
-        ready.args.pointers[static_cast<size_t>(p.position)] = arena_ + p.offset;
+// Pointers into the arena change only when it has moved or another executable ran in it; those into inputs with every
+// run.
+void Executable::bind(const NamedTensors& inputs, Workspace& workspace) const {
+  Workspace::Bound& bound = workspace.bound;
+  if (bound.executable != identity_) {
+    bound.executable = nullptr;
+    bound.args = args_;
+    for (const ArenaPointer& p : arena_pointers_)
+      bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.arena() + p.offset;
+    bound.executable = identity_;
   }
-  inputs_.clear();
-  for (ValueId v : graph_.inputs()) inputs_.push_back(inputs.at(graph_.value(v).label).data().bytes().data());
+  bound.inputs.clear();
+  for (ValueId v : graph_.inputs()) bound.inputs.push_back(inputs.at(graph_.value(v).label).data().bytes().data());
   for (const InputPointer& p : input_pointers_)
-    ready_[p.step].args.pointers[static_cast<size_t>(p.position)] = const_cast<std::byte*>(inputs_[p.input]) + p.offset;
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
+        const_cast<std::byte*>(bound.inputs[p.input]) + p.offset;
 }
 
 void Executable::run_step(size_t i, const Workspace& workspace) const {
-  const Step& step = lowered_.steps[i];
   const Ready& ready = ready_[i];
-  if (!step.plan) return interpret(step);
-  if (ready.items == 0) return;
-  if (ready.checks_indices) check_indices(step, ready);
+  if (ready.how == How::nothing) return;
+  if (ready.how == How::interpreted) return interpret(lowered_.steps[i], workspace);
+  const KernelArgs& args = workspace.bound.args[i];
+  if (ready.how == How::checked) check_row_numbers(lowered_.steps[i], args);
   if (threads_ == 1 || ready.items <= ready.kernel.items_per_chunk) {
     const int64_t at_once = std::max<int64_t>(ready.kernel.items_per_chunk, 1) * kChunksAtOnce;
     for (int64_t begin = 0; begin < ready.items; begin += at_once) {
       check_stop();
-      ready.kernel.run(&ready.args, begin, std::min(ready.items, begin + at_once), workspace.scratch(0));
+      ready.kernel.run(&args, begin, std::min(ready.items, begin + at_once), workspace.scratch(0));
     }
     return;
   }
   auto chunk = [&](int64_t begin, int64_t end, int thread) {
-    ready.kernel.run(&ready.args, begin, end, workspace.scratch(thread));
+    ready.kernel.run(&args, begin, end, workspace.scratch(thread));
   };
   parallel_chunks(ready.items, ready.kernel.items_per_chunk, threads_, chunk);
 }
 
-std::vector<Tensor> Executable::outputs() const {
+std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {
   std::vector<Tensor> outputs;
+  outputs.reserve(graph_.outputs().size());
   for (const Output& output : graph_.outputs()) {
-    const Tensor shared = view(output.value);
+    const Tensor shared = view(output.value, workspace);
     outputs.emplace_back(shared.is_packed()
                              ? unpack(shared)
                              : Tensor(shared.dtype(), shared.shape(), Buffer::copy_of(shared.data().bytes())));
@@ -314,22 +322,25 @@ std::vector<StepProfile> Executable::step_profiles() const {
   return profiles;
 }
 
-void Executable::require_finite_results(const Step& step, const NamedTensors& inputs) const {
+void Executable::require_finite_results(const Step& step, const NamedTensors& inputs,
+                                        const Workspace& workspace) const {
   std::vector<ValueId> operands;
   for (ValueId v : step.reads) operands.push_back(lowered_.alias_of[static_cast<size_t>(v)]);
-  for (ValueId v : step.writes) require_finite(graph_, v, view(v), ops_of(step), operands, inputs);
+  for (ValueId v : step.writes) require_finite(graph_, v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
-std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check) {
+std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile,
+                                    bool check) const {
+  const Busy busy;
   bind(inputs, workspace);
   if (profile) profile->marks_ns.push_back(steady_ns());
-  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
-    check_stop();
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    workspace.check_step();
     run_step(i, workspace);
     if (profile) profile->marks_ns.push_back(steady_ns());
-    if (check) require_finite_results(lowered_.steps[i], inputs);
+    if (check) require_finite_results(lowered_.steps[i], inputs, workspace);
   }
-  return outputs();
+  return outputs(workspace);
 }
 
 }  // namespace hone

@@ -9,10 +9,12 @@
 #include "codegen/panel_memory.h"
 #include "runtime/arena.h"
 #include "runtime/session.h"
+#include "runtime/workspace.h"
 
 namespace hone {
 
-// Constants laid out for kernels, by their ids: those of one graph.
+// Constants laid out for kernels, by their ids: those of one graph. What has been laid out stays where it is; the rest
+// is for one thread at a time.
 class WeightStore {
  public:
   WeightStore(const Target& target, int threads) : target_(target), threads_(threads) {}
@@ -35,21 +37,7 @@ class WeightStore {
   double milliseconds_ = 0;
 };
 
-// Memory that runs of one session share: the arena and one scratch area per thread. Grows, never shrinks.
-class Workspace {
- public:
-  void reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads);
-  int64_t bytes() const;  // that it has
-  std::byte* arena() const { return arena_; }
-  std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
-
- private:
-  Buffer arena_buffer_;
-  std::vector<Buffer> scratch_buffers_;
-  std::byte* arena_ = nullptr;
-  std::vector<std::byte*> scratch_;
-};
-
+// Nothing in it changes while it runs, so any number of runs may be under way, each with a workspace of its own.
 class Executable {
  public:
   // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as
@@ -59,8 +47,10 @@ class Executable {
   Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
              const LowerOptions& options, int threads, int64_t held);
 
-  // `profile`, when given, gets the marks of the steps. `check`: every result must be finite (check_finite.h).
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check);
+  void reserve(Workspace& workspace) const;  // what a run takes
+  // In a workspace that has that, and has begun a run. `profile`, when given, gets the marks of the steps. `check`:
+  // every result must be finite (check_finite.h).
+  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check) const;
 
   std::vector<StepProfile> step_profiles() const;
 
@@ -74,16 +64,17 @@ class Executable {
     enum class Kind : uint8_t { none, arena, input, constant } kind = Kind::none;
     int64_t offset = 0;  // arena: bytes; input: position
   };
-  struct ArenaPointer {
-    int position = 0;  // in KernelArgs::pointers
-    int64_t offset = 0;
-  };
+  // checked: a kernel that numbers rows of an operand, which are looked at first.
+  enum class How : uint8_t { nothing, kernel, checked, interpreted };
   struct Ready {
+    How how = How::nothing;
     Kernel kernel;
-    KernelArgs args;  // complete but for inputs, once bound to an arena
     int64_t items = 0;
-    bool checks_indices = false;
-    std::vector<ArenaPointer> in_arena;
+  };
+  struct ArenaPointer {
+    size_t step;
+    int position;  // in KernelArgs::pointers
+    int64_t offset;
   };
   struct InputPointer {
     size_t input, step;
@@ -98,28 +89,29 @@ class Executable {
     return constant < shared_values_ ? weights : own_weights_;
   }
   const std::byte* constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights);
-  void bind(const NamedTensors& inputs, Workspace& workspace);
+  bool computes_nothing(const Step& step) const;
+  void bind(const NamedTensors& inputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
-  void check_indices(const Step& step, const Ready& ready) const;
-  void interpret(const Step& step) const;
-  std::byte* address(ValueId v) const;
-  Tensor view(ValueId v) const;
-  std::vector<Tensor> outputs() const;
+  void check_row_numbers(const Step& step, const KernelArgs& args) const;
+  void interpret(const Step& step, const Workspace& workspace) const;
+  std::byte* address(ValueId v, const Workspace& workspace) const;
+  Tensor view(ValueId v, const Workspace& workspace) const;
+  std::vector<Tensor> outputs(const Workspace& workspace) const;
   std::string ops_of(const Step& step) const;
   std::vector<std::string> weights_of(const Step& step) const;
-  void require_finite_results(const Step& step, const NamedTensors& inputs) const;
+  void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
 
   Graph graph_;
   LoweredGraph lowered_;
   WeightStore own_weights_;
   ValueId shared_values_;
   std::vector<Place> places_;  // per ValueId, of the value that holds the memory
-  std::vector<Ready> ready_;
+  std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
+  std::vector<Ready> ready_;                                               // per step
+  std::vector<KernelArgs> args_;  // per step, complete but for inputs and the arena
+  std::vector<ArenaPointer> arena_pointers_;
   std::vector<InputPointer> input_pointers_;
   int threads_;
-  // What the args are bound to.
-  std::byte* arena_ = nullptr;
-  std::vector<const std::byte*> inputs_;
   Arena plan_;
   int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other
   int64_t scratch_bytes_ = 0;

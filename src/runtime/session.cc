@@ -2,80 +2,53 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <list>
+#include <mutex>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "codegen/llvm/compiler.h"
 #include "ops/evaluate.h"
-#include "runtime/check_finite.h"
-#include "runtime/executable.h"
+#include "runtime/run_pool.h"
+#include "runtime/specialised.h"
 #include "runtime/split_graph.h"
 #include "runtime/token_limits.h"
 
 namespace hone {
 namespace {
 
-// Where a run leaves its times, and whether its results are looked at.
-struct RunNotes {
-  RunProfile* profile = nullptr;
-  bool check = false;
+// The inputs' labels, as a NamedTensors has them: sorted.
+struct InputKind {
+  std::string label;
+  DType dtype;
+  Container container;
 };
 
-// For models that are interpreted as a whole.
-AfterNode finite_check(const Graph& graph, const NamedTensors& inputs) {
-  return [&](NodeId n, std::span<const Tensor> results) {
-    const Node& node = graph.node(n);
-    for (size_t i = 0; i < results.size(); ++i)
-      require_finite(graph, node.results[i], results[i], node.op->name, node.operands, inputs);
-  };
+std::vector<InputKind> sorted_inputs(const Graph& graph) {
+  std::vector<InputKind> kinds;
+  for (ValueId v : graph.inputs()) {
+    const Value& input = graph.value(v);
+    kinds.push_back({input.label, input.type.dtype, input.type.container});
+  }
+  std::ranges::sort(kinds, {}, &InputKind::label);
+  return kinds;
 }
 
-// A specialisation: the part with constant shapes, compiled, and where shapes depend on data, the rest.
-struct Specialised {
-  Executable executable;
-  std::vector<std::string> handed;  // labels of the executable's outputs
-  std::optional<Graph> open;
-  Bindings bindings;
-  std::shared_ptr<const std::vector<StepProfile>> steps;
-
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) {
-    if (notes.profile) {
-      notes.profile->steps = *steps;
-      notes.profile->owner = steps;
-      notes.profile->marks_ns.clear();
-      notes.profile->marks_ns.reserve(steps->size() + 1);
-    }
-    std::vector<Tensor> results = executable.run(inputs, workspace, notes.profile, notes.check);
-    return open ? run_open(inputs, std::move(results), notes) : results;
+// Whether the inputs are these and have these shapes.
+bool have_shapes(const NamedTensors& inputs, std::span<const InputKind> kinds,
+                 std::span<const std::vector<int64_t>> shapes) {
+  if (inputs.size() != kinds.size() || inputs.size() != shapes.size()) return false;
+  size_t i = 0;
+  for (const auto& [label, tensor] : inputs) {
+    const InputKind& kind = kinds[i];
+    if (label != kind.label || tensor.dtype() != kind.dtype || tensor.is_packed() ||
+        tensor.container() != kind.container || tensor.shape() != shapes[i])
+      return false;
+    ++i;
   }
-
- private:
-  std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, const RunNotes& notes) const {
-    NamedTensors handed_on;
-    for (size_t i = 0; i < handed.size(); ++i) handed_on.emplace(handed[i], std::move(results[i]));
-    std::vector<Tensor> values;
-    for (ValueId v : open->inputs()) {
-      const std::string& label = open->value(v).label;
-      const auto found = handed_on.find(label);
-      values.push_back(found == handed_on.end() ? inputs.at(label) : found->second);
-    }
-    if (notes.check) return evaluate_body(*open, std::move(values), bindings, finite_check(*open, inputs));
-    if (!notes.profile) return evaluate_body(*open, std::move(values), bindings);
-    return evaluate_body(*open, std::move(values), bindings,
-                         [&](NodeId, std::span<const Tensor>) { notes.profile->marks_ns.push_back(steady_ns()); });
-  }
-};
-
-std::vector<StepProfile> steps_of(const Executable& executable, const std::optional<Graph>& open) {
-  std::vector<StepProfile> steps = executable.step_profiles();
-  if (!open) return steps;
-  for (NodeId n : open->nodes())
-    steps.push_back({.name = open->value(open->node(n).results[0]).name,
-                     .kind = "interpreted",
-                     .ops = open->node(n).op->name,
-                     .why_interpreted = "shapes depend on data"});
-  return steps;
+  return true;
 }
 
 }  // namespace
@@ -93,49 +66,107 @@ struct Session::Impl {
   std::optional<Target> target;  // none: nothing is compiled
   Graph graph;
   TokenLimits limits;
-  SessionStatistics statistics;
+  std::vector<InputKind> inputs;
+  RunPool pool;
+  // One thread at a time makes a specialisation, with what only it uses then.
+  std::mutex making;
   std::unique_ptr<KernelLibrary> library;
   std::unique_ptr<WeightStore> weights;
-  Workspace workspace;
-  std::list<std::pair<Bindings, Specialised>> executables;  // most recently used first
+  // What is read and changed by all, for a moment.
+  mutable std::mutex mutex;
+  SessionStatistics statistics;
+  struct Kept {
+    Bindings bindings;
+    std::shared_ptr<const Specialised> made;   // which runs keep that have it when it is dropped
+    std::vector<std::vector<int64_t>> shapes;  // that inputs had which gave these bindings; empty before the first run
+  };
+  std::list<Kept> kept;  // most recently used first
 
   bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
 
-  Specialised specialised(const Bindings& bindings) {
+  std::shared_ptr<const Specialised> specialised(const Bindings& bindings, int64_t held) {
     SplitGraph parts = split_graph(graph, bindings);
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
     Executable executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                          {.target = *target, .fuse = options.fuse, .exact = options.exact}, options.threads,
-                          workspace.bytes());
-    auto steps = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, parts.open));
-    return {std::move(executable), std::move(handed), std::move(parts.open), bindings, std::move(steps)};
+                          {.target = *target, .fuse = options.fuse, .exact = options.exact}, options.threads, held);
+    return std::make_shared<const Specialised>(std::move(executable), std::move(parts.open), std::move(handed),
+                                               bindings);
   }
 
-  Specialised& executable(const Bindings& bindings) {
-    for (auto it = executables.begin(); it != executables.end(); ++it)
-      if (it->first == bindings) {
-        executables.splice(executables.begin(), executables, it);
-        return it->second;
-      }
+  // The first that `fits`, which is then the most recently used; nullptr when there is none.
+  template <class Fits>
+  Kept* find(const Fits& fits) {
+    const auto found = std::ranges::find_if(kept, fits);
+    if (found == kept.end()) return nullptr;
+    kept.splice(kept.begin(), kept, found);
+    return &*found;
+  }
+
+  // Of which these inputs have the shapes; nullptr when they never came before, or do not fit the model.
+  std::shared_ptr<const Specialised> kept_for(const NamedTensors& given) {
+    const std::lock_guard lock(mutex);
+    const Kept* k = find([&](const Kept& each) { return have_shapes(given, inputs, each.shapes); });
+    return k ? k->made : nullptr;
+  }
+
+  std::shared_ptr<const Specialised> kept_for(const Bindings& bindings) {
+    const std::lock_guard lock(mutex);
+    const Kept* k = find([&](const Kept& each) { return each.bindings == bindings; });
+    return k ? k->made : nullptr;
+  }
+
+  void note_shapes(const Bindings& bindings, const NamedTensors& given) {
+    const std::lock_guard lock(mutex);
+    Kept* k = find([&](const Kept& each) { return each.bindings == bindings; });
+    if (!k) return;
+    k->shapes.clear();
+    for (const auto& [label, tensor] : given) k->shapes.push_back(tensor.shape());
+  }
+
+  std::shared_ptr<const Specialised> executable(const Bindings& bindings, int64_t held) {
+    if (auto found = kept_for(bindings)) return found;
+    const std::lock_guard one(making);
+    if (auto found = kept_for(bindings)) return found;  // another thread has made it
+    return make(bindings, held);
+  }
+
+  // `take()`, and where memory is short, once more without that of workspaces that no run has now.
+  template <class Take>
+  auto with_room(const Take& take) {
+    try {
+      return take();
+    } catch (const Error&) {
+      if (!pool.drop_idle()) throw;
+    }
+    return take();
+  }
+
+  std::shared_ptr<const Specialised> make(const Bindings& bindings, int64_t held) {
     const auto start = std::chrono::steady_clock::now();
     const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
-    executables.emplace_front(bindings, specialised(bindings));
-    if (executables.size() > options.max_specialisations) executables.pop_back();
-    const Executable& made = executables.front().second.executable;
+    std::shared_ptr<const Specialised> made = with_room([&] { return specialised(bindings, held); });
+    const double compiling = library->statistics().milliseconds - compiled_before;
+    const double packing = weights->milliseconds() - packed_before;
+    if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
+    std::list<Kept> dropped;          // freed when the mutex is
+    const std::lock_guard lock(mutex);
+    kept.push_front({bindings, made, {}});
+    if (kept.size() > options.max_specialisations) dropped.splice(dropped.end(), kept, std::prev(kept.end()));
+    statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
+    note(made->executable);
+    return made;
+  }
+
+  void note(const Executable& made) {
     statistics.compile_milliseconds = library->statistics().milliseconds;
     statistics.prepack_milliseconds = weights->milliseconds();
-    statistics.specialise_milliseconds += milliseconds_since(start) -
-                                          (library->statistics().milliseconds - compiled_before) -
-                                          (weights->milliseconds() - packed_before);
     note_kernels(library->statistics());
-    if (weights->milliseconds() > packed_before) malloc_trim(0);  // what laying weights out took on the way
     statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
     statistics.arena_bytes = made.arena().bytes;
     statistics.arena_lower_bound = made.arena().lower_bound;
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
     statistics.direct_weight_bytes = direct_bytes(made);
-    return executables.front().second;
   }
 
   void note_kernels(const CompileStatistics& s) {
@@ -144,11 +175,36 @@ struct Session::Impl {
     statistics.cache_problem = s.cache_problem, statistics.objects_note = s.carried_note;
   }
 
-  std::vector<Tensor> run(const NamedTensors& inputs, const RunNotes& notes) {
-    const Bindings bindings = bind_inputs(graph, inputs);
-    check_tokens(limits, inputs);
-    if (compiles()) return executable(bindings).run(inputs, workspace, notes);
-    return evaluate(graph, inputs, notes.check ? finite_check(graph, inputs) : AfterNode());
+  std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Workspace* workspace) {
+    const RunPool::Run run(pool, workspace);
+    return compiles() ? run_compiled(given, notes, run.workspace()) : interpret(given, notes, run.workspace());
+  }
+
+  std::vector<Tensor> interpret(const NamedTensors& given, const RunNotes& notes, const Workspace& workspace) {
+    bind_inputs(graph, given);
+    check_tokens(limits, given);
+    const Busy busy;
+    const RunNotes checks{.check = notes.check};  // a model that is interpreted has no steps to time
+    return evaluate(graph, given, after_each(graph, given, workspace, checks));
+  }
+
+  std::vector<Tensor> run_compiled(const NamedTensors& given, const RunNotes& notes, Workspace& workspace) {
+    std::shared_ptr<const Specialised> made = kept_for(given);
+    const Bindings bindings = made ? Bindings() : bind_inputs(graph, given);
+    check_tokens(limits, given);
+    if (!made) {
+      made = executable(bindings, workspace.bytes());
+      note_shapes(bindings, given);
+    }
+    with_room([&] { made->executable.reserve(workspace); });
+    return made->run(given, workspace, notes);
+  }
+
+  std::vector<Tensor> timed_run(const NamedTensors& given, RunProfile* profile, Workspace* workspace) {
+    const int64_t begin = profile ? steady_ns() : 0;
+    std::vector<Tensor> outputs = run(given, {.profile = profile}, workspace);
+    if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
+    return outputs;
   }
 
   int64_t direct_bytes(const Executable& made) const {
@@ -180,6 +236,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
     impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
+  impl_->inputs = sorted_inputs(impl_->graph);
   if (impl_->compiles()) {
     impl_->target = o.target ? *o.target : host_target();
     impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.target = *impl_->target,
@@ -192,26 +249,35 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->statistics.prepare_milliseconds = milliseconds_since(start);
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  if (impl_) close();
+}
 Session::Session(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile) {
-  const int64_t begin = profile ? steady_ns() : 0;
-  std::vector<Tensor> outputs = impl_->run(inputs, {.profile = profile});
-  if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
-  return outputs;
+  return impl_->timed_run(inputs, profile, nullptr);
 }
 
-std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) { return impl_->run(inputs, {.check = true}); }
+std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, RunProfile* profile) {
+  return impl_->timed_run(inputs, profile, context.workspace_.get());
+}
+
+std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
+  return impl_->run(inputs, {.check = true}, nullptr);
+}
 
 void Session::prepare(const Bindings& bindings) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
-  if (impl_->compiles()) impl_->executable(bindings);
+  const RunPool::Run run(impl_->pool);
+  if (impl_->compiles()) impl_->executable(bindings, run.workspace().bytes());
 }
+
+void Session::close() { impl_->pool.close(); }
 
 std::string Session::objects() const {
   CHECK(impl_->compiles());
+  const std::lock_guard lock(impl_->making);
   return impl_->library->bundle();
 }
 
@@ -221,7 +287,12 @@ std::vector<std::string> Session::output_names() const {
   for (const Output& output : impl_->graph.outputs()) names.push_back(output.label);
   return names;
 }
-const SessionStatistics& Session::statistics() const { return impl_->statistics; }
+SessionStatistics Session::statistics() const {
+  const std::lock_guard lock(impl_->mutex);
+  SessionStatistics statistics = impl_->statistics;
+  statistics.workspaces = impl_->pool.made();
+  return statistics;
+}
 const std::optional<Target>& Session::target() const { return impl_->target; }
 Compute Session::compute() const { return impl_->compute; }
 

@@ -1,5 +1,7 @@
 // A model made ready to run: passes applied, code generated, weights laid out, memory planned. Symbolic dimensions are
-// bound by the inputs of each run; every new set of shapes is specialised once and kept.
+// bound by the inputs of each run; every new set of shapes is specialised once and kept. Any number of threads may run
+// one session at once: they share weights and machine code, and each run has its own memory
+// (docs/decisions/concurrent-runs.md).
 #pragma once
 
 #include <functional>
@@ -12,6 +14,7 @@
 #include "codegen/target.h"
 #include "ir/graph.h"
 #include "passes/pipelines.h"
+#include "runtime/context.h"
 #include "runtime/profile.h"
 
 namespace hone {
@@ -45,20 +48,27 @@ struct SessionStatistics {
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
   int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
+  int workspaces = 0;  // arenas with their scratch memory: as many as runs without a Context were under way at once
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
 
+// All but construction, destruction and moving may be called by any number of threads at once.
 class Session {
  public:
   Session(Graph graph, SessionOptions options);
+  // Closes the session. A run may begin while it waits, and is refused; none may once it has returned.
   ~Session();
   Session(Session&&) noexcept;
 
   // Runs once: outputs in the order of the graph's, as tensors of their own. Throws Error naming the input on a
-  // missing, unknown or unfitting one. `profile`, when given, receives the times of this run; only compiled
-  // models have steps. Not to be called by two threads at once.
+  // missing, unknown or unfitting one, and Stopped when the session is closed before the last step. `profile`, when
+  // given, receives the times of this run; only compiled models have steps. Shapes that are new are specialised first,
+  // which no run of others waits for; threads that need the same ones wait until they are made.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
+  // The same in the memory of `context`, by which another thread can cancel it: Stopped. Error when the context has a
+  // run under way.
+  std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
 
   // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
   // infinity, and which of its operands were finite.
@@ -68,12 +78,15 @@ class Session {
   // Throws Error for a symbol without a value.
   void prepare(const Bindings& bindings);
 
+  // Refuses new runs with an Error, cancels those under way and returns when they have ended.
+  void close();
+
   // The machine code of all specialisations, for SessionOptions::carried of another process.
   std::string objects() const;
 
   const Graph& graph() const;  // as prepared: after the passes
   std::vector<std::string> output_names() const;
-  const SessionStatistics& statistics() const;
+  SessionStatistics statistics() const;
   const std::optional<Target>& target() const;  // none: nothing is compiled
   Compute compute() const;
 

@@ -1,0 +1,57 @@
+#include "runtime/workspace.h"
+
+#include "base/memory_limit.h"
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+int64_t size_of(const Buffer& buffer) { return static_cast<int64_t>(buffer.size()); }
+
+void grow(Buffer& buffer, int64_t bytes) {
+  if (size_of(buffer) >= bytes) return;
+  buffer = Buffer();  // the old one goes first
+  buffer = Buffer(static_cast<size_t>(bytes));
+}
+
+std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+}  // namespace
+
+void Workspace::reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads) {
+  const size_t count = static_cast<size_t>(threads);
+  bool enough = size_of(arena_buffer_) >= arena_bytes && scratch_.size() >= count;
+  for (size_t t = 0; enough && t < count; ++t) enough = size_of(scratch_buffers_[t]) >= scratch_bytes;
+  if (enough) return;
+  bound = {};
+  scratch_.clear();
+  scratch_buffers_.resize(std::max(count, scratch_buffers_.size()));
+  int64_t more = std::max<int64_t>(arena_bytes - size_of(arena_buffer_), 0);
+  for (size_t t = 0; t < count; ++t) more += std::max<int64_t>(scratch_bytes - size_of(scratch_buffers_[t]), 0);
+  require_memory(more,
+                 fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
+                             "the same time have one each)",
+                             text_of(arena_bytes), text_of(scratch_bytes), threads));
+  grow(arena_buffer_, arena_bytes);
+  arena_ = arena_buffer_.mutable_bytes().data();
+  for (size_t t = 0; t < count; ++t) grow(scratch_buffers_[t], scratch_bytes);
+  for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.mutable_bytes().data());
+}
+
+int64_t Workspace::bytes() const {
+  int64_t bytes = size_of(arena_buffer_);
+  for (const Buffer& scratch : scratch_buffers_) bytes += size_of(scratch);
+  return bytes;
+}
+
+bool Workspace::begin() {
+  State idle = State::idle;
+  return state_.compare_exchange_strong(idle, State::running, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
+void Workspace::cancel() noexcept {
+  State running = State::running;
+  state_.compare_exchange_strong(running, State::cancelled, std::memory_order_relaxed);
+}
+
+}  // namespace hone

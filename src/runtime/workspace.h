@@ -1,0 +1,52 @@
+// What one run needs for itself: the arena, a scratch area for each of its threads, and the arguments of its kernels.
+// One run at a time has it, begun and ended by RunPool.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/stop.h"
+#include "codegen/kernel.h"
+#include "ir/tensor.h"
+
+namespace hone {
+
+class Workspace {
+ public:
+  // Grows to hold this, never shrinks. Throws Error when that is more than the process may take.
+  void reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  int64_t bytes() const;  // that it has
+  std::byte* arena() const { return arena_; }
+  std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
+
+  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs. They stay for the next run
+  // of the same executable, unless the arena moves.
+  struct Bound {
+    std::shared_ptr<const void> executable;  // Executable::identity()
+    std::vector<KernelArgs> args;
+    std::vector<const std::byte*> inputs;
+  } bound;
+
+  bool begin();  // false: a run is under way
+  void end() { state_.store(State::idle, std::memory_order_release); }
+  void cancel() noexcept;  // by any thread: the run under way throws at the boundary of its next step
+
+  // Throws Stopped where the run, or all work of the process, is to end.
+  void check_step() const {
+    check_stop();
+    if (state_.load(std::memory_order_relaxed) == State::cancelled) [[unlikely]]
+      throw Stopped(Stop::cancelled);
+  }
+
+ private:
+  enum class State : uint8_t { idle, running, cancelled };
+
+  std::atomic<State> state_{State::idle};
+  Buffer arena_buffer_;
+  std::vector<Buffer> scratch_buffers_;
+  std::byte* arena_ = nullptr;
+  std::vector<std::byte*> scratch_;
+};
+
+}  // namespace hone
