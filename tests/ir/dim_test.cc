@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/philox.h"
 #include "tests/ir/test_ops.h"
 
@@ -127,6 +129,21 @@ TEST(Dim, QuotientsWithinQuotientsEndWithAResultOrAnError) {
   Dim doubled = Dim::symbol("S");
   EXPECT_THROW(for (int i = 0; i < 100; ++i) doubled = floordiv(doubled * doubled + doubled + 1, doubled + 3), Error);
   EXPECT_THROW(for (int i = 0; i < 1000; ++i) halved = floordiv(halved + 1, 2) + 1, Error);
+}
+
+// Symbols and quotients exist once, as long as a dimension has them, whichever threads make and drop them.
+TEST(Dim, IsMadeAndDroppedByManyThreads) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      for (int round = 0; round < 500; ++round) {
+        const Dim made = floordiv(Dim::symbol("S" + std::to_string(round % 3)) + 1, 2) * Dim::symbol("B");
+        const Dim parsed = Dim::parse(made.to_string());
+        EXPECT_EQ(parsed, made);
+        EXPECT_EQ(parsed.evaluate({{"S0", 6}, {"S1", 6}, {"S2", 6}, {"B", 2}}), 6);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Shape, BroadcastsLikeNumpy) {
