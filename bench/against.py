@@ -3,7 +3,7 @@ builds, in one run on one machine. A row counts as slower when the interval of i
 
 usage: against.py OLD NEW [--rounds 60] [--only TEXT]... [--quick] [--json F]          (from the root of the checkout)
 OLD and NEW are build folders that hold `hone` and, for rows of kernels, `bench/bench_kernels` (target `bench`). Exit code 1 when
-a row is slower. Needs NumPy and nothing else; models that were not fetched (`make models`, `make bench-peers`) are left out.
+a row is slower. Needs Python alone; models that were not fetched (`make models`, `make bench-peers`) are left out.
 """
 import argparse
 import dataclasses

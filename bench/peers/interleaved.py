@@ -5,8 +5,6 @@ import statistics
 import subprocess
 import time
 
-import numpy as np
-
 
 def timed(run):
     """run() as a system."""
@@ -24,10 +22,12 @@ class Hone:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         given = []
+        if inputs:
+            import numpy as np  # only where it is needed: bench/against.py gives no inputs
         for name, value in inputs.items():
             np.save(folder / f"in_{name}.npy", value)
             given.append(f"{name}={folder / f'in_{name}.npy'}")
-        command = [program, "bench", model, "--on-demand", "--threads", str(threads), "--output-dir", folder, *flags, "--input", *given]
+        command = [program, "bench", model, "--on-demand", "--threads", str(threads), "--output-dir", folder, *flags, *(["--input", *given] if given else [])]
         self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self):
@@ -39,6 +39,7 @@ class Hone:
         return float(line) * 1e-9
 
     def output(self, name):
+        import numpy as np
         return np.load(self.folder / (name.replace("/", "_") + ".npy"))
 
     def close(self):
