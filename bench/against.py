@@ -50,7 +50,7 @@ def run(*command):
 
 def made(name, *command):
     """A file that the old build makes once: both builds run the same one."""
-    path = WORK / name
+    path = WORK / f"{int((args.old / 'hone').stat().st_mtime)}-{name}"
     if not path.exists():
         run(args.old / "hone", *command, "-o", path)
     return str(path)
@@ -116,7 +116,7 @@ def time_kernels(repeats=7, name=None):
     for repeat in range(repeats):
         order = [("old", args.old), ("new", args.new)][:: 1 if repeat % 2 else -1]
         rates = {which: kernel_figures(build, name) for which, build in order}
-        for kernel in rates["old"].keys() & rates["new"].keys():
+        for kernel in (k for k in rates["old"] if k in rates["new"]):
             ratios.setdefault(kernel, []).append(rates["old"][kernel] / rates["new"][kernel])
             last[kernel] = rates["new"][kernel]
     return {kernel: (spread(found), last[kernel]) for kernel, found in ratios.items()}
@@ -149,7 +149,8 @@ def main():
         found[row.name], seconds = time_model(row)
         again[row.name] = lambda row=row: time_model(row)[0]
         show(row.name, found[row.name], f"{seconds * 1e3:.2f} ms")
-    has_kernels = all((build / "bench" / "bench_kernels").exists() for build in (args.old, args.new))
+    kernels_wanted = not args.only or any(not text.startswith(("MiniLM", "resnet", "mobilenet", "PP-OCR")) for text in args.only)
+    has_kernels = kernels_wanted and all((build / "bench" / "bench_kernels").exists() for build in (args.old, args.new))
     if has_kernels and not args.quick:
         for name, (interval, rate) in time_kernels().items():
             if wanted(name):

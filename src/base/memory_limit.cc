@@ -60,9 +60,9 @@ void require_memory(int64_t bytes, std::string_view what) {
   const int64_t limit = memory_limit(), held = memory_charged();
   if (bytes <= limit - held) [[likely]]
     return;
-  fail("{} needs {} of memory, {} are held and {} is the limit; --max-memory SIZE sets it", what,
-       human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(held)),
-       human_bytes(static_cast<double>(limit)));
+  throw MemoryError(fmt::format("{} needs {} of memory, {} are held and {} is the limit; --max-memory SIZE sets it",
+                                what, human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(held)),
+                                human_bytes(static_cast<double>(limit))));
 }
 
 MemoryCharge::MemoryCharge(int64_t bytes, std::string_view what) {

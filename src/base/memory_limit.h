@@ -6,7 +6,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace hone {
+
+// More memory was asked for than the process may take. Less may be asked for, or some be given back.
+class MemoryError : public Error {
+  using Error::Error;
+};
 
 // Unless set, what the machine, or the container around the process, has free when first asked.
 int64_t memory_limit();
@@ -14,8 +21,8 @@ void set_memory_limit(int64_t bytes);  // 0: as unless set, found out anew
 int64_t memory_charged();              // what living MemoryCharges hold
 int64_t free_memory_bytes();           // of the machine or container now
 
-// Throws Error when `bytes` more than what is charged would exceed the limit. `what` begins the message: "a tensor
-// f32[4096,4096]".
+// Throws MemoryError when `bytes` more than what is charged would exceed the limit. `what` begins the message: "a
+// tensor f32[4096,4096]".
 void require_memory(int64_t bytes, std::string_view what);
 
 // Bytes that count for as long as this lives.

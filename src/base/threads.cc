@@ -232,9 +232,10 @@ class Pool {
       if (busy_threads.load(std::memory_order_relaxed) >= cpus()) return false;
       const int thread = slots_[i].join();
       if (thread == 0) continue;
-      busy_threads.fetch_add(1, std::memory_order_relaxed);
-      slots_[i].region().work(thread);
-      busy_threads.fetch_sub(1, std::memory_order_relaxed);  // first: the caller's next region is to find a CPU left
+      {
+        const Busy busy;  // ends first: the caller's next region is to find a CPU left
+        slots_[i].region().work(thread);
+      }
       slots_[i].leave();
       return true;
     }

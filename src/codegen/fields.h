@@ -1,5 +1,5 @@
 // A plan names each of its fields once. From that follow its text, which is the key of its machine code, and with the
-// text equality and hash:
+// text equality:
 //
 //   struct GatherPlan {
 //     int64_t columns = 0;

@@ -88,7 +88,7 @@ struct RowNumbers {
 // bench/predicted_speed.py. Winograd's algorithm exceeds the peak in terms of the products it saves.
 struct KernelSpeed {
   double best = 0.9, worst = 0.05;
-  bool bf16 = false;  // of bf16 dot products where the CPU has them, else of f32 multiply-adds
+  bool bf16 = false;  // of bf16 dot products where the CPU has them and they are faster, else of f32 multiply-adds
 };
 
 struct KernelDef {
@@ -128,6 +128,9 @@ struct KernelClass {
 template <const auto& Class>
 constexpr KernelDef kernel_def() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
+  static_assert(Class.supports && Class.needs && Class.items && Class.describe, "a class says all four of its plans");
+  static_assert(!Class.prepack == !Class.prepack_key && !Class.prepack == !Class.prepacked_bytes,
+                "constants are laid out with all three of key, bytes and prepack, or not at all");
   KernelDef def{.name = Class.name,
                 .doc = Class.doc,
                 .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },

@@ -1,5 +1,5 @@
-// Lowering by kind of group: one member function each, in lower_<kind>.cc. Each either fills the step's plan, pointers
-// and dims, or says why there is no kernel.
+// Lowering by kind of group: one member function each, in kernels/<class>/lower.cc. Each either fills the step's plan,
+// pointers and dims, or says why there is no kernel.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Packed weights [N,K] as a source of panels (gemm_shape.h): what a format has stored becomes codes and scales where
-// the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
+// Packed weights [N,K] as a source of panels (kernels/gemm/shape.h): what a format has stored becomes codes and scales
+// where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
 #pragma once
 
 #include <vector>

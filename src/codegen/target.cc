@@ -1,7 +1,6 @@
 #include "codegen/target.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 
@@ -9,7 +8,7 @@ namespace hone {
 namespace {
 
 // Rates measured by `hone machine`, or where no such CPU was at hand, from the throughput of the instructions that its
-// maker states. Models are those of CPUID; {0, 255} stands for the rest of a family.
+// maker states. Models are those of CPUID, the first row that fits counts; {0, 255} stands for the rest of a family.
 struct Row {
   std::string_view vendor;
   int family, first_model, last_model;
@@ -34,7 +33,6 @@ bool is_amx(Feature f) { return f == Feature::amx_bf16 || f == Feature::amx_int8
 
 struct Level {
   std::string_view name;
-  std::optional<Feature> needs;
   Features of_host;
 };
 
@@ -45,9 +43,9 @@ std::vector<Level> levels() {
   Features no_tiles = host;
   for (int f = 0; f < kFeatures; ++f)
     if (is_amx(static_cast<Feature>(f))) no_tiles = no_tiles.without(static_cast<Feature>(f));
-  all.push_back({"avx2", Feature::avx2, Features().with(Feature::avx2)});
-  if (host.has(Feature::avx512)) all.push_back({"avx512", Feature::avx512, no_tiles.without(Feature::avx512_bf16)});
-  if (host.has(Feature::avx512_bf16)) all.push_back({"avx512_bf16", Feature::avx512_bf16, no_tiles});
+  all.push_back({"avx2", Features().with(Feature::avx2)});
+  if (host.has(Feature::avx512)) all.push_back({"avx512", no_tiles.without(Feature::avx512_bf16)});
+  if (host.has(Feature::avx512_bf16)) all.push_back({"avx512_bf16", no_tiles});
   return all;
 }
 

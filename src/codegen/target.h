@@ -59,7 +59,7 @@ class Target {
 // "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
 // avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_".
 Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
-std::string to_string(const Target& target);  // of one for this CPU: the shortest text that parse_target() takes for it
+std::string to_string(const Target& target);  // of one for this CPU, as parse_target() takes it
 
 Target host_target();                 // with all that this CPU has; throws Error when it lacks AVX2
 std::vector<Target> target_levels();  // of this CPU, lowest first; empty when it lacks AVX2

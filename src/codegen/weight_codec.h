@@ -97,7 +97,7 @@ bool is_restored(const Format& format);
 Program restored_value(const Format& format);
 // Whether weights [N,K] in this format can be laid out.
 Refusal prepackable(const Format& format);
-// Computed once per format and level, then shared.
+// Computed once per format and features, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const Target& target);
 
 }  // namespace hone

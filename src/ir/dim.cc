@@ -31,10 +31,11 @@ class Interned {
  public:
   static FactorPtr get(std::string text, const Dim& dividend = 0, const Dim& divisor = 0) {
     Interned& all = instance();
+    FactorPtr made(new Factor{std::move(text), dividend, divisor},
+                   forget);  // dropped, when not needed, without the lock
     const std::lock_guard lock(all.mutex_);
-    std::weak_ptr<const Factor>& entry = all.factors_[text];
+    std::weak_ptr<const Factor>& entry = all.factors_[made->text];
     if (FactorPtr found = entry.lock()) return found;
-    FactorPtr made(new Factor{std::move(text), dividend, divisor}, forget);
     entry = made;
     return made;
   }
@@ -318,7 +319,7 @@ Dim floordiv(const Dim& a, const Dim& b) {
     const int64_t divisor = b.constant_;
     Terms wholes, parts;
     for (const auto& [factors, coefficient] : a.all_terms()) {
-      const int64_t part = (coefficient % divisor + divisor) % divisor, whole = checked_floor_div(coefficient, divisor);
+      const int64_t whole = checked_floor_div(coefficient, divisor), part = coefficient - whole * divisor;
       if (whole != 0) wholes[factors] = whole;
       if (part != 0) parts[factors] = part;
     }
@@ -329,7 +330,7 @@ Dim floordiv(const Dim& a, const Dim& b) {
     const Terms divisor = b.all_terms();
     const auto lead = *std::max_element(divisor.begin(), divisor.end(), by_order);
     rest = a;
-    for (size_t steps = 0; steps < kMostTerms; ++steps) {
+    for (size_t steps = 0; steps <= kMostTerms; ++steps) {
       const Terms left = rest.all_terms();
       if (left.empty()) return quotient;
       const auto top = *std::max_element(left.begin(), left.end(), by_order);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/threads.h"
 #include "codegen/llvm/compiler.h"
 #include "ops/evaluate.h"
@@ -124,11 +125,12 @@ struct Session::Impl {
     for (const auto& [label, tensor] : given) k->shapes.push_back(tensor.shape());
   }
 
-  std::shared_ptr<const Specialised> executable(const Bindings& bindings, int64_t held) {
+  std::shared_ptr<const Specialised> executable(const Bindings& bindings, const Workspace& workspace) {
     if (auto found = kept_for(bindings)) return found;
     const std::lock_guard one(making);
     if (auto found = kept_for(bindings)) return found;  // another thread has made it
-    return make(bindings, held);
+    workspace.check_step();                             // while this one waited, it may have been cancelled
+    return make(bindings, workspace.bytes());
   }
 
   // `take()`, and where memory is short, once more without that of workspaces that no run has now.
@@ -136,7 +138,7 @@ struct Session::Impl {
   auto with_room(const Take& take) {
     try {
       return take();
-    } catch (const Error&) {
+    } catch (const MemoryError&) {
       if (!pool.drop_idle()) throw;
     }
     return take();
@@ -193,7 +195,7 @@ struct Session::Impl {
     const Bindings bindings = made ? Bindings() : bind_inputs(graph, given);
     check_tokens(limits, given);
     if (!made) {
-      made = executable(bindings, workspace.bytes());
+      made = executable(bindings, workspace);
       note_shapes(bindings, given);
     }
     with_room([&] { made->executable.reserve(workspace); });
@@ -270,7 +272,7 @@ void Session::prepare(const Bindings& bindings) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   const RunPool::Run run(impl_->pool);
-  if (impl_->compiles()) impl_->executable(bindings, run.workspace().bytes());
+  if (impl_->compiles()) impl_->executable(bindings, run.workspace());
 }
 
 void Session::close() { impl_->pool.close(); }

@@ -105,6 +105,8 @@ TEST(Dim, TheLeastIntegerIsNegatedOrDividedByMinusOneOnlyWithAnError) {
   EXPECT_THROW(floordiv(least * Dim::symbol("S"), Dim(-1) * Dim::symbol("S")), Error);
   EXPECT_EQ(floordiv(least + 1, 3), Dim(-3074457345618258603));
   EXPECT_EQ(floordiv(least, 3), Dim(-3074457345618258603));
+  EXPECT_EQ(d("S/9223372036854775807").evaluate({{"S", 5}}), 0);
+  EXPECT_THROW(d("(0-S)/9223372036854775807").evaluate({{"S", 5}}), Error) << "no sum on the way is wrapped around";
 }
 
 TEST(Dim, APolynomialThatGrowsWithoutEndIsAnError) {

@@ -1,4 +1,4 @@
-// Attention kernels (attention_shape.h): products from the tiles of gemm, softmax between them.
+// Attention kernels (kernels/attention/shape.h): products from the tiles of gemm, softmax between them.
 #include <limits>
 
 #include "codegen/kernels/attention/plan.h"

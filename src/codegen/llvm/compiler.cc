@@ -123,10 +123,10 @@ struct KernelLibrary::Impl {
   void link(std::span<const Wanted> wanted) {
     if (wanted.empty()) return;
     if (!linker) linker = std::make_unique<Linker>();
+    check_stop();  // not below: what is added is linked, or adding it again would define it twice
     for (const Wanted& w : wanted) linker->add(w.code.object, w.symbol);
     for (const Wanted& w : wanted) {
       const KernelNeeds needs = needs_of(*w.plan, options.target);
-      check_stop();
       kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
                          needs.items_per_chunk};
       count(w);

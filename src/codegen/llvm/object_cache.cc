@@ -38,8 +38,8 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 std::string ObjectKey::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 
 std::string object_target(const Target& target) {
-  return fmt::format("{} with {} as {}, llvm {}, generators {}", to_string(target), to_string(target.features()),
-                     target.rates().name, llvm_version(), generator_version());
+  return fmt::format("{} as {}, llvm {}, generators {}", to_string(target.features()), target.rates().name,
+                     llvm_version(), generator_version());
 }
 
 ObjectKey object_key(std::string_view plan_text, const Target& target) {

@@ -15,7 +15,7 @@ namespace hone {
 // channels.
 //   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results
 //   dims      [0] images * out_height * out_width, [1] images; from [11] on zeros, as for GemmPlan
-//   items     blocks of output rows times panels of outputs; see conv_shape.h
+//   items     blocks of output rows times panels of outputs; see shape.h
 struct ConvPlan {
   enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
   PlaneWindow window;

@@ -73,7 +73,7 @@ struct GemmShape {
 };
 
 Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
-// `shrink`: how many times the tile has been made smaller than the rule's choice (see generate.h).
+// `shrink`: how many times the tile has been made smaller than the rule's choice (KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink = 0);
 
 // Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m

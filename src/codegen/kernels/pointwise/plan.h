@@ -11,9 +11,8 @@ namespace hone {
 
 // results[j][o, i] = program(operands...)[j] over `rank` extents (outer to inner), each operand with its own strides.
 //   pointers  operands, then results
-//   dims      extents[0..rank), then rank strides (in elements; 0 = broadcast) for each operand, then, where the
-//   results
-//             are not dense, those of all results, the last of which is 1
+//   dims      extents[0..rank), then rank strides (in elements; 0 = broadcast) for each operand, then those that all
+//             results share where they are not dense, the last of which is 1
 //   items     rank 1: elements; otherwise the product of all extents but the last
 // `inner` states what the last stride of an operand is, so that loads can be vectors.
 struct PointwisePlan {
