@@ -58,6 +58,7 @@ constexpr KernelClass<RowPlan> row{
 }  // namespace
 
 extern constinit const KernelDef row_kernel_def = kernel_def<row>();
+
 int64_t kept_bytes(const RowPlan& plan, size_t reduction) {
   const Program& element = plan.reductions[reduction].element;
   return round_up(plan.max_length, 64) * std::max(8, width_bits(element.result_type(0))) / 8;
