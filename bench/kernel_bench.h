@@ -33,16 +33,21 @@ void time_gemv(KernelBench& bench, int64_t n, int64_t k, DType type, const std::
 void time_packed_formats(KernelBench& bench);
 
 struct Compiled {
-  explicit Compiled(const KernelPlan& plan) : library(CompilerOptions{.cache_folder = {}}) {
+  explicit Compiled(const KernelPlan& p) : plan(p), library(CompilerOptions{.cache_folder = {}}) {
     kernel = library.compile(std::span(&plan, 1))[0];
     milliseconds = library.statistics().milliseconds;
     spilled = library.statistics().spilled;
-    scratch = Buffer(static_cast<size_t>(kernel.scratch_bytes) + 64);
   }
-  void run(const KernelArgs& args, int64_t items) { kernel.run(&args, 0, items, scratch.mutable_bytes().data()); }
+  Launch prepare(KernelArgs& args) {
+    const Launch call = launch(plan, host_target(), args);
+    scratch = Buffer(static_cast<size_t>(call.scratch_bytes) + 64);
+    return call;
+  }
+  void run(const KernelArgs& args, int64_t items) { kernel(&args, 0, items, scratch.mutable_bytes().data()); }
 
+  KernelPlan plan;
   KernelLibrary library;
-  Kernel kernel;
+  KernelFn kernel = nullptr;
   double milliseconds = 0;
   int spilled = 0;
   Buffer scratch;
@@ -73,8 +78,8 @@ inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string&
 }
 inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
   GemmPlan plan = linear_plan(n, k, type, format);
-  plan.m_hint = m, plan.a_row_stride = k;
-  plan.m_remainder = m % gemm_tile_rows(plan, host_target());
+  plan.a_row_stride = k;
+  plan.rows = only_rows(plan, host_target(), m);
   return plan;
 }
 

@@ -42,7 +42,7 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   KernelArgs args;
   args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
   args.dims = {m, 1, 0, 0, 0, k, 0, 1};
-  const int64_t items = gemm_items(plan, host_target(), m, 1);
+  const int64_t items = code.prepare(args).items;
   const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
   against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
     for (int i = 0; i < repeats; ++i) code.run(args, items);
@@ -84,7 +84,7 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   KernelArgs args;
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   args.dims = {places * places, 1};
-  const int64_t items = work_items(plan, host_target(), args);
+  const int64_t items = code.prepare(args).items;
   int64_t inside = 0;  // window rows, and as many columns
   for (int64_t place = 0; place < places; ++place)
     for (int64_t tap = 0; tap < kernel; ++tap) {
@@ -113,7 +113,7 @@ void time_attention(KernelBench& bench, int64_t length, int heads, int head_dim,
   KernelArgs args;
   args.pointers = {bytes_of(q), bytes_of(q), bytes_of(q), bytes_of(mask), bytes_of(out)};
   args.dims = {1, length, length, width, width, width, width};
-  const int64_t items = attention_items(plan, 1, length);
+  const int64_t items = code.prepare(args).items;
   const double flop = 4.0 * static_cast<double>(length * length * width);
   against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
 }

@@ -36,17 +36,17 @@ std::vector<float> normal_values(int64_t n) {
 double batch_speed(const QuantisePlan& plan, const Format& format, void* in, void* out, int rounds) {
   const KernelPlan general = plan;
   KernelLibrary library({.cache_folder = {}});
-  const Kernel kernel = library.compile({&general, 1})[0];
+  const KernelFn kernel = library.compile({&general, 1})[0];
   const int64_t groups = kBatch / format.geometry.columns;
   std::vector<uint32_t> scales(static_cast<size_t>(groups), 0x3f800000), zero_points(static_cast<size_t>(groups));
   double part = 1;
   KernelArgs args;
   args.pointers = {in, out, scales.data(), zero_points.data(), &part};
   args.dims = {1, kBatch, kBatch, groups, kBatch * format.element.bits / 8, 1, 0, 0, 1};
-  const int64_t items = work_items(general, host_target(), args);
+  const int64_t items = launch(general, host_target(), args).items;
   constexpr int kRepeats = 20;
   const double time = best_of(rounds, [&] {
-    for (int i = 0; i < kRepeats; ++i) kernel.run(&args, 0, items, nullptr);
+    for (int i = 0; i < kRepeats; ++i) kernel(&args, 0, items, nullptr);
   });
   return static_cast<double>(kBatch * kRepeats) / time * 1e-9;
 }

@@ -80,19 +80,19 @@ class Layer {
       Tensor a, out;
       KernelArgs args;
       std::vector<Buffer> scratch;
-      int64_t items = 0;
+      Launch call;
     };
     auto p = std::make_shared<Product>(plan(n_, m), random_tensor(type_, {m, k_}), n_);
     p->args.pointers = {bytes_of(p->a), nullptr, bytes_of(p->out)};
     p->args.dims = {m, 1, 0, 0, 0, k_, 0, 1};
-    p->items = gemm_items(plan(n_, m), host_target(), m, 1);
-    for (int t = 0; t < threads; ++t) p->scratch.emplace_back(static_cast<size_t>(p->code.kernel.scratch_bytes) + 64);
+    p->call = launch(plan(n_, m), host_target(), p->args);
+    for (int t = 0; t < threads; ++t) p->scratch.emplace_back(static_cast<size_t>(p->call.scratch_bytes) + 64);
     return [this, p, threads] {
       p->args.pointers[1] = const_cast<std::byte*>(next());
       auto chunk = [&](int64_t begin, int64_t end, int thread) {
-        p->code.kernel.run(&p->args, begin, end, p->scratch[static_cast<size_t>(thread)].mutable_bytes().data());
+        p->code.kernel(&p->args, begin, end, p->scratch[static_cast<size_t>(thread)].mutable_bytes().data());
       };
-      parallel_chunks(p->items, threads == 1 ? p->items : p->code.kernel.items_per_chunk, threads, chunk);
+      parallel_chunks(p->call.items, threads == 1 ? p->call.items : p->call.items_per_chunk, threads, chunk);
     };
   }
 

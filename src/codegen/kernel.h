@@ -28,9 +28,11 @@ struct KernelArgs {
 };
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
-struct KernelNeeds {
-  int64_t scratch_bytes = 0;    // per thread, 64-byte aligned
+// What a call takes.
+struct Launch {
+  int64_t items = 0;
   int64_t items_per_chunk = 1;  // about 20 us of work
+  int64_t scratch_bytes = 0;    // per thread, 64-byte aligned
 };
 
 struct KernelDef;
@@ -95,9 +97,10 @@ struct KernelDef {
   std::string_view name, doc;  // "gemm"
   // Whether code can be generated for the plan, and why not.
   Refusal (*supports)(const KernelPlan& plan, const Target& target);
-  KernelNeeds (*needs)(const KernelPlan& plan, const Target& target);
-  int64_t (*items)(const KernelPlan& plan, const Target& target, const KernelArgs& args);  // of a call
-  std::string (*describe)(const KernelPlan& plan, const Target& target);                   // a line for people
+  // With the extents that args have, and writes into args.dims what follows from them (how work falls into items): code
+  // for any extents and code for these ones do the same.
+  Launch (*launch)(const KernelPlan& plan, const Target& target, KernelArgs& args);
+  std::string (*describe)(const KernelPlan& plan, const Target& target);  // a line for people
   // Code that spills registers is generated again with smaller tiles: whether attempt `shrink` differs from the one
   // before it. Packed data keeps its layout.
   bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink);
@@ -111,8 +114,7 @@ template <class Plan>
 struct KernelClass {
   std::string_view name, doc;
   Refusal (*supports)(const Plan&, const Target&);
-  KernelNeeds (*needs)(const Plan&, const Target&);
-  int64_t (*items)(const Plan&, const Target&, const KernelArgs&);
+  Launch (*launch)(const Plan&, const Target&, KernelArgs&);
   std::string (*describe)(const Plan&, const Target&);
   bool (*can_shrink)(const Plan&, const Target&, int) = nullptr;
   KernelSpeed (*speed)(const Plan&) = nullptr;
@@ -128,19 +130,18 @@ struct KernelClass {
 template <const auto& Class>
 constexpr KernelDef kernel_def() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
-  static_assert(Class.supports && Class.needs && Class.items && Class.describe, "a class says all four of its plans");
+  static_assert(Class.supports && Class.launch && Class.describe, "a class says all three of its plans");
   static_assert(!Class.prepack == !Class.prepack_key && !Class.prepack == !Class.prepacked_bytes,
                 "constants are laid out with all three of key, bytes and prepack, or not at all");
-  KernelDef def{.name = Class.name,
-                .doc = Class.doc,
-                .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },
-                .needs = [](const KernelPlan& p, const Target& t) { return Class.needs(p.get<Plan>(), t); },
-                .items = [](const KernelPlan& p, const Target& t,
-                            const KernelArgs& a) { return Class.items(p.get<Plan>(), t, a); },
-                .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },
-                .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
-                .speed = [](const KernelPlan&) { return KernelSpeed(); },
-                .prepacking = {}};
+  KernelDef def{
+      .name = Class.name,
+      .doc = Class.doc,
+      .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },
+      .launch = [](const KernelPlan& p, const Target& t, KernelArgs& a) { return Class.launch(p.get<Plan>(), t, a); },
+      .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },
+      .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
+      .speed = [](const KernelPlan&) { return KernelSpeed(); },
+      .prepacking = {}};
   if constexpr (Class.speed != nullptr) def.speed = [](const KernelPlan& p) { return Class.speed(p.get<Plan>()); };
   if constexpr (Class.row_numbers != nullptr)
     def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers(p.get<Plan>()); };
@@ -158,9 +159,8 @@ constexpr KernelDef kernel_def() {
 }
 
 inline Refusal supports(const KernelPlan& plan, const Target& target) { return plan.kernel().supports(plan, target); }
-inline KernelNeeds needs_of(const KernelPlan& plan, const Target& target) { return plan.kernel().needs(plan, target); }
-inline int64_t work_items(const KernelPlan& plan, const Target& target, const KernelArgs& args) {
-  return plan.kernel().items(plan, target, args);
+inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
+  return plan.kernel().launch(plan, target, args);
 }
 inline std::string describe(const KernelPlan& plan, const Target& target) {
   return plan.kernel().describe(plan, target);

@@ -28,7 +28,8 @@ class Account {
         continue;
       }
       plans_.insert(step.plan->text());
-      scratch_ = std::max(scratch_, needs_of(*step.plan, target_).scratch_bytes);
+      KernelArgs args{.dims = step.dims};
+      scratch_ = std::max(scratch_, launch(*step.plan, target_, args).scratch_bytes);
       shared_ = std::max(shared_, step.shared_bytes);
       for (const PointerBinding& pointer : step.pointers) add_weights(*step.plan, pointer);
     }

@@ -56,7 +56,7 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
   std::vector<KernelPlan> plans;
   for (const Step& step : lowered_.steps)
     if (step.plan) plans.push_back(*step.plan);
-  const std::vector<Kernel> kernels = library.compile(plans);
+  const std::vector<KernelFn> kernels = library.compile(plans);
   ready_.resize(lowered_.steps.size());
   args_.resize(lowered_.steps.size());
   for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i) {
@@ -66,9 +66,7 @@ Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights
       continue;
     }
     check_stop();
-    prepare_step(i, kernels[k++], weights);
-    ready_[i].items = work_items(*step.plan, options.target, args_[i]);
-    if (ready_[i].items == 0) ready_[i].how = How::nothing;
+    prepare_step(i, kernels[k++], options.target, weights);
   }
 }
 
@@ -106,7 +104,8 @@ void Executable::require_memory_for_runs(const WeightStore& weights, const Targe
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan) continue;
-    scratch = std::max(scratch, needs_of(*step.plan, target).scratch_bytes);
+    KernelArgs args{.dims = step.dims};
+    scratch = std::max(scratch, launch(*step.plan, target, args).scratch_bytes);
     for (const PointerBinding& pointer : step.pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];
@@ -126,13 +125,14 @@ void Executable::require_memory_for_runs(const WeightStore& weights, const Targe
                   megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out), megabytes(outputs)));
 }
 
-void Executable::prepare_step(size_t i, const Kernel& kernel, WeightStore& weights) {
+void Executable::prepare_step(size_t i, KernelFn kernel, const Target& target, WeightStore& weights) {
   const Step& step = lowered_.steps[i];
   Ready& ready = ready_[i];
   ready.kernel = kernel;
-  ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
   args_[i].dims = step.dims;
-  scratch_bytes_ = std::max(scratch_bytes_, kernel.scratch_bytes);
+  ready.call = launch(*step.plan, target, args_[i]);
+  if (ready.call.items > 0) ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
+  scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
   CHECK(step.pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step.name, step.pointers.size());
   for (size_t p = 0; p < step.pointers.size(); ++p)
     if (step.pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), weights);
@@ -267,18 +267,19 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (ready.how == How::interpreted) return interpret(lowered_.steps[i], workspace);
   const KernelArgs& args = workspace.bound.args[i];
   if (ready.how == How::checked) check_row_numbers(lowered_.steps[i], args);
-  if (threads_ == 1 || ready.items <= ready.kernel.items_per_chunk) {
-    const int64_t at_once = std::max<int64_t>(ready.kernel.items_per_chunk, 1) * kChunksAtOnce;
-    for (int64_t begin = 0; begin < ready.items; begin += at_once) {
+  const auto [items, chunk_items, unused] = ready.call;
+  if (threads_ == 1 || items <= chunk_items) {
+    const int64_t at_once = std::max<int64_t>(chunk_items, 1) * kChunksAtOnce;
+    for (int64_t begin = 0; begin < items; begin += at_once) {
       check_stop();
-      ready.kernel.run(&args, begin, std::min(ready.items, begin + at_once), workspace.scratch(0));
+      ready.kernel(&args, begin, std::min(items, begin + at_once), workspace.scratch(0));
     }
     return;
   }
   auto chunk = [&](int64_t begin, int64_t end, int thread) {
-    ready.kernel.run(&args, begin, end, workspace.scratch(thread));
+    ready.kernel(&args, begin, end, workspace.scratch(thread));
   };
-  parallel_chunks(ready.items, ready.kernel.items_per_chunk, threads_, chunk);
+  parallel_chunks(items, chunk_items, threads_, chunk);
 }
 
 std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {

@@ -68,8 +68,8 @@ class Executable {
   enum class How : uint8_t { nothing, kernel, checked, interpreted };
   struct Ready {
     How how = How::nothing;
-    Kernel kernel;
-    int64_t items = 0;
+    KernelFn kernel = nullptr;
+    Launch call;
   };
   struct ArenaPointer {
     size_t step;
@@ -83,7 +83,7 @@ class Executable {
   };
   void place_values();
   void require_memory_for_runs(const WeightStore& weights, const Target& target, int64_t held) const;
-  void prepare_step(size_t i, const Kernel& kernel, WeightStore& weights);
+  void prepare_step(size_t i, KernelFn kernel, const Target& target, WeightStore& weights);
   void prepare_pointer(size_t i, int position, WeightStore& weights);
   const WeightStore& store_of(ValueId constant, const WeightStore& weights) const {
     return constant < shared_values_ ? weights : own_weights_;

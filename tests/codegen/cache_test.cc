@@ -36,12 +36,12 @@ class Cache : public testing::Test {
   static Outcome multiply(float factor, const fs::path& folder) {
     KernelLibrary library({.target = host_target(), .threads = 1, .cache_folder = folder.string()});
     const KernelPlan plans[] = {plan(factor)};
-    const Kernel kernel = library.compile(plans)[0];
+    const KernelFn kernel = library.compile(plans)[0];
     float x = 3, y = 0;
     void* const in[] = {&x};
     void* const out[] = {&y};
     const KernelArgs args = flat_args(in, out, 1);
-    kernel.run(&args, 0, 1, nullptr);
+    kernel(&args, 0, 1, nullptr);
     return {library.statistics(), y};
   }
   std::vector<fs::path> files() const {
@@ -75,10 +75,10 @@ TEST_F(Cache, TheSecondProcessFindsWhatTheFirstCompiled) {
 TEST_F(Cache, EqualPlansAreCompiledOnce) {
   KernelLibrary library({.target = host_target(), .threads = 2, .cache_folder = {}});
   const KernelPlan plans[] = {plan(2), plan(3), plan(2)};
-  const std::vector<Kernel> kernels = library.compile(plans);
-  EXPECT_EQ(kernels[0].run, kernels[2].run);
-  EXPECT_NE(kernels[0].run, kernels[1].run);
-  EXPECT_EQ(library.compile(plans)[1].run, kernels[1].run);
+  const std::vector<KernelFn> kernels = library.compile(plans);
+  EXPECT_EQ(kernels[0], kernels[2]);
+  EXPECT_NE(kernels[0], kernels[1]);
+  EXPECT_EQ(library.compile(plans)[1], kernels[1]);
   EXPECT_EQ(library.statistics().compiled, 2);
 }
 

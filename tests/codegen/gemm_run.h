@@ -35,11 +35,20 @@ inline GemmPlan plain_plan(int64_t n, int64_t k, DType a, DType w, DType result 
   return plan;
 }
 
-inline GemmPlan packed_plan(const std::string& format, int64_t n, int64_t k, DType a, int64_t m_hint) {
+inline GemmPlan packed_plan(const std::string& format, int64_t n, int64_t k, DType a, int64_t few) {
   GemmPlan plan = plain_plan(n, k, a, DType::f32);
   plan.w_format = format;
-  plan.m_hint = m_hint;
+  plan.rows = few ? GemmPlan::Rows{.least = few, .most = few} : GemmPlan::Rows{.least = kFewRows + 1};
   return plan;
+}
+
+// Rows of `a` for such a plan: the first `few`; 0: all, and again until they are more than a few.
+inline Tensor rows_for(const Tensor& a, int64_t few) {
+  const int64_t own = a.dim(0), rows = few ? few : own > kFewRows ? own : kFewRows + 2;
+  const std::vector<float> values = a.to_floats();
+  std::vector<float> taken;
+  for (int64_t i = 0; i < rows * a.dim(1); ++i) taken.push_back(values[static_cast<size_t>(i) % values.size()]);
+  return Tensor::from_floats(a.dtype(), {rows, a.dim(1)}, taken);
 }
 
 struct Products {
@@ -70,7 +79,7 @@ inline double products_bound(const Products& p, int64_t k) {
   return dot_bound(p.abs_sum, 2 * k + 8, kEpsF32, kEpsF32) + 2 * double(k) * kTinyF32;
 }
 
-// A kernel for prepacked weights, for any number of rows.
+// A kernel for prepacked weights, for the plan's number of rows.
 class GemmRunner {
  public:
   GemmRunner(const GemmPlan& plan, const Target& target, const Tensor& weights)
@@ -98,9 +107,10 @@ class GemmRunner {
   bool intact_ = true;
 };
 
-// The first output that is further from the reference than its bound; "" when there is none.
+// The first output that is further from the reference, which may have more of them, than its bound; "" when there is
+// none.
 inline std::string first_fault(const std::vector<float>& got, const std::vector<Products>& want, int64_t k) {
-  for (size_t i = 0; i < want.size(); ++i)
+  for (size_t i = 0; i < std::min(got.size(), want.size()); ++i)
     if (!(std::abs(got[i] - want[i].sum) <= products_bound(want[i], k)))
       return fmt::format("output {}: {} instead of {} (bound {})", i, got[i], want[i].sum, products_bound(want[i], k));
   return "";

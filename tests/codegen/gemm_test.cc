@@ -46,14 +46,37 @@ TEST(Gemm, KnownRowsChooseOtherTilesAndGiveTheSame) {
   for (const Target& target : test_targets())
     for (int64_t m : {1, 2, 3, 5, 9, 17, 49, 130}) {
       GemmPlan plan = plain_plan(48, 65, DType::f32, DType::f32);
-      plan.m_hint = m;
-      plan.m_remainder = m % gemm_tile_rows(plan, target);
+      plan.rows = only_rows(plan, target, m);
       plan.a_row_stride = plan.k;
       const Tensor w = random_tensor(DType::f32, {48, 65}, rng), a = random_tensor(DType::f32, {m, 65}, rng);
       GemmRunner gemm(plan, target, w);
       ASSERT_EQ(first_fault(gemm.run(a), reference_products(a, w), 65), "") << name_of(target) << " m " << m;
       ASSERT_TRUE(gemm.intact());
     }
+}
+
+// Code for any number of rows, for these alone and for those of one case: the same bits.
+TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
+  Philox rng(31);
+  for (const Target& target : test_targets())
+    for (const char* format : {"", "mxint8", "mxint4", "int4.g32", "int16.channel"})
+      for (DType dtype : {DType::f32, DType::bf16})
+        for (int64_t n : {13, 32, 96}) {
+          constexpr int64_t kK = 130;
+          GemmPlan any = plain_plan(n, kK, dtype, dtype);
+          any.w_format = format, any.a_row_stride = kK;
+          const Tensor plain = random_tensor(*format ? DType::f32 : dtype, {n, kK}, rng),
+                       w = *format ? pack(parse_format(format), plain) : plain;
+          GemmRunner general(any, target, w);
+          for (int64_t m : {1, 2, 3, 5, 7, 8, 9, 17, 49, 128, 131, 300}) {
+            GemmPlan only = any;
+            only.rows = only_rows(any, target, m);
+            const Tensor a = random_tensor(dtype, {m, kK}, rng);
+            ASSERT_EQ(general.run(a), GemmRunner(only, target, w).run(a))
+                << name_of(target) << " " << format << " " << to_string(dtype) << " " << m << "x" << n;
+            ASSERT_TRUE(general.intact());
+          }
+        }
 }
 
 TEST(Gemm, SmallIntegersAreExact) {

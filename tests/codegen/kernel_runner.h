@@ -66,22 +66,22 @@ class CompiledPlan {
   CompiledPlan(const KernelPlan& plan, const Target& target)
       : plan_(plan), target_(target), library_({.target = target, .threads = 1, .cache_folder = {}}) {
     kernel_ = library_.compile(std::span(&plan_, 1))[0];
-    scratch_.resize(static_cast<size_t>(kernel_.scratch_bytes) + 64);
   }
   // All items, in pieces of `chunk` (0: one piece).
-  void run(const KernelArgs& args, int64_t chunk = 0) {
-    const int64_t items = work_items(plan_, target_, args);
+  void run(KernelArgs args, int64_t chunk = 0) {
+    const Launch call = launch(plan_, target_, args);
+    const int64_t items = call.items;
+    scratch_.resize(std::max(scratch_.size(), static_cast<size_t>(call.scratch_bytes) + 64));
     const auto address = (reinterpret_cast<uintptr_t>(scratch_.data()) + 63) / 64 * 64;
     for (int64_t begin = 0; begin < items; begin += chunk ? chunk : items)
-      kernel_.run(&args, begin, std::min(items, begin + (chunk ? chunk : items)),
-                  reinterpret_cast<std::byte*>(address));
+      kernel_(&args, begin, std::min(items, begin + (chunk ? chunk : items)), reinterpret_cast<std::byte*>(address));
   }
 
  private:
   KernelPlan plan_;
   Target target_;
   KernelLibrary library_;
-  Kernel kernel_;
+  KernelFn kernel_ = nullptr;
   std::vector<std::byte> scratch_;
 };
 

@@ -20,12 +20,12 @@ struct Outcome {
 Outcome multiply(float factor, std::vector<std::string> carried) {
   KernelLibrary library({.cache_folder = {}, .carried = std::move(carried), .keep_objects = true});
   const KernelPlan plans[] = {flat_plan(flatten(Expr::arg(0, Scalar::f32) * factor))};
-  const Kernel kernel = library.compile(plans)[0];
+  const KernelFn kernel = library.compile(plans)[0];
   float x = 3, y = 0;
   void* const in[] = {&x};
   void* const out[] = {&y};
   const KernelArgs args = flat_args(in, out, 1);
-  kernel.run(&args, 0, 1, nullptr);
+  kernel(&args, 0, 1, nullptr);
   return {library.statistics(), y, library.bundle()};
 }
 

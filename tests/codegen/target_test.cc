@@ -15,9 +15,9 @@ Features all_features() {
   return all;
 }
 
-GemmPlan bf16_product(int64_t rows) {
+GemmPlan bf16_product() {
   GemmPlan plan;
-  plan.n = 384, plan.k = 384, plan.a = DType::bf16, plan.w = DType::bf16, plan.m_hint = rows;
+  plan.n = 384, plan.k = 384, plan.a = DType::bf16, plan.w = DType::bf16;
   plan.results = {DType::f32};
   return plan;
 }
@@ -73,10 +73,10 @@ TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {
 // Where vdpbf16ps has half the rate of multiply-adds, only tiles so small that taking pairs apart costs more use it.
 TEST(Target, RatesDecideWhatMultipliesPairs) {
   const Target zen4(all_features(), microarchitecture("zen4")), intel(all_features(), microarchitecture("intel"));
-  for (int64_t rows : {0, 1, 2, 8, 128}) EXPECT_TRUE(gemm_shape(bf16_product(rows), zen4).dot) << rows;
-  EXPECT_TRUE(gemm_shape(bf16_product(1), intel).dot);
+  for (int64_t rows : {0, 1, 2, 8, 128}) EXPECT_TRUE(gemm_shape(bf16_product(), zen4, gemm_case(rows)).dot) << rows;
+  EXPECT_TRUE(gemm_shape(bf16_product(), intel, 1).dot);
   for (int64_t rows : {0, 8, 128}) {
-    const GemmShape shape = gemm_shape(bf16_product(rows), intel);
+    const GemmShape shape = gemm_shape(bf16_product(), intel, gemm_case(rows));
     EXPECT_FALSE(shape.dot) << rows;
     EXPECT_EQ(shape.panel, PanelType::pairs) << "the layout of weights does not depend on rates";
   }

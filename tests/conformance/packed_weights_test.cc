@@ -81,10 +81,10 @@ TEST_P(PackedWeights, HaveNoDecodedCopy) {
   const Format format = parse_format(GetParam());
   const PlaneBytes planes = plane_bytes(format, std::vector<int64_t>{kN, kK});
   for (const Target& target : target_levels())
-    for (int64_t m_hint : {1, 0}) {
+    for (int64_t rows : {1, 0}) {
       GemmPlan plan;
-      plan.n = kN, plan.k = kK, plan.w_format = GetParam(), plan.m_hint = m_hint;
-      const GemmShape s = gemm_shape(plan, target);
+      plan.n = kN, plan.k = kK, plan.w_format = GetParam();
+      const GemmShape s = gemm_shape(plan, target, rows);
       const ScaleGrid grid = scale_grid(format);
       const int64_t outputs = grid.rows ? std::min(grid.rows, kN) : kN;
       const double codes = static_cast<double>(planes.codes) * (format.element.bits == 7 ? 8.0 / 7 : 1);

@@ -104,14 +104,11 @@ std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTen
   Graph prepared = prepare_for_codegen(graph, compute);
   const Target target = host_target();
   const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.target = target});
-  KernelLibrary library({.target = target, .threads = 1, .cache_folder = {}});
   std::set<std::string> kinds;
   for (const Step& step : lowered.steps) {
     if (!step.plan) continue;
-    const KernelPlan plans[] = {*step.plan};
-    KernelArgs args;
-    args.dims = step.dims;
-    if (work_items(*step.plan, target, args) > library.compile(plans)[0].items_per_chunk)
+    KernelArgs args{.dims = step.dims};
+    if (const Launch call = launch(*step.plan, target, args); call.items > call.items_per_chunk)
       kinds.insert(std::string(step.plan->kernel().name));
   }
   return kinds;

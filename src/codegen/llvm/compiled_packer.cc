@@ -146,11 +146,12 @@ struct CompiledPacker::Impl {
   explicit Impl(const CompilerOptions& o) : options(o), library(o) {}
 
   // All work items of a plan.
-  void run(const QuantisePlan& plan, const KernelArgs& args) {
+  void run(const QuantisePlan& plan, KernelArgs& args) {
     const KernelPlan general = plan;
-    const Kernel kernel = library.compile({&general, 1})[0];
-    auto chunk = [&](int64_t begin, int64_t end, int) { kernel.run(&args, begin, end, nullptr); };
-    parallel_chunks(work_items(general, options.target, args), kernel.items_per_chunk, options.threads, chunk);
+    const KernelFn kernel = library.compile({&general, 1})[0];
+    auto chunk = [&](int64_t begin, int64_t end, int) { kernel(&args, begin, end, nullptr); };
+    const Launch call = launch(general, options.target, args);
+    parallel_chunks(call.items, call.items_per_chunk, options.threads, chunk);
   }
 
   // The kernels that leave parts for `next`.

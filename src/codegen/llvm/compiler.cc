@@ -126,9 +126,7 @@ struct KernelLibrary::Impl {
     check_stop();  // not below: what is added is linked, or adding it again would define it twice
     for (const Wanted& w : wanted) linker->add(w.code.object, w.symbol);
     for (const Wanted& w : wanted) {
-      const KernelNeeds needs = needs_of(*w.plan, options.target);
-      kernels[w.text] = {reinterpret_cast<KernelFn>(linker->find(w.symbol)), needs.scratch_bytes,
-                         needs.items_per_chunk};
+      kernels[w.text] = reinterpret_cast<KernelFn>(linker->find(w.symbol));
       count(w);
       if (options.keep_objects) kept.push_back({w.key, w.code.object});
     }
@@ -149,7 +147,7 @@ struct KernelLibrary::Impl {
   std::vector<SealedObject> kept;
   std::vector<std::unique_ptr<ObjectCompiler>> compilers;  // one a thread
   std::unique_ptr<Linker> linker;
-  std::unordered_map<std::string, Kernel> kernels;  // by the plan's text
+  std::unordered_map<std::string, KernelFn> kernels;  // by the plan's text
   CompileStatistics statistics;
   std::mutex mutex;
 };
@@ -163,7 +161,7 @@ const EmitterDef* codegen_llvm::find(const KernelDef& kernel) {
 KernelLibrary::KernelLibrary(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 KernelLibrary::~KernelLibrary() = default;
 
-std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
+std::vector<KernelFn> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   const std::lock_guard lock(impl_->mutex);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> texts;
@@ -175,7 +173,7 @@ std::vector<Kernel> KernelLibrary::compile(std::span<const KernelPlan> plans) {
   impl_->find_objects(wanted);
   impl_->compile_missing(wanted);
   impl_->link(wanted);
-  std::vector<Kernel> kernels;
+  std::vector<KernelFn> kernels;
   for (const std::string& text : texts) kernels.push_back(impl_->kernels.at(text));
   impl_->statistics.milliseconds += milliseconds_since(start);
   return kernels;

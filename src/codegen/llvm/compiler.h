@@ -24,12 +24,6 @@ struct CompilerOptions {
 // None when HONE_CACHE is empty, or there is no such folder and none can be made. It may be one that can only be read.
 std::optional<std::string> default_cache_folder();
 
-struct Kernel {
-  KernelFn run = nullptr;
-  int64_t scratch_bytes = 0;    // per thread, 64-byte aligned
-  int64_t items_per_chunk = 1;  // a good piece of work (about 20 us)
-};
-
 struct CompileStatistics {
   double milliseconds = 0;                    // of wall time
   int compiled = 0, cached = 0, carried = 0;  // kernels: made now, from disk, from a bundle
@@ -45,7 +39,7 @@ class KernelLibrary {
   ~KernelLibrary();
   // One kernel per plan; equal plans are compiled once, plans seen earlier not at all. Throws Error with the reason
   // when a plan is refused.
-  std::vector<Kernel> compile(std::span<const KernelPlan> plans);
+  std::vector<KernelFn> compile(std::span<const KernelPlan> plans);
   const CompileStatistics& statistics() const;
   std::string bundle() const;  // all kernels that are in use
 

@@ -71,9 +71,9 @@ llvm::Function* Emitter::begin_function(const std::string& symbol, llvm::Type* r
   return function;
 }
 
-KernelFrame Emitter::begin_kernel(const std::string& symbol) {
+KernelFrame Emitter::begin_kernel(const std::string& symbol, bool external) {
   llvm::Type* const params[] = {ptr, i64, i64, ptr};
-  llvm::Function* f = begin_function(symbol, b.getVoidTy(), params, true);
+  llvm::Function* f = begin_function(symbol, b.getVoidTy(), params, external);
   return {f, f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3)};
 }
 

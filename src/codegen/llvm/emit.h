@@ -54,7 +54,7 @@ class Emitter {
 
   // Functions. A hot loop belongs in a function of its own, or loop-invariant constants of its surroundings are parked
   // in its registers; `local_function` makes one that is not inlined (all code generation is without IR passes).
-  KernelFrame begin_kernel(const std::string& symbol);  // leaves the builder in its entry block
+  KernelFrame begin_kernel(const std::string& symbol, bool external = true);  // leaves the builder in its entry block
   llvm::Function* begin_function(const std::string& symbol, llvm::Type* result, std::span<llvm::Type* const> params,
                                  bool external);
   void end_function() { b.CreateRetVoid(); }

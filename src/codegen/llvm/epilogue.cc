@@ -23,9 +23,10 @@ class EpilogueBody {
     const KernelFrame frame{f, args, nullptr, nullptr, nullptr};
     Value* m = e.kernel_dim(frame, 0);
     batch_row_ = e.b.CreateAdd(e.b.CreateMul(batch, m), row_);
-    result_stride_ = e.num(plan.result_row_stride ? plan.result_row_stride : plan.n);
+    n_ = plan.n ? e.num(plan.n) : e.kernel_dim(frame, kGemmN);
+    result_stride_ = plan.result_row_stride ? e.num(plan.result_row_stride) : n_;
     const int operands = static_cast<int>(plan.operands.size());
-    int dim = 11;
+    int dim = kGemmFullStrides;
     for (int i = 0; i < operands; ++i) {
       const GemmPlan::Operand& o = plan.operands[static_cast<size_t>(i)];
       Value* stride = nullptr;
@@ -44,10 +45,10 @@ class EpilogueBody {
   }
 
   void run() {
-    const bool ragged = plan_.n % shape_.lanes != 0;
+    const bool ragged = plan_.n == 0 || plan_.n % shape_.lanes != 0;
     Value* vectors = e_.num(shape_.vectors);
-    Value* left = e_.b.CreateSub(e_.num(plan_.n), column_);
-    if (plan_.n % shape_.panel_columns() != 0)
+    Value* left = e_.b.CreateSub(n_, column_);
+    if (plan_.n == 0 || plan_.n % shape_.panel_columns() != 0)
       vectors = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, vectors, e_.b.CreateSDiv(left, e_.num(shape_.lanes)));
     e_.loop(e_.num(0), vectors, 1, {}, [&](Value* v, const Values&) {
       vector_of_rows(v, nullptr);
@@ -114,7 +115,7 @@ class EpilogueBody {
     }
     Value* index = nullptr;
     if (uses_index(plan_.program))
-      index = e_.b.CreateAdd(e_.times(e_.b.CreateAdd(batch_row_, r), plan_.n), e_.b.CreateAdd(column_, columns));
+      index = e_.b.CreateAdd(e_.b.CreateMul(e_.b.CreateAdd(batch_row_, r), n_), e_.b.CreateAdd(column_, columns));
     args.resize(plan_.program.args.size());
     const Values out = emit_program(e_, plan_.program, args, index);
     for (size_t j = 0; j < plan_.results.size(); ++j) {
@@ -127,7 +128,7 @@ class EpilogueBody {
   Emitter& e_;
   const GemmPlan& plan_;
   const GemmShape& shape_;
-  Value *sums_, *row_, *column_, *rows_, *batch_row_, *result_stride_;
+  Value *sums_, *row_, *column_, *rows_, *batch_row_, *n_, *result_stride_;
   Values bases_, strides_, results_;
 };
 

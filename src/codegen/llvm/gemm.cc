@@ -2,6 +2,7 @@
 // epilogue.
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "codegen/kernels/gemm/plan.h"
 #include "codegen/kernels/gemm/shape.h"
@@ -18,38 +19,60 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-class GemmKernel {
+// The kernel for the rows of one case: a few, or more than kFewRows.
+class GemmCase {
  public:
-  GemmKernel(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), symbol_(symbol), shape_(gemm_shape(plan, e.target, shrink)) {
+  // Functions that cases share, by name.
+  using Shared = std::map<std::string, Function*>;
+
+  GemmCase(Emitter& e, const GemmPlan& plan, const std::string& symbol, int64_t m, int shrink, Shared& functions)
+      : e_(e),
+        plan_(plan),
+        symbol_(symbol),
+        m_case_(m),
+        shape_(gemm_shape(plan, e.target, m, shrink)),
+        shared_(functions) {
     if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
+    if (m > 0) {
+      const Strips strips = strips_of(m, shape_.rows);
+      for (int64_t height = strips.height; height <= strips.height + (strips.taller > 0); ++height) add_tile(height);
+    } else {
+      const bool any = shrink > 0 || plan.rows.tallest == 0;
+      for (int h = any ? 1 : plan.rows.shortest; h <= (any ? shape_.rows : plan.rows.tallest); ++h) add_tile(h);
+    }
+    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels);
+    epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
+    const bool pairs = shape_.panel == PanelType::pairs;
+    if (shape_.source == WeightSource::unpacked)
+      prepare_ = shared(pairs ? "unpack_pairs" : "unpack", [&](const std::string& name) {
+        return emit_unpack(e_, name, shape_, format_, shape_.row_bytes());
+      });
+    if (shape_.source == WeightSource::activation)
+      prepare_ = shared(pairs ? "pack_pairs" : "pack", [&](const std::string& name) {
+        const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
+        return plan_.weights == GemmPlan::Weights::activation_nk ? emit_pack_nk(e_, name, spec)
+                                                                 : emit_pack_kn(e_, name, spec);
+      });
   }
 
-  void emit() {
-    tile_ = tile(shape_.rows);
-    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels);
-    for (int rows : shape_.tails) tails_.push_back(tile(rows));
-    epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_, shape_);
-    if (shape_.source == WeightSource::unpacked)
-      prepare_ = emit_unpack(e_, symbol_ + "_unpack", shape_, format_, shape_.row_bytes());
-    if (shape_.source == WeightSource::activation) {
-      const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
-      prepare_ = plan_.weights == GemmPlan::Weights::activation_nk ? emit_pack_nk(e_, symbol_ + "_pack", spec)
-                                                                   : emit_pack_kn(e_, symbol_ + "_pack", spec);
-    }
-    frame_ = e_.begin_kernel(symbol_);
+  // In the function that has just begun.
+  void body(const KernelFrame& frame) {
+    frame_ = frame;
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
-    m_ = e_.kernel_dim(frame_, 0);
+    m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
+    n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
+    k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
+    block_rows_ = e_.kernel_dim(frame_, kGemmBlockRows);
+    Value* panel_items = up(n_, shape_.panel_columns() * shape_.item_panels);
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     a_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    Value* blocks =
-        e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.num(shape_.rows_per_block - 1)), e_.num(shape_.rows_per_block));
+    Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.b.CreateSub(block_rows_, e_.num(1))), block_rows_);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
-      Value* panel = e_.times(e_.b.CreateURem(item, e_.num(shape_.panel_items())), shape_.item_panels);
-      Value* rest = e_.b.CreateUDiv(item, e_.num(shape_.panel_items()));
+      Value* panel = e_.times(e_.b.CreateURem(item, panel_items), shape_.item_panels);
+      Value* rest = e_.b.CreateUDiv(item, panel_items);
       Value* block = e_.b.CreateURem(rest, blocks);
       one_item(e_.b.CreateUDiv(rest, blocks), inner, block, panel);
       return Values{};
@@ -57,11 +80,29 @@ class GemmKernel {
     e_.end_function();
   }
 
+  int64_t m() const { return m_case_; }
+
  private:
+  template <class Make>
+  Function* shared(const std::string& name, const Make& make) {
+    Function*& made = shared_[name];
+    if (!made) made = make(symbol_ + "_" + name);
+    return made;
+  }
+  void add_tile(int64_t height) { tiles_[height] = tile(static_cast<int>(height)); }
   Function* tile(int rows, int panels = 1) {
-    TileSpec spec = tile_spec(shape_, &format_, rows, panels);
-    spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
-    return emit_tile(e_, fmt::format("{}_tile{}x{}", symbol_, rows, panels), spec);
+    const std::string name =
+        fmt::format("tile{}x{}{}{}{}", rows, panels, shape_.chains > 1 ? "c" : "",
+                    shape_.chains > 1 ? std::to_string(shape_.chains) : "", shape_.dot ? "d" : "") +
+        (shape_.source == WeightSource::codes ? "e" : "");
+    return shared(name, [&](const std::string& symbol) {
+      TileSpec spec = tile_spec(shape_, &format_, rows, panels);
+      spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
+      return emit_tile(e_, symbol, spec);
+    });
+  }
+  Value* up(Value* value, int64_t divisor) {
+    return e_.b.CreateUDiv(e_.b.CreateAdd(value, e_.num(divisor - 1)), e_.num(divisor));
   }
 
   struct Place {
@@ -75,7 +116,7 @@ class GemmKernel {
 
   void one_item(Value* batch, Value* inner, Value* block, Value* panel) {
     Value *outer = e_.b.CreateUDiv(batch, inner), *h = e_.b.CreateURem(batch, inner);
-    Value* first = e_.times(block, shape_.rows_per_block);
+    Value* first = e_.b.CreateMul(block, block_rows_);
     Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(outer, h, 2, 8), size_bytes(plan_.a)));
     a = e_.at(a, e_.b.CreateMul(first, a_row_bytes_));
     Value* column = e_.times(panel, shape_.panel_columns());
@@ -87,7 +128,7 @@ class GemmKernel {
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
     Value* left = e_.b.CreateSub(m_, first);
-    Value* rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, e_.num(shape_.rows_per_block));
+    Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
     const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place);
@@ -109,7 +150,7 @@ class GemmKernel {
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(offset, size));
     const bool nk = plan_.weights == GemmPlan::Weights::activation_nk;
     w = e_.at(w, nk ? e_.b.CreateMul(column, row_bytes) : e_.times(column, size));
-    Value* const arguments[] = {w, row_bytes, e_.num(plan_.k), e_.b.CreateSub(e_.num(plan_.n), column), frame_.scratch};
+    Value* const arguments[] = {w, row_bytes, k_, e_.b.CreateSub(n_, column), frame_.scratch};
     e_.b.CreateCall(prepare_, arguments);
     return frame_.scratch;
   }
@@ -149,7 +190,7 @@ class GemmKernel {
     e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
       unpack(first);
       Value* part = e_.at(a, e_.times(first, size_bytes(plan_.a)));
-      strips(rows, [&](Function* tile, int64_t, Value* offset) {
+      strips(rows, [&](Value* tile, Value*, Value* offset) {
         multiply(tile, offset, part, frame_.scratch, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
       });
       return Values{};
@@ -158,41 +199,40 @@ class GemmKernel {
   }
 
   void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
-    strips(rows, [&](Function* tile, int64_t height, Value* offset) {
+    strips(rows, [&](Value* tile, Value* height, Value* offset) {
       multiply(tile, offset, a, w, scales, sums_, e_.num(0));
-      finish(sums_, e_.num(height), offset, place);
+      finish(sums_, height, offset, place);
     });
   }
 
-  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered.
-  void strips(Value* rows, const std::function<void(Function*, int64_t, Value*)>& strip) {
-    Value* whole = e_.b.CreateUDiv(rows, e_.num(shape_.rows));
-    e_.loop(e_.num(0), whole, 1, {}, [&](Value* i, const Values&) {
-      strip(tile_, shape_.rows, e_.times(i, shape_.rows));
+  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered: strips_of().
+  void strips(Value* rows, const std::function<void(Value*, Value*, Value*)>& strip) {
+    Value* count = up(rows, shape_.rows);
+    Value *height = e_.b.CreateUDiv(rows, count), *taller = e_.b.CreateURem(rows, count);
+    Value* tall = e_.b.CreateAdd(height, e_.num(1));
+    Value *tall_tile = tile_of(tall), *low_tile = tile_of(height);
+    e_.loop(e_.num(0), taller, 1, {}, [&](Value* i, const Values&) {
+      strip(tall_tile, tall, e_.b.CreateMul(i, tall));
       return Values{};
     });
-    Value* done = e_.times(whole, shape_.rows);
-    Value* rest = e_.b.CreateSub(rows, done);
-    const bool single = tails_.size() == 1 && shape_.tails[0] == plan_.m_remainder;
-    for (size_t t = 0; t < tails_.size(); ++t) {
-      const int64_t height = shape_.tails[t];
-      if (single) {
-        e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), [&] { strip(tails_[t], height, done); });
-        continue;
-      }
-      // Heights are powers of two, largest first: those already used are the higher bits of what is left.
-      e_.when(e_.b.CreateICmpNE(e_.b.CreateAnd(rest, e_.num(height)), e_.num(0)), [&] {
-        Value* before = e_.b.CreateAnd(rest, e_.num(~(2 * height - 1)));
-        strip(tails_[t], height, e_.b.CreateAdd(done, before));
-      });
-    }
+    e_.loop(taller, count, 1, {}, [&](Value* i, const Values&) {
+      strip(low_tile, height, e_.b.CreateAdd(e_.b.CreateMul(i, height), taller));
+      return Values{};
+    });
+  }
+  Value* tile_of(Value* height) {
+    Value* chosen = tiles_.begin()->second;
+    for (const auto& [rows, tile] : tiles_)
+      if (tile != tiles_.begin()->second)
+        chosen = e_.b.CreateSelect(e_.b.CreateICmpEQ(height, e_.num(rows)), tile, chosen);
+    return chosen;
   }
 
-  // `before`: what lies in front of w in its panel, in k, where scales are read.
-  void multiply(Function* tile, Value* offset, Value* a, Value* w, Value* scales, Value* sums, Value* before) {
+  // `before`: what lies in front of w in its panel, in k, where scales are read, or k where the tile is not told.
+  void multiply(Value* tile, Value* offset, Value* a, Value* w, Value* scales, Value* sums, Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    Value* const operands[] = {rows_of_a, w, scales, sums, a_row_bytes_, before};
-    e_.b.CreateCall(tile, operands);
+    Value* const operands[] = {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
+    e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {
     Value* row = e_.b.CreateAdd(place.row, offset);
@@ -203,16 +243,37 @@ class GemmKernel {
   Emitter& e_;
   const GemmPlan& plan_;
   const std::string symbol_;
+  const int64_t m_case_;  // 0: more than kFewRows
   const GemmShape shape_;
+  Shared& shared_;
   Format format_;
-  Function *tile_ = nullptr, *epilogue_ = nullptr, *prepare_ = nullptr, *wide_tile_ = nullptr;
-  std::vector<Function*> tails_;
+  Function *epilogue_ = nullptr, *prepare_ = nullptr, *wide_tile_ = nullptr;
+  std::map<int64_t, Function*> tiles_;  // by height
   KernelFrame frame_{};
-  Value *sums_ = nullptr, *m_ = nullptr, *a_row_bytes_ = nullptr;
+  Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr, *a_row_bytes_ = nullptr;
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
-  GemmKernel(e, plan, symbol, shrink).emit();
+  GemmCase::Shared shared;
+  std::vector<GemmCase> cases;
+  const GemmPlan::Rows& rows = plan.rows;
+  for (int64_t m = rows.least; m <= (rows.most ? rows.most : kFewRows); ++m)
+    cases.emplace_back(e, plan, symbol, m, shrink, shared);
+  if (rows.most == 0) cases.emplace_back(e, plan, symbol, 0, shrink, shared);
+  if (cases.size() == 1) return cases[0].body(e.begin_kernel(symbol));
+  std::vector<Function*> bodies;
+  for (GemmCase& each : cases) {
+    const KernelFrame frame = e.begin_kernel(fmt::format("{}_m{}", symbol, each.m()), false);
+    bodies.push_back(frame.function);
+    each.body(frame);
+  }
+  const KernelFrame frame = e.begin_kernel(symbol);
+  Value* m = e.kernel_dim(frame, 0);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    Value* is_it = cases[i].m() ? e.b.CreateICmpEQ(m, e.num(cases[i].m())) : e.b.CreateICmpSGT(m, e.num(kFewRows));
+    e.when(is_it, [&] { e.b.CreateCall(bodies[i], {frame.args, frame.begin, frame.end, frame.scratch}); });
+  }
+  e.end_function();
 }
 
 }  // namespace

@@ -61,10 +61,11 @@ class RowEmitter {
 
  private:
   void place_kept() {
-    int64_t offset = 0;
+    Value* place = frame_.scratch;
+    Value* room = e_.b.CreateAnd(e_.b.CreateAdd(length_, e_.num(63)), e_.num(-64));
     for (size_t j = 0; j < reductions_; ++j) {
-      kept_.push_back(plan_.reductions[j].keep ? e_.at(frame_.scratch, offset) : nullptr);
-      if (plan_.reductions[j].keep) offset += kept_bytes(plan_, j);
+      kept_.push_back(plan_.reductions[j].keep ? place : nullptr);
+      if (plan_.reductions[j].keep) place = e_.at(place, e_.times(room, kept_element_bytes(plan_, j)));
     }
   }
 
@@ -145,9 +146,7 @@ class RowEmitter {
     return emit_reduction(e_, kind_of(plan_.reductions[j]), element_type(j), x, y);
   }
 
-  Value* kept_at(size_t j, Value* i) {
-    return e_.at(kept_[j], e_.times(i, std::max(8, width_bits(element_type(j))) / 8));
-  }
+  Value* kept_at(size_t j, Value* i) { return e_.at(kept_[j], e_.times(i, kept_element_bytes(plan_, j))); }
   Value* stored(Value* element) {
     return element->getType()->getScalarType()->isIntegerTy(1) ? e_.narrow(DType::boolean, element) : element;
   }

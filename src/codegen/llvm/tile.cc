@@ -10,17 +10,6 @@ namespace {
 
 using llvm::Value;
 
-// A multiply-add takes about four cycles and up to two start in each: eight independent chains keep the units busy.
-constexpr int kChains = 8;
-
-// Sums per result that are added at the end. With scales in the loop each group starts new ones, so neighbouring groups
-// overlap and two are enough; more would only add up; 16 registers have no room for more than two while decoding.
-int chains(const Emitter& e, const TileSpec& spec) {
-  const int sums = spec.rows * spec.vectors;
-  const int most = spec.scale_in_loop || (spec.codes && !e.avx512) ? 2 : 4;
-  return std::clamp((kChains + sums - 1) / sums, 1, most);
-}
-
 struct WeightStep {  // of one vector of columns, for two k: one of the two forms
   Value* pair = nullptr;
   Value *low = nullptr, *high = nullptr;
@@ -34,7 +23,7 @@ bool looks_up_one_row(const TileSpec& s) {
 class TileBody {
  public:
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
-      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(chains(e, spec)) {
+      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(spec.chains) {
     if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
     for (int64_t offset : spec.row_offsets) row_offset_.push_back(e.num(offset));
     for (int r = 0; spec.row_offsets.empty() && r < spec.rows; ++r)
@@ -143,10 +132,13 @@ class TileBody {
 
   // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
   Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
-    if (s_.codes) return steps(a, w, nullptr, k, s_.codec->chunk_k(), s_.rows == 1 && e_.avx512 ? 2 : 1, sums);
+    if (s_.codes) {
+      // Two chunks a turn where there is little else, and where one has too few steps for all chains.
+      const bool two = e_.avx512 && (s_.rows == 1 || s_.codec->chunk_k() / 2 % splits_ != 0);
+      return steps(a, w, nullptr, k, s_.codec->chunk_k(), two ? 2 : 1, sums);
+    }
     // Runs of a convolution are short: two steps a turn halve what its loops cost.
-    return steps(a, w, single() ? count : nullptr, k, single() ? 1 : 2, s_.segment ? std::max(splits_, 2) : splits_,
-                 sums);
+    return steps(a, w, count, k, single() ? 1 : 2, s_.segment ? std::max(splits_, 2) : splits_, sums);
   }
 
   // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
@@ -155,12 +147,19 @@ class TileBody {
     const int64_t w_step = rows * row_bytes();
     const int64_t a_step = step * a_bytes();
     if (count) {
-      const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}};
-      return e_.walk(count, moving, sums, [&](const Values& p, Values now) {
-        chain_ = 0;
-        one_step(p[0], p[1], step, now);
-        return now;
-      });
+      const auto walk = [&](Value* a0, Value* w0, Value* times, int64_t each, const Values& before) {
+        const Emitter::Moving moving[] = {{a0, a_step}, {w0, w_step}};
+        return e_.walk(times, moving, before, [&](const Values& p, Values now) {
+          chain_ = 0;
+          one_step(p[0], p[1], each, now);
+          return now;
+        });
+      };
+      if (step == 1) return walk(a, w, count, 1, sums);
+      Value* whole = e_.b.CreateLShr(count, e_.num(1));
+      sums = walk(a, w, whole, 2, sums);
+      return walk(e_.at(a, e_.times(whole, a_step)), e_.at(w, e_.times(whole, w_step)),
+                  e_.b.CreateAnd(count, e_.num(1)), 1, sums);
     }
     const int64_t whole = k / step;
     unroll = std::max<int64_t>(1, std::min(unroll, whole));
@@ -295,6 +294,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   TileSpec t;
   t.rows = rows, t.vectors = shape.vectors * panels;
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
+  t.chains = shape.chains;
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
   t.k = shape.block_k, t.accumulate = shape.block_k < shape.k;
   t.sums_row_bytes = shape.row_bytes() * panels;
@@ -319,7 +319,7 @@ void generate_quickly(llvm::Function* function) {
 
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
-  CHECK(spec.k || (spec.a == DType::f32 && spec.panel == PanelType::f32));
+  CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);

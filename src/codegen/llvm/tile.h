@@ -9,12 +9,13 @@ namespace hone {
 
 struct TileSpec {
   int rows = 1, vectors = 1;
+  int chains = 1;         // each sum is that of so many, whose products lie as far apart in k
   int panel_vectors = 1;  // of one panel; the tile goes over vectors / panel_vectors of them, one behind the other
   int64_t panel_bytes = 0;
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
   bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
-  int64_t k = 0;            // 0: given when called (f32 A and panel only)
+  int64_t k = 0;            // 0: given when called (neither codes nor scales nor segments)
   int64_t a_row_bytes = 0;  // 0: given when called
   std::vector<int64_t> row_offsets = {};  // bytes from a to each row where they are not a_row_bytes apart
   // K in runs of `segment` elements of A that lie together, for convolutions: `segments_x` of them a_step_x bytes
@@ -42,9 +43,8 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
 // that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
 // constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).
 //
-// Rounding: sums are accumulated in f32, several chains added at the end when the tile is small, so an error bound
-// holds for any order. The CPU's bf16 dot product treats subnormal operands as 0 and flushes subnormal results;
-// everything else keeps them.
+// Rounding: sums are accumulated in f32, in an order that the number of chains decides and nothing else. The CPU's bf16
+// dot product treats subnormal operands as 0 and flushes subnormal results; everything else keeps them.
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec);
 
 // Marks a function around the tiles: registers spilled there cost little and are no reason for a smaller tile.

@@ -7,14 +7,12 @@ namespace hone {
 namespace {
 
 // An item is a few million multiply-adds; short ones are handed out together until they take about 20 us.
-KernelNeeds needs(const AttentionPlan& plan, const Target& target) {
-  const int64_t flops = 4 * std::min(kQueriesPerItem, plan.max_length) * plan.max_length * plan.head_dim;
-  return {.scratch_bytes = attention_shape(plan, target).scratch_bytes,
-          .items_per_chunk = std::max<int64_t>(1, (int64_t{1} << 20) / flops)};
-}
-
-int64_t items(const AttentionPlan& plan, const Target&, const KernelArgs& args) {
-  return attention_items(plan, args.dims[0], args.dims[1]);
+Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t keys = std::max<int64_t>(1, args.dims[2]),
+                flops = 4 * std::min(kQueriesPerItem, keys) * keys * plan.head_dim;
+  return {.items = attention_items(plan, args.dims[0], args.dims[1]),
+          .items_per_chunk = std::max<int64_t>(1, (int64_t{1} << 20) / flops),
+          .scratch_bytes = attention_shape(plan, target).scratch_bytes};
 }
 
 std::string describe(const AttentionPlan& plan, const Target&) {
@@ -31,8 +29,7 @@ KernelSpeed speed(const AttentionPlan&) { return {0.75, 0.3}; }
 constexpr KernelClass<AttentionPlan> attention{.name = "attention",
                                                .doc = "attention: scores, softmax and values in one kernel",
                                                .supports = attention_refusal,
-                                               .needs = needs,
-                                               .items = items,
+                                               .launch = launch,
                                                .describe = describe,
                                                .can_shrink = can_shrink,
                                                .speed = speed};

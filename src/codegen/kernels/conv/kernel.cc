@@ -17,22 +17,19 @@ struct Blocks {
 Blocks blocks_of(const ConvPlan& plan, const Target& target, int64_t images) {
   if (plan.method == ConvPlan::Method::direct) {
     const ConvShape s = conv_shape(plan, target);
-    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes()};
+    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
   }
   const WinogradShape s = winograd_shape(plan, target);
   return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
 }
 
 // A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
-KernelNeeds needs(const ConvPlan& plan, const Target& target) {
-  const Blocks b = blocks_of(plan, target, 1);
-  const int64_t pieces = std::max<int64_t>(1, 4 / b.of_images);
-  return {.scratch_bytes = b.scratch_bytes, .items_per_chunk = std::max<int64_t>(1, b.panels / pieces)};
-}
-
-int64_t items(const ConvPlan& plan, const Target& target, const KernelArgs& args) {
-  const Blocks b = blocks_of(plan, target, args.dims[1]);
-  return b.of_images * b.panels;
+Launch launch(const ConvPlan& plan, const Target& target, KernelArgs& args) {
+  const Blocks one = blocks_of(plan, target, 1), all = blocks_of(plan, target, args.dims[1]);
+  const int64_t pieces = std::max<int64_t>(1, 4 / one.of_images);
+  return {.items = all.of_images * all.panels,
+          .items_per_chunk = std::max<int64_t>(1, one.panels / pieces),
+          .scratch_bytes = one.scratch_bytes};
 }
 
 std::string describe(const ConvPlan& plan, const Target& target) {
@@ -78,8 +75,7 @@ KernelSpeed speed(const ConvPlan& plan) {
 constexpr KernelClass<ConvPlan> conv{.name = "conv",
                                      .doc = "convolutions with constant weights, as implicit products or by Winograd",
                                      .supports = conv_refusal,
-                                     .needs = needs,
-                                     .items = items,
+                                     .launch = launch,
                                      .describe = describe,
                                      .can_shrink = can_shrink,
                                      .speed = speed,

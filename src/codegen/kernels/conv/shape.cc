@@ -62,7 +62,7 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   const PlaneWindow& w = plan.window;
   ConvShape s;
   choose_place_of_x(s, plan);
-  s.gemm = gemm_shape(laid_out_product(plan, target), target, 0);
+  s.gemm = gemm_shape(laid_out_product(plan, target), target);
   if (s.gemm.codec) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
     s.gemm.source = WeightSource::unpacked;
@@ -77,6 +77,9 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   s.strip_height = shrink > 0 ? 1 : height;
   s.strip_width =
       height > 1 && shrink == 0 ? w.out_width : balanced_rows(std::max(1, s.gemm.rows - shrink), w.out_width);
+  // What decides bits is the rule's tile.
+  const int64_t width = height > 1 ? w.out_width : balanced_rows(s.gemm.rows, w.out_width);
+  s.gemm.chains = tile_chains(s.gemm, height * width * s.gemm.vectors, target.avx512());
   s.gemm.rows = static_cast<int>(s.strip_height * s.strip_width);
   const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y));
   s.blocks = ceil_div(w.out_height, std::min(w.out_height, rows_in_cache));

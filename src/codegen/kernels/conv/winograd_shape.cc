@@ -46,14 +46,13 @@ double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t image
 GemmPlan winograd_product(const ConvPlan& plan) {
   GemmPlan product = plan.product;
   product.k = plan.channels;
-  product.m_hint = 0, product.m_remainder = -1;
   return product;
 }
 
 WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink) {
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
-  s.gemm = gemm_shape(winograd_product(plan), target, 0);
+  s.gemm = gemm_shape(winograd_product(plan), target);
   const int rows = s.gemm.rows;
   s.gemm.rows = std::max(1, rows - shrink);
   const PlaneWindow& w = plan.window;

@@ -24,12 +24,11 @@ Refusal supports(const GatherPlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const GatherPlan& plan, const Target&) {
+Launch launch(const GatherPlan& plan, const Target&, KernelArgs& args) {
   const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
+  return {args.dims[0],
+          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
 }
-
-int64_t items(const GatherPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
 
 std::string describe(const GatherPlan& plan, const Target&) {
   return fmt::format("rows of {} {}", plan.columns,
@@ -43,8 +42,7 @@ RowNumbers row_numbers(const GatherPlan& plan) {
 constexpr KernelClass<GatherPlan> gather{.name = "gather",
                                          .doc = "rows of a table by their numbers, decoded where it is packed",
                                          .supports = supports,
-                                         .needs = needs,
-                                         .items = items,
+                                         .launch = launch,
                                          .describe = describe,
                                          .row_numbers = row_numbers};
 

@@ -1,6 +1,7 @@
 // What follows from the plan of a matrix product.
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "codegen/kernels/gemm/describe.h"
 #include "codegen/kernels/gemm/prepack.h"
 #include "codegen/kernels/gemm/shape.h"
@@ -8,37 +9,47 @@
 namespace hone {
 namespace {
 
-// About 20 us: 2 MFLOP at 100 GFLOP/s, or 512 KB of weights at 25 GB/s when there are few rows.
-KernelNeeds needs(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = gemm_shape(plan, target);
-  const int64_t rows = plan.m_hint > 0 ? std::min(plan.m_hint, s.rows_per_block) : s.rows_per_block;
-  const int64_t flops = 2 * rows * plan.k * s.panel_columns() * s.item_panels;
-  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
-  return {.scratch_bytes = s.scratch_bytes(), .items_per_chunk = std::max<int64_t>(1, items)};
+GemmPlan with_extents(GemmPlan plan, const KernelArgs& args) {
+  if (plan.n == 0) plan.n = args.dims[kGemmN];
+  if (plan.k == 0) plan.k = args.dims[kGemmK];
+  return plan;
 }
 
-int64_t items(const GemmPlan& plan, const Target& target, const KernelArgs& args) {
-  return gemm_items(plan, target, args.dims[0], args.dims[1]);
+// About 20 us: 2 MFLOP at 100 GFLOP/s, or 512 KB of weights at 25 GB/s when there are few rows.
+Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t m = args.dims[0], batches = args.dims[1];
+  const GemmPlan actual = with_extents(plan, args);
+  const GemmShape s = gemm_shape(actual, target, gemm_case(m));
+  const int64_t block = s.block_rows(m), rows = std::min(m, block);
+  args.dims[kGemmBlockRows] = block;
+  const int64_t flops = std::max<int64_t>(1, 2 * rows * actual.k * s.panel_columns() * s.item_panels);
+  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
+  return {.items = batches * ceil_div(m, block) * s.panel_items(),
+          .items_per_chunk = std::max<int64_t>(1, items),
+          .scratch_bytes = s.scratch_bytes(block)};
 }
 
 std::string describe(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = gemm_shape(plan, target);
-  return fmt::format("k {} n {}: tile {}x{}, {} panels, blocks of {} rows, {}, {}", plan.k, plan.n, s.rows,
-                     s.panel_columns(), s.panels(), s.rows_per_block, weights_of(plan, s), products_of(s));
+  const GemmShape s = gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
+  const auto size = [](int64_t extent) { return extent ? std::to_string(extent) : std::string("any"); };
+  return fmt::format("k {} n {}: tiles up to {}x{}{}, {}, {}", size(plan.k), size(plan.n), s.rows, s.panel_columns(),
+                     plan.n ? fmt::format(", {} panels", s.panels()) : "", weights_of(plan, s), products_of(s));
 }
 
 bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
-  return gemm_shape(plan, target, shrink).rows < gemm_shape(plan, target, shrink - 1).rows;
+  const int64_t m = plan.rows.most;
+  return gemm_shape(plan, target, m, shrink).rows < gemm_shape(plan, target, m, shrink - 1).rows;
 }
 
-KernelSpeed speed(const GemmPlan& plan) { return {0.98, 0.6 * used_columns(plan.n), plan.a == DType::bf16}; }
+KernelSpeed speed(const GemmPlan& plan) {
+  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), plan.a == DType::bf16};
+}
 
 constexpr KernelClass<GemmPlan> gemm{
     .name = "gemm",
     .doc = "matrix products, with constant weights packed or plain, or with activations",
     .supports = gemm_refusal,
-    .needs = needs,
-    .items = items,
+    .launch = launch,
     .describe = describe,
     .can_shrink = can_shrink,
     .speed = speed,

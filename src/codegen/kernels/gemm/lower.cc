@@ -7,14 +7,6 @@
 namespace hone {
 namespace {
 
-// Row counts that are multiples of 8 share one kernel; others, and few rows, get a tile of their own.
-void hint_rows(GemmPlan& plan, const Target& target, int64_t m) {
-  plan.a_row_stride = plan.k;
-  plan.m_hint = m > 16 && m % 8 == 0 ? 0 : m;
-  const int64_t remainder = m % gemm_tile_rows(plan, target);
-  plan.m_remainder = plan.m_hint > 0 || remainder == 0 ? remainder : -1;
-}
-
 // One batch: all leading dimensions are rows. More: the leading dimensions, broadcast, must be two loops at most.
 Refusal batches(Step& step, const GemmPlan& plan, const std::vector<int64_t>& a, const std::vector<int64_t>& w,
                 const std::vector<int64_t>& out) {
@@ -65,7 +57,8 @@ Refusal Lowering::gemm(Step& step) const {
   plan.n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
   if (Refusal r = weights(plan, w, transposed); !r.accepted()) return r;
   if (Refusal r = batches(step, plan, a_shape, w_shape, out); !r.accepted()) return r;
-  hint_rows(plan, target, step.dims[0]);
+  plan.a_row_stride = plan.k;
+  plan.rows = only_rows(plan, target, step.dims[0]);
 
   bind(step, a);
   bind(step, w, plan.weights == GemmPlan::Weights::prepacked ? Plane::prepacked : Plane::data);

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// What the layout depends on, as text: plans that differ only in hints (m_hint, m_remainder, epilogue) have equal keys.
+// What the layout depends on, as text: plans that differ only in their rows and epilogues have equal keys.
 std::string prepack_key(const GemmPlan& plan, const Target& target);
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.

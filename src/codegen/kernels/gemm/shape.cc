@@ -12,6 +12,7 @@ namespace {
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
 int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
+  if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
   int best = 1;
   double best_cost = 1e300;
@@ -39,39 +40,20 @@ int most_rows(const GemmShape& s, bool avx512) {
   return std::clamp(free / v, 1, 8);
 }
 
-// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
-// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
-// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
-int64_t block_rows(WeightSource source, int rows, int64_t m) {
-  const int64_t target = source == WeightSource::dense ? 128 : 256;
-  if (m <= 0) return round_up(target, rows);
-  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
-  return round_up((m + blocks - 1) / blocks, rows);
-}
-
 // One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
 // loads of A and give the sums eight independent chains.
-int wide_item(const GemmShape& s, const GemmPlan& plan) {
-  return s.source == WeightSource::codes && s.dot && plan.m_hint == 1 && s.panels() >= 16 ? 4 : 1;
+int wide_item(const GemmShape& s, int64_t m) {
+  return s.source == WeightSource::codes && s.dot && m == 1 && s.panels() >= 16 ? 4 : 1;
 }
 
-std::vector<int> tail_rows(int rows, int64_t remainder) {
-  if (remainder == 0) return {};
-  if (remainder > 0 && remainder < rows) return {static_cast<int>(remainder)};
-  std::vector<int> tails;
-  for (int r = 4; r >= 1; r /= 2)
-    if (r < rows) tails.push_back(r);
-  return tails;
-}
-
-void choose_source(GemmShape& s, const GemmPlan& plan) {
+void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m) {
   if (plan.weights != GemmPlan::Weights::prepacked) {
     s.source = WeightSource::activation;
     s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else if (!s.codec) {
     s.panel = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else {
-    const bool few = plan.m_hint > 0 && plan.m_hint <= kMaxRowsDecodedInLoop;
+    const bool few = m > 0;
     const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
     const WeightCodec::Decode decode = s.codec->decode;
     const bool in_loop = few && by_vector && decode < WeightCodec::Decode::expression;
@@ -126,9 +108,30 @@ bool dot_pays(const Target& target, int64_t m, int vectors) {
 }
 
 int balanced_rows(int most, int64_t m) {
-  if (m <= 0) return most;
-  const int64_t strips = (m + most - 1) / most;
-  return static_cast<int>((m + strips - 1) / strips);
+  return m <= 0 ? most : static_cast<int>(ceil_div(m, ceil_div(m, int64_t{most})));
+}
+
+Strips strips_of(int64_t rows, int most) {
+  const int64_t count = ceil_div(rows, int64_t{most});
+  return {count, rows / count, rows % count};
+}
+
+// A multiply-add takes about four cycles and up to two start in each: eight independent sums keep the units busy. With
+// scales in the loop each group starts new ones, so neighbouring groups overlap and two are enough; more would only add
+// up; 16 registers have no room for more than two while decoding.
+int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
+  if (s.source == WeightSource::activation) return 1;
+  const int64_t most = s.scale_in_loop || (s.source == WeightSource::codes && !avx512) ? 2 : 4;
+  return static_cast<int>(std::clamp<int64_t>(ceil_div(8, sums), 1, most));
+}
+
+// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
+// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
+int64_t GemmShape::block_rows(int64_t m) const {
+  const int64_t target = source == WeightSource::dense ? 128 : 256;
+  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
+  return round_up(ceil_div(m, blocks), 8);
 }
 
 int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
@@ -150,15 +153,16 @@ int64_t GemmShape::unpacked_bytes() const {
   return round_up((panel == PanelType::f32 ? block_k : (block_k + 1) / 2) * row_bytes(), 64);
 }
 
-int64_t GemmShape::scratch_bytes() const {
+int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
   if (source == WeightSource::activation) return round_up(panel_rows() * row_bytes(), 64);
   if (source != WeightSource::unpacked) return 0;
-  return unpacked_bytes() + (block_k < k ? rows_per_block * row_bytes() : 0);
+  return unpacked_bytes() + (block_k < k ? block_rows * row_bytes() : 0);
 }
 
 Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
   const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
-  if (plan.n < 1 || plan.k < 1) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
+  const int64_t least = plan.weights == GemmPlan::Weights::prepacked ? 1 : 0;
+  if (plan.n < least || plan.k < least) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
   if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
   if (plan.w_format.empty() && !is_plain(plan.w))
     return {fmt::format("weights of {}; f32, bf16 and packed formats are multiplied", to_string(plan.w))};
@@ -169,39 +173,46 @@ Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
     return {fmt::format("{} operands and {} results", plan.operands.size(), plan.results.size())};
   size_t full = 0;
   for (const GemmPlan::Operand& o : plan.operands) full += o.access == GemmPlan::Access::full;
-  if (11 + full > std::tuple_size_v<decltype(KernelArgs::dims)>) return {fmt::format("{} full operands", full)};
+  if (kGemmFullStrides + full > std::tuple_size_v<decltype(KernelArgs::dims)>)
+    return {fmt::format("{} full operands", full)};
   return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
 }
 
-GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink) {
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
+  CHECK(m <= kFewRows);
   const bool avx512 = target.avx512();
   GemmShape s;
   s.n = plan.n, s.k = plan.k, s.a = plan.a;
   s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
-  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
-          dot_pays(target, plan.m_hint, s.vectors);
+  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) && dot_pays(target, m, s.vectors);
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
     s.codec = weight_codec(format, target);
     choose_scales(s, format);
   }
-  choose_source(s, plan);
+  choose_source(s, plan, m);
   s.dot = s.dot && s.panel == PanelType::pairs;
-  s.rows = balanced_rows(most_rows(s, avx512), plan.m_hint);
+  s.rows = balanced_rows(most_rows(s, avx512), m);
   s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
-  s.rows_per_block = block_rows(s.source, s.rows, plan.m_hint);  // items stay the same when a tile shrinks
-  for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, plan.m_hint);
-  s.item_panels = wide_item(s, plan);
-  s.tails = tail_rows(s.rows, shrink == 0 ? plan.m_remainder : -1);
+  s.item_panels = wide_item(s, m);
+  s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
+  for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
   return s;
 }
 
-int gemm_tile_rows(const GemmPlan& plan, const Target& target) { return gemm_shape(plan, target).rows; }
-
-int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches) {
+GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {
+  if (m <= kFewRows) return {.least = m, .most = m};
   const GemmShape s = gemm_shape(plan, target);
-  return batches * ((m + s.rows_per_block - 1) / s.rows_per_block) * s.panel_items();
+  const int64_t block = s.block_rows(m);
+  GemmPlan::Rows rows{.least = kFewRows + 1, .shortest = s.rows, .tallest = 1};
+  for (int64_t height : {std::min(block, m), m % block}) {
+    if (height == 0) continue;
+    const Strips strips = strips_of(height, s.rows);
+    rows.shortest = std::min(rows.shortest, static_cast<int>(strips.height));
+    rows.tallest = std::max(rows.tallest, static_cast<int>(strips.height + (strips.taller > 0)));
+  }
+  return rows;
 }
 
 }  // namespace hone

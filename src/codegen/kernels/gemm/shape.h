@@ -5,8 +5,12 @@
 // lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, chunk_rows() rows per chunk_k() k
 // of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per group, and by
 // what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64 bytes. The
-// layout depends on the plan's n, k, formats and the level only, never on m_hint: kernels for different M read the same
+// layout depends on the plan's n, k, formats and the level only, never on M: kernels for different M read the same
 // prepacked weights.
+//
+// What decides bits (where codes are decoded, the unit of the products, how many chains a sum runs in) follows from M
+// by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
+// Rows of a block are cut into strips of nearly equal height, which decides no bits.
 #pragma once
 
 #include <memory>
@@ -18,6 +22,10 @@
 
 namespace hone {
 
+// Rows for which sums run in several chains, where the tile has registers for them, and codes are decoded in the
+// multiplying loop; beyond, decoding once into scratch costs less than decoding again for each strip of rows.
+constexpr int64_t kFewRows = 8;
+
 enum class PanelType : uint8_t { f32, pairs };  // what the multiplying loop reads
 enum class WeightSource : uint8_t {
   dense,      // panels as they lie in prepacked memory
@@ -28,7 +36,8 @@ enum class WeightSource : uint8_t {
 
 struct GemmShape {
   int64_t n = 0, k = 0;
-  int lanes = 0, vectors = 0, rows = 0;  // a tile is rows x (vectors * lanes)
+  int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
+  int chains = 1;                        // a sum is the sum of so many, whose products lie as far apart in k
   bool dot = false;                      // bf16 dot products of the CPU are used
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
@@ -39,10 +48,8 @@ struct GemmShape {
   bool flat = false;  // a column's first group has begun in the columns before it, k by k as its number says
   int slots = 0;      // scales in a row of one vector of columns; where they are some, numbers say whose is whose
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
-  int64_t rows_per_block = 0;  // rows of A in an item
   int64_t block_k = 0;         // unpacked: decoded to scratch at a time, then multiplied and added; a divisor of k
   int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
-  std::vector<int> tails;      // row counts of the tiles below `rows` that a block may end with
 
   int64_t panel_columns() const { return int64_t{vectors} * lanes; }
   int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
@@ -63,18 +70,30 @@ struct GemmShape {
   }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
-  int64_t panel_rows() const;      // rows of lanes in a panel as the multiplying loop reads it
-  int64_t scales_offset() const;   // bytes of codes in a prepacked panel
-  int64_t numbers_offset() const;  // of the columns' numbers (i32) in a prepacked panel
-  int64_t global_offset() const;   // of the tensor's global scale (f32) in a prepacked panel
-  int64_t panel_bytes() const;     // of a prepacked panel
-  int64_t unpacked_bytes() const;  // of block_k of a panel in scratch
-  int64_t scratch_bytes() const;   // of a panel or a part of it, and of the sums of its blocks; 0 when none is needed
+  int64_t panel_rows() const;                       // rows of lanes in a panel as the multiplying loop reads it
+  int64_t scales_offset() const;                    // bytes of codes in a prepacked panel
+  int64_t numbers_offset() const;                   // of the columns' numbers (i32) in a prepacked panel
+  int64_t global_offset() const;                    // of the tensor's global scale (f32) in a prepacked panel
+  int64_t panel_bytes() const;                      // of a prepacked panel
+  int64_t unpacked_bytes() const;                   // of block_k of a panel in scratch
+  int64_t scratch_bytes(int64_t block_rows) const;  // of a panel or a part of it, and of the sums of its blocks
+  int64_t block_rows(int64_t m) const;              // rows of A in an item, of m
 };
 
 Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
-// `shrink`: how many times the tile has been made smaller than the rule's choice (KernelDef::can_shrink).
-GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int shrink = 0);
+// For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
+// choice (KernelDef::can_shrink).
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);
+inline int64_t gemm_case(int64_t m) { return m <= kFewRows ? m : 0; }  // what gemm_shape() asks for
+int tile_chains(const GemmShape& shape, int64_t sums, bool avx512);    // of a tile with so many sums
+
+// What one strip of A's rows is: the first `taller` of `count` have a row more than the others.
+struct Strips {
+  int64_t count, height, taller;
+};
+Strips strips_of(int64_t rows, int most);
+// The rows of a kernel that is made for m rows alone.
+GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m);
 
 // Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m
 // rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two.
@@ -83,14 +102,7 @@ bool dot_pays(const Target& target, int64_t m, int vectors);
 // Strips of nearly equal height, at most `most` rows, for m rows: 49 rows are 7 x 7, not 6 x 8 + 1.
 int balanced_rows(int most, int64_t m);
 
-int gemm_tile_rows(const GemmPlan& plan, const Target& target);  // what GemmPlan::m_remainder refers to
-int64_t gemm_items(const GemmPlan& plan, const Target& target, int64_t m, int64_t batches);
-
 // The share of its vectors that n columns fill.
 inline double used_columns(int64_t n) { return static_cast<double>(n) / static_cast<double>(round_up(n, 16)); }
-
-// Rows for which codes are decoded in the multiplying loop; beyond, decoding once into scratch costs less than decoding
-// again for each strip of rows.
-constexpr int64_t kMaxRowsDecodedInLoop = 8;
 
 }  // namespace hone

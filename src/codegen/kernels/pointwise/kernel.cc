@@ -25,17 +25,14 @@ Refusal supports(const PointwisePlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const PointwisePlan& plan, const Target& target) {
+Launch launch(const PointwisePlan& plan, const Target& target, KernelArgs& args) {
+  int64_t items = args.dims[0];
+  for (int axis = 1; axis + 1 < plan.rank; ++axis) items *= args.dims[static_cast<size_t>(axis)];
+  const int64_t row = plan.rank > 1 ? args.dims[static_cast<size_t>(plan.rank - 1)] : 1;
+  if (row == 0) items = 0;
   const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), target);
   const auto elements = std::max<int64_t>(1024, static_cast<int64_t>(20000 / ns) / 64 * 64);
-  // The extents of an outer product are not known here: rows of a few hundred elements are taken as usual.
-  return {0, plan.rank == 1 ? elements : std::max<int64_t>(1, elements / 512)};
-}
-
-int64_t items(const PointwisePlan& plan, const Target&, const KernelArgs& args) {
-  int64_t count = args.dims[0];
-  for (int axis = 1; axis + 1 < plan.rank; ++axis) count *= args.dims[static_cast<size_t>(axis)];
-  return plan.rank > 1 && args.dims[static_cast<size_t>(plan.rank - 1)] == 0 ? 0 : count;
+  return {items, std::max<int64_t>(1, elements / std::max<int64_t>(1, row))};
 }
 
 std::string describe(const PointwisePlan& plan, const Target&) {
@@ -47,8 +44,7 @@ std::string describe(const PointwisePlan& plan, const Target&) {
 constexpr KernelClass<PointwisePlan> pointwise{.name = "pointwise",
                                                .doc = "element by element, broadcast and strided",
                                                .supports = supports,
-                                               .needs = needs,
-                                               .items = items,
+                                               .launch = launch,
                                                .describe = describe};
 
 }  // namespace

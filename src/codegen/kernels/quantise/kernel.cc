@@ -16,7 +16,20 @@ Refusal supports(const QuantisePlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const QuantisePlan& plan, const Target& target) {
+int64_t items(const QuantisePlan& plan, const Target& target, const KernelArgs& args, const Format& format,
+              const QuantisePrograms& programs) {
+  switch (quantise_spans(format)) {
+    case QuantiseSpans::whole:
+      return ceil_div(args.dims[1], quantise_segment(plan, programs));
+    case QuantiseSpans::lines:
+      return args.dims[0];
+    case QuantiseSpans::groups:
+      return args.dims[0] * ceil_div(args.dims[3], int64_t{target.lanes()});
+  }
+  CHECK(false);
+}
+
+Launch launch(const QuantisePlan& plan, const Target& target, KernelArgs& args) {
   const Format format = parse_format(plan.format);
   const QuantisePrograms programs = quantise_programs(format);
   double ns = plan.task == QuantisePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
@@ -25,20 +38,8 @@ KernelNeeds needs(const QuantisePlan& plan, const Target& target) {
   if (quantise_spans(format) == QuantiseSpans::whole) elements = static_cast<double>(quantise_segment(plan, programs));
   if (quantise_spans(format) == QuantiseSpans::groups)
     elements = static_cast<double>(target.lanes() * format.geometry.columns);
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
-}
-
-int64_t items(const QuantisePlan& plan, const Target& target, const KernelArgs& args) {
-  const Format format = parse_format(plan.format);
-  switch (quantise_spans(format)) {
-    case QuantiseSpans::whole:
-      return ceil_div(args.dims[1], quantise_segment(plan, quantise_programs(format)));
-    case QuantiseSpans::lines:
-      return args.dims[0];
-    case QuantiseSpans::groups:
-      return args.dims[0] * ceil_div(args.dims[3], int64_t{target.lanes()});
-  }
-  CHECK(false);
+  return {items(plan, target, args, format, programs),
+          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
 }
 
 std::string describe(const QuantisePlan& plan, const Target&) {
@@ -49,8 +50,7 @@ std::string describe(const QuantisePlan& plan, const Target&) {
 constexpr KernelClass<QuantisePlan> quantise{.name = "quantise",
                                              .doc = "elements rounded to a number format, packed and unpacked",
                                              .supports = supports,
-                                             .needs = needs,
-                                             .items = items,
+                                             .launch = launch,
                                              .describe = describe};
 
 }  // namespace

@@ -48,7 +48,8 @@ QuantiseParts quantise_parts(QuantisePlan plan, const Target& target, const std:
     for (size_t first = 0; first < p.reductions.size(); ++parts.stages) first = p.end_of_stage(first);
   if (parts.stages == 0) return parts;
   plan.task = QuantisePlan::Task::reduce;
-  parts.count = work_items(plan, target, {.dims = dims});
+  KernelArgs args{.dims = dims};
+  parts.count = launch(plan, target, args).items;
   parts.bytes = parts.count * (std::ssize(p.reductions) + 1) * static_cast<int64_t>(sizeof(double));
   return parts;
 }

@@ -15,14 +15,10 @@ Refusal supports(const ResizePlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const ResizePlan& plan, const Target& target) {
+Launch launch(const ResizePlan& plan, const Target& target, KernelArgs& args) {
   const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
   const double ns = static_cast<double>(plan.columns.places() * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
-  return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
-}
-
-int64_t items(const ResizePlan& plan, const Target&, const KernelArgs& args) {
-  return args.dims[0] * plan.rows.places();
+  return {args.dims[0] * plan.rows.places(), std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
 }
 
 std::string describe(const ResizePlan& plan, const Target&) {
@@ -32,8 +28,7 @@ std::string describe(const ResizePlan& plan, const Target&) {
 constexpr KernelClass<ResizePlan> resize{.name = "resize",
                                          .doc = "images of another size, from tables of places and weights",
                                          .supports = supports,
-                                         .needs = needs,
-                                         .items = items,
+                                         .launch = launch,
                                          .describe = describe};
 
 }  // namespace

@@ -20,48 +20,43 @@ Refusal supports(const RowPlan& plan, const Target&) {
   for (const RowPlan::Step& step : plan.reductions) {
     indexed |= uses_index(step.element);
     if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
-    if (step.keep && plan.max_length <= 0) return {"kept elements need a bound of the row's length"};
   }
   if (indexed) return {"the element's index inside a row kernel"};
   CHECK(plan.program.results.size() == plan.results.size() && plan.scalar_results.size() == plan.results.size());
   return {};
 }
 
-KernelNeeds needs(const RowPlan& plan, const Target& target) {
-  KernelNeeds needs;
+Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
+  Launch call{.items = args.dims[0]};
   double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), target);
   for (size_t j = 0; j < plan.reductions.size(); ++j) {
     ns += element_ns(plan.reductions[j].element, 1, target);
-    if (plan.reductions[j].keep) needs.scratch_bytes += kept_bytes(plan, j);
+    if (plan.reductions[j].keep) call.scratch_bytes += round_up(args.dims[1], 64) * kept_element_bytes(plan, j);
   }
-  const auto length = static_cast<double>(plan.max_length > 0 ? plan.max_length : 512);
-  needs.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * length + 10)));
-  return needs;
+  call.items_per_chunk =
+      std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(args.dims[1]) + 10)));
+  return call;
 }
-
-int64_t items(const RowPlan&, const Target&, const KernelArgs& args) { return args.dims[0]; }
 
 std::string describe(const RowPlan& plan, const Target&) {
   const auto kept = std::ranges::count_if(plan.reductions, &RowPlan::Step::keep);
-  return fmt::format("{} pass{} over each row of up to {}{}", plan.reductions.size() + 1,
-                     plan.reductions.empty() ? "" : "es", plan.max_length, kept ? ", elements kept between" : "");
+  return fmt::format("{} pass{} over each row{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",
+                     kept ? ", elements kept between" : "");
 }
 
 constexpr KernelClass<RowPlan> row{
     .name = "row",
     .doc = "reductions along rows and what is computed from them: norms, softmax, losses",
     .supports = supports,
-    .needs = needs,
-    .items = items,
+    .launch = launch,
     .describe = describe};
 
 }  // namespace
 
 extern constinit const KernelDef row_kernel_def = kernel_def<row>();
 
-int64_t kept_bytes(const RowPlan& plan, size_t reduction) {
-  const Program& element = plan.reductions[reduction].element;
-  return round_up(plan.max_length, 64) * std::max(8, width_bits(element.result_type(0))) / 8;
+int64_t kept_element_bytes(const RowPlan& plan, size_t reduction) {
+  return std::max(8, width_bits(plan.reductions[reduction].element.result_type(0))) / 8;
 }
 
 const KernelDef& RowPlan::kernel() { return row_kernel_def; }

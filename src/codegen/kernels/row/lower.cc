@@ -60,7 +60,6 @@ Refusal Lowering::row(Step& step) const {
   // Scalar results are written last, and may read elements of the row.
   const bool only_vectors =
       std::find(plan.scalar_results.begin(), plan.scalar_results.end(), true) == plan.scalar_results.end();
-  plan.max_length = like.back();
   step.dims[0] = rows_of(like);
   step.dims[1] = like.back();
   for (size_t i = 0; i < operands.size(); ++i) {

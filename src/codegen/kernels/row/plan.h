@@ -37,16 +37,16 @@ struct RowPlan {
   Program program;
   std::vector<DType> results;
   std::vector<bool> scalar_results;
-  int64_t max_length = 0;  // bound of dims[1] when scratch for kept elements is needed
   static constexpr auto fields() {
     return std::tuple(field("operands", &RowPlan::operands), field("reductions", &RowPlan::reductions),
                       field("program", &RowPlan::program), field("results", &RowPlan::results),
-                      field("scalar_results", &RowPlan::scalar_results), field("max_length", &RowPlan::max_length));
+                      field("scalar_results", &RowPlan::scalar_results));
   }
   static const KernelDef& kernel();
 };
 
-// Scratch for the kept elements of a reduction, whole vectors.
-int64_t kept_bytes(const RowPlan& plan, size_t reduction);
+// The elements that reductions keep lie in scratch, one reduction's behind the other's, each with room for a multiple
+// of 64.
+int64_t kept_element_bytes(const RowPlan& plan, size_t reduction);
 
 }  // namespace hone

@@ -11,11 +11,10 @@ Refusal supports(const TransposePlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const TransposePlan&, const Target&) { return {0, 4}; }
-
-int64_t items(const TransposePlan&, const Target& target, const KernelArgs& args) {
+Launch launch(const TransposePlan&, const Target& target, KernelArgs& args) {
   const int64_t lanes = target.lanes();
-  return args.dims[0] * ceil_div(args.dims[1], kTransposeSquares * lanes) * ceil_div(args.dims[2], lanes);
+  return {.items = args.dims[0] * ceil_div(args.dims[1], kTransposeSquares * lanes) * ceil_div(args.dims[2], lanes),
+          .items_per_chunk = 4};
 }
 
 std::string describe(const TransposePlan& plan, const Target&) {
@@ -26,8 +25,7 @@ constexpr KernelClass<TransposePlan> transpose{
     .name = "transpose",
     .doc = "planes with rows and columns exchanged, in squares that fill registers",
     .supports = supports,
-    .needs = needs,
-    .items = items,
+    .launch = launch,
     .describe = describe};
 
 }  // namespace

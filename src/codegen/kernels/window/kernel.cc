@@ -28,20 +28,17 @@ Refusal supports(const WindowPlan& plan, const Target&) {
   return {};
 }
 
-KernelNeeds needs(const WindowPlan& plan, const Target& target) {
+Launch launch(const WindowPlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t items = args.dims[0] * plan.plane.out_height * channel_blocks(plan, target);
   const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, target) * target.lanes());
   const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
   const double ns = results * (element_ns(plan.program, streams, target) +
                                static_cast<double>(plan.plane.taps()) / target.lanes() / 2);
-  if (plan.w_format.empty()) return {0, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+  if (plan.w_format.empty()) return {items, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
   // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
   const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
-  return {weight_row_bytes(plan, target) * plan.plane.taps(),
-          std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns))};
-}
-
-int64_t items(const WindowPlan& plan, const Target& target, const KernelArgs& args) {
-  return args.dims[0] * plan.plane.out_height * channel_blocks(plan, target);
+  return {items, std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns)),
+          weight_row_bytes(plan, target) * plan.plane.taps()};
 }
 
 std::string describe(const WindowPlan& plan, const Target&) {
@@ -60,8 +57,7 @@ constexpr KernelClass<WindowPlan> window{
     .name = "window",
     .doc = "pools, depthwise convolutions and other reductions of each channel under a window",
     .supports = supports,
-    .needs = needs,
-    .items = items,
+    .launch = launch,
     .describe = describe,
     .can_shrink = can_shrink,
     .speed = speed,
