@@ -1,10 +1,14 @@
 #include "codegen/fusion.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "base/stop.h"
 #include "codegen/elements.h"
+#include "codegen/kernels/pointwise/plan.h"
+#include "codegen/registry.h"
 #include "codegen/shapes.h"
 
 namespace hone {
@@ -18,6 +22,20 @@ constexpr size_t kMaxNodes = 64;       // of a group
 constexpr size_t kMaxUses = 256;       // of a value through which a group grows
 constexpr size_t kMaxLookedAt = 8192;  // operands of nodes between a group and a candidate
 constexpr size_t kMaxLeftOut = 16;     // nodes of which a group says why they are not in it
+
+// Of the classes that take an op, the order in which they are asked.
+std::span<const KernelDef* const> kernels_of(const OpDef& op) {
+  static std::mutex mutex;
+  static std::map<const OpDef*, std::vector<const KernelDef*>> known;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = known.try_emplace(&op);
+  if (is_new) {
+    std::ranges::copy_if(codegen::all(), std::back_inserter(found->second),
+                         [&](const KernelDef* kernel) { return kernel->takes(op); });
+    std::ranges::stable_sort(found->second, std::greater<>(), &KernelDef::precedence);
+  }
+  return found->second;
+}
 
 class Fuser {
  public:
@@ -35,9 +53,7 @@ class Fuser {
 
   std::vector<Group> alone() {
     for (NodeId n : graph_.nodes()) {
-      const bool pointwise = graph_.node(n).op->pointwise != nullptr;
-      start(n, pointwise ? Codegen::pointwise : graph_.node(n).op->codegen);
-      if (pointwise) groups_.back().anchor = kNone;
+      start(n);
       groups_.back().results = escaping({n});
     }
     return ordered();
@@ -45,20 +61,16 @@ class Fuser {
 
   std::vector<Group> run() {
     for (NodeId n : graph_.nodes()) {
-      const Codegen kind = graph_.node(n).op->codegen;
       if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
       check_stop();
-      start(n, kind);
-      if (kind == Codegen::gemm || kind == Codegen::conv || kind == Codegen::window || kind == Codegen::attention ||
-          (kind == Codegen::row && keeps_rows(n)))
-        absorb_users(group_of(n));
-      if (kind == Codegen::row && works_on_rows(n)) absorb_producers(group_of(n));
+      start(n);
+      if (absorbs_users(groups_.back())) absorb_users(group_of(n));
+      if (absorbs_producers(groups_.back())) absorb_producers(group_of(n));
     }
     for (NodeId n : graph_.nodes())
       if (group_of(n) < 0) {
         check_stop();
-        start(n, Codegen::pointwise);
-        groups_.back().anchor = kNone;
+        start(n);
         absorb_users(group_of(n));
       }
     for (Group& group : groups_) {
@@ -74,18 +86,22 @@ class Fuser {
   int position(NodeId n) const { return position_[static_cast<size_t>(n)]; }
   const std::vector<Graph::Use>& uses(ValueId v) const { return uses_[static_cast<size_t>(v)]; }
 
-  void start(NodeId n, Codegen kind) {
+  void start(NodeId n) {
     group_of(n) = static_cast<int>(groups_.size());
-    groups_.push_back({.kind = kind, .anchor = n, .nodes = {n}, .results = {}, .left_out = {}});
+    groups_.push_back(group_of_one(graph_, n));
   }
 
-  bool keeps_rows(NodeId n) const {
-    return graph_.type(graph_.result(n)).shape == graph_.type(graph_.operand(n, 0)).shape;
+  static const GroupRules* rules(const Group& group) {
+    return group.kernels.empty() ? nullptr : &group.kernels[0]->group;
   }
-
-  bool works_on_rows(NodeId n) const {
-    const auto run = reduced_run(graph_.node(n), constant_shape(graph_.type(graph_.operand(n, 0)).shape));
-    return run && run->inner == 1;
+  bool absorbs_users(const Group& group) const {
+    if (group.anchor == kNone) return true;
+    const GroupRules* r = rules(group);
+    return r && r->takes_users && r->takes_users(graph_, group.anchor);
+  }
+  bool absorbs_producers(const Group& group) const {
+    const GroupRules* r = rules(group);
+    return r && r->takes_producers && r->takes_producers(graph_, group.anchor);
   }
 
   std::vector<ValueId> escaping(const std::vector<NodeId>& nodes) {
@@ -148,7 +164,7 @@ class Fuser {
   }
 
   void note_left_out(Group& group) {
-    if (group.kind == Codegen::none || group.kind == Codegen::view) return;
+    if (group.kernels.empty()) return;
     const TensorType& like = graph_.type(graph_.node(group.nodes.front()).results[0]);
     for (ValueId v : group.results)
       for (const Graph::Use& use : uses(v)) {
@@ -156,10 +172,7 @@ class Fuser {
         if (group.left_out.size() >= kMaxLeftOut) return;
         if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
         if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
-        const bool absorbs = group.kind != Codegen::gather && group.kind != Codegen::move &&
-                             group.kind != Codegen::quantise &&
-                             (group.kind != Codegen::row || keeps_rows(group.anchor));
-        const Refusal refusal = !absorbs ? Refusal{"kernels of this kind have no epilogue"}
+        const Refusal refusal = !absorbs_users(group) ? Refusal{"kernels of this kind have no epilogue"}
                                 : !passes_unrounded(graph_.type(v).dtype)
                                     ? Refusal{fmt::format("{} is rounded between", to_string(graph_.type(v).dtype))}
                                     : fits_as_user(group, use.node, like);
@@ -188,15 +201,12 @@ class Fuser {
     }
   }
 
-  // An attention kernel has no element program; its one possible follower is the rounding of its result.
   Refusal fits_as_user(const Group& group, NodeId user, const TensorType& like) {
     const Node& node = graph_.node(user);
     if (!node.op->pointwise) return {"it is not element by element"};
     if (!is_compilable(graph_, node)) return {"an operand's element type has no vector load or store"};
-    if (group.kind == Codegen::attention &&
-        (std::string_view(node.op->name) != "cast" || graph_.use_count(node.operands[0]) != 1 ||
-         graph_.type(node.results[0]).dtype != DType::bf16))
-      return {"attention kernels only round their result"};
+    if (const GroupRules* r = rules(group); r->user_fits)
+      if (Refusal refusal = r->user_fits(graph_, user); !refusal.accepted()) return refusal;
     if (graph_.type(node.results[0]).shape != like.shape) return {"its result has another shape"};
     for (ValueId v : node.operands)
       if (v != kNone && group_of_value(v) != &group && !operand_fits(group, v, like))
@@ -211,16 +221,8 @@ class Fuser {
 
   bool operand_fits(const Group& group, ValueId v, const TensorType& like) {
     if (graph_.type(v).is_packed()) return false;
-    switch (group.kind) {
-      case Codegen::gemm:
-      case Codegen::conv:
-      case Codegen::window:
-        return gemm_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
-      case Codegen::row:
-        return row_access(constant_shape(graph_.type(v).shape), constant_shape(like.shape)).has_value();
-      default:
-        return true;
-    }
+    const GroupRules* r = rules(group);
+    return !r->operand_fits || r->operand_fits(graph_.type(v).shape, like.shape);
   }
 
   // Pulls pointwise nodes that only feed this row op into its kernel.
@@ -304,14 +306,23 @@ class Fuser {
 
 }  // namespace
 
+Group group_of_one(const Graph& graph, NodeId n) {
+  const Node& node = graph.node(n);
+  return {.kernels = kernels_of(*node.op),
+          .view = node.op->view,
+          .anchor = node.op->pointwise ? kNone : n,
+          .nodes = {n},
+          .results = node.results,
+          .left_out = {}};
+}
+
 std::vector<Group> fuse(const Graph& graph, bool together) {
   return together ? Fuser(graph).run() : Fuser(graph).alone();
 }
 
 std::string to_string(const Graph& graph, const Group& group) {
-  static constexpr const char* kinds[] = {"interpreted", "pointwise", "gemm", "attention", "row",     "gather",
-                                          "conv",        "window",    "move", "view",      "quantise"};
-  std::string text = fmt::format("{} ", kinds[static_cast<size_t>(group.kind)]);
+  std::string text(group.view ? "view " : "interpreted ");
+  if (!group.kernels.empty()) text = fmt::format("{} ", group.kernels[0]->name);
   for (size_t i = 0; i < group.nodes.size(); ++i)
     text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);
   text += " ->";

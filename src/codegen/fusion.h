@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/kernel.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -17,16 +18,20 @@ struct LeftOut {
 };
 
 struct Group {
-  Codegen kind = Codegen::none;  // none: interpreted (exactly one node)
-  NodeId anchor = kNone;         // kNone for pure pointwise groups
+  // Of the classes that take the anchor's op, in the order in which they are asked for code; the first one's rules made
+  // the group. None: interpreted (exactly one node), or a view.
+  std::span<const KernelDef* const> kernels;
+  bool view = false;
+  NodeId anchor = kNone;      // kNone for pure pointwise groups
   std::vector<NodeId> nodes;     // in graph order, anchor included
   std::vector<ValueId> results;  // values that someone outside the group reads
   std::vector<LeftOut> left_out;
 };
 
-// Every live node of `graph` (constant shapes) in exactly one group; groups in an order in which producers precede
+// Every live node of `graph`, whose shapes may be open, in exactly one group; groups in an order in which producers precede
 // consumers. Without `together` each node is a group of its own.
 std::vector<Group> fuse(const Graph& graph, bool together = true);
+Group group_of_one(const Graph& graph, NodeId node);
 
 // The group in one line: "gemm linear+gelu: %h -> %g".
 std::string to_string(const Graph& graph, const Group& group);

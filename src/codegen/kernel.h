@@ -8,8 +8,10 @@
 // and the result has the same bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@
 #include "codegen/fields.h"
 #include "codegen/panel_memory.h"
 #include "codegen/target.h"
+#include "ir/op_def.h"
 #include "ir/tensor.h"
 
 namespace hone {
@@ -37,6 +40,10 @@ struct Launch {
 
 struct KernelDef;
 
+inline bool is_one_of(const OpDef& op, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), op.name) != names.end();
+}
+
 // A plan of any class, by value.
 class KernelPlan {
  public:
@@ -55,6 +62,7 @@ class KernelPlan {
     CHECK(plan != nullptr, "the plan is of another class");
     return *plan;
   }
+  const void* identity() const { return plan_.get(); }     // that copies share
   std::string text() const { return text_(plan_.get()); }  // the class and all fields: equal plans have equal text
   bool operator==(const KernelPlan& other) const { return def_ == other.def_ && text() == other.text(); }
 
@@ -93,8 +101,26 @@ struct KernelSpeed {
   bool bf16 = false;  // of bf16 dot products where the CPU has them and they are faster, else of f32 multiply-adds
 };
 
+// What the groups of a class hold besides their anchor: pointwise nodes along its operands and results.
+struct GroupRules {
+  bool (*takes_users)(const Graph& graph, NodeId anchor) = nullptr;      // null: none
+  bool (*takes_producers)(const Graph& graph, NodeId anchor) = nullptr;  // null: none
+  // Whether an operand lies along the anchor's result, or a producer's along its operand. Null: any does.
+  bool (*operand_fits)(const Shape& operand, const Shape& like) = nullptr;
+  Refusal (*user_fits)(const Graph& graph, NodeId user) = nullptr;  // null: all that lie along do
+};
+
+struct Lowering;
+struct Prepared;
+
 struct KernelDef {
   std::string_view name, doc;  // "gemm"
+  // When it applies: the ops that such a kernel computes, with rules for what joins them; which of the classes that
+  // take an op is asked first (the larger number); and a group as plans and arguments, or why it is none (lowering.h).
+  bool (*takes)(const OpDef& op);
+  int precedence = 0;
+  GroupRules group;
+  Refusal (*lower)(const Lowering& lowering, Prepared& prepared);
   // Whether code can be generated for the plan, and why not.
   Refusal (*supports)(const KernelPlan& plan, const Target& target);
   // With the extents that args have, and writes into args.dims what follows from them (how work falls into items): code
@@ -113,6 +139,10 @@ struct KernelDef {
 template <class Plan>
 struct KernelClass {
   std::string_view name, doc;
+  bool (*takes)(const OpDef& op);
+  int precedence = 0;
+  GroupRules group = {};
+  Refusal (*lower)(const Lowering& lowering, Prepared& prepared);
   Refusal (*supports)(const Plan&, const Target&);
   Launch (*launch)(const Plan&, const Target&, KernelArgs&);
   std::string (*describe)(const Plan&, const Target&);
@@ -130,12 +160,17 @@ struct KernelClass {
 template <const auto& Class>
 constexpr KernelDef kernel_def() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
+  static_assert(Class.takes && Class.lower, "a class says when it applies");
   static_assert(Class.supports && Class.launch && Class.describe, "a class says all three of its plans");
   static_assert(!Class.prepack == !Class.prepack_key && !Class.prepack == !Class.prepacked_bytes,
                 "constants are laid out with all three of key, bytes and prepack, or not at all");
   KernelDef def{
       .name = Class.name,
       .doc = Class.doc,
+      .takes = Class.takes,
+      .precedence = Class.precedence,
+      .group = Class.group,
+      .lower = Class.lower,
       .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },
       .launch = [](const KernelPlan& p, const Target& t, KernelArgs& a) { return Class.launch(p.get<Plan>(), t, a); },
       .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },

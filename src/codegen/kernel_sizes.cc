@@ -6,47 +6,52 @@
 #include <initializer_list>
 
 #include "base/memory_limit.h"
-#include "codegen/lowering.h"
 
 namespace hone {
 namespace {
 
-void check_value(const Graph& graph, ValueId v) {
+std::string text_of(const Graph& graph, const RunSizes& sizes, ValueId v) {
+  TensorType type = graph.type(v);
+  type.shape = to_shape(sizes.shape(v));
+  return fmt::format("%{} {}", graph.value(v).name, to_string(type));
+}
+
+void check_value(const Graph& graph, const RunSizes& sizes, ValueId v) {
   int64_t elements = 1;
-  for (int64_t size : shape_of(graph, v)) {
+  for (int64_t size : sizes.shape(v)) {
     if (size < 0 || size > kMostElements / elements)
-      fail("%{} {} is too large: at most 2^44 elements can be computed with", graph.value(v).name,
-           to_string(graph.type(v)));
+      fail("{} is too large: at most 2^44 elements can be computed with", text_of(graph, sizes, v));
     elements *= std::max<int64_t>(size, 1);
   }
 }
 
-bool lies_in_memory(const Node& node) {
-  return !node.op->pointwise && (node.op->codegen == Codegen::move || node.op->codegen == Codegen::none);
-}
-
-void check_memory(const Graph& graph, ValueId v) {
-  const TensorType& type = graph.type(v);
-  if (type.is_packed() || type.dtype == DType::string) return;
-  const int64_t bytes = element_count(shape_of(graph, v)) * size_bytes(type.dtype);
-  require_memory(bytes, fmt::format("%{} {}", graph.value(v).name, to_string(type)));
-}
-
 }  // namespace
 
-void check_sizes(const Graph& graph) {
-  for (ValueId v : graph.inputs()) check_value(graph, v);
-  for (ValueId v : graph.constants()) check_value(graph, v);
-  for (NodeId n : graph.nodes())
-    for (ValueId v : graph.node(n).results) {
-      check_value(graph, v);
-      if (lies_in_memory(graph.node(n))) check_memory(graph, v);
-    }
+std::vector<ValueId> values_in_memory(const Graph& graph) {
+  std::vector<ValueId> values;
+  for (NodeId n : graph.nodes()) {
+    const OpDef& op = *graph.node(n).op;
+    if (op.pointwise || op.view || !(op.moves || group_of_one(graph, n).kernels.empty())) continue;
+    for (ValueId v : graph.node(n).results)
+      if (!graph.type(v).is_packed() && graph.type(v).dtype != DType::string) values.push_back(v);
+  }
+  return values;
 }
 
-Refusal sizes_refusal(const Graph& graph, const Group& group) {
+void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> in_memory) {
+  for (ValueId v : graph.inputs()) check_value(graph, sizes, v);
+  for (ValueId v : graph.constants()) check_value(graph, sizes, v);
+  for (NodeId n : graph.nodes())
+    for (ValueId v : graph.node(n).results) check_value(graph, sizes, v);
+  for (ValueId v : in_memory) {
+    const int64_t bytes = element_count(sizes.shape(v)) * size_bytes(graph.type(v).dtype);
+    require_memory(bytes, text_of(graph, sizes, v));
+  }
+}
+
+Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& sizes) {
   const auto is_empty = [&](ValueId v) {
-    return v != kNone && std::ranges::find(graph.type(v).shape, Dim(0)) != graph.type(v).shape.end();
+    return v != kNone && std::ranges::find(sizes.shape(v), 0) != sizes.shape(v).end();
   };
   for (NodeId n : group.nodes) {
     const Node& node = graph.node(n);

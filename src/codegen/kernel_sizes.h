@@ -1,10 +1,11 @@
-// Sizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter, before
+// RunSizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter, before
 // any plan is made: everything behind these checks multiplies sizes without overflow.
 #pragma once
 
 #include "base/error.h"
 #include "codegen/fusion.h"
 #include "codegen/plane_window.h"
+#include "codegen/run_sizes.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -13,13 +14,15 @@ namespace hone {
 // 2^63, and no machine has that much memory.
 constexpr int64_t kMostElements = int64_t{1} << 44;
 
-// Throws Error for a value of constant shape with more elements than kMostElements, and for one that lies in memory
-// whatever is fused with it (what is moved or interpreted) and exceeds the limit of the process.
-void check_sizes(const Graph& graph);
+// Results that lie in memory whatever is fused with them: what is moved or interpreted.
+std::vector<ValueId> values_in_memory(const Graph& graph);
+// Throws Error for a value with more elements than kMostElements, and for one of `in_memory` that exceeds the limit of
+// the process.
+void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> in_memory);
 
 // Kernels run over elements that exist: a group with a value that has none is interpreted. Operands of concat may be
 // empty.
-Refusal sizes_refusal(const Graph& graph, const Group& group);
+Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& sizes);
 
 // Windows of so many taps, or so far beyond their plane, that the scratch or the code of a kernel would be too large.
 Refusal window_refusal(const PlacedWindow& placed);

@@ -1,7 +1,6 @@
 #include "codegen/lower.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/stop.h"
 #include "codegen/kernel_sizes.h"
@@ -12,23 +11,21 @@
 namespace hone {
 namespace {
 
-// Bytes that an operand or result moves; a gather touches only the rows it copies.
+// Bytes that an operand or result moves; of a table whose rows are numbered, only the rows that are read.
 double bytes_of(const Graph& graph, const Step& step, ValueId v) {
-  const std::vector<int64_t> shape = shape_of(graph, v);
+  const std::vector<int64_t> shape = constant_shape(graph.type(v).shape);
   const double elements = static_cast<double>(element_count(shape));
   const TensorType& type = graph.type(v);
   const double each = type.is_packed()
                           ? static_cast<double>(plane_bytes(*type.format, shape).total()) / std::max(elements, 1.0)
                       : type.dtype == DType::string ? 0
                                                     : size_bytes(type.dtype);
-  const bool table = step.group.kind == Codegen::gather && v == graph.node(step.group.anchor).operands[0];
-  return each * (table ? static_cast<double>(element_count(shape_of(graph, graph.node(step.group.anchor).results[0])))
-                       : elements);
+  const auto numbers = step.plan ? step.plan->kernel().row_numbers : nullptr;
+  if (!numbers || step.pointers[static_cast<size_t>(numbers(*step.plan).table)].value != v) return each * elements;
+  return each * static_cast<double>(element_count(constant_shape(graph.type(step.group.results[0]).shape)));
 }
 
 }  // namespace
-
-std::vector<int64_t> shape_of(const Graph& graph, ValueId v) { return constant_shape(graph.type(v).shape); }
 
 int64_t rows_of(const std::vector<int64_t>& shape) {
   int64_t rows = 1;
@@ -60,6 +57,30 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
   return flatten(roots);
 }
 
+Shape Lowering::shape(ValueId v) const { return sizes ? to_shape(sizes->shape(v)) : graph.type(v).shape; }
+std::vector<int64_t> Lowering::fixed_shape(ValueId v) const {
+  return sizes ? sizes->shape(v) : constant_shape(graph.type(v).shape);
+}
+const Tensor* Lowering::constant(ValueId v) const {
+  if (v == kNone) return nullptr;
+  const Tensor* constant = graph.constant(v);
+  return constant || !sizes ? constant : sizes->known(v);
+}
+Attributes Lowering::attributes(NodeId n) const {
+  const Attributes& own = graph.node(n).attributes;
+  return sizes && is_symbolic(own) ? substituted(own, sizes->bindings()) : own;
+}
+
+Refusal Lowering::open_sizes(const Group& group) const {
+  if (sizes) return {};
+  const auto is_open = [&](ValueId v) { return v != kNone && !is_constant(graph.type(v).shape); };
+  for (NodeId n : group.nodes)
+    if (std::ranges::any_of(graph.node(n).operands, is_open) || std::ranges::any_of(graph.node(n).results, is_open) ||
+        is_symbolic(graph.node(n).attributes))
+      return {"its kernels are made for each size"};
+  return {};
+}
+
 std::vector<DType> Lowering::dtypes(const std::vector<ValueId>& values) const {
   std::vector<DType> result;
   for (ValueId v : values) result.push_back(graph.type(v).dtype);
@@ -80,107 +101,190 @@ std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
   return behind;
 }
 
-Refusal Lowering::fill(std::vector<Step>& steps) const {
-  Step& step = steps[0];
-  if (Refusal refusal = sizes_refusal(graph, step.group); !refusal.accepted()) return refusal;
-  switch (step.group.kind) {
-    case Codegen::pointwise:
-      return pointwise(step);
-    case Codegen::move:
-      return move(steps);
-    case Codegen::row:
-      return row(step);
-    case Codegen::gemm:
-      return gemm(step);
-    case Codegen::conv:
-      return conv(step);
-    case Codegen::attention:
-      return attention(step);
-    case Codegen::gather:
-      return gather(step);
-    case Codegen::window:
-      return window(step);
-    case Codegen::quantise:
-      return quantise(steps);
-    default:
-      return {fmt::format("no code generation for {}", graph.node(step.group.nodes[0]).op->name)};
-  }
-}
-
-void Lowering::finish(Step& step) const {
-  step.name =
-      graph.value(step.group.results.empty() ? graph.node(step.group.nodes[0]).results[0] : step.group.results[0]).name;
-  std::set<ValueId> pointed_to, read;
-  for (const PointerBinding& pointer : step.pointers) pointed_to.insert(pointer.value);
-  const auto bound = [&](ValueId v) { return !step.plan || pointed_to.contains(v); };
-  for (NodeId n : step.group.nodes) {
-    step.flops += node_flops(graph, n);
-    for (ValueId v : graph.node(n).operands)
-      if (v != kNone && !in_group(step.group, graph.producer(v)) && bound(v) && read.insert(v).second)
-        step.reads.push_back(v);
-  }
-  step.writes = step.plan ? step.group.results : graph.node(step.group.nodes[0]).results;
-  std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
-  if (step.bytes > 0) return;
-  for (ValueId v : step.reads) {
-    const double bytes = bytes_of(graph, step, v);
-    step.bytes += bytes;
-    if (graph.constant(v)) step.weight_bytes += bytes;
-  }
-  for (ValueId v : step.writes) step.bytes += bytes_of(graph, step, v);
-}
-
-LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
-  check_sizes(graph);
-  LoweredGraph lowered;
-  lowered.alias_of.resize(graph.value_capacity());
-  for (size_t v = 0; v < lowered.alias_of.size(); ++v) lowered.alias_of[v] = static_cast<ValueId>(v);
-  Lowering lowering{graph, options.target, options.exact};
-  auto interpret = [&](NodeId n, const std::string& why) {
-    Step step;
-    step.group = {.kind = Codegen::none, .anchor = n, .nodes = {n}, .results = graph.node(n).results};
-    step.why_interpreted = why;
-    lowering.finish(step);
-    lowered.steps.push_back(std::move(step));
+struct PreparedGraph::Impl {
+  // One group on its way to steps. Prepared once; a group that can't be is prepared for each run's sizes.
+  struct Unit {
+    Group group;
+    std::optional<Prepared> prepared;
+    std::vector<Unit> alone;  // its nodes as groups of their own, made when the sizes of a run ask for that
   };
-  auto compile = [&](const Group& group) {
-    std::vector<Step> steps(1);
-    steps[0].group = group;
-    Refusal refusal = lowering.fill(steps);
-    for (const Step& step : steps)
-      if (refusal.accepted()) refusal = supports(*step.plan, options.target);
-    if (!refusal.accepted()) return refusal;
-    for (Step& step : steps) {
-      lowering.finish(step);
-      lowered.steps.push_back(std::move(step));
+
+  Graph graph;
+  LowerOptions options;
+  Formulas formulas;
+  std::vector<std::vector<Extent>> shapes;  // by ValueId
+  std::vector<ValueId> alias_of;
+  std::vector<Unit> units;
+  std::vector<NodeId> views;
+  std::vector<ValueId> in_memory;
+  bool open = false;  // some size is
+
+  Impl(Graph g, LowerOptions o) : graph(std::move(g)), options(std::move(o)) {
+    note_shapes();
+    alias_of.resize(graph.value_capacity());
+    for (size_t v = 0; v < alias_of.size(); ++v) alias_of[v] = static_cast<ValueId>(v);
+    in_memory = values_in_memory(graph);
+    if (!open) check_sizes(graph, RunSizes(graph), in_memory);  // before anything multiplies them
+    for (Group& group : fuse(graph, options.fuse)) {
+      check_stop();
+      if (group.results.empty()) continue;  // dead code
+      if (group.view) {
+        const Node& node = graph.node(group.anchor);
+        alias_of[static_cast<size_t>(node.results[0])] = alias_of[static_cast<size_t>(node.operands[0])];
+        views.push_back(group.anchor);
+      } else {
+        units.push_back({std::move(group), {}, {}});
+        if (open) units.back().prepared = prepared_for_any(units.back().group);
+      }
+    }
+  }
+
+  void note_shapes() {
+    shapes.resize(graph.value_capacity());
+    const auto note = [&](ValueId v) {
+      for (const Dim& dim : graph.type(v).shape) {
+        shapes[static_cast<size_t>(v)].push_back(formulas.extent(dim));
+        open |= !dim.is_constant();
+      }
+    };
+    for (ValueId v : graph.inputs()) note(v);
+    for (ValueId v : graph.constants()) note(v);
+    for (NodeId n : graph.nodes())
+      for (ValueId v : graph.node(n).results) note(v);
+  }
+
+  RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
+    std::vector<int64_t> numbers = formulas.evaluate(bindings);
+    RunSizes::Shapes actual(shapes.size());
+    for (size_t v = 0; v < shapes.size(); ++v) {
+      actual[v].reserve(shapes[v].size());
+      for (Extent e : shapes[v]) actual[v].push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
+    }
+    return RunSizes(std::move(bindings), std::move(numbers), std::move(actual), std::move(known));
+  }
+
+  // By the first class that agrees, in the order in which they are asked.
+  Refusal prepare(const Group& group, const RunSizes* actual, Prepared& prepared) {
+    const Lowering lowering{graph, options.target, options.exact, formulas, actual};
+    Refusal refusal{fmt::format("no code generation for {}", graph.node(group.nodes[0]).op->name)};
+    for (const KernelDef* kernel : group.kernels) {
+      prepared = {};
+      prepared.steps.emplace_back().group = group;
+      refusal = kernel->lower(lowering, prepared);
+      for (const Step& step : prepared.steps)
+        if (refusal.accepted() && step.plan) refusal = supports(*step.plan, options.target);
+      if (!refusal.accepted()) continue;
+      for (Step& step : prepared.steps) finish(lowering, step, prepared.place || step.plan);
+      return refusal;
     }
     return refusal;
-  };
-  for (const Group& group : fuse(graph, options.fuse)) {
-    check_stop();
-    if (group.results.empty()) continue;  // dead code
-    if (group.kind == Codegen::view) {
-      const Node& node = graph.node(group.anchor);
-      if (element_count(shape_of(graph, node.operands[0])) != element_count(shape_of(graph, node.results[0])))
-        fail("%{} {} is a view of %{} {}, which has another number of elements", graph.value(node.results[0]).name,
-             to_string(graph.type(node.results[0])), graph.value(node.operands[0]).name,
-             to_string(graph.type(node.operands[0])));
-      lowered.alias_of[static_cast<size_t>(node.results[0])] = lowered.alias_of[static_cast<size_t>(node.operands[0])];
-      continue;
-    }
-    const Refusal refusal = compile(group);
-    if (refusal.accepted()) continue;
-    const size_t first = lowered.steps.size();
-    for (NodeId n : group.nodes) {
-      const Codegen kind = n == group.anchor ? group.kind : Codegen::pointwise;
-      const NodeId anchor = n == group.anchor ? n : kNone;
-      const Refusal alone = group.nodes.size() == 1 ? refusal : compile({kind, anchor, {n}, graph.node(n).results});
-      if (!alone.accepted()) interpret(n, alone.why);
-    }
-    for (size_t s = first; group.nodes.size() > 1 && s < lowered.steps.size(); ++s)
-      lowered.steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), refusal.why));
   }
-  return lowered;
+
+  std::optional<Prepared> prepared_for_any(const Group& group) {
+    Prepared prepared;
+    if (!prepare(group, nullptr, prepared).accepted()) return std::nullopt;
+    return prepared;
+  }
+
+  // What follows from the group: name, reads, writes.
+  void finish(const Lowering& lowering, Step& step, bool compiled) {
+    const Group& group = step.group;
+    step.name = graph.value(group.results.empty() ? graph.node(group.nodes[0]).results[0] : group.results[0]).name;
+    std::set<ValueId> pointed_to, read;
+    for (const PointerBinding& pointer : step.pointers) pointed_to.insert(pointer.value);
+    const auto bound = [&](ValueId v) { return !compiled || pointed_to.contains(v); };
+    for (NodeId n : group.nodes)
+      for (ValueId v : graph.node(n).operands)
+        if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
+          step.reads.push_back(v);
+    step.writes = compiled ? group.results : graph.node(group.nodes[0]).results;
+    std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
+  }
+
+  LoweredGraph place(const RunSizes& actual) {
+    if (open) check_sizes(graph, actual, in_memory);
+    LoweredGraph lowered{.steps = {}, .alias_of = alias_of};
+    for (NodeId n : views) check_view(graph.node(n), actual);
+    for (Unit& unit : units) {
+      check_stop();
+      place(unit, actual, lowered.steps);
+    }
+    return lowered;
+  }
+
+  void check_view(const Node& node, const RunSizes& actual) const {
+    const ValueId from = node.operands[0], to = node.results[0];
+    if (element_count(actual.shape(from)) != element_count(actual.shape(to)))
+      fail("%{} {} is a view of %{} {}, which has another number of elements", graph.value(to).name,
+           to_string(graph.type(to)), graph.value(from).name, to_string(graph.type(from)));
+  }
+
+  void place(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
+    const Group& group = unit.group;
+    const Refusal refusal = placed(unit, actual, steps);
+    if (refusal.accepted()) return;
+    if (group.nodes.size() == 1) return interpret(group.nodes[0], refusal.why, actual, steps);
+    if (unit.alone.empty())
+      for (NodeId n : group.nodes) {
+        unit.alone.push_back({group_of_one(graph, n), {}, {}});
+        if (open) unit.alone.back().prepared = prepared_for_any(unit.alone.back().group);
+      }
+    const size_t first = steps.size();
+    for (Unit& each : unit.alone) place(each, actual, steps);
+    for (size_t s = first; s < steps.size(); ++s)
+      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), refusal.why));
+  }
+
+  Refusal placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
+    if (Refusal refusal = sizes_refusal(graph, unit.group, actual); !refusal.accepted()) return refusal;
+    Prepared now;
+    const Prepared* prepared = unit.prepared ? &*unit.prepared : &now;
+    if (!unit.prepared)
+      if (Refusal refusal = prepare(unit.group, open ? &actual : nullptr, now); !refusal.accepted()) return refusal;
+    const size_t first = steps.size();
+    steps.insert(steps.end(), prepared->steps.begin(), prepared->steps.end());
+    if (!prepared->place) return {};
+    Refusal refusal = prepared->place(actual, steps.back());
+    if (!refusal.accepted()) steps.resize(first);
+    return refusal;
+  }
+
+  void interpret(NodeId n, const std::string& why, const RunSizes& actual, std::vector<Step>& steps) {
+    Step step;
+    step.group = group_of_one(graph, n);
+    step.why_interpreted = why;
+    finish({graph, options.target, options.exact, formulas, &actual}, step, false);
+    steps.push_back(std::move(step));
+  }
+};
+
+PreparedGraph::PreparedGraph(Graph graph, LowerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+PreparedGraph::~PreparedGraph() = default;
+PreparedGraph::PreparedGraph(PreparedGraph&&) noexcept = default;
+const Graph& PreparedGraph::graph() const { return impl_->graph; }
+const Target& PreparedGraph::target() const { return impl_->options.target; }
+RunSizes PreparedGraph::sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
+  return impl_->sizes(std::move(bindings), std::move(known));
+}
+LoweredGraph PreparedGraph::place(const RunSizes& sizes) { return impl_->place(sizes); }
+
+LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
+  return PreparedGraph(graph, options).place(RunSizes(graph));
+}
+
+StepWork work_of(const Graph& graph, const Step& step) {
+  StepWork work;
+  for (NodeId n : step.group.nodes) work.flops += node_flops(graph, n);
+  work.bytes = step.moved_bytes;
+  if (work.bytes > 0) return work;
+  for (ValueId v : step.reads) {
+    const double bytes = bytes_of(graph, step, v);
+    work.bytes += bytes;
+    if (graph.constant(v)) work.weight_bytes += bytes;
+  }
+  for (ValueId v : step.writes) work.bytes += bytes_of(graph, step, v);
+  return work;
 }
 
 }  // namespace hone

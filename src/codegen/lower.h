@@ -1,14 +1,17 @@
-// From a graph with constant shapes to kernel plans with their arguments: what the runtime needs to lay out memory and
-// run, still without addresses and machine code.
+// From a graph to kernel plans with their arguments: what the runtime needs to lay out memory and run, still without
+// addresses and machine code. What does not depend on the sizes of a run is done once (PreparedGraph), the rest for
+// each run's sizes, in microseconds.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "codegen/fusion.h"
 #include "codegen/kernel.h"
+#include "codegen/run_sizes.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -25,6 +28,7 @@ struct Step {
   std::string name;  // of the value it computes
   Group group;
   std::optional<KernelPlan> plan;  // none: interpreted (group.nodes has one node)
+  bool lasting = false;            // the plan is the group's for all sizes, or for many
   std::string why_interpreted;
   std::vector<std::string> refused;  // other ways to compute this, each with the reason against it
   std::vector<PointerBinding> pointers;
@@ -34,8 +38,7 @@ struct Step {
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
   int64_t shared_bytes = 0;
-  double flops = 0, bytes = 0;  // predicted: arithmetic, and bytes of operands and results moved once
-  double weight_bytes = 0;      // the part of `bytes` that is constants
+  double moved_bytes = 0;  // where the step is a part of what its node moves
 };
 
 struct LoweredGraph {
@@ -48,6 +51,30 @@ struct LowerOptions {
   bool fuse = true;    // false: a kernel for each node
   bool exact = false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };
-LoweredGraph lower(const Graph& graph, const LowerOptions& options);
+
+// A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time.
+class PreparedGraph {
+ public:
+  PreparedGraph(Graph graph, LowerOptions options);
+  ~PreparedGraph();
+  PreparedGraph(PreparedGraph&&) noexcept;
+
+  const Graph& graph() const;
+  const Target& target() const;
+  RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known = {}) const;
+  LoweredGraph place(const RunSizes& sizes);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+LoweredGraph lower(const Graph& graph, const LowerOptions& options);  // of constant shapes
+
+// Predicted: arithmetic, and bytes of operands and results moved once; `weight_bytes` of them are constants.
+struct StepWork {
+  double flops = 0, bytes = 0, weight_bytes = 0;
+};
+StepWork work_of(const Graph& graph, const Step& step);  // of constant shapes
 
 }  // namespace hone

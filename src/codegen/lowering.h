@@ -1,7 +1,12 @@
-// Lowering by kind of group: one member function each, in kernels/<class>/lower.cc. Each either fills the step's plan,
-// pointers and dims, or says why there is no kernel.
+// What the lowerings of kernel classes share (kernels/<class>/lower.cc). A lowering makes a group ready for any sizes:
+// shapes are formulas, and what does not depend on their values (programs, how operands lie, which memory pointers
+// mean) is decided once. What does is left to a function that is called with the sizes of a run. A class whose code
+// needs numbers refuses a group with open sizes; it is asked again for each run's sizes, which are constants then.
+//
+// A step's pointers and dims are in the order that the class's plan.h gives: bind() appends the next pointer.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -9,18 +14,45 @@
 #include "codegen/epilogue.h"
 #include "codegen/kernels/gemm/plan.h"
 #include "codegen/kernels/pointwise/plan.h"
-#include "codegen/kernels/resize/plan.h"
 #include "codegen/lower.h"
+#include "codegen/run_sizes.h"
 #include "expr/program.h"
 #include "ir/graph.h"
-#include "ops/read_positions.h"
 
 namespace hone {
 
 using Plane = PointerBinding::Plane;
 
-std::vector<int64_t> shape_of(const Graph& graph, ValueId v);
 int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimensions but the last
+
+// A group made ready: its steps (one; moves may need several), and what completes the one step for a run's sizes; null
+// where it is complete.
+struct Prepared {
+  std::vector<Step> steps;
+  std::function<Refusal(const RunSizes& sizes, Step& step)> place;
+  Step& step() { return steps[0]; }
+};
+
+// The plans that one group has for different sizes, made once each and then shared.
+template <class Key>
+class PlanVariants {
+ public:
+  template <class Make>
+  Refusal choose(const Key& key, const Target& target, Step& step, const Make& make) {
+    auto found = plans_.find(key);
+    if (found == plans_.end()) {
+      const KernelPlan plan = make();
+      if (Refusal refusal = supports(plan, target); !refusal.accepted()) return refusal;
+      found = plans_.emplace(key, plan).first;
+    }
+    step.plan = found->second;
+    step.lasting = true;
+    return {};
+  }
+
+ private:
+  std::map<Key, KernelPlan> plans_;
+};
 
 // Builds one expression per value of a group, numbering the values read from outside as it meets them.
 class ExprBuilderForGroup {
@@ -47,31 +79,24 @@ struct Lowering {
   const Graph& graph;
   Target target;
   bool exact;
+  Formulas& formulas;            // of the graph
+  const RunSizes* sizes = nullptr;  // of a run; null: open
 
-  Refusal fill(std::vector<Step>& steps) const;  // from the first, which knows its group; moves may add more
-  void finish(Step& step) const;                 // what follows from the group: name, reads, writes, flops, bytes
-
-  Refusal pointwise(Step& step) const;
-  Refusal move(std::vector<Step>& steps) const;
-  Refusal transpose(Step& step) const;
-  Refusal resize(Step& step, std::vector<ResizedAxis> resized) const;
-  bool squares(Step& step, const std::vector<int64_t>& out, const std::vector<int64_t>& strides) const;
-  Refusal row(Step& step) const;
-  Refusal gemm(Step& step) const;
-  Refusal conv(Step& step) const;
-  Refusal attention(Step& step) const;
-  Refusal gather(Step& step) const;
-  Refusal quantise(std::vector<Step>& steps) const;
-  Refusal window(Step& step) const;     // a pool or a depthwise convolution
-  Refusal reduction(Step& step) const;  // over axes with others behind them: a window as large as its plane
+  Shape shape(ValueId v) const;                         // formulas, or the run's numbers
+  std::vector<int64_t> fixed_shape(ValueId v) const;    // Bug unless constant
+  const Tensor* constant(ValueId v) const;              // of the graph, or known with the sizes
+  Attributes attributes(NodeId n) const;                // likewise
+  Refusal open_sizes(const Group& group) const;         // accepted where all shapes of its nodes are numbers
+  Extent extent(const Dim& dim) const { return formulas.extent(dim); }
+  Extent count(const Shape& shape) const { return extent(element_count(shape)); }
 
   // A kernel over `extents` elements of values that lie along them with strides, from an offset on.
   struct Strided {
     std::vector<ValueId> values;  // several results lie alike; an operand is one
-    std::vector<int64_t> strides;
+    Shape strides;
     int64_t offset = 0;
   };
-  Refusal elementwise(Step& step, PointwisePlan& plan, const std::vector<int64_t>& extents,
+  Refusal elementwise(Prepared& prepared, PointwisePlan plan, const Shape& extents,
                       const std::vector<Strided>& operands, const Strided& results) const;
   // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
   Refusal weights(GemmPlan& plan, ValueId w, bool transposed) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "codegen/lowering.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -13,16 +14,15 @@ std::string PlaneWindow::to_text() const {
                      pad_top, pad_left);
 }
 
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
-  const Node& node = graph.node(n);
-  std::vector<int64_t> x = constant_shape(graph.type(node.operands[0]).shape),
-                       out = constant_shape(graph.type(node.results[0]).shape);
+std::optional<PlacedWindow> placed_window(const Lowering& lowering, NodeId n) {
+  const Node& node = lowering.graph.node(n);
+  const std::vector<int64_t> x = lowering.fixed_shape(node.operands[0]), out = lowering.fixed_shape(node.results[0]);
   if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
   Shape kernel;
   if (node.attributes.has("kernel_shape")) {
     kernel = to_shape(node.attributes.get<std::vector<int64_t>>("kernel_shape"));
   } else {  // w [O,C/groups,...]
-    const Shape& w = graph.type(node.operands[1]).shape;
+    const Shape w = lowering.shape(node.operands[1]);
     kernel.assign(w.begin() + 2, w.end());
   }
   const Window window = read_window(node.attributes, kernel);

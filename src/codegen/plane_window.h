@@ -9,6 +9,8 @@
 
 namespace hone {
 
+struct Lowering;
+
 // A window that moves over planes of x [images, height, width, channels]; a 1-D window has heights of 1. Elements
 // outside the plane are zeros, or left out.
 struct PlaneWindow {
@@ -35,6 +37,6 @@ struct PlacedWindow {
 };
 
 // Of node `n`, whose x is [N,W,C] or [N,H,W,C]; none: x has more dimensions, or its channels come before them.
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n);
+std::optional<PlacedWindow> placed_window(const Lowering& lowering, NodeId n);
 
 }  // namespace hone

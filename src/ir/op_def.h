@@ -76,9 +76,6 @@ struct AttributeSpec {
   const char* doc = "";
 };
 
-// How code is generated; `none` means that the op runs by its reference evaluation, and the profile says so.
-enum class Codegen : uint8_t { none, pointwise, gemm, attention, row, gather, conv, window, move, view, quantise };
-
 // A row op works on each run along the last axis: reductions in order, then one expression per result. With k operands,
 // the expressions read arg(i) = element of operand i, arg(k) = the row's length (f32), arg(k + 1 + j) = value of
 // reduction j, and arg(k + 1 + r + j) = the element that reduction j stored where `keep` is set (r reductions in all).
@@ -102,12 +99,13 @@ struct OpDef {
   std::vector<TensorType> (*infer)(const InferArgs&) = nullptr;  // throws Error saying what does not fit
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
   std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
-  Codegen codegen = Codegen::none;
+  bool view = false;   // the result is the memory of the first operand in another shape
+  bool moves = false;  // each element of a result is an element of an operand
   int bodies = 0;         // graphs that each node owns: of if, loop, scan
   bool any_rank = false;  // the shape rule takes operands of unknown rank; else such a node's results get unknown rank
   bool containers = false;                                          // operands may be sequences and optionals
   std::optional<Tensor> (*from_types)(const InferArgs&) = nullptr;  // the result, where the operands' types decide it
-  RowRule (*row)(Args) = nullptr;  // codegen row: operands are as wide as the row, or vectors along it
+  RowRule (*row)(Args) = nullptr;  // of row ops: operands are as wide as the row, or vectors along it
   Dim (*flops)(const InferArgs&) =
       nullptr;  // null: one per result element and expression instruction for pointwise, else 0
 };

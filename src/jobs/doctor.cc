@@ -171,10 +171,11 @@ class Doctor {
 
   void note_interpreted(const SplitGraph& parts, const LoweredGraph& lowered) {
     for (const Step& step : lowered.steps) {
-      total_flops_ += step.flops;
+      const double flops = work_of(parts.fixed, step).flops;
+      total_flops_ += flops;
       if (step.plan) continue;
       Interpreted& entry = interpreted_[{parts.fixed.node(step.group.nodes[0]).op->name, step.why_interpreted}];
-      ++entry.nodes, entry.flops += step.flops;
+      ++entry.nodes, entry.flops += flops;
     }
     if (parts.open)
       for (NodeId n : parts.open->nodes())

@@ -22,7 +22,7 @@ std::string ops_of(const Graph& graph, const Group& group) {
 // Whether the step's elements only change places.
 bool only_moves(const Graph& graph, const Step& step) {
   return std::all_of(step.group.nodes.begin(), step.group.nodes.end(),
-                     [&](NodeId n) { return graph.node(n).op->codegen == Codegen::move; });
+                     [&](NodeId n) { return graph.node(n).op->moves; });
 }
 
 class Explanation {
@@ -69,8 +69,9 @@ class Explanation {
                 .note = "MFLOP and bytes are predicted: each operand and result once."};
     for (const Step& step : lowered_.steps) {
       const std::string ops = ops_of(graph(), step.group);
+      const StepWork work = work_of(graph(), step);
       table.rows.push_back({step.name, ops, std::string(step.plan ? step.plan->kernel().name : "interpreted"),
-                            number(step.flops * 1e-6), number(step.bytes),
+                            number(work.flops * 1e-6), number(work.bytes),
                             step.plan ? Cell(code_of(*step.plan)) : Cell(),
                             step.plan ? Cell() : Cell(step.why_interpreted)});
       interpreted_ += !step.plan;
@@ -80,7 +81,7 @@ class Explanation {
             {step.name, graph().node(left.node).op->name, graph().value(graph().result(left.node)).name, left.why});
       if (!only_moves(graph(), step)) continue;
       const TensorType& type = graph().type(step.writes[0]);
-      moves_.rows.push_back({step.name, ops, to_string(type), number(step.bytes)});
+      moves_.rows.push_back({step.name, ops, to_string(type), number(work.bytes)});
     }
     return table;
   }

@@ -14,26 +14,30 @@ constexpr double kInterpretedNsPerByte = 0.3, kSlowInterpretedNsPerByte = 4, kIn
 
 PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const MachinePeaks& peaks) {
   double weights = 0, all_bytes = 0;
+  std::vector<StepWork> works;
   for (const Step& step : lowered.steps) {
-    all_bytes += step.bytes;
+    works.push_back(work_of(graph, step));
+    all_bytes += works.back().bytes;
     for (ValueId v : step.reads)
       if (const Tensor* constant = graph.constant(v)) weights += static_cast<double>(constant->bytes());
   }
   PredictedSpeed total;
-  for (const Step& step : lowered.steps) {
+  for (size_t s = 0; s < lowered.steps.size(); ++s) {
+    const Step& step = lowered.steps[s];
+    const StepWork& work = works[s];
     if (!step.plan) {
-      total.low_ms += 1e-6 * (step.bytes * kInterpretedNsPerByte + step.flops * kInterpretedNsPerFlop);
-      total.high_ms += 1e-6 * (step.bytes * kSlowInterpretedNsPerByte + step.flops * kSlowInterpretedNsPerFlop);
+      total.low_ms += 1e-6 * (work.bytes * kInterpretedNsPerByte + work.flops * kInterpretedNsPerFlop);
+      total.high_ms += 1e-6 * (work.bytes * kSlowInterpretedNsPerByte + work.flops * kSlowInterpretedNsPerFlop);
       continue;
     }
     const KernelSpeed share = step.plan->kernel().speed(*step.plan);
     const double gflops = share.bf16 && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops;
     // At best a step's bytes come from the smallest cache that holds them, at worst from where all of a run's lie.
-    const double nearest = peaks.read_gbytes(step.bytes),
+    const double nearest = peaks.read_gbytes(work.bytes),
                  farthest = peaks.read_gbytes(std::max(weights, all_bytes / 4));
     total.low_ms +=
-        std::max({step.flops / (gflops * share.best), step.bytes / nearest * 0.5}) * 1e-6 + kDispatchUs * 1e-3;
-    total.high_ms += (step.flops / (gflops * share.worst) + step.bytes / std::min(nearest, farthest) * 1.5) * 1e-6 +
+        std::max({work.flops / (gflops * share.best), work.bytes / nearest * 0.5}) * 1e-6 + kDispatchUs * 1e-3;
+    total.high_ms += (work.flops / (gflops * share.worst) + work.bytes / std::min(nearest, farthest) * 1.5) * 1e-6 +
                      kSlowDispatchUs * 1e-3;
   }
   return total;

@@ -149,7 +149,6 @@ extern constinit const OpDef attention_def{.name = "attention",
                                            .attributes = kAttributes,
                                            .infer = infer_attention,
                                            .eval = eval_attention,
-                                           .codegen = Codegen::attention,
                                            .flops = attention_flops};
 
 }  // namespace hone

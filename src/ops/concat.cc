@@ -53,6 +53,6 @@ extern constinit const OpDef concat_def{
     .attributes = kAttributes,
     .infer = infer_concat,
     .eval = eval_concat,
-    .codegen = Codegen::move};
+    .moves = true};
 
 }  // namespace hone

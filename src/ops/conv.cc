@@ -201,7 +201,6 @@ extern constinit const OpDef conv_def{
     .attributes = kConvAttributes,
     .infer = infer_conv,
     .eval = eval_conv_of_any_layout,
-    .codegen = Codegen::conv,
     .flops = conv_flops};
 extern constinit const OpDef deform_conv_def{
     .name = "deform_conv",

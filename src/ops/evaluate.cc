@@ -36,9 +36,17 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
            given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
 }
 
+// Or as often as a window has taps, which are few beside it.
+bool reads_elements_once(const OpDef& op) {
+  const std::string_view name = op.name;
+  return op.pointwise || op.row || op.moves || op.view || name == "gather" || name == "fake_quant" ||
+         name == "max_pool" ||
+         name == "avg_pool";
+}
+
 // Doubles stand beside what an op computes; what only moves elements, or works in blocks, makes none.
 int64_t bytes_per_element(const OpDef& op, DType dtype) {
-  const bool moves = op.pointwise || op.codegen == Codegen::move || op.codegen == Codegen::view;
+  const bool moves = op.pointwise || op.moves || op.view;
   if (dtype == DType::string) return sizeof(std::string);
   return size_bytes(dtype) + (moves ? 0 : static_cast<int64_t>(sizeof(double)));
 }
@@ -250,7 +258,7 @@ std::optional<Cost> cost_of(const OpDef& op, const InferArgs& args, const std::v
     const Dim flops = op.flops(args);
     if (!flops.is_constant() || flops.constant() > kMostFlops) return std::nullopt;
     cost.work = flops.constant();
-  } else if (!op.pointwise && op.codegen == Codegen::none && !args.operands.empty()) {
+  } else if (!reads_elements_once(op) && !args.operands.empty()) {
     cost.work = checked_mul(read, written);  // at worst each result reads everything
   }
   return cost;
@@ -259,25 +267,33 @@ std::optional<Cost> cost_of(const OpDef& op, const InferArgs& args, const std::v
 }  // namespace
 
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node, FoldBudget& budget) {
-  if (!node.subgraphs.empty() || is_symbolic(node.attributes)) return std::nullopt;
+  if (!node.subgraphs.empty()) return std::nullopt;
   std::vector<const Tensor*> constants;
   std::vector<const TensorType*> types;
-  bool constant = true;
   for (ValueId v : node.operands) {
     constants.push_back(graph.constant(v));
     types.push_back(v == kNone ? nullptr : &graph.type(v));
-    constant = constant && (v == kNone || (constants.back() && !constants.back()->is_packed()));
   }
+  return known_results(*node.op, types, constants, node.attributes, budget);
+}
+
+std::optional<std::vector<Tensor>> known_results(const OpDef& op, std::span<const TensorType* const> types,
+                                                 std::span<const Tensor* const> constants,
+                                                 const Attributes& attributes, FoldBudget& budget) {
+  if (is_symbolic(attributes)) return std::nullopt;
+  bool constant = true;
+  for (size_t i = 0; i < types.size(); ++i)
+    constant = constant && (!types[i] || (constants[i] && !constants[i]->is_packed()));
   try {
-    const InferArgs args{types, constants, node.attributes};
-    if (node.op->from_types)
-      if (std::optional<Tensor> value = node.op->from_types(args)) return {{*value}};
+    const InferArgs args{types, constants, attributes};
+    if (op.from_types)
+      if (std::optional<Tensor> value = op.from_types(args)) return {{*value}};
     if (!constant) return std::nullopt;
-    const std::vector<TensorType> results = infer_results(*node.op, types, constants, node.attributes);
-    const std::optional<Cost> cost = cost_of(*node.op, args, results);
+    const std::vector<TensorType> results = infer_results(op, types, constants, attributes);
+    const std::optional<Cost> cost = cost_of(op, args, results);
     if (!cost || cost->bytes > budget.bytes || cost->work > budget.work) return std::nullopt;
     budget.bytes -= cost->bytes, budget.work -= cost->work;
-    return evaluate_op(*node.op, {constants, node.attributes, results, &node.subgraphs});
+    return evaluate_op(op, {constants, attributes, results});
   } catch (const Error&) {
   }
   return std::nullopt;

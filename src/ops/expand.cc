@@ -30,6 +30,6 @@ extern constinit const OpDef expand_def{.name = "expand",
                                         .attributes = kAttributes,
                                         .infer = infer_expand,
                                         .eval = eval_expand,
-                                        .codegen = Codegen::move};
+                                        .moves = true};
 
 }  // namespace hone

@@ -41,7 +41,6 @@ extern constinit const OpDef fake_quant_def{
     .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
     .attributes = kAttributes,
     .infer = infer_fake_quant,
-    .eval = eval_fake_quant,
-    .codegen = Codegen::quantise};
+    .eval = eval_fake_quant};
 
 }  // namespace hone

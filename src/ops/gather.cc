@@ -56,7 +56,6 @@ extern constinit const OpDef gather_def{.name = "gather",
                                         .max_operands = 2,
                                         .attributes = kAttributes,
                                         .infer = infer_gather,
-                                        .eval = eval_gather,
-                                        .codegen = Codegen::gather};
+                                        .eval = eval_gather};
 
 }  // namespace hone

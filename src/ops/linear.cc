@@ -49,7 +49,6 @@ extern constinit const OpDef linear_def{
     .max_operands = 3,
     .infer = infer_linear,
     .eval = eval_linear,
-    .codegen = Codegen::gemm,
     .flops = linear_flops};
 
 }  // namespace hone

@@ -102,7 +102,6 @@ extern constinit const OpDef matmul_def{.name = "matmul",
                                         .attributes = kMatmulAttributes,
                                         .infer = infer_matmul,
                                         .eval = eval_matmul,
-                                        .codegen = Codegen::gemm,
                                         .flops = matmul_flops};
 
 }  // namespace hone

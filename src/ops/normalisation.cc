@@ -116,7 +116,6 @@ extern constinit const OpDef layer_norm_def{.name = "layer_norm",
                                             .attributes = kLayerAttributes,
                                             .infer = infer_rows,
                                             .eval = eval_layer_norm,
-                                            .codegen = Codegen::row,
                                             .row = layer_norm_rows};
 extern constinit const OpDef rms_norm_def{
     .name = "rms_norm",
@@ -126,14 +125,12 @@ extern constinit const OpDef rms_norm_def{
     .attributes = kRmsAttributes,
     .infer = infer_rows,
     .eval = eval_rms_norm,
-    .codegen = Codegen::row,
     .row = rms_norm_rows};
 extern constinit const OpDef l2_normalise_def{.name = "l2_normalise",
                                               .doc = "x / max(sqrt(sum(x^2)), epsilon) over the last axis.",
                                               .attributes = kL2Attributes,
                                               .infer = infer_rows,
                                               .eval = eval_l2_normalise,
-                                              .codegen = Codegen::row,
                                               .row = l2_normalise_rows};
 
 }  // namespace hone

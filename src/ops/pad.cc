@@ -130,6 +130,6 @@ extern constinit const OpDef pad_def{
     .attributes = kAttributes,
     .infer = infer_pad,
     .eval = eval_pad,
-    .codegen = Codegen::move};
+    .moves = true};
 
 }  // namespace hone

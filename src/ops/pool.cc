@@ -182,8 +182,7 @@ extern constinit const OpDef max_pool_def{
     .doc = "The largest element under each place of a window on x[N,C,...]; padding never wins, NaN does.",
     .attributes = kPoolAttributes,
     .infer = infer_max,
-    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_max_pool); },
-    .codegen = Codegen::window};
+    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_max_pool); }};
 extern constinit const OpDef max_pool_indices_def{
     .name = "max_pool_indices",
     .doc = "Where max_pool finds its elements (the first of equal ones), as positions in all of x[N,C,...]: i64.",
@@ -195,8 +194,7 @@ extern constinit const OpDef avg_pool_def{
     .doc = "The mean under each place of a window on x[N,C,...]; padding counts as zeros or not at all.",
     .attributes = kAvgPoolAttributes,
     .infer = infer_float_pool,
-    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_avg_pool); },
-    .codegen = Codegen::window};
+    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_avg_pool); }};
 extern constinit const OpDef lp_pool_def{.name = "lp_pool",
                                          .doc = "sum(|x|^p)^(1/p) under each place of a window on x[N,C,...].",
                                          .attributes = kLpPoolAttributes,

@@ -152,7 +152,6 @@ extern constinit const OpDef reduce_sum_def{.name = "reduce_sum",
                                             .attributes = kAttributes,
                                             .infer = infer_number,
                                             .eval = [](const EvalArgs& a) { return eval_reduce(a, kZero, kSum); },
-                                            .codegen = Codegen::row,
                                             .row = [](Args a) { return row_of(a, Reduction::Kind::sum); }};
 extern constinit const OpDef reduce_prod_def{.name = "reduce_prod",
                                              .doc = "The product over axes; integers wrap.",
@@ -168,7 +167,6 @@ extern constinit const OpDef reduce_mean_def{.name = "reduce_mean",
                                              .attributes = kAttributes,
                                              .infer = infer_mean,
                                              .eval = eval_mean,
-                                             .codegen = Codegen::row,
                                              .row = [](Args a) {
                                                RowRule rule = row_of(a, Reduction::Kind::sum);
                                                rule.results[0] = rule.results[0] / row_positions(a, 1).length();
@@ -182,7 +180,6 @@ extern constinit const OpDef reduce_max_def{
     .attributes = kAttributes,
     .infer = infer_axes,
     .eval = [](const EvalArgs& a) { return eval_reduce(a, kLeast, kMax); },
-    .codegen = Codegen::row,
     .row = [](Args a) { return row_of(a, Reduction::Kind::max); }};
 extern constinit const OpDef reduce_min_def{
     .name = "reduce_min",
@@ -192,7 +189,6 @@ extern constinit const OpDef reduce_min_def{
     .attributes = kAttributes,
     .infer = infer_axes,
     .eval = [](const EvalArgs& a) { return eval_reduce(a, kMost, kMin); },
-    .codegen = Codegen::row,
     .row = [](Args a) { return row_of(a, Reduction::Kind::min); }};
 
 }  // namespace hone

@@ -297,6 +297,6 @@ extern constinit const OpDef resize_def{
     .attributes = kAttributes,
     .infer = infer_resize,
     .eval = eval_resize,
-    .codegen = Codegen::move};
+    .moves = true};
 
 }  // namespace hone

@@ -73,6 +73,6 @@ extern constinit const OpDef slice_def{
     .attributes = kAttributes,
     .infer = infer_slice,
     .eval = eval_slice,
-    .codegen = Codegen::move};
+    .moves = true};
 
 }  // namespace hone

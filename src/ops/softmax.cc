@@ -59,7 +59,6 @@ extern constinit const OpDef softmax_def{
     .infer = infer_softmax,
     .eval =
         [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return std::exp(x) / sum; }); },
-    .codegen = Codegen::row,
     .row = softmax_rows};
 extern constinit const OpDef log_softmax_def{
     .name = "log_softmax",
@@ -68,7 +67,6 @@ extern constinit const OpDef log_softmax_def{
     .infer = infer_softmax,
     .eval =
         [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return x - std::log(sum); }); },
-    .codegen = Codegen::row,
     .row = log_softmax_rows};
 
 }  // namespace hone

@@ -56,6 +56,6 @@ extern constinit const OpDef split_def{.name = "split",
                                        .results = -1,
                                        .infer = infer_split,
                                        .eval = eval_split,
-                                       .codegen = Codegen::move};
+                                       .moves = true};
 
 }  // namespace hone

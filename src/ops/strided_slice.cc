@@ -66,6 +66,6 @@ extern constinit const OpDef strided_slice_def{
     .attributes = kAttributes,
     .infer = infer_strided_slice,
     .eval = eval_strided_slice,
-    .codegen = Codegen::move};
+    .moves = true};
 
 }  // namespace hone

@@ -41,6 +41,6 @@ extern constinit const OpDef tile_def{.name = "tile",
                                       .attributes = kAttributes,
                                       .infer = infer_tile,
                                       .eval = eval_tile,
-                                      .codegen = Codegen::move};
+                                      .moves = true};
 
 }  // namespace hone

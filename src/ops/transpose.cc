@@ -38,6 +38,6 @@ extern constinit const OpDef transpose_def{.name = "transpose",
                                            .attributes = kAttributes,
                                            .infer = infer_transpose,
                                            .eval = eval_transpose,
-                                           .codegen = Codegen::move};
+                                           .moves = true};
 
 }  // namespace hone

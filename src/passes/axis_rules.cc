@@ -175,7 +175,7 @@ constexpr std::pair<std::string_view, Rule> kRules[] = {
 
 Rule rule_of(const OpDef& op) {
   if (op.pointwise) return pointwise;
-  if (op.codegen == Codegen::view) return viewed;
+  if (op.view) return viewed;
   const auto* found =
       std::find_if(std::begin(kRules), std::end(kRules), [&](const auto& r) { return r.first == op.name; });
   return found == std::end(kRules) ? nullptr : found->second;

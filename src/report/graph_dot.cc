@@ -19,26 +19,12 @@ struct Colours {
 
 // By how an op computes: products are blue, rows green, look-ups violet, movement grey, elementwise sand.
 Colours colours_of(const OpDef& op) {
-  switch (op.codegen) {
-    case Codegen::gemm:
-    case Codegen::conv:
-    case Codegen::window:
-      return {"#d6e6fb", "#2f6fc0"};
-    case Codegen::attention:
-      return {"#cfe3e8", "#1f7a8c"};
-    case Codegen::row:
-    case Codegen::quantise:
-      return {"#d9f0e1", "#2a8a57"};
-    case Codegen::gather:
-      return {"#eadcf5", "#8648b0"};
-    case Codegen::move:
-    case Codegen::view:
-      return {"#eceff2", "#7b8794"};
-    case Codegen::pointwise:
-      return {"#faf0d8", "#b08a2c"};
-    case Codegen::none:
-      break;
-  }
+  const std::string_view name = op.name;
+  if (name == "attention") return {"#cfe3e8", "#1f7a8c"};
+  if (op.row || name == "fake_quant") return {"#d9f0e1", "#2a8a57"};
+  if (op.flops || name == "max_pool" || name == "avg_pool") return {"#d6e6fb", "#2f6fc0"};
+  if (name == "gather") return {"#eadcf5", "#8648b0"};
+  if (op.moves || op.view) return {"#eceff2", "#7b8794"};
   if (op.pointwise) return {"#faf0d8", "#b08a2c"};
   return {"#f4f4f4", "#5f6b78"};
 }

@@ -11,8 +11,8 @@ namespace {
 
 class ArenaPlanner {
  public:
-  ArenaPlanner(const Graph& graph, const LoweredGraph& lowered)
-      : graph_(graph), lowered_(lowered), last_read_(graph.value_capacity(), -1) {
+  ArenaPlanner(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes)
+      : graph_(graph), lowered_(lowered), sizes_(sizes), last_read_(graph.value_capacity(), -1) {
     for (size_t s = 0; s < lowered.steps.size(); ++s)
       for (ValueId v : lowered.steps[s].reads) last_read(v) = static_cast<int>(s);
     for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
@@ -45,7 +45,7 @@ class ArenaPlanner {
 
   void start_range(ValueId v, int step) {
     range_of_[holder(v)] = ranges_.size();
-    ranges_.push_back({{bytes_in_memory(graph_.type(v)), step, std::max(step, last_read(v))}, holder(v)});
+    ranges_.push_back({{bytes_of(v), step, std::max(step, last_read(v))}, holder(v)});
   }
 
   bool place_over_operand(ValueId v, int s) {
@@ -65,10 +65,11 @@ class ArenaPlanner {
   }
 
   bool same_size(ValueId a, ValueId b) const {
-    const TensorType &x = graph_.type(a), &y = graph_.type(b), &whole = graph_.type(holder(b));
-    return size_bytes(x.dtype) == size_bytes(y.dtype) && bytes_in_memory(x) == bytes_in_memory(y) &&
-           bytes_in_memory(y) == bytes_in_memory(whole);
+    return size_bytes(graph_.type(a).dtype) == size_bytes(graph_.type(b).dtype) && bytes_of(a) == bytes_of(b) &&
+           bytes_of(b) == bytes_of(holder(b));
   }
+
+  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph_.type(v).dtype, sizes_.shape(v)); }
 
   bool read_once(const Step& step, ValueId v) const {
     return std::ranges::count_if(step.pointers, [&](const PointerBinding& p) {
@@ -78,6 +79,7 @@ class ArenaPlanner {
 
   const Graph& graph_;
   const LoweredGraph& lowered_;
+  const RunSizes& sizes_;
   std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
   std::vector<Range> ranges_;
   std::map<ValueId, size_t> range_of_;
@@ -85,10 +87,16 @@ class ArenaPlanner {
 
 }  // namespace
 
-int64_t bytes_in_memory(const TensorType& type) {
-  return checked_mul(element_count(constant_shape(type.shape)), size_bytes(type.dtype));
+int64_t bytes_in_memory(DType dtype, const std::vector<int64_t>& shape) {
+  return checked_mul(element_count(shape), size_bytes(dtype));
 }
+int64_t bytes_in_memory(const TensorType& type) { return bytes_in_memory(type.dtype, constant_shape(type.shape)); }
 
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) { return ArenaPlanner(graph, lowered).plan(); }
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes) {
+  return ArenaPlanner(graph, lowered, sizes).plan();
+}
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) {
+  return plan_arena(graph, lowered, RunSizes(graph));
+}
 
 }  // namespace hone

@@ -8,7 +8,8 @@
 
 namespace hone {
 
-int64_t bytes_in_memory(const TensorType& type);  // of a plain tensor of constant shape
+int64_t bytes_in_memory(DType dtype, const std::vector<int64_t>& shape);  // of a plain tensor
+int64_t bytes_in_memory(const TensorType& type);                          // of constant shape
 
 struct Arena {
   int64_t bytes = 0, lower_bound = 0;  // lower_bound: the largest set of values that live at once
@@ -18,6 +19,7 @@ struct Arena {
 
 // Every value from the step that writes it to the last one that reads it, outputs to the end. A result is written over
 // an operand that the step reads for the last time where its kernel allows that.
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes);
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);  // of constant shapes
 
 }  // namespace hone

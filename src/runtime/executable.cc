@@ -21,6 +21,19 @@ constexpr int64_t kChunksAtOnce = 1024;
 
 std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
+const Buffer& plane_of(const Tensor& tensor, PointerBinding::Plane plane) {
+  switch (plane) {
+    case PointerBinding::Plane::scales:
+      return tensor.scales();
+    case PointerBinding::Plane::zero_points:
+      return tensor.zero_points();
+    case PointerBinding::Plane::global:
+      return tensor.global();
+    default:
+      return tensor.data();
+  }
+}
+
 }  // namespace
 
 std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
@@ -44,182 +57,195 @@ const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, cons
   return found->second.bytes().data();
 }
 
-Executable::Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
-                       const LowerOptions& options, int threads, int64_t held)
-    : graph_(std::move(graph)),
-      lowered_(lower(graph_, options)),
-      own_weights_(options.target, threads),
-      shared_values_(shared_values),
-      threads_(threads) {
+Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held)
+    : prepared_(std::move(prepared)),
+      sizes_(std::move(sizes)),
+      lowered_(prepared_->place(sizes_)),
+      own_weights_(prepared_->target(), shared.threads),
+      threads_(shared.threads) {
   place_values();
-  require_memory_for_runs(weights, options.target, held);
-  std::vector<KernelPlan> plans;
-  for (const Step& step : lowered_.steps)
-    if (step.plan) plans.push_back(*step.plan);
-  const std::vector<KernelFn> kernels = library.compile(plans);
-  ready_.resize(lowered_.steps.size());
-  args_.resize(lowered_.steps.size());
-  for (size_t i = 0, k = 0; i < lowered_.steps.size(); ++i) {
+  plan_calls();
+  require_memory_for_runs(shared, held);
+  find_code(shared);
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
     const Step& step = lowered_.steps[i];
-    if (!step.plan) {
-      ready_[i].how = computes_nothing(step) ? How::nothing : How::interpreted;
-      continue;
-    }
+    if (!step.plan) continue;
     check_stop();
-    prepare_step(i, kernels[k++], options.target, weights);
+    for (size_t p = 0; p < step.pointers.size(); ++p)
+      if (step.pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), shared);
   }
+}
+
+const Tensor* Executable::constant(ValueId v) const {
+  const Tensor* own = graph().constant(v);
+  return own ? own : sizes_.known(v);
 }
 
 // Of results without elements, by an op that could find no fault in its operands' values.
 bool Executable::computes_nothing(const Step& step) const {
-  const Node& node = graph_.node(step.group.nodes[0]);
-  switch (node.op->codegen) {
-    case Codegen::pointwise:
-    case Codegen::gemm:
-    case Codegen::attention:
-    case Codegen::row:
-    case Codegen::conv:
-    case Codegen::window:
-      return std::ranges::all_of(node.results, [&](ValueId v) { return bytes_in_memory(graph_.type(v)) == 0; });
-    default:
-      return false;
-  }
+  const Node& node = graph().node(step.group.nodes[0]);
+  const auto looks_at_values = [](const KernelDef* kernel) { return kernel->row_numbers != nullptr; };
+  if (step.group.kernels.empty() || node.op->moves || std::ranges::any_of(step.group.kernels, looks_at_values))
+    return false;
+  return std::ranges::all_of(node.results, [&](ValueId v) { return bytes_of(v) == 0; });
 }
 
 void Executable::place_values() {
-  places_.resize(graph_.value_capacity());
-  for (size_t i = 0; i < graph_.inputs().size(); ++i)
-    places_[static_cast<size_t>(graph_.inputs()[i])] = {Place::Kind::input, static_cast<int64_t>(i)};
-  for (ValueId v : graph_.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
-  plan_ = plan_arena(graph_, lowered_);
+  const Graph& graph = this->graph();
+  places_.resize(graph.value_capacity());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId v = graph.inputs()[i];
+    places_[static_cast<size_t>(v)] =
+        sizes_.known(v) ? Place{Place::Kind::constant, 0} : Place{Place::Kind::input, static_cast<int64_t>(i)};
+  }
+  for (ValueId v : graph.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
+  plan_ = plan_arena(graph, lowered_, sizes_);
   shared_offset_ = plan_.bytes;
   for (const Step& step : lowered_.steps)
     plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step.shared_bytes));
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
 }
 
+void Executable::plan_calls() {
+  ready_.resize(lowered_.steps.size());
+  args_.resize(lowered_.steps.size());
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    const Step& step = lowered_.steps[i];
+    Ready& ready = ready_[i];
+    if (step.plan) {
+      args_[i].dims = step.dims;
+      ready.call = launch(*step.plan, prepared_->target(), args_[i]);
+      if (ready.call.items > 0) ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
+      scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
+      CHECK(step.pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step.name,
+            step.pointers.size());
+    } else if (!computes_nothing(step)) {
+      ready.how = How::interpreted;
+      const Node& node = graph().node(step.group.nodes[0]);
+      Interpreted& interpreted = interpreted_[i];
+      interpreted.attributes = substituted(node.attributes, sizes_.bindings());
+      for (ValueId v : node.results) {
+        interpreted.results.push_back(graph().type(v));
+        interpreted.results.back().shape = to_shape(sizes_.shape(v));
+      }
+    }
+  }
+}
+
 // All that a run takes from the system, as the plan has it.
-void Executable::require_memory_for_runs(const WeightStore& weights, const Target& target, int64_t held) const {
-  int64_t scratch = 0, outputs = 0, laid_out = 0;
+void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t held) const {
+  int64_t outputs = 0, laid_out = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
-    if (!step.plan) continue;
-    KernelArgs args{.dims = step.dims};
-    scratch = std::max(scratch, launch(*step.plan, target, args).scratch_bytes);
+    if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
     for (const PointerBinding& pointer : step.pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
-        const ValueId holder = lowered_.alias_of[static_cast<size_t>(pointer.value)];
-        if (const auto missing = store_of(holder, weights).missing(*step.plan, holder))
+        const ValueId weights = holder(pointer.value);
+        if (const auto missing = store_of(weights, shared).missing(*step.plan, weights))
           layouts[missing->key] = missing->bytes;
       }
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
-  for (const Output& output : graph_.outputs())
-    outputs = checked_add(outputs, bytes_in_memory(graph_.type(output.value)));
-  const int64_t areas = checked_mul(scratch, threads_),
-                whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs));
-  require_memory(
-      std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0),
-      fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, {} "
-                  "of weights laid out, {} of outputs)",
-                  megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out), megabytes(outputs)));
+  for (const Output& output : graph().outputs()) outputs = checked_add(outputs, bytes_of(output.value));
+  const int64_t areas = checked_mul(scratch_bytes_, threads_),
+                whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
+                more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);
+  require_memory(more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
+                                   "{} of weights laid out, {} of outputs)",
+                                   megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out),
+                                   megabytes(outputs)));
 }
 
-void Executable::prepare_step(size_t i, KernelFn kernel, const Target& target, WeightStore& weights) {
+void Executable::find_code(SharedKernels& shared) {
+  std::vector<KernelPlan> plans;
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    const Step& step = lowered_.steps[i];
+    if (!step.plan) continue;
+    const auto found = step.lasting ? shared.lasting.find(step.plan->identity()) : shared.lasting.end();
+    if (found != shared.lasting.end()) {
+      ready_[i].kernel = found->second.run;
+      continue;
+    }
+    plans.push_back(*step.plan);
+    missing.push_back(i);
+  }
+  if (plans.empty()) return;
+  const std::vector<KernelFn> kernels = shared.library.compile(plans);
+  for (size_t k = 0; k < missing.size(); ++k) {
+    ready_[missing[k]].kernel = kernels[k];
+    if (lowered_.steps[missing[k]].lasting)
+      shared.lasting.emplace(plans[k].identity(), SharedKernels::Lasting{plans[k], kernels[k]});
+  }
+}
+
+void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) {
   const Step& step = lowered_.steps[i];
-  Ready& ready = ready_[i];
-  ready.kernel = kernel;
-  args_[i].dims = step.dims;
-  ready.call = launch(*step.plan, target, args_[i]);
-  if (ready.call.items > 0) ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
-  scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
-  CHECK(step.pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step.name, step.pointers.size());
-  for (size_t p = 0; p < step.pointers.size(); ++p)
-    if (step.pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), weights);
-}
-
-void Executable::prepare_pointer(size_t i, int position, WeightStore& weights) {
-  const PointerBinding& binding = lowered_.steps[i].pointers[static_cast<size_t>(position)];
+  const PointerBinding& binding = step.pointers[static_cast<size_t>(position)];
   if (binding.plane == PointerBinding::Plane::shared) {
     arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
     return;
   }
-  const Place& place = places_[static_cast<size_t>(lowered_.alias_of[static_cast<size_t>(binding.value)])];
-  if (place.kind == Place::Kind::constant)
-    args_[i].pointers[static_cast<size_t>(position)] =
-        const_cast<std::byte*>(constant_plane(lowered_.steps[i], binding, weights));
-  else if (place.kind == Place::Kind::input)
+  const ValueId v = holder(binding.value);
+  const Place& place = places_[static_cast<size_t>(v)];
+  if (place.kind == Place::Kind::constant) {
+    const std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
+                                 ? laid_out(step, position, v, shared)
+                                 : plane_of(*constant(v), binding.plane).bytes().data();
+    args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(bytes + binding.byte_offset);
+  } else if (place.kind == Place::Kind::input) {
     input_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
-  else if (place.kind == Place::Kind::arena)
+  } else if (place.kind == Place::Kind::arena) {
     arena_pointers_.push_back({i, position, place.offset + binding.byte_offset});
-}
-
-namespace {
-const Buffer& plane_of(const Tensor& tensor, PointerBinding::Plane plane) {
-  switch (plane) {
-    case PointerBinding::Plane::scales:
-      return tensor.scales();
-    case PointerBinding::Plane::zero_points:
-      return tensor.zero_points();
-    case PointerBinding::Plane::global:
-      return tensor.global();
-    default:
-      return tensor.data();
   }
 }
-}  // namespace
 
-const std::byte* Executable::constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights) {
-  const ValueId holder = lowered_.alias_of[static_cast<size_t>(binding.value)];
-  const Tensor& tensor = *graph_.constant(holder);
-  if (binding.plane == PointerBinding::Plane::prepacked) {
-    WeightStore& store = holder < shared_values_ ? weights : own_weights_;
-    return store.get(*step.plan, holder, tensor) + binding.byte_offset;
-  }
-  return plane_of(tensor, binding.plane).bytes().data() + binding.byte_offset;
+const std::byte* Executable::laid_out(const Step& step, int position, ValueId v, SharedKernels& shared) {
+  if (v >= shared.values) return own_weights_.get(*step.plan, v, *constant(v));
+  if (!step.lasting) return shared.weights.get(*step.plan, v, *constant(v));
+  const std::byte*& known =
+      shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
+  if (!known) known = shared.weights.get(*step.plan, v, *constant(v));
+  return known;
 }
 
 std::byte* Executable::address(ValueId v, const Workspace& workspace) const {
-  const ValueId holder = lowered_.alias_of[static_cast<size_t>(v)];
-  const Place& place = places_[static_cast<size_t>(holder)];
+  const Place& place = places_[static_cast<size_t>(holder(v))];
   switch (place.kind) {
     case Place::Kind::arena:
       return workspace.arena() + place.offset;
     case Place::Kind::input:
       return const_cast<std::byte*>(workspace.bound.inputs[static_cast<size_t>(place.offset)]);
     case Place::Kind::constant:
-      return const_cast<std::byte*>(graph_.constant(holder)->data().bytes().data());
+      return const_cast<std::byte*>(constant(holder(v))->data().bytes().data());
     case Place::Kind::none:
       break;
   }
-  CHECK(false, "value %{} has no memory", graph_.value(v).name);
+  CHECK(false, "value %{} has no memory", graph().value(v).name);
 }
 
 Tensor Executable::view(ValueId v, const Workspace& workspace) const {
-  if (const Tensor* constant = graph_.constant(v)) return *constant;
-  const TensorType& type = graph_.type(v);
-  return Tensor(type.dtype, constant_shape(type.shape),
-                Buffer(nullptr, {address(v, workspace), static_cast<size_t>(bytes_in_memory(type))}));
+  if (const Tensor* own = constant(v)) return *own;
+  return Tensor(graph().type(v).dtype, sizes_.shape(v),
+                Buffer(nullptr, {address(v, workspace), static_cast<size_t>(bytes_of(v))}));
 }
 
-void Executable::interpret(const Step& step, const Workspace& workspace) const {
-  const Node& node = graph_.node(step.group.nodes[0]);
+void Executable::interpret(size_t i, const Workspace& workspace) const {
+  const Node& node = graph().node(lowered_.steps[i].group.nodes[0]);
+  const Interpreted& known = interpreted_.at(i);
   std::vector<Tensor> operands(node.operands.size());
   std::vector<const Tensor*> pointers(node.operands.size(), nullptr);
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (node.operands[i] != kNone) {
-      operands[i] = view(node.operands[i], workspace);
-      pointers[i] = &operands[i];
+  for (size_t o = 0; o < operands.size(); ++o)
+    if (node.operands[o] != kNone) {
+      operands[o] = view(node.operands[o], workspace);
+      pointers[o] = &operands[o];
     }
-  std::vector<TensorType> types;
-  for (ValueId v : node.results) types.push_back(graph_.type(v));
-  const EvalArgs args{pointers, node.attributes, types};
-  const std::vector<Tensor> results = evaluate_op(*node.op, args);
-  for (size_t i = 0; i < results.size(); ++i) {
-    const auto bytes = results[i].data().bytes();
-    CHECK(static_cast<int64_t>(bytes.size()) == bytes_in_memory(types[i]), "{} gave a result of another size",
+  const std::vector<Tensor> results = evaluate_op(*node.op, {pointers, known.attributes, known.results});
+  for (size_t r = 0; r < results.size(); ++r) {
+    const auto bytes = results[r].data().bytes();
+    CHECK(static_cast<int64_t>(bytes.size()) == bytes_of(node.results[r]), "{} gave a result of another size",
           node.op->name);
-    if (!bytes.empty()) std::memcpy(address(node.results[i], workspace), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(address(node.results[r], workspace), bytes.data(), bytes.size());
   }
 }
 
@@ -234,7 +260,7 @@ void Executable::check_row_numbers(const Step& step, const KernelArgs& args) con
         numbers.dtype == DType::i64 ? static_cast<const int64_t*>(ids)[i] : static_cast<const int32_t*>(ids)[i];
     if (id >= -rows && id < rows) continue;
     const auto value = [&](int pointer) -> const Value& {
-      return graph_.value(step.pointers[static_cast<size_t>(pointer)].value);
+      return graph().value(step.pointers[static_cast<size_t>(pointer)].value);
     };
     fail("%{}: element {} is {}, but \"{}\" has {} rows", value(numbers.numbers).name, i, id,
          value(numbers.table).label, rows);
@@ -255,7 +281,8 @@ void Executable::bind(const NamedTensors& inputs, Workspace& workspace) const {
     bound.executable = identity_;
   }
   bound.inputs.clear();
-  for (ValueId v : graph_.inputs()) bound.inputs.push_back(inputs.at(graph_.value(v).label).data().bytes().data());
+  for (ValueId v : graph().inputs())
+    bound.inputs.push_back(sizes_.known(v) ? nullptr : inputs.at(graph().value(v).label).data().bytes().data());
   for (const InputPointer& p : input_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
         const_cast<std::byte*>(bound.inputs[p.input]) + p.offset;
@@ -264,7 +291,7 @@ void Executable::bind(const NamedTensors& inputs, Workspace& workspace) const {
 void Executable::run_step(size_t i, const Workspace& workspace) const {
   const Ready& ready = ready_[i];
   if (ready.how == How::nothing) return;
-  if (ready.how == How::interpreted) return interpret(lowered_.steps[i], workspace);
+  if (ready.how == How::interpreted) return interpret(i, workspace);
   const KernelArgs& args = workspace.bound.args[i];
   if (ready.how == How::checked) check_row_numbers(lowered_.steps[i], args);
   const auto [items, chunk_items, unused] = ready.call;
@@ -284,8 +311,8 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
 
 std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {
   std::vector<Tensor> outputs;
-  outputs.reserve(graph_.outputs().size());
-  for (const Output& output : graph_.outputs()) {
+  outputs.reserve(graph().outputs().size());
+  for (const Output& output : graph().outputs()) {
     const Tensor shared = view(output.value, workspace);
     outputs.emplace_back(shared.is_packed()
                              ? unpack(shared)
@@ -296,38 +323,41 @@ std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {
 
 std::string Executable::ops_of(const Step& step) const {
   std::string ops;
-  for (NodeId n : step.group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph_.node(n).op->name);
+  for (NodeId n : step.group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph().node(n).op->name);
   return ops;
 }
 
 std::vector<std::string> Executable::weights_of(const Step& step) const {
   std::vector<std::string> labels;
   for (ValueId v : step.reads) {
-    const Value& holder = graph_.value(lowered_.alias_of[static_cast<size_t>(v)]);
-    if (holder.constant && !holder.label.empty()) labels.push_back(holder.label);
+    const Value& weights = graph().value(holder(v));
+    if (weights.constant && !weights.label.empty()) labels.push_back(weights.label);
   }
   return labels;
 }
 
 std::vector<StepProfile> Executable::step_profiles() const {
+  const Graph fixed = specialise(graph(), sizes_.bindings());
   std::vector<StepProfile> profiles;
-  for (const Step& step : lowered_.steps)
+  for (const Step& step : lowered_.steps) {
+    const StepWork work = work_of(fixed, step);
     profiles.push_back({.name = step.name,
                         .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
                         .ops = ops_of(step),
                         .why_interpreted = step.why_interpreted,
-                        .flops = step.flops,
-                        .bytes = step.bytes,
-                        .weight_bytes = step.weight_bytes,
+                        .flops = work.flops,
+                        .bytes = work.bytes,
+                        .weight_bytes = work.weight_bytes,
                         .weights = weights_of(step)});
+  }
   return profiles;
 }
 
 void Executable::require_finite_results(const Step& step, const NamedTensors& inputs,
                                         const Workspace& workspace) const {
   std::vector<ValueId> operands;
-  for (ValueId v : step.reads) operands.push_back(lowered_.alias_of[static_cast<size_t>(v)]);
-  for (ValueId v : step.writes) require_finite(graph_, v, view(v, workspace), ops_of(step), operands, inputs);
+  for (ValueId v : step.reads) operands.push_back(holder(v));
+  for (ValueId v : step.writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile,

@@ -1,7 +1,8 @@
-// One specialisation of a model: steps with machine code and addresses, ready to run for one set of shapes.
+// A model made ready for one set of sizes: steps with machine code and addresses.
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "codegen/llvm/compiler.h"
@@ -37,15 +38,30 @@ class WeightStore {
   double milliseconds_ = 0;
 };
 
+// What the executables of a session share: machine code, and constants laid out for it. Values below `values` have the
+// ids of the session's graph; constants above belong to one executable alone.
+struct SharedKernels {
+  SharedKernels(const CompilerOptions& options, ValueId session_values)
+      : library(options), weights(options.target, options.threads), threads(options.threads), values(session_values) {}
+  KernelLibrary library;
+  WeightStore weights;
+  const int threads;
+  const ValueId values;
+  // Of plans that last, found without looking at their text.
+  struct Lasting {
+    KernelPlan plan;  // keeps the identity
+    KernelFn run = nullptr;
+    std::array<const std::byte*, 16> weights{};  // laid out, by position
+  };
+  std::unordered_map<const void*, Lasting> lasting;  // by identity
+};
+
 // Nothing in it changes while it runs, so any number of runs may be under way, each with a workspace of its own.
 class Executable {
  public:
-  // `graph` has constant shapes. Values below `shared_values` have the ids of the session's symbolic graph, and as
-  // constants their layouts are in `weights`, which all specialisations share; constants above belong to these shapes
-  // alone. Throws Error, before code is generated or weights are laid out, when a run would need more memory than the
-  // process may take; `held` bytes of it are there already.
-  Executable(Graph graph, KernelLibrary& library, WeightStore& weights, ValueId shared_values,
-             const LowerOptions& options, int threads, int64_t held);
+  // Throws Error, before code is generated or weights are laid out, when a run would need more memory than the process
+  // may take; `held` bytes of it are there already.
+  Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held);
 
   void reserve(Workspace& workspace) const;  // what a run takes
   // In a workspace that has that, and has begun a run. `profile`, when given, gets the marks of the steps. `check`:
@@ -58,6 +74,7 @@ class Executable {
   int64_t scratch_bytes() const { return scratch_bytes_; }
   int64_t own_weight_bytes() const { return own_weights_.bytes(); }
   const LoweredGraph& lowered() const { return lowered_; }
+  const Graph& graph() const { return prepared_->graph(); }
 
  private:
   struct Place {  // where a value's bytes are
@@ -81,19 +98,28 @@ class Executable {
     int position;
     int64_t offset;
   };
+  // What an interpreted step is told of its node.
+  struct Interpreted {
+    Attributes attributes;
+    std::vector<TensorType> results;
+  };
   void place_values();
-  void require_memory_for_runs(const WeightStore& weights, const Target& target, int64_t held) const;
-  void prepare_step(size_t i, KernelFn kernel, const Target& target, WeightStore& weights);
-  void prepare_pointer(size_t i, int position, WeightStore& weights);
-  const WeightStore& store_of(ValueId constant, const WeightStore& weights) const {
-    return constant < shared_values_ ? weights : own_weights_;
+  void plan_calls();
+  void require_memory_for_runs(const SharedKernels& shared, int64_t held) const;
+  void find_code(SharedKernels& shared);
+  void prepare_pointer(size_t i, int position, SharedKernels& shared);
+  const std::byte* laid_out(const Step& step, int position, ValueId holder, SharedKernels& shared);
+  const WeightStore& store_of(ValueId constant, const SharedKernels& shared) const {
+    return constant < shared.values ? shared.weights : own_weights_;
   }
-  const std::byte* constant_plane(const Step& step, const PointerBinding& binding, WeightStore& weights);
+  ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
+  const Tensor* constant(ValueId v) const;  // of the graph, or known with the sizes
+  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph().type(v).dtype, sizes_.shape(v)); }
   bool computes_nothing(const Step& step) const;
   void bind(const NamedTensors& inputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
   void check_row_numbers(const Step& step, const KernelArgs& args) const;
-  void interpret(const Step& step, const Workspace& workspace) const;
+  void interpret(size_t i, const Workspace& workspace) const;
   std::byte* address(ValueId v, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
   std::vector<Tensor> outputs(const Workspace& workspace) const;
@@ -101,10 +127,11 @@ class Executable {
   std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
 
-  Graph graph_;
+  std::shared_ptr<PreparedGraph> prepared_;
+  RunSizes sizes_;
   LoweredGraph lowered_;
   WeightStore own_weights_;
-  ValueId shared_values_;
+  std::map<size_t, Interpreted> interpreted_;  // by step
   std::vector<Place> places_;  // per ValueId, of the value that holds the memory
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
   std::vector<Ready> ready_;                                               // per step

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "codegen/llvm/compiler.h"
 #include "ops/evaluate.h"
+#include "runtime/open_graph.h"
 #include "runtime/run_pool.h"
 #include "runtime/specialised.h"
 #include "runtime/split_graph.h"
@@ -71,14 +72,16 @@ struct Session::Impl {
   RunPool pool;
   // One thread at a time makes a specialisation, with what only it uses then.
   std::mutex making;
-  std::unique_ptr<KernelLibrary> library;
-  std::unique_ptr<WeightStore> weights;
+  std::unique_ptr<SharedKernels> shared;
+  std::optional<OpenGraph> open;  // once it has been looked for
+  bool open_known = false;
   // What is read and changed by all, for a moment.
   mutable std::mutex mutex;
   SessionStatistics statistics;
   struct Kept {
     Bindings bindings;
     std::shared_ptr<const Specialised> made;   // which runs keep that have it when it is dropped
+    bool asked_for = false;                    // by prepare(): code for these sizes alone
     std::vector<std::vector<int64_t>> shapes;  // that inputs had which gave these bindings; empty before the first run
   };
   std::list<Kept> kept;  // most recently used first
@@ -89,10 +92,24 @@ struct Session::Impl {
     SplitGraph parts = split_graph(graph, bindings);
     std::vector<std::string> handed;
     for (const Output& output : parts.fixed.outputs()) handed.push_back(output.label);
-    Executable executable(std::move(parts.fixed), *library, *weights, static_cast<ValueId>(graph.value_capacity()),
-                          {.target = *target, .fuse = options.fuse, .exact = options.exact}, options.threads, held);
+    RunSizes sizes(parts.fixed);
+    Executable executable(std::make_shared<PreparedGraph>(std::move(parts.fixed), lower_options()), std::move(sizes),
+                          *shared, held);
     return std::make_shared<const Specialised>(std::move(executable), std::move(parts.open), std::move(handed),
                                                bindings);
+  }
+
+  LowerOptions lower_options() const { return {.target = *target, .fuse = options.fuse, .exact = options.exact}; }
+
+  // By code for any sizes; null where the model has none, or sizes depend on data.
+  std::shared_ptr<const Specialised> general(const Bindings& bindings, int64_t held) {
+    if (!open_known) open = OpenGraph::of(graph, lower_options());
+    open_known = true;
+    if (!open) return nullptr;
+    std::optional<RunSizes> sizes = open->sizes(bindings);
+    if (!sizes) return nullptr;
+    return std::make_shared<const Specialised>(Executable(open->prepared(), std::move(*sizes), *shared, held),
+                                               std::nullopt, std::vector<std::string>(), bindings);
   }
 
   // The first that `fits`, which is then the most recently used; nullptr when there is none.
@@ -111,9 +128,9 @@ struct Session::Impl {
     return k ? k->made : nullptr;
   }
 
-  std::shared_ptr<const Specialised> kept_for(const Bindings& bindings) {
+  std::shared_ptr<const Specialised> kept_for(const Bindings& bindings, bool asked_for) {
     const std::lock_guard lock(mutex);
-    const Kept* k = find([&](const Kept& each) { return each.bindings == bindings; });
+    const Kept* k = find([&](const Kept& each) { return each.bindings == bindings && each.asked_for >= asked_for; });
     return k ? k->made : nullptr;
   }
 
@@ -125,12 +142,13 @@ struct Session::Impl {
     for (const auto& [label, tensor] : given) k->shapes.push_back(tensor.shape());
   }
 
-  std::shared_ptr<const Specialised> executable(const Bindings& bindings, const Workspace& workspace) {
-    if (auto found = kept_for(bindings)) return found;
+  // `asked_for`: with code for these sizes alone.
+  std::shared_ptr<const Specialised> executable(const Bindings& bindings, const Workspace& workspace, bool asked_for) {
+    if (auto found = kept_for(bindings, asked_for)) return found;
     const std::lock_guard one(making);
-    if (auto found = kept_for(bindings)) return found;  // another thread has made it
-    workspace.check_step();                             // while this one waited, it may have been cancelled
-    return make(bindings, workspace.bytes());
+    if (auto found = kept_for(bindings, asked_for)) return found;  // another thread has made it
+    workspace.check_step();                                        // while this one waited, it may have been cancelled
+    return make(bindings, workspace.bytes(), asked_for);
   }
 
   // `take()`, and where memory is short, once more without that of workspaces that no run has now.
@@ -144,16 +162,25 @@ struct Session::Impl {
     return take();
   }
 
-  std::shared_ptr<const Specialised> make(const Bindings& bindings, int64_t held) {
+  std::shared_ptr<const Specialised> make(const Bindings& bindings, int64_t held, bool asked_for) {
     const auto start = std::chrono::steady_clock::now();
-    const double compiled_before = library->statistics().milliseconds, packed_before = weights->milliseconds();
-    std::shared_ptr<const Specialised> made = with_room([&] { return specialised(bindings, held); });
-    const double compiling = library->statistics().milliseconds - compiled_before;
-    const double packing = weights->milliseconds() - packed_before;
+    const double compiled_before = shared->library.statistics().milliseconds,
+                 packed_before = shared->weights.milliseconds();
+    std::shared_ptr<const Specialised> made = with_room([&] {
+      std::shared_ptr<const Specialised> any = asked_for ? nullptr : general(bindings, held);
+      return any ? any : specialised(bindings, held);
+    });
+    const double compiling = shared->library.statistics().milliseconds - compiled_before;
+    const double packing = shared->weights.milliseconds() - packed_before;
     if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
     std::list<Kept> dropped;          // freed when the mutex is
     const std::lock_guard lock(mutex);
-    kept.push_front({bindings, made, {}});
+    for (auto k = kept.begin(); k != kept.end();) {  // by code for any sizes
+      const auto next = std::next(k);
+      if (k->bindings == bindings) dropped.splice(dropped.end(), kept, k);
+      k = next;
+    }
+    kept.push_front({bindings, made, asked_for, {}});
     if (kept.size() > options.max_specialisations) dropped.splice(dropped.end(), kept, std::prev(kept.end()));
     statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
     note(made->executable);
@@ -161,10 +188,10 @@ struct Session::Impl {
   }
 
   void note(const Executable& made) {
-    statistics.compile_milliseconds = library->statistics().milliseconds;
-    statistics.prepack_milliseconds = weights->milliseconds();
-    note_kernels(library->statistics());
-    statistics.prepacked_bytes = weights->bytes() + made.own_weight_bytes();
+    statistics.compile_milliseconds = shared->library.statistics().milliseconds;
+    statistics.prepack_milliseconds = shared->weights.milliseconds();
+    note_kernels(shared->library.statistics());
+    statistics.prepacked_bytes = shared->weights.bytes() + made.own_weight_bytes();
     statistics.arena_bytes = made.arena().bytes;
     statistics.arena_lower_bound = made.arena().lower_bound;
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
@@ -195,7 +222,7 @@ struct Session::Impl {
     const Bindings bindings = made ? Bindings() : bind_inputs(graph, given);
     check_tokens(limits, given);
     if (!made) {
-      made = executable(bindings, workspace);
+      made = executable(bindings, workspace, false);
       note_shapes(bindings, given);
     }
     with_room([&] { made->executable.reserve(workspace); });
@@ -241,12 +268,12 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->inputs = sorted_inputs(impl_->graph);
   if (impl_->compiles()) {
     impl_->target = o.target ? *o.target : host_target();
-    impl_->library = std::make_unique<KernelLibrary>(CompilerOptions{.target = *impl_->target,
-                                                                     .threads = o.threads,
-                                                                     .cache_folder = o.cache_folder,
-                                                                     .carried = o.carried,
-                                                                     .keep_objects = o.keep_objects});
-    impl_->weights = std::make_unique<WeightStore>(*impl_->target, o.threads);
+    impl_->shared = std::make_unique<SharedKernels>(CompilerOptions{.target = *impl_->target,
+                                                                    .threads = o.threads,
+                                                                    .cache_folder = o.cache_folder,
+                                                                    .carried = o.carried,
+                                                                    .keep_objects = o.keep_objects},
+                                                    static_cast<ValueId>(impl_->graph.value_capacity()));
   }
   impl_->statistics.prepare_milliseconds = milliseconds_since(start);
 }
@@ -272,7 +299,7 @@ void Session::prepare(const Bindings& bindings) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   const RunPool::Run run(impl_->pool);
-  if (impl_->compiles()) impl_->executable(bindings, run.workspace());
+  if (impl_->compiles()) impl_->executable(bindings, run.workspace(), true);
 }
 
 void Session::close() { impl_->pool.close(); }
@@ -280,7 +307,7 @@ void Session::close() { impl_->pool.close(); }
 std::string Session::objects() const {
   CHECK(impl_->compiles());
   const std::lock_guard lock(impl_->making);
-  return impl_->library->bundle();
+  return impl_->shared->library.bundle();
 }
 
 const Graph& Session::graph() const { return impl_->graph; }

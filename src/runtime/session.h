@@ -1,6 +1,7 @@
 // A model made ready to run: passes applied, code generated, weights laid out, memory planned. Symbolic dimensions are
-// bound by the inputs of each run; every new set of shapes is specialised once and kept. Any number of threads may run
-// one session at once: they share weights and machine code, and each run has its own memory
+// bound by the inputs of each run. Code takes sizes as arguments, so that new ones take microseconds
+// (docs/decisions/sizes-at-run-time.md); code for certain sizes alone is made by prepare(), and gives the same bits. Any
+// number of threads may run one session at once: they share weights and machine code, and each run has its own memory
 // (docs/decisions/concurrent-runs.md).
 #pragma once
 
@@ -34,12 +35,12 @@ struct SessionOptions {
   std::vector<std::string> carried;  // that code, see CompilerOptions
   bool keep_objects = false;         // for Session::objects()
   PipelineOptions pipeline;
-  size_t max_specialisations = 32;  // least recently used ones are dropped
+  size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
 };
 
 struct SessionStatistics {
   double prepare_milliseconds = 0;     // passes on the symbolic graph
-  double specialise_milliseconds = 0;  // fusion, planning
+  double specialise_milliseconds = 0;  // fusion, planning, for each new set of sizes
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
   int kernels_compiled = 0, kernels_cached = 0, kernels_carried = 0;  // see CompileStatistics
@@ -74,8 +75,8 @@ class Session {
   // infinity, and which of its operands were finite.
   std::vector<Tensor> run_checked(const NamedTensors& inputs);
 
-  // Compiles and lays out for these shapes ahead of a run (symbol → value); nothing to do when that has happened.
-  // Throws Error for a symbol without a value.
+  // Makes code for these shapes alone ahead of a run (symbol → value), which runs of them then use; nothing to do when
+  // that has happened. Throws Error for a symbol without a value.
   void prepare(const Bindings& bindings);
 
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.

@@ -35,15 +35,20 @@ Specialised::Specialised(Executable made, std::optional<Graph> rest, std::vector
     : executable(std::move(made)),
       handed(std::move(labels)),
       open(std::move(rest)),
-      bindings(std::move(values)),
-      steps(std::make_shared<const std::vector<StepProfile>>(steps_of(executable, open))) {}
+      bindings(std::move(values)) {}
+
+const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() const {
+  std::call_once(described_,
+                 [&] { steps_ = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, open)); });
+  return steps_;
+}
 
 std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const {
   if (notes.profile) {
-    notes.profile->steps = *steps;
-    notes.profile->owner = steps;
+    notes.profile->steps = *steps();
+    notes.profile->owner = steps();
     notes.profile->marks_ns.clear();
-    notes.profile->marks_ns.reserve(steps->size() + 1);
+    notes.profile->marks_ns.reserve(steps()->size() + 1);
   }
   std::vector<Tensor> results = executable.run(inputs, workspace, notes.profile, notes.check);
   return open ? run_open(inputs, std::move(results), workspace, notes) : results;

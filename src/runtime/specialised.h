@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,6 @@ struct Specialised {
   std::vector<std::string> handed;  // labels of the executable's outputs
   std::optional<Graph> open;
   Bindings bindings;
-  std::shared_ptr<const std::vector<StepProfile>> steps;  // of both parts
 
   Specialised(Executable made, std::optional<Graph> rest, std::vector<std::string> labels, Bindings values);
 
@@ -36,6 +36,10 @@ struct Specialised {
  private:
   std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, const Workspace& workspace,
                                const RunNotes& notes) const;
+  const std::shared_ptr<const std::vector<StepProfile>>& steps() const;  // of both parts, when first asked
+
+  mutable std::once_flag described_;
+  mutable std::shared_ptr<const std::vector<StepProfile>> steps_;
 };
 
 }  // namespace hone

@@ -79,6 +79,40 @@ TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
         }
 }
 
+// Products of two activations: n and k as arguments.
+TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
+  Philox rng(32);
+  for (const Target& target : test_targets())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
+        GemmPlan any = plain_plan(0, 0, dtype, dtype);
+        any.weights = weights;
+        CompiledPlan general(any, target);
+        for (int64_t m : {1, 5, 9, 40})
+          for (int64_t n : {1, 5, 16, 33, 96})
+            for (int64_t k : {1, 2, 31, 64}) {
+              const Tensor a = random_tensor(dtype, {m, k}, rng), w = random_tensor(dtype, {n, k}, rng);
+              GemmPlan only = any;
+              only.n = n, only.k = k, only.a_row_stride = k;
+              only.rows = only_rows(only, target, m);
+              const auto run = [&](CompiledPlan& compiled) {
+                Guarded out(static_cast<size_t>(m * n) * 4);
+                KernelArgs args;
+                args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
+                                 const_cast<std::byte*>(w.data().bytes().data()), out.data()};
+                args.dims = {m, 1, 0, 0, 0, k, weights == GemmPlan::Weights::activation_nk ? k : n, 1};
+                args.dims[kGemmN] = n, args.dims[kGemmK] = k;
+                compiled.run(args);
+                EXPECT_TRUE(out.intact());
+                const auto values = out.as<float>();
+                return std::vector<float>(values.begin(), values.end());
+              };
+              CompiledPlan special(only, target);
+              ASSERT_EQ(run(general), run(special)) << name_of(target) << " " << m << "x" << n << "x" << k;
+            }
+      }
+}
+
 TEST(Gemm, SmallIntegersAreExact) {
   Philox rng(4);
   for (const Target& target : test_targets())

@@ -45,10 +45,10 @@ bool is_small(const Tensor& tensor) {
   return tensor.elements() <= kComputedAtOnce && tensor.bytes() <= kBytesComputedAtOnce;
 }
 
-// Windows may be far larger than what they slide over; no model computes shapes by them.
-bool computes_shapes(const OpDef& op) {
-  return op.codegen != Codegen::conv && op.codegen != Codegen::window && op.codegen != Codegen::gemm &&
-         op.codegen != Codegen::attention;
+// Sums of products take long, and windows may be far larger than what they slide over; no model computes shapes by them.
+bool computes_shapes(const OpDef& op) { 
+  const std::string_view name = op.name;
+  return !op.flops && name != "max_pool" && name != "avg_pool";
 }
 
 bool may_be_small(const Graph& graph, const OpDef& op, const std::vector<ValueId>& operands) {

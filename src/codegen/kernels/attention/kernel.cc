@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/kernels/attention/shape.h"
+#include "ir/graph.h"
 
 namespace hone {
 namespace {
@@ -26,8 +27,22 @@ bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const AttentionPlan&) { return {0.75, 0.3}; }
 
+// It has no element program; its one possible follower is the rounding of its result.
+Refusal user_fits(const Graph& graph, NodeId user) {
+  const Node& node = graph.node(user);
+  if (std::string_view(node.op->name) != "cast" || graph.use_count(node.operands[0]) != 1 ||
+      graph.type(node.results[0]).dtype != DType::bf16)
+    return {"attention kernels only round their result"};
+  return {};
+}
+
+bool takes(const OpDef& op) { return is_one_of(op, {"attention"}); }
+
 constexpr KernelClass<AttentionPlan> attention{.name = "attention",
                                                .doc = "attention: scores, softmax and values in one kernel",
+                                               .takes = takes,
+                                               .group = {.takes_users = [](const Graph&, NodeId) { return true; }, .user_fits = user_fits},
+                                               .lower = lower_attention,
                                                .supports = attention_refusal,
                                                .launch = launch,
                                                .describe = describe,

@@ -6,6 +6,7 @@
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/kernels/gemm/describe.h"
+#include "codegen/shapes.h"
 
 namespace hone {
 namespace {
@@ -72,8 +73,16 @@ KernelSpeed speed(const ConvPlan& plan) {
   CHECK(false);
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"conv"}); }
+
 constexpr KernelClass<ConvPlan> conv{.name = "conv",
                                      .doc = "convolutions with constant weights, as implicit products or by Winograd",
+                                     .takes = takes,
+                                     .precedence = 1,  // before window, which takes depthwise ones
+                                     .group = {.takes_users = [](const Graph&, NodeId) { return true; },
+                                               .operand_fits = [](const Shape& operand,
+                                                                  const Shape& like) { return gemm_access(operand, like).has_value(); }},
+                                     .lower = lower_conv,
                                      .supports = conv_refusal,
                                      .launch = launch,
                                      .describe = describe,

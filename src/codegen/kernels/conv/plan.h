@@ -30,4 +30,6 @@ struct ConvPlan {
   static const KernelDef& kernel();
 };
 
+Refusal lower_conv(const Lowering& lowering, Prepared& prepared);
+
 }  // namespace hone

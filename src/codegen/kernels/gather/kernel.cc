@@ -39,8 +39,12 @@ RowNumbers row_numbers(const GatherPlan& plan) {
   return {.table = 0, .numbers = 2, .rows_dim = 1, .count_dim = 2, .dtype = plan.ids};
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"gather"}); }
+
 constexpr KernelClass<GatherPlan> gather{.name = "gather",
                                          .doc = "rows of a table by their numbers, decoded where it is packed",
+                                         .takes = takes,
+                                         .lower = lower_gather,
                                          .supports = supports,
                                          .launch = launch,
                                          .describe = describe,

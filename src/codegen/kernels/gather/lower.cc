@@ -4,34 +4,43 @@
 
 namespace hone {
 
-Refusal Lowering::gather(Step& step) const {
+Refusal lower_gather(const Lowering& lowering, Prepared& prepared) {
+  Step& step = prepared.step();
+  const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId table = node.operands[0], ids = node.operands[1];
   const TensorType& type = graph.type(table);
-  const std::vector<int64_t> shape = shape_of(graph, table);
+  const Shape shape = lowering.shape(table);
   if (shape.empty()) return {"a scalar table"};
   const int64_t attribute = node.attributes.get_or<int64_t>("axis", 0),
                 axis = attribute < 0 ? attribute + std::ssize(shape) : attribute;
+  const Dim columns = element_count(Shape(shape.begin() + axis + 1, shape.end()));
+  if (!columns.is_constant()) return {"rows whose length is open"};
   GatherPlan plan;
-  plan.columns = element_count(std::vector(shape.begin() + axis + 1, shape.end()));
+  plan.columns = columns.constant();
   plan.table = type.dtype;
   if (type.is_packed()) {
     if (shape.size() != 2 || axis != 0) return {"a packed table that is not [rows, columns]"};
     plan.table_format = to_string(*type.format);
-    plan.rows = shape[0];
+    plan.rows = shape[0].constant();
   }
   plan.ids = graph.type(ids).dtype;
   plan.result = graph.type(node.results[0]).dtype;
   if (plan.ids != DType::i64 && plan.ids != DType::i32) return {fmt::format("indices of {}", to_string(plan.ids))};
-  step.dims[2] = element_count(shape_of(graph, ids));
-  step.dims[1] = shape[static_cast<size_t>(axis)];
-  step.dims[0] = element_count(std::vector(shape.begin(), shape.begin() + axis)) * step.dims[2];
-  bind(step, table);
-  bind(step, table, type.is_packed() ? Plane::scales : Plane::none);
-  bind(step, ids);
-  bind(step, node.results[0]);
-  if (type.is_packed()) bind(step, table, Plane::zero_points), bind(step, table, Plane::global);
+  lowering.bind(step, table);
+  lowering.bind(step, table, type.is_packed() ? Plane::scales : Plane::none);
+  lowering.bind(step, ids);
+  lowering.bind(step, node.results[0]);
+  if (type.is_packed()) lowering.bind(step, table, Plane::zero_points), lowering.bind(step, table, Plane::global);
   step.plan = plan;
+  step.lasting = true;
+  const Extent tables = lowering.count(Shape(shape.begin(), shape.begin() + axis)),
+               rows = lowering.extent(shape[static_cast<size_t>(axis)]), numbers = lowering.count(lowering.shape(ids));
+  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+    auto& d = placed.dims;
+    d[2] = sizes.of(numbers), d[1] = sizes.of(rows), d[0] = sizes.of(tables) * d[2];
+    return Refusal{};
+  };
   return {};
 }
 

@@ -5,24 +5,20 @@
 #include "codegen/kernels/gemm/describe.h"
 #include "codegen/kernels/gemm/prepack.h"
 #include "codegen/kernels/gemm/shape.h"
+#include "codegen/shapes.h"
 
 namespace hone {
 namespace {
 
-GemmPlan with_extents(GemmPlan plan, const KernelArgs& args) {
-  if (plan.n == 0) plan.n = args.dims[kGemmN];
-  if (plan.k == 0) plan.k = args.dims[kGemmK];
-  return plan;
-}
-
 // About 20 us: 2 MFLOP at 100 GFLOP/s, or 512 KB of weights at 25 GB/s when there are few rows.
 Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   const int64_t m = args.dims[0], batches = args.dims[1];
-  const GemmPlan actual = with_extents(plan, args);
-  const GemmShape s = gemm_shape(actual, target, gemm_case(m));
+  GemmShape s = gemm_shape(plan, target, gemm_case(m));
+  if (plan.n == 0) s.n = args.dims[kGemmN];
+  if (plan.k == 0) s.k = args.dims[kGemmK];
   const int64_t block = s.block_rows(m), rows = std::min(m, block);
   args.dims[kGemmBlockRows] = block;
-  const int64_t flops = std::max<int64_t>(1, 2 * rows * actual.k * s.panel_columns() * s.item_panels);
+  const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
   const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
   return {.items = batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
@@ -45,9 +41,16 @@ KernelSpeed speed(const GemmPlan& plan) {
   return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), plan.a == DType::bf16};
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }
+
 constexpr KernelClass<GemmPlan> gemm{
     .name = "gemm",
     .doc = "matrix products, with constant weights packed or plain, or with activations",
+    .takes = takes,
+    .group = {.takes_users = [](const Graph&, NodeId) { return true; },
+              .operand_fits = [](const Shape& operand,
+                                 const Shape& like) { return gemm_access(operand, like).has_value(); }},
+    .lower = lower_gemm,
     .supports = gemm_refusal,
     .launch = launch,
     .describe = describe,

@@ -1,51 +1,58 @@
 // Matrix products.
-#include "codegen/lowering.h"
-
 #include "codegen/kernels/gemm/shape.h"
+#include "codegen/lowering.h"
 #include "codegen/shapes.h"
 
 namespace hone {
 namespace {
 
 // One batch: all leading dimensions are rows. More: the leading dimensions, broadcast, must be two loops at most.
-Refusal batches(Step& step, const GemmPlan& plan, const std::vector<int64_t>& a, const std::vector<int64_t>& w,
-                const std::vector<int64_t>& out) {
-  auto& d = step.dims;
-  d[0] = w.size() == 2 ? rows_of(a) : a[a.size() - 2];
-  d[1] = 1;
-  d[5] = plan.k;
-  d[6] = plan.weights == GemmPlan::Weights::activation_kn ? plan.n : plan.k;
-  d[7] = 1;
-  if (w.size() == 2) return {};
-  const std::vector<int64_t> lead(out.begin(), out.end() - 2);
-  const auto strides = [&](const std::vector<int64_t>& shape, int64_t matrix) {
-    std::vector<int64_t> result = broadcast_strides({shape.begin(), shape.end() - 2}, lead);
-    for (int64_t& stride : result) stride *= matrix;
-    return result;
-  };
-  const CollapsedLoops loops =
-      collapse(lead, {strides(a, d[0] * plan.k), strides(w, plan.n * plan.k), strides(out, d[0] * plan.n)});
-  if (loops.extents.size() > 2) return {"batches that are broadcast along several dimensions"};
-  const size_t last = loops.extents.size() - 1;
-  for (int64_t extent : loops.extents) d[1] *= extent;
-  if (last == 1) d[7] = loops.extents[1];
-  for (size_t i = 0; i < 3; ++i) {
-    d[2 + i] = loops.strides[i][0];
-    if (last == 1) d[8 + i] = loops.strides[i][1];
+struct Batches {
+  std::vector<Extent> extents;                 // of the loops
+  std::array<std::vector<Extent>, 3> strides;  // of A, W and the result, along them
+};
+
+std::optional<Batches> batches_of(const Lowering& lowering, const Shape& a, const Shape& w, const Shape& out) {
+  const Shape lead(out.begin(), out.end() - 2);
+  std::vector<Shape> strides;
+  for (const Shape* shape : {&a, &w, &out}) {
+    const Dim matrix = (*shape)[shape->size() - 2] * shape->back();
+    std::optional<Shape> own = broadcast_strides({shape->begin(), shape->end() - 2}, lead);
+    if (!own) return std::nullopt;
+    for (Dim& stride : *own) stride = stride * matrix;
+    strides.push_back(std::move(*own));
   }
-  return {};
+  const CollapsedLoops loops = collapse(lead, strides);
+  if (loops.extents.size() > 2) return std::nullopt;
+  Batches batches;
+  for (const Dim& extent : loops.extents) batches.extents.push_back(lowering.extent(extent));
+  for (size_t i = 0; i < 3; ++i)
+    for (const Dim& stride : loops.strides[i]) batches.strides[i].push_back(lowering.extent(stride));
+  return batches;
 }
+
+void write_batches(const Batches& batches, const RunSizes& sizes, std::array<int64_t, 48>& d) {
+  d[1] = 1;
+  for (Extent extent : batches.extents) d[1] *= sizes.of(extent);
+  const bool two = batches.extents.size() == 2;
+  if (two) d[7] = sizes.of(batches.extents[1]);
+  for (size_t i = 0; i < 3; ++i) {
+    d[2 + i] = sizes.of(batches.strides[i][0]);
+    if (two) d[8 + i] = sizes.of(batches.strides[i][1]);
+  }
+}
+
+int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
 
 }  // namespace
 
-Refusal Lowering::gemm(Step& step) const {
+Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
+  Step& step = prepared.step();
+  const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const bool is_linear = std::string_view(node.op->name) == "linear";
-  if (!is_linear && std::string_view(node.op->name) != "matmul")
-    return {fmt::format("no generator for {}", node.op->name)};
   const ValueId a = node.operands[0], w = node.operands[1];
-  const std::vector<int64_t> a_shape = shape_of(graph, a), w_shape = shape_of(graph, w),
-                             out = shape_of(graph, node.results[0]);
+  const Shape a_shape = lowering.shape(a), w_shape = lowering.shape(w), out = lowering.shape(node.results[0]);
   GemmPlan plan;
   plan.a = graph.type(a).dtype;
   if (plan.a != DType::f32 && plan.a != DType::bf16) return {fmt::format("activations of {}", to_string(plan.a))};
@@ -53,23 +60,51 @@ Refusal Lowering::gemm(Step& step) const {
   if (a_shape.size() < 2 && !is_linear) return {"a vector operand"};
   const bool transposed = is_linear || node.attributes.get_or<int64_t>("transpose_b", 0) != 0;
   if (w_shape.size() < 2) return {"a vector operand"};
-  plan.k = a_shape.back();
-  plan.n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
-  if (Refusal r = weights(plan, w, transposed); !r.accepted()) return r;
-  if (Refusal r = batches(step, plan, a_shape, w_shape, out); !r.accepted()) return r;
+  const Dim k = a_shape.back(), n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
+  plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
+  if (Refusal r = lowering.weights(plan, w, transposed); !r.accepted()) return r;
+  const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
+  if (is_packed_once && (plan.n == 0 || plan.k == 0)) return {"a product with laid out weights and sizes that are open"};
+  std::optional<Batches> batches;
+  bool batched = false;
+  if (w_shape.size() > 2) {
+    batches = batches_of(lowering, a_shape, w_shape, out);
+    if (!batches) return {"batches that are broadcast along several dimensions"};
+    for (Extent extent : batches->extents) batched |= !extent.is_constant() || extent.number != 1;
+  }
   plan.a_row_stride = plan.k;
-  plan.rows = only_rows(plan, target, step.dims[0]);
-
-  bind(step, a);
-  bind(step, w, plan.weights == GemmPlan::Weights::prepacked ? Plane::prepacked : Plane::data);
+  lowering.bind(step, a);
+  lowering.bind(step, w, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
-  if (Refusal r = epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, step.dims[1] > 1); !r.accepted()) return r;
-  step.plan = plan;
+  if (Refusal r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.accepted()) return r;
+  const Shape rows(a_shape.begin() + (batches ? std::ssize(a_shape) - 2 : 0), a_shape.end() - 1);
+  const Extent m = lowering.count(rows), n_extent = lowering.extent(n), k_extent = lowering.extent(k);
+  const bool by_rows = plan.weights == GemmPlan::Weights::activation_kn;
+  const auto fill = [=](const RunSizes& sizes, Step& placed) {
+    auto& d = placed.dims;
+    d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
+    d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
+    d[5] = d[kGemmK], d[6] = by_rows ? d[kGemmN] : d[kGemmK];
+    if (batches) write_batches(*batches, sizes, d);
+  };
+  // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.
+  const bool two = !plan.w_format.empty();
+  prepared.place = [=, target = lowering.target, plans = PlanVariants<bool>()](const RunSizes& sizes,
+                                                                              Step& placed) mutable {
+    fill(sizes, placed);
+    const bool few = two && placed.dims[0] <= kFewRows;
+    return plans.choose(few, target, placed, [&] {
+      GemmPlan chosen = plan;
+      if (m.is_constant()) chosen.rows = only_rows(plan, target, m.number);
+      else if (two) chosen.rows = few ? GemmPlan::Rows{.most = kFewRows} : GemmPlan::Rows{.least = kFewRows + 1};
+      return KernelPlan(chosen);
+    });
+  };
   return {};
 }
 
 Refusal Lowering::weights(GemmPlan& plan, ValueId w, bool transposed) const {
-  const Tensor* constant = graph.constant(w);
+  const Tensor* constant = this->constant(w);
   if (constant && transposed && graph.type(w).rank() == 2) {
     plan.weights = GemmPlan::Weights::prepacked;
     if (constant->is_packed()) plan.w_format = to_string(*constant->format());
@@ -95,7 +130,7 @@ Refusal Lowering::epilogue(Step& step, Epilogue& plan, Expr sum, int first_opera
   plan.program = program_of(builder, graph, step.group.results);
   plan.results = dtypes(step.group.results);
   for (ValueId v : builder.operands()) {
-    const auto access = gemm_access(shape_of(graph, v), shape_of(graph, result));
+    const auto access = gemm_access(shape(v), shape(result));
     if (!access) return {fmt::format("operand %{} does not lie along the result", graph.value(v).name)};
     if (batched && *access == Epilogue::Access::row) return {"a per-row operand of a batched product"};
     plan.operands.push_back({graph.type(v).dtype, *access});

@@ -41,8 +41,12 @@ std::string describe(const PointwisePlan& plan, const Target&) {
                      strided ? fmt::format(", {} strided operand{}", strided, strided == 1 ? "" : "s") : "");
 }
 
+bool takes(const OpDef& op) { return op.pointwise != nullptr || op.moves; }
+
 constexpr KernelClass<PointwisePlan> pointwise{.name = "pointwise",
                                                .doc = "element by element, broadcast and strided",
+                                               .takes = takes,
+                                               .lower = lower_pointwise,
                                                .supports = supports,
                                                .launch = launch,
                                                .describe = describe};

@@ -47,8 +47,12 @@ std::string describe(const QuantisePlan& plan, const Target&) {
                                                  : fmt::format("elements in {}", plan.format);
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"fake_quant"}); }
+
 constexpr KernelClass<QuantisePlan> quantise{.name = "quantise",
                                              .doc = "elements rounded to a number format, packed and unpacked",
+                                             .takes = takes,
+                                             .lower = lower_quantise,
                                              .supports = supports,
                                              .launch = launch,
                                              .describe = describe};

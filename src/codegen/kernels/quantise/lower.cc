@@ -5,15 +5,18 @@
 
 namespace hone {
 
-Refusal Lowering::quantise(std::vector<Step>& steps) const {
+Refusal lower_quantise(const Lowering& lowering, Prepared& prepared) {
+  std::vector<Step>& steps = prepared.steps;
   const Step step = steps[0];
+  const Graph& graph = lowering.graph;
+  if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
   const Node& node = graph.node(step.group.anchor);
   const Format format = node.attributes.get<Format>("format");
   const ValueId x = node.operands[0], y = node.results[0];
   QuantiseArgs args;
-  if (const Refusal refusal = quantise_args(format, shape_of(graph, x), args); !refusal.accepted()) return refusal;
+  if (const Refusal refusal = quantise_args(format, lowering.fixed_shape(x), args); !refusal.accepted()) return refusal;
   QuantisePlan plan{.format = to_string(format), .x = graph.type(x).dtype, .result = graph.type(y).dtype};
-  const QuantiseParts parts = quantise_parts(plan, target, args.dims());
+  const QuantiseParts parts = quantise_parts(plan, lowering.target, args.dims());
   steps.assign(static_cast<size_t>(parts.stages) + 1, step);
   for (size_t s = 0; s < steps.size(); ++s) {
     const bool last = s + 1 == steps.size();
@@ -23,10 +26,10 @@ Refusal Lowering::quantise(std::vector<Step>& steps) const {
     steps[s].dims = args.dims();
     steps[s].dims[8] = parts.count;
     steps[s].shared_bytes = parts.bytes;
-    bind(steps[s], x);
-    bind(steps[s], last ? y : kNone, last ? Plane::data : Plane::none);
-    for (int unused = 0; unused < 2; ++unused) bind(steps[s], kNone, Plane::none);
-    bind(steps[s], kNone, parts.stages ? Plane::shared : Plane::none);
+    lowering.bind(steps[s], x);
+    lowering.bind(steps[s], last ? y : kNone, last ? Plane::data : Plane::none);
+    for (int unused = 0; unused < 2; ++unused) lowering.bind(steps[s], kNone, Plane::none);
+    lowering.bind(steps[s], kNone, parts.stages ? Plane::shared : Plane::none);
   }
   if (size_bytes(plan.x) == size_bytes(plan.result)) steps.back().overwritable.push_back(x);
   return {};

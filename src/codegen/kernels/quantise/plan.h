@@ -33,4 +33,6 @@ struct QuantisePlan {
   static const KernelDef& kernel();
 };
 
+Refusal lower_quantise(const Lowering& lowering, Prepared& prepared);
+
 }  // namespace hone

@@ -25,8 +25,13 @@ std::string describe(const ResizePlan& plan, const Target&) {
   return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"resize"}); }
+
 constexpr KernelClass<ResizePlan> resize{.name = "resize",
                                          .doc = "images of another size, from tables of places and weights",
+                                         .takes = takes,
+                                         .precedence = -1,  // behind pointwise, which copies what is regular
+                                         .lower = lower_resize,
                                          .supports = supports,
                                          .launch = launch,
                                          .describe = describe};

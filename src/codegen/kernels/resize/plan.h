@@ -38,4 +38,6 @@ struct ResizePlan {
   static const KernelDef& kernel();
 };
 
+Refusal lower_resize(const Lowering& lowering, Prepared& prepared);
+
 }  // namespace hone

@@ -5,6 +5,8 @@
 #include "codegen/element_cost.h"
 #include "codegen/elements.h"
 #include "codegen/kernels/row/plan.h"
+#include "codegen/shapes.h"
+#include "ir/graph.h"
 
 namespace hone {
 namespace {
@@ -44,9 +46,27 @@ std::string describe(const RowPlan& plan, const Target&) {
                      kept ? ", elements kept between" : "");
 }
 
+bool keeps_rows(const Graph& graph, NodeId n) {
+  return graph.type(graph.result(n)).shape == graph.type(graph.operand(n, 0)).shape;
+}
+
+bool works_on_rows(const Graph& graph, NodeId n) {
+  const auto run = reduced_run(graph.node(n), graph.type(graph.operand(n, 0)).shape);
+  return run && run->inner == Dim(1);
+}
+
+bool takes(const OpDef& op) { return op.row != nullptr; }
+
 constexpr KernelClass<RowPlan> row{
     .name = "row",
     .doc = "reductions along rows and what is computed from them: norms, softmax, losses",
+    .takes = takes,
+    .precedence = 1,  // before window, which takes what has other axes behind it
+    .group = {.takes_users = keeps_rows,
+              .takes_producers = works_on_rows,
+              .operand_fits = [](const Shape& operand,
+                                 const Shape& like) { return row_access(operand, like).has_value(); }},
+    .lower = lower_row,
     .supports = supports,
     .launch = launch,
     .describe = describe};

@@ -8,20 +8,22 @@
 #include "ir/pointwise.h"
 
 namespace hone {
-Refusal Lowering::row(Step& step) const {
+
+Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
+  Step& step = prepared.step();
+  const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
-  const std::vector<int64_t> shape = shape_of(graph, node.operands[0]);
-  if (!node.op->row) return {"the op has no row rule"};
+  const Shape shape = lowering.shape(node.operands[0]);
   if (shape.empty()) return {"a scalar has no rows"};
   const auto run = reduced_run(node, shape);
   if (!run) return {"it reduces axes that do not lie together"};
-  if (run->inner > 1) return reduction(step);
-  const std::vector<int64_t> like = shape.back() == run->length ? shape : std::vector{run->outer, run->length};
+  if (!(run->inner == Dim(1))) return {"it works along an axis with others behind it"};
+  const Shape like = shape.back() == run->length ? shape : Shape{run->outer, run->length};
   for (ValueId v : node.operands)
     if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
       return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
   ExprBuilderForGroup builder(graph, 0);
-  const std::set<NodeId> behind = behind_anchor(step.group);
+  const std::set<NodeId> behind = lowering.behind_anchor(step.group);
   std::vector<NodeId> before, after;
   for (NodeId n : step.group.nodes)
     if (n != step.group.anchor) (behind.contains(n) ? after : before).push_back(n);
@@ -36,7 +38,7 @@ Refusal Lowering::row(Step& step) const {
   // Followers may read further operands, which are numbered before the row's length and reductions: meet them first.
   for (NodeId n : after)
     for (ValueId v : graph.node(n).operands)
-      if (!in_group(step.group, graph.producer(v))) builder.get(v);
+      if (!lowering.in_group(step.group, graph.producer(v))) builder.get(v);
   const std::vector<ValueId> operands = builder.operands();
   std::vector<Expr> plain;  // the rule speaks of the op's own operands; their expressions are put in below
   for (size_t i = 0; i < own.size(); ++i) plain.push_back(Expr::arg(static_cast<int>(i), Scalar::f32));
@@ -54,29 +56,38 @@ Refusal Lowering::row(Step& step) const {
     builder.define(node.results[i], substitute(rule.results[i], replacements));
   for (NodeId n : after) builder.apply(n);
   plan.program = program_of(builder, graph, step.group.results);
-  plan.results = dtypes(step.group.results);
+  plan.results = lowering.dtypes(step.group.results);
   for (ValueId v : step.group.results)
     plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
   // Scalar results are written last, and may read elements of the row.
   const bool only_vectors =
       std::find(plan.scalar_results.begin(), plan.scalar_results.end(), true) == plan.scalar_results.end();
-  step.dims[0] = rows_of(like);
-  step.dims[1] = like.back();
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const ValueId v = operands[i];
-    const std::vector<int64_t> own = shape_of(graph, v);
-    const auto access = row_access(own == shape ? like : own, like);
+  struct Along {
+    Extent row_stride, period;
+  };
+  std::vector<Along> along;
+  for (ValueId v : operands) {
+    const Shape own_shape = lowering.shape(v);
+    const auto access = row_access(own_shape == shape ? like : own_shape, like);
     if (!access || graph.type(v).is_packed())
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
-    if (only_vectors && access->row_stride == like.back() && access->period == 0 && !access->row_scalar)
+    if (only_vectors && access->row_stride == like.back() && access->period == Dim(0) && !access->row_scalar)
       step.overwritable.push_back(v);
-    step.dims[2 + i] = access->row_stride;
-    step.dims[2 + operands.size() + i] = access->period;
-    bind(step, v);
+    along.push_back({lowering.extent(access->row_stride), lowering.extent(access->period)});
+    lowering.bind(step, v);
   }
-  for (ValueId v : step.group.results) bind(step, v);
+  for (ValueId v : step.group.results) lowering.bind(step, v);
   step.plan = plan;
+  step.lasting = true;
+  const Extent rows = lowering.count(Shape(like.begin(), like.end() - 1)), length = lowering.extent(like.back());
+  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+    auto& d = placed.dims;
+    d[0] = sizes.of(rows), d[1] = sizes.of(length);
+    for (size_t i = 0; i < along.size(); ++i)
+      d[2 + i] = sizes.of(along[i].row_stride), d[2 + along.size() + i] = sizes.of(along[i].period);
+    return Refusal{};
+  };
   return {};
 }
 

@@ -21,9 +21,14 @@ std::string describe(const TransposePlan& plan, const Target&) {
   return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
 }
 
+bool takes(const OpDef& op) { return is_one_of(op, {"transpose"}); }
+
 constexpr KernelClass<TransposePlan> transpose{
     .name = "transpose",
     .doc = "planes with rows and columns exchanged, in squares that fill registers",
+    .takes = takes,
+    .precedence = 1,  // before pointwise, which takes all that move
+    .lower = lower_transpose,
     .supports = supports,
     .launch = launch,
     .describe = describe};

@@ -6,6 +6,7 @@
 #include "codegen/kernels/window/prepack.h"
 #include "codegen/kernels/window/shape.h"
 #include "ir/pointwise.h"
+#include "codegen/shapes.h"
 
 namespace hone {
 namespace {
@@ -53,9 +54,16 @@ bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const WindowPlan&) { return {0.95, 0.2}; }
 
+bool takes(const OpDef& op) { return op.row != nullptr || is_one_of(op, {"conv", "max_pool", "avg_pool"}); }
+
 constexpr KernelClass<WindowPlan> window{
     .name = "window",
     .doc = "pools, depthwise convolutions and other reductions of each channel under a window",
+    .takes = takes,
+    .group = {.takes_users = [](const Graph&, NodeId) { return true; },
+              .operand_fits = [](const Shape& operand,
+                                 const Shape& like) { return gemm_access(operand, like).has_value(); }},
+    .lower = lower_window,
     .supports = supports,
     .launch = launch,
     .describe = describe,

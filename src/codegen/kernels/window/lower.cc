@@ -40,13 +40,47 @@ Expr counted_taps(WindowPlan& plan, const PlacedWindow& placed, bool with_paddin
   return Expr::arg(1, Scalar::f32);
 }
 
+// A reduction over axes with others behind them: a window as large as its plane.
+Refusal lower_reduction(const Lowering& lowering, Step& step) {
+  const Graph& graph = lowering.graph;
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId x = node.operands[0];
+  if (step.group.nodes.size() > 1) return {"nodes beside a reduction that is not along the last axis"};
+  const auto run = reduced_run(node, lowering.shape(x));
+  if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
+    return {"it works along an axis with others behind it"};
+  const int64_t length = run->length.constant();
+  WindowPlan plan;
+  plan.plane.width = plan.plane.kernel_width = length;
+  plan.channels = run->inner.constant();
+  plan.x = graph.type(x).dtype;
+  if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
+    return {fmt::format("a reduction of {}", to_string(graph.type(x)))};
+  // The rule's results speak of the element, the length, the reduction and its element.
+  const Expr element = Expr::arg(0, Scalar::f32), sum = element;
+  const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
+  plan.reduction = static_cast<WindowPlan::Reduction>(rule.reductions[0].kind);
+  const Expr known[] = {element, Expr(static_cast<float>(length)), sum, element};
+  step.dims[0] = run->outer.constant();
+  lowering.bind(step, x);
+  lowering.bind(step, kNone, Plane::none);
+  if (Refusal r = lowering.epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.accepted())
+    return r;
+  step.plan = plan;
+  return {};
+}
+
 }  // namespace
 
-Refusal Lowering::window(Step& step) const {
+Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
+  Step& step = prepared.step();
+  const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
+  if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
+  if (node.op->row) return lower_reduction(lowering, step);
   const std::string_view op = node.op->name;
   const ValueId x = node.operands[0];
-  const auto placed = placed_window(graph, step.group.anchor);
+  const auto placed = placed_window(lowering, step.group.anchor);
   if (!placed) return {"its channels are not the last of three or four dimensions"};
   if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
   WindowPlan plan;
@@ -57,52 +91,26 @@ Refusal Lowering::window(Step& step) const {
   const Scalar scalar = compute_scalar(plan.x);
   Expr value = Expr::arg(0, scalar);
   ValueId bias = kNone;
-  bind(step, x);
+  lowering.bind(step, x);
   if (op == "conv") {
     const ValueId w = node.operands[1];
-    const std::vector<int64_t> shape = shape_of(graph, w);
+    const std::vector<int64_t> shape = lowering.fixed_shape(w);
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
-    if (shape.size() != 2 || !graph.constant(w)) return {"weights of a convolution that are no constant matrix"};
+    if (shape.size() != 2 || !lowering.constant(w)) return {"weights of a convolution that are no constant matrix"};
     plan.reduction = WindowPlan::Reduction::products;
     if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
     if (node.operands.size() > 2) bias = node.operands[2];
-    bind(step, w, Plane::prepacked);
+    lowering.bind(step, w, Plane::prepacked);
   } else {
     plan.reduction = op == "max_pool" ? WindowPlan::Reduction::max : WindowPlan::Reduction::sum;
     if (op == "avg_pool")
       value =
           value / cast(scalar, counted_taps(plan, *placed, node.attributes.get_or<int64_t>("count_include_pad", 0)));
-    bind(step, kNone, Plane::none);
+    lowering.bind(step, kNone, Plane::none);
   }
   step.dims[0] = placed->images;
-  if (Refusal r = epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
-  step.plan = plan;
-  return {};
-}
-
-Refusal Lowering::reduction(Step& step) const {
-  const Node& node = graph.node(step.group.anchor);
-  const ValueId x = node.operands[0];
-  if (step.group.nodes.size() > 1) return {"nodes beside a reduction that is not along the last axis"};
-  const auto run = reduced_run(node, shape_of(graph, x));
-  if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
-    return {"it works along an axis with others behind it"};
-  WindowPlan plan;
-  plan.plane.width = plan.plane.kernel_width = run->length;
-  plan.channels = run->inner;
-  plan.x = graph.type(x).dtype;
-  if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
-    return {fmt::format("a reduction of {}", to_string(graph.type(x)))};
-  // The rule's results speak of the element, the length, the reduction and its element.
-  const Expr element = Expr::arg(0, Scalar::f32), sum = element;
-  const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
-  plan.reduction = static_cast<WindowPlan::Reduction>(rule.reductions[0].kind);
-  const Expr known[] = {element, Expr(static_cast<float>(run->length)), sum, element};
-  step.dims[0] = run->outer;
-  bind(step, x);
-  bind(step, kNone, Plane::none);
-  if (Refusal r = epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.accepted()) return r;
+  if (Refusal r = lowering.epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
   step.plan = plan;
   return {};
 }

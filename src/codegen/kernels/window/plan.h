@@ -37,4 +37,6 @@ struct WindowPlan : Epilogue {
   static const KernelDef& kernel();
 };
 
+Refusal lower_window(const Lowering& lowering, Prepared& prepared);
+
 }  // namespace hone

@@ -2,11 +2,11 @@
 //
 // Along each axis of the result the positions that are read fall into stretches, regular patterns of up to two loops.
 // Every combination of stretches is a part of the result that one kernel copies, or fills with a value.
+#include "codegen/kernels/pointwise/moves.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/kernels/transpose/plan.h"
-#include "codegen/lowering.h"
 #include "codegen/shapes.h"
 #include "ops/read_positions.h"
 #include "ops/rules.h"
@@ -15,8 +15,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostParts = 16;                 // kernels that one node may become
-constexpr size_t kMostSamples = size_t{1} << 18;  // of one axis, in the tables of a resize: 4 MB of code
+constexpr size_t kMostParts = 16;  // kernels that one node may become
 
 // Positions i * count + j of a stretch, i below `repeats`, read element from + i * jump + j * step of the axis.
 struct Stretch {
@@ -100,37 +99,20 @@ void add_parts(const Move& move, std::span<const int64_t> from_strides, std::spa
   }
 }
 
-// What an op's rules need to know of a node whose operands from `first` on are constant; none: one is not.
-struct KnownArguments {
-  std::vector<const Tensor*> operands;
-  std::vector<TensorType> results;
-  const Attributes& attributes;
-  EvalArgs args() const { return {operands, attributes, results}; }
-};
-std::optional<KnownArguments> known_arguments(const Graph& graph, const Node& node, size_t first) {
-  KnownArguments known{std::vector<const Tensor*>(node.operands.size()), {}, node.attributes};
-  for (size_t i = first; i < node.operands.size(); ++i) {
-    if (node.operands[i] == kNone) continue;
-    known.operands[i] = graph.constant(node.operands[i]);
-    if (!known.operands[i]) return std::nullopt;
-  }
-  for (ValueId v : node.results) known.results.push_back(graph.type(v));
-  return known;
-}
-
 std::vector<Stretches> whole(const std::vector<int64_t>& shape) {
   std::vector<Stretches> axes;
   for (int64_t length : shape) axes.push_back(all_of(length));
   return axes;
 }
 
-std::vector<Move> concat_moves(const Graph& graph, const Node& node) {
+std::vector<Move> concat_moves(const Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph;
   const auto rank = static_cast<int64_t>(graph.type(node.results[0]).rank());
   const int64_t axis = node.attributes.get<int64_t>("axis");
   std::vector<Move> moves;
   std::vector<int64_t> start(static_cast<size_t>(rank), 0);
   for (ValueId v : node.operands) {
-    const std::vector<int64_t> shape = shape_of(graph, v);
+    const std::vector<int64_t> shape = lowering.fixed_shape(v);
     moves.push_back({v, node.results[0], whole(shape), start});
     const auto a = static_cast<size_t>(axis < 0 ? axis + rank : axis);
     start[a] += shape[a];
@@ -138,14 +120,15 @@ std::vector<Move> concat_moves(const Graph& graph, const Node& node) {
   return moves;
 }
 
-std::vector<Move> split_moves(const Graph& graph, const Node& node) {
+std::vector<Move> split_moves(const Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph;
   const auto rank = static_cast<int64_t>(graph.type(node.operands[0]).rank());
   const int64_t axis = node.attributes.get_or<int64_t>("axis", 0);
   const auto a = static_cast<size_t>(axis < 0 ? axis + rank : axis);
   std::vector<Move> moves;
   int64_t first = 0;
   for (ValueId v : node.results) {
-    const std::vector<int64_t> shape = shape_of(graph, v);
+    const std::vector<int64_t> shape = lowering.fixed_shape(v);
     moves.push_back({node.operands[0], v, whole(shape), std::vector<int64_t>(shape.size(), 0)});
     moves.back().axes[a][0].from = first;
     first += shape[a];
@@ -193,37 +176,6 @@ std::optional<std::vector<Stretches>> nearest(const std::vector<ResizedAxis>& re
   return parts <= most ? std::optional(result) : std::nullopt;
 }
 
-// The same number of taps at each place, those that are missing with a weight of 0. None: the border's value, or
-// weights below 0, whose sums lose more than f32 arithmetic promises.
-std::optional<ResizePlan::Axis> sampled(const std::vector<Sample>& places) {
-  ResizePlan::Axis axis;
-  std::vector<Sample> used;
-  for (Sample sample : places) {
-    std::erase_if(sample, [](const Weighted& each) { return each.weight == 0; });
-    if (sample.empty() || std::ranges::any_of(sample, [](const Weighted& each) { return each.weight < 0; }))
-      return std::nullopt;
-    axis.taps = std::max(axis.taps, static_cast<int64_t>(std::ssize(sample)));
-    used.push_back(std::move(sample));
-  }
-  for (Sample& sample : used) {
-    sample.resize(static_cast<size_t>(axis.taps), {sample[0].position, 0});
-    for (const Weighted& each : sample) {
-      axis.positions.push_back(each.position);
-      axis.weights.push_back(static_cast<float>(each.weight));
-    }
-  }
-  return axis;
-}
-
-bool is_identity(const ResizedAxis& resized) {
-  for (size_t i = 0; i < resized.places.size(); ++i) {
-    double here = 0;
-    for (const Weighted& each : resized.places[i]) here += each.position == static_cast<int64_t>(i) ? each.weight : 0;
-    if (here != 1) return false;
-  }
-  return true;
-}
-
 // Axis i of the result is the axis of x, of length 1 or not, over and over.
 std::vector<Stretches> repeated(const std::vector<int64_t>& shape, const std::vector<int64_t>& result) {
   std::vector<Stretches> axes;
@@ -232,17 +184,19 @@ std::vector<Stretches> repeated(const std::vector<int64_t>& shape, const std::ve
 }
 
 // One step for each part of each result that is wanted.
-Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, std::vector<Step>& steps) {
+Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Prepared& prepared) {
   const Graph& graph = lowering.graph;
+  std::vector<Step>& steps = prepared.steps;
   const Group group = steps[0].group;
   const Node& node = graph.node(group.anchor);
   const bool has_value = node.operands.size() > 1 && node.operands[1] != kNone;
   steps.clear();
   for (const Move& move : moves) {
     if (std::ranges::find(group.results, move.to) == group.results.end()) continue;
-    std::vector<int64_t> shape = shape_of(graph, move.from);
+    std::vector<int64_t> shape = lowering.fixed_shape(move.from);
     shape.insert(shape.begin(), move.axes.size() - shape.size(), 1);
-    const std::vector<int64_t> from = dense_strides(shape), to = dense_strides(shape_of(graph, move.to));
+    const std::vector<int64_t> from = constant_shape(dense_strides(to_shape(shape))),
+                               to = constant_shape(dense_strides(to_shape(lowering.fixed_shape(move.to))));
     size_t stretches_of_axes = 0;
     for (const Stretches& axis : move.axes) stretches_of_axes += axis.size();
     if (stretches_of_axes > 2 * kMostParts + move.axes.size())
@@ -259,41 +213,78 @@ Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, std
       PointwisePlan plan;
       plan.program = flatten(part.value && !has_value ? cast(scalar, Expr(0)) : Expr::arg(0, scalar));
       std::vector<Lowering::Strided> operands;
-      if (!part.value) operands = {{{move.from}, part.from_strides, part.from}};
-      else if (has_value) operands = {{{node.operands[1]}, std::vector<int64_t>(part.extents.size(), 0)}};
-      if (Refusal r =
-              lowering.elementwise(steps.back(), plan, part.extents, operands, {{move.to}, part.to_strides, part.to});
+      if (!part.value) operands = {{{move.from}, to_shape(part.from_strides), part.from}};
+      else if (has_value) operands = {{{node.operands[1]}, Shape(part.extents.size(), 0)}};
+      if (Refusal r = lowering.elementwise(prepared, plan, to_shape(part.extents), operands,
+                                           {{move.to}, to_shape(part.to_strides), part.to});
           !r.accepted())
         return r;
       const auto moved = element_count(part.extents) * size_bytes(graph.type(move.to).dtype);
-      steps.back().bytes = static_cast<double>(part.value ? moved : 2 * moved);
+      steps.back().moved_bytes = static_cast<double>(part.value ? moved : 2 * moved);
     }
   }
   return {};
 }
 
+Refusal lower_transpose_by_elements(const Lowering& lowering, Prepared& prepared) {
+  const Node& node = lowering.graph.node(prepared.step().group.anchor);
+  const Shape out = lowering.shape(node.results[0]);
+  PointwisePlan plan;
+  plan.program = flatten(Expr::arg(0, compute_scalar(lowering.graph.type(node.operands[0]).dtype)));
+  return lowering.elementwise(prepared, plan, out, {{{node.operands[0]}, transposed_strides(lowering, node)}},
+                              {node.results, dense_strides(out)});
+}
+
 }  // namespace
 
-Refusal Lowering::move(std::vector<Step>& steps) const {
-  const Group group = steps[0].group;
+std::optional<KnownArguments> known_arguments(const Lowering& lowering, NodeId n, size_t first) {
+  const Node& node = lowering.graph.node(n);
+  KnownArguments known{std::vector<const Tensor*>(node.operands.size()), {}, lowering.attributes(n)};
+  for (size_t i = first; i < node.operands.size(); ++i) {
+    if (node.operands[i] == kNone) continue;
+    known.operands[i] = lowering.constant(node.operands[i]);
+    if (!known.operands[i]) return std::nullopt;
+  }
+  for (ValueId v : node.results) {
+    known.results.push_back(lowering.graph.type(v));
+    known.results.back().shape = lowering.shape(v);
+  }
+  return known;
+}
+
+Shape transposed_strides(const Lowering& lowering, const Node& node) {
+  const Shape in = lowering.shape(node.operands[0]), own = dense_strides(in);
+  const auto perm = node.attributes.get_or<std::vector<int64_t>>("perm", {});
+  Shape strides;
+  for (int64_t i = 0; i < std::ssize(in); ++i) {
+    const int64_t axis = perm.empty() ? std::ssize(in) - 1 - i : perm[static_cast<size_t>(i)];
+    strides.push_back(own[static_cast<size_t>(axis < 0 ? axis + std::ssize(in) : axis)]);
+  }
+  return strides;
+}
+
+Refusal lower_moves(const Lowering& lowering, Prepared& prepared) {
+  const Group group = prepared.step().group;
+  const Graph& graph = lowering.graph;
   const Node& node = graph.node(group.anchor);
   const std::string_view op = node.op->name;
   if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
-  if (op == "transpose") return transpose(steps[0]);
+  if (op == "transpose") return lower_transpose_by_elements(lowering, prepared);
   if (node.operands.size() > kMostParts || group.results.size() > kMostParts)
     return {fmt::format("more than {} regular parts", kMostParts)};
+  if (Refusal r = lowering.open_sizes(group); !r.accepted()) return r;
   const ValueId x = node.operands[0], result = node.results[0];
-  std::vector<int64_t> in = shape_of(graph, x), out = shape_of(graph, result);
+  std::vector<int64_t> in = lowering.fixed_shape(x), out = lowering.fixed_shape(result);
   for (ValueId v : group.results)
-    if (element_count(shape_of(graph, v)) == 0) return {"no elements"};
+    if (element_count(lowering.fixed_shape(v)) == 0) return {"no elements"};
   std::vector<Move> moves;
   const auto add = [&](std::vector<Stretches> axes) {
     moves.push_back({x, result, std::move(axes), std::vector<int64_t>(out.size(), 0)});
   };
-  const std::optional<KnownArguments> known = known_arguments(graph, node, op == "pad" ? 2 : 1);
-  if (op == "concat") moves = concat_moves(graph, node);
+  const std::optional<KnownArguments> known = known_arguments(lowering, group.anchor, op == "pad" ? 2 : 1);
+  if (op == "concat") moves = concat_moves(lowering, node);
   else if (!known && op != "expand" && op != "tile") return {"arguments that are not constant"};
-  else if (op == "split") moves = split_moves(graph, node);
+  else if (op == "split") moves = split_moves(lowering, node);
   else if (op == "slice" || op == "strided_slice") add(sliced(op, known->args(), in));
   else if (op == "pad") add(padded(known->args(), in));
   else if (op == "resize") {
@@ -301,7 +292,7 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
     // A kernel of its own takes about as long as a few parts.
     const bool is_f32 = compute_scalar(graph.type(x).dtype) == Scalar::f32;
     auto axes = nearest(resized, in, is_f32 ? 3 : kMostParts);
-    if (!axes) return resize(steps[0], resized);
+    if (!axes) return {"places between elements, or many parts"};
     add(std::move(*axes));
   } else if (op == "expand" || op == "tile") {
     in.insert(in.begin(), out.size() - in.size(), 1);
@@ -309,76 +300,7 @@ Refusal Lowering::move(std::vector<Step>& steps) const {
   } else {
     return {fmt::format("no kernel moves the elements of {}", op)};
   }
-  return copy_parts(*this, moves, steps);
-}
-
-Refusal Lowering::resize(Step& step, std::vector<ResizedAxis> resized) const {
-  const Node& node = graph.node(step.group.anchor);
-  const std::vector<int64_t> in = shape_of(graph, node.operands[0]);
-  std::erase_if(resized,
-                [&](const ResizedAxis& each) { return std::ssize(each.places) == in[each.axis] && is_identity(each); });
-  std::ranges::sort(resized, {}, &ResizedAxis::axis);
-  if (resized.empty() || resized.size() > 2 || resized.back().axis - resized.front().axis + 1 != resized.size())
-    return {"resized axes that are not one or two neighbours"};
-  ResizePlan plan;
-  const auto first = static_cast<ptrdiff_t>(resized.front().axis), last = static_cast<ptrdiff_t>(resized.back().axis);
-  plan.x = graph.type(node.operands[0]).dtype;
-  plan.result = graph.type(node.results[0]).dtype;
-  plan.channels = element_count(std::vector(in.begin() + last + 1, in.end()));
-  plan.width = in[static_cast<size_t>(last)];
-  if (last != first) plan.height = in[static_cast<size_t>(first)];
-  const auto columns = sampled(resized.back().places);
-  const auto rows = last != first ? sampled(resized.front().places) : ResizePlan::Axis{1, {0}, {1}};
-  if (!rows || !columns) return {"weights below 0, or places outside x"};
-  for (const ResizePlan::Axis* axis : {&*rows, &*columns})
-    if (axis->positions.size() > kMostSamples) return {"more places than the tables of a kernel hold"};
-  plan.rows = *rows, plan.columns = *columns;
-  step.dims[0] = element_count(std::vector(in.begin(), in.begin() + first));
-  bind(step, node.operands[0]);
-  bind(step, node.results[0]);
-  step.plan = plan;
-  return {};
-}
-
-// Planes whose rows and columns change places, where that is all that a transpose does.
-bool Lowering::squares(Step& step, const std::vector<int64_t>& out, const std::vector<int64_t>& strides) const {
-  const Node& node = graph.node(step.group.anchor);
-  const CollapsedLoops loops = collapse(out, {strides});
-  const std::vector<int64_t>&extents = loops.extents, &from = loops.strides[0], to = dense_strides(extents);
-  const auto run = static_cast<size_t>(std::ranges::find(from, 1) - from.begin());
-  const size_t last = extents.size() - 1;
-  if (extents.size() > 3 || run >= last) return false;
-  TransposePlan plan;
-  plan.element_bytes = static_cast<int>(size_bytes(graph.type(node.results[0]).dtype));
-  const int64_t square = target.lanes();
-  if (extents[last] < square) plan.rows = extents[last];
-  if (extents[run] < square) plan.columns = extents[run];
-  if (plan.element_bytes > 4 || (plan.rows && plan.columns)) return false;
-  const size_t outer = 1 - run;  // of three loops
-  const bool planes = extents.size() == 3;
-  auto& d = step.dims;
-  d[0] = planes ? extents[outer] : 1, d[1] = extents[last], d[2] = extents[run];
-  d[3] = planes ? from[outer] : 0, d[4] = planes ? to[outer] : 0, d[5] = from[last], d[6] = to[run];
-  bind(step, node.operands[0]);
-  bind(step, node.results[0]);
-  step.plan = plan;
-  return true;
-}
-
-Refusal Lowering::transpose(Step& step) const {
-  const Node& node = graph.node(step.group.anchor);
-  const std::vector<int64_t> in = shape_of(graph, node.operands[0]), out = shape_of(graph, node.results[0]);
-  const auto perm = node.attributes.get_or<std::vector<int64_t>>("perm", {});
-  const std::vector<int64_t> own = dense_strides(in);
-  std::vector<int64_t> strides;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t axis = perm.empty() ? std::ssize(out) - 1 - static_cast<int64_t>(i) : perm[i];
-    strides.push_back(own[static_cast<size_t>(axis < 0 ? axis + std::ssize(in) : axis)]);
-  }
-  if (squares(step, out, strides)) return {};
-  PointwisePlan plan;
-  plan.program = flatten(Expr::arg(0, compute_scalar(graph.type(node.operands[0]).dtype)));
-  return elementwise(step, plan, out, {{{node.operands[0]}, strides}}, {node.results, dense_strides(out)});
+  return copy_parts(lowering, moves, prepared);
 }
 
 }  // namespace hone

@@ -1,0 +1,27 @@
+// Ops whose results are elements of an operand in other places, as copies by pointwise kernels: one for each regular
+// part of a result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codegen/lowering.h"
+#include "ops/read_positions.h"
+
+namespace hone {
+
+Refusal lower_moves(const Lowering& lowering, Prepared& prepared);
+
+// What an op's rules need to know of a node whose operands from `first` on are constant; none: one is not.
+struct KnownArguments {
+  std::vector<const Tensor*> operands;
+  std::vector<TensorType> results;
+  Attributes attributes;
+  EvalArgs args() const { return {operands, attributes, results}; }
+};
+Shape transposed_strides(const Lowering& lowering, const Node& node);  // of x, along the axes of the result
+std::optional<KnownArguments> known_arguments(const Lowering& lowering, NodeId n, size_t first);
+
+}  // namespace hone

@@ -1,0 +1,155 @@
+#include "runtime/open_graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/shapes.h"
+#include "ops/evaluate.h"
+
+namespace hone {
+namespace {
+
+bool has_rank(const TensorType& type) {
+  return type.container == Container::none && type.ranked && type.dtype != DType::string;
+}
+
+void note_symbols(const Shape& shape, std::vector<std::string>& symbols) {
+  for (const Dim& dim : shape) dim.collect_symbols(symbols);
+}
+
+// Whether the op's shape rule holds for all sizes: what it compares is equal as formulas. Other nodes' rules are asked
+// again with each run's sizes.
+bool holds_for_all_sizes(const Graph& graph, const Node& node) {
+  const auto shape = [&](size_t i) -> const Shape& { return graph.type(node.operands[i]).shape; };
+  const auto broadcasts = [](const Shape& from, const Shape& to) {
+    return from.size() <= to.size() && broadcast_strides(from, to).has_value();
+  };
+  const std::string_view op = node.op->name;
+  const Shape& result = graph.type(node.results[0]).shape;
+  if (node.op->view || op == "transpose" || op == "gather") return true;
+  if (node.op->pointwise || node.op->row)
+    return std::ranges::all_of(node.operands, [&](ValueId v) {
+      return v == kNone || broadcasts(graph.type(v).shape, node.op->row ? shape(0) : result);
+    });
+  if (op == "linear") return shape(0).back() == shape(1).back() && shape(1).back().is_constant();
+  if (op == "matmul") {
+    const Shape &a = shape(0), &b = shape(1);
+    if (a.size() < 2 || b.size() < 2) return false;
+    const bool transposed = node.attributes.get_or<int64_t>("transpose_b", 0) != 0;
+    const Shape lead(result.begin(), result.end() - 2);
+    return a.back() == b[b.size() - (transposed ? 1 : 2)] && broadcasts({a.begin(), a.end() - 2}, lead) &&
+           broadcasts({b.begin(), b.end() - 2}, lead);
+  }
+  if (op == "attention") {
+    const Shape &q = shape(0), &k = shape(1), &v = shape(2);
+    if (q.size() != 3 || k.size() != 3 || !(k == v) || !(q[0] == k[0])) return false;
+    return node.operands.size() < 4 || node.operands[3] == kNone ||
+           broadcasts(shape(3), {q[0], node.attributes.get<int64_t>("heads"), q[1], k[1]});
+  }
+  return false;
+}
+
+bool has_open_sizes(const Graph& graph, const Node& node) {
+  const auto is_open = [&](ValueId v) { return v != kNone && !is_constant(graph.type(v).shape); };
+  return std::ranges::any_of(node.operands, is_open) || std::ranges::any_of(node.results, is_open);
+}
+
+TensorType with_sizes(TensorType type, const Bindings& sizes) {
+  for (Dim& dim : type.shape) dim = dim.substitute(sizes);
+  return type;
+}
+
+}  // namespace
+
+std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& options) {
+  if (graph.symbols().empty()) return std::nullopt;
+  OpenGraph open;
+  std::vector<std::string> decided;  // symbols that have values when the nodes so far are done
+  open.known_.resize(graph.value_capacity());
+  for (ValueId v : graph.inputs()) {
+    if (!has_rank(graph.type(v))) return std::nullopt;
+    note_symbols(graph.type(v).shape, decided);
+  }
+  for (ValueId v : graph.constants()) {
+    if (!has_rank(graph.type(v))) return std::nullopt;
+    open.known_[static_cast<size_t>(v)] = !graph.type(v).is_packed();
+  }
+  Graph rest = graph;
+  std::vector<NodeId> follows;
+  for (NodeId n : graph.nodes()) {
+    const Node& node = graph.node(n);
+    if (!node.subgraphs.empty()) return std::nullopt;
+    std::vector<std::string> symbols = decided;
+    for (ValueId v : node.results) {
+      if (!has_rank(graph.type(v))) return std::nullopt;
+      note_symbols(graph.type(v).shape, symbols);
+    }
+    const bool known = node.op->from_types || std::ranges::all_of(node.operands, [&](ValueId v) {
+                         return v == kNone || open.known_[static_cast<size_t>(v)];
+                       });
+    if (known || symbols.size() > decided.size() ||
+        (has_open_sizes(graph, node) && !holds_for_all_sizes(graph, node)))
+      open.nodes_.push_back(n);
+    decided = std::move(symbols);
+    if (!known) continue;
+    follows.push_back(n);
+    for (ValueId v : node.results) {
+      open.known_[static_cast<size_t>(v)] = true;
+      if (rest.use_count(v) == 0) continue;
+      const ValueId input = rest.add_input("%" + graph.value(v).name, graph.type(v));
+      open.input_of_[v] = input;
+      rest.replace_all_uses(v, input);
+    }
+  }
+  for (auto n = follows.rbegin(); n != follows.rend(); ++n) rest.erase(*n);
+  // Nothing of the rest reads what only nodes that follow read from each other.
+  for (auto entry = open.input_of_.begin(); entry != open.input_of_.end();) {
+    const bool unused = rest.use_count(entry->second) == 0;
+    if (unused) rest.erase_input(entry->second);
+    entry = unused ? open.input_of_.erase(entry) : std::next(entry);
+  }
+  open.graph_ = graph;
+  open.prepared_ = std::make_shared<PreparedGraph>(std::move(rest), options);
+  return open;
+}
+
+std::optional<RunSizes> OpenGraph::sizes(const Bindings& bindings) const {
+  Bindings sizes = bindings;
+  std::map<ValueId, Tensor> values, inputs;
+  FoldBudget budget = FoldBudget::of(graph_);
+  for (NodeId n : nodes_) {
+    const Node& node = graph_.node(n);
+    std::vector<TensorType> types;
+    std::vector<const Tensor*> constants;
+    for (ValueId v : node.operands) {
+      types.push_back(v == kNone ? TensorType() : with_sizes(graph_.type(v), sizes));
+      const auto found = values.find(v);
+      constants.push_back(found == values.end() ? graph_.constant(v) : &found->second);
+    }
+    std::vector<const TensorType*> operands;
+    for (size_t i = 0; i < types.size(); ++i) operands.push_back(node.operands[i] == kNone ? nullptr : &types[i]);
+    const Attributes attributes = substituted(node.attributes, sizes);
+    if (is_symbolic(attributes)) return std::nullopt;
+    std::vector<TensorType> results;
+    std::optional<std::vector<Tensor>> made;
+    if (known_[static_cast<size_t>(node.results[0])]) {
+      made = known_results(*node.op, operands, constants, attributes, budget);
+      if (!made) return std::nullopt;
+      for (const Tensor& tensor : *made) results.push_back(tensor.type());
+    } else {
+      results = infer_results(*node.op, operands, constants, attributes);
+    }
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      const ValueId v = node.results[i];
+      if (!is_constant(results[i].shape)) return std::nullopt;  // it depends on data
+      if (!is_constant(with_sizes(graph_.type(v), sizes).shape))
+        bind_shape(graph_.type(v).shape, constant_shape(results[i].shape), sizes, "%" + graph_.value(v).name);
+      if (!made) continue;
+      if (const auto input = input_of_.find(v); input != input_of_.end()) inputs.emplace(input->second, (*made)[i]);
+      values.emplace(v, std::move((*made)[i]));
+    }
+  }
+  return prepared_->sizes(std::move(sizes), std::move(inputs));
+}
+
+}  // namespace hone

@@ -1,0 +1,85 @@
+// Sizes that a run brings: code for any of them, made once, with the bits of code for certain ones alone.
+#include "runtime/session.h"
+#include "tests/runtime/encoder.h"
+
+namespace hone::test {
+namespace {
+
+SessionOptions uncached(Compute compute = Compute::f32) {
+  SessionOptions options;
+  options.compute = compute;
+  options.max_specialisations = 4;
+  return options;
+}
+
+std::vector<Tensor> by_code_for_these(const Graph& graph, const SessionOptions& options, int64_t batch, int64_t length) {
+  Session session(graph, options);
+  session.prepare({{"B", batch}, {"S", length}});
+  return session.run(encoder_inputs(batch, length));
+}
+
+TEST(OpenSizes, OneSessionRunsAllLengthsWithTheBitsOfCodeForEach) {
+  for (Compute compute : {Compute::f32, Compute::bf16}) {
+    Session any(encoder(), uncached(compute));
+    int of_one_length = 0;
+    for (int64_t length : {37, 1, 200, 2, 8, 256, 9, 128, 7, 16, 3, 64, 129, 5}) {
+      const std::vector<Tensor> got = any.run(encoder_inputs(2, length));
+      if (of_one_length == 0) of_one_length = any.statistics().kernels_compiled;
+      expect_same_bits(got, by_code_for_these(encoder(), uncached(compute), 2, length), fmt::format("length {}", length));
+    }
+    for (int64_t batch : {1, 3, 8})
+      expect_same_bits(any.run(encoder_inputs(batch, 1)), by_code_for_these(encoder(), uncached(compute), batch, 1),
+                       fmt::format("batch {}", batch));
+    EXPECT_LE(any.statistics().kernels_compiled, 2 * of_one_length);
+  }
+}
+
+TEST(OpenSizes, NothingIsCompiledForALengthThatLiesBetweenKnownOnes) {
+  Session session(encoder(), uncached());
+  for (int64_t length : {2, 9, 60}) session.run(encoder_inputs(3, length));
+  const int compiled = session.statistics().kernels_compiled;
+  const int64_t laid_out = session.statistics().prepacked_bytes;
+  for (int64_t length = 10; length < 60; length += 7) session.run(encoder_inputs(5, length));
+  EXPECT_EQ(session.statistics().kernels_compiled, compiled);
+  EXPECT_EQ(session.statistics().prepacked_bytes, laid_out);
+}
+
+TEST(OpenSizes, PreparedSizesHaveCodeOfTheirOwn) {
+  Session session(encoder(), uncached());
+  session.run(encoder_inputs(1, 20));
+  const int general = session.statistics().kernels_compiled;
+  session.prepare({{"B", 1}, {"S", 20}});
+  const int special = session.statistics().kernels_compiled;
+  EXPECT_GT(special, general);
+  session.run(encoder_inputs(1, 20));
+  EXPECT_EQ(session.statistics().kernels_compiled, special);
+}
+
+TEST(OpenSizes, ProfilesDescribeTheStepsOfTheseSizes) {
+  Session session(encoder(), uncached());
+  RunProfile profile;
+  double flops[2];
+  for (int i = 0; i < 2; ++i) {
+    session.run(encoder_inputs(1, i ? 40 : 20), &profile);
+    flops[i] = 0;
+    for (const StepProfile& step : profile.steps) flops[i] += step.flops;
+    EXPECT_EQ(profile.marks_ns.size(), profile.steps.size() + 1);
+  }
+  EXPECT_GT(flops[0], 0);
+  EXPECT_GT(flops[1], 1.9 * flops[0]);
+}
+
+TEST(OpenSizes, SizesThatAPlanCannotHoldAreAnError) {
+  const Graph graph = parse_seeded(R"(graph g {
+    %x : f32[N] = input "x"
+    %w : f32[1048576,1] = const "wide"
+    %y = mul %x, %w
+    %z = mul %y, %y
+    return %z as "z"
+  })");
+  Session session(graph, uncached());
+  EXPECT_THROW(session.prepare({{"N", int64_t{1} << 40}}), Error);
+}
+
+}  // namespace
+}  // namespace hone::test
