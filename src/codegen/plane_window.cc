@@ -13,6 +13,30 @@ std::string PlaneWindow::to_text() const {
                      pad_top, pad_left);
 }
 
+namespace {
+
+constexpr int64_t PlaneWindow::*kSizes[] = {
+    &PlaneWindow::height,  &PlaneWindow::width,    &PlaneWindow::out_height,    &PlaneWindow::out_width,
+    &PlaneWindow::pad_top, &PlaneWindow::pad_left, &PlaneWindow::kernel_height, &PlaneWindow::kernel_width};
+constexpr size_t kSizesOfPlanes = 6;  // the first of them
+
+}  // namespace
+
+PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims) {
+  PlaneWindow any = window;
+  for (size_t i = 0; i < std::size(kSizes); ++i) {
+    dims[kPlaneDims + i] = window.*kSizes[i];
+    if (i < kSizesOfPlanes) any.*kSizes[i] = 0;
+  }
+  return any;
+}
+
+PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {
+  PlaneWindow placed = window;
+  for (size_t i = 0; i < std::size(kSizes); ++i) placed.*kSizes[i] = dims[kPlaneDims + i];
+  return placed;
+}
+
 std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n) {
   const Node& node = graph.node(n);
   std::vector<int64_t> x = constant_shape(graph.type(node.operands[0]).shape),

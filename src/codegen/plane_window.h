@@ -1,6 +1,7 @@
 // Windows that move over planes, and the window of a conv or pool with channels last, once all sizes are known.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,17 @@ struct PlaneWindow {
                       field("pad_left", &PlaneWindow::pad_left));
   }
 };
+
+// Kernels for any plane find its sizes in KernelArgs::dims: [2] height, [3] width, [4] out_height, [5] out_width,
+// [6] pad_top, [7] pad_left, [8] kernel_height, [9] kernel_width. What launch() derives from them lies behind
+// everything else.
+inline constexpr int kPlaneDims = 2, kDerivedDims = 32;
+using KernelDims = std::array<int64_t, 48>;
+
+// The window without the sizes of its plane, which go into `dims`; those of the window go there too, and stay.
+PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
+// The window of a plan for any plane, with the sizes in `dims`.
+PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
 
 struct PlacedWindow {
   int64_t images = 1, channels = 1;  // of x
