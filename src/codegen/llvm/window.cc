@@ -25,6 +25,7 @@
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/plane.h"
 #include "codegen/llvm/reduction.h"
+#include "codegen/llvm/tile.h"
 
 namespace hone {
 namespace {
@@ -55,6 +56,7 @@ class WindowEmitter {
       unpack = emit_unpack(e_, symbol + "_unpack", weight_shape(plan_, e_.target), parse_format(plan_.w_format),
                            weight_bytes());
     frame_ = e_.begin_kernel(symbol);
+    allow_spills(frame_.function);
     Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
     if (unpack) w = decoded_weights(unpack, w);
     p_ = sizes(frame_);
