@@ -220,13 +220,14 @@ class ConvKernel {
     }
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
-      const WindowRows seen = shape_.copied ? window_rows(y) : all_window_rows();
+      const WindowRows seen = shape_.copied && shape_.rule_height == 1 ? window_rows(y) : all_window_rows();
       one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
     });
   }
 
-  // Those that lie in the plane: `count` from the first on.
+  // Rows of the window that are multiplied, `count` from the first on. Those outside the plane are zeros, and skipped
+  // where the rule's strip lies in one output row: a weight that is not finite must meet them always or never.
   struct WindowRows {
     Value *first, *count;
   };
@@ -274,13 +275,13 @@ class ConvKernel {
   // For any plane: what strips of this one need, once a call. Tiles are found by their rows, among those with the
   // chains that the rule says; rows of a tile lie at offsets that count through all output rows of a band.
   void prepare_strips() {
-    const int64_t most = shape_.gemm.rows;
+    const int64_t most = shape_.gemm.rows, pitch = (most + 2) * 8;  // the height after the last is read, not called
     int64_t most_chains = 1;
     for (const auto& [tile, unused] : tiles_) most_chains = std::max<int64_t>(most_chains, tile.chains);
-    Value* table = e_.stack(e_.ptr, (most + 1) * (most_chains + 1), 8);
+    Value* table = e_.stack(e_.i8, pitch * (most_chains + 1), 8);
     for (const auto& [tile, function] : tiles_)
-      e_.store(function, e_.at(table, tile.chains * (most + 1) * 8 + tile.rows * 8), 8);
-    tile_table_ = e_.at(table, e_.times(e_.kernel_dim(frame_, kConvChains), (most + 1) * 8));
+      e_.store(function, e_.at(table, tile.chains * pitch + int64_t{tile.rows} * 8), 8);
+    tile_table_ = e_.at(table, e_.times(e_.kernel_dim(frame_, kConvChains), pitch));
     row_offsets_ = e_.stack(e_.i64, most, 8);
     Value *down = e_.times(row_bytes_, w_.stride_y), *across = e_.num(w_.stride_x * shape_.pixel_bytes);
     e_.loop(e_.num(0), e_.num(most), 1, {}, [&](Value* i, const Values&) {
@@ -307,12 +308,10 @@ class ConvKernel {
       return Values{};
     });
   }
-  // Those outside the plane are skipped as the rule has it: where a strip lies in one row.
   WindowRows rows_seen_of_band(Value* y) {
     const WindowRows all = all_window_rows();
     if (!shape_.copied) return all;
     const WindowRows seen = window_rows(y);
-    if (shrink_ > 0) return seen;
     Value* one_row = e_.b.CreateICmpEQ(rule_height_, e_.num(1));
     return {e_.b.CreateSelect(one_row, seen.first, all.first), e_.b.CreateSelect(one_row, seen.count, all.count)};
   }
