@@ -3,6 +3,8 @@
 // after the other, so that both see the same clock and neighbours; the figures are the best of all rounds of each.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
@@ -10,7 +12,9 @@
 #include "bench/timing.h"
 #include "codegen/kernels/attention/shape.h"
 #include "codegen/kernels/conv/prepack.h"
+#include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/kernels/gemm/prepack.h"
+#include "codegen/kernels/window/prepack.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {
@@ -49,50 +53,87 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   });
 }
 
-// A 3x3, 1x1 or 7x7 convolution on a square plane, half the window as padding. Products with the padding don't count.
+// A square window on a square plane, half the window as padding.
+PlaneWindow square_window(int64_t extent, int64_t kernel, int64_t stride) {
+  const int64_t pad = kernel / 2, places = (extent + 2 * pad - kernel) / stride + 1;
+  return {.height = extent,
+          .width = extent,
+          .out_height = places,
+          .out_width = places,
+          .kernel_height = kernel,
+          .kernel_width = kernel,
+          .stride_y = stride,
+          .stride_x = stride,
+          .pad_top = pad,
+          .pad_left = pad};
+}
+
+// Squared: the taps of all windows that lie in the plane.
+int64_t rows_inside(const PlaneWindow& w) {
+  int64_t inside = 0;
+  for (int64_t place = 0; place < w.out_height; ++place)
+    for (int64_t tap = 0; tap < w.kernel_height; ++tap) {
+      const int64_t at = place * w.stride_y - w.pad_top + tap;
+      inside += at >= 0 && at < w.height;
+    }
+  return inside;
+}
+
+// A 3x3, 1x1 or 7x7 convolution, by code for this plane or for any. Products with the padding don't count.
 void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t outputs, int64_t kernel, int64_t stride,
-               DType type, ConvPlan::Method method) {
-  const std::string name =
-      fmt::format("{0}x{0}x{1} -> {2} {3}x{3}/{4} {5} {6}", extent, channels, outputs, kernel, stride, to_string(type),
-                  method == ConvPlan::Method::direct      ? "conv"
-                  : method == ConvPlan::Method::winograd2 ? "winograd2"
-                                                          : "winograd4");
+               DType type, ConvPlan::Method method, bool any_plane = false) {
+  const std::string name = fmt::format(
+      "{0}x{0}x{1} -> {2} {3}x{3}/{4} {5} {6}{7}", extent, channels, outputs, kernel, stride, to_string(type),
+      to_string(method) == "direct" ? "conv" : to_string(method), any_plane ? " any plane" : "");
   if (bench.skips(name)) return;
   ConvPlan plan;
   plan.method = method;
   plan.channels = channels;
-  const int64_t pad = kernel / 2, places = (extent + 2 * pad - kernel) / stride + 1;
-  plan.window = {.height = extent,
-                 .width = extent,
-                 .out_height = places,
-                 .out_width = places,
-                 .kernel_height = kernel,
-                 .kernel_width = kernel,
-                 .stride_y = stride,
-                 .stride_x = stride,
-                 .pad_top = pad,
-                 .pad_left = pad};
+  plan.window = square_window(extent, kernel, stride);
+  const int64_t places = plan.window.out_height;
+  const double flop =
+      2.0 * std::pow(static_cast<double>(rows_inside(plan.window)), 2) * static_cast<double>(channels * outputs);
   plan.product.n = outputs, plan.product.k = kernel * kernel * channels, plan.product.a = plan.product.w = type;
   plan.product.results = {type};
   plan.product.operands = {{DType::f32, GemmPlan::Access::column}};
   plan.product.program = flatten(max(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32), 0.0f));
   const Tensor w = random_tensor(type, {outputs, plan.product.k}), bias = random_tensor(DType::f32, {outputs});
   const Tensor x = random_tensor(type, {extent, extent, channels}), out(type, {places, places, outputs});
+  KernelArgs args;
+  args.dims = {places * places, 1};
+  if (any_plane) for_any_plane(plan, args.dims);
   PanelPool pool;
   const Buffer packed = prepack(plan, host_target(), w, 1, pool);
   Compiled code(plan);
-  KernelArgs args;
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
-  args.dims = {places * places, 1};
   const int64_t items = code.prepare(args).items;
-  int64_t inside = 0;  // window rows, and as many columns
-  for (int64_t place = 0; place < places; ++place)
-    for (int64_t tap = 0; tap < kernel; ++tap) {
-      const int64_t at = place * stride - pad + tap;
-      inside += at >= 0 && at < extent;
-    }
-  const double flop = 2.0 * static_cast<double>(inside * inside * channels * outputs);
   against_peak(bench, name, flop, type, code, [&] { code.run(args, items); });
+}
+
+// A depthwise convolution, by code for this plane or for any.
+void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_t kernel, int64_t stride,
+                    bool any_plane) {
+  const std::string name = fmt::format("{0}x{0}x{1} {2}x{2}/{3} depthwise{4}", extent, channels, kernel, stride,
+                                       any_plane ? " any plane" : "");
+  if (bench.skips(name)) return;
+  WindowPlan plan;
+  plan.plane = square_window(extent, kernel, stride);
+  plan.channels = channels, plan.reduction = WindowPlan::Reduction::products;
+  plan.results = {DType::f32};
+  plan.program = flatten(max(Expr::arg(0, Scalar::f32), 0.0f));
+  const int64_t places = plan.plane.out_height;
+  const double flop = 2.0 * std::pow(static_cast<double>(rows_inside(plan.plane)), 2) * static_cast<double>(channels);
+  const Tensor w = random_tensor(DType::f32, {channels, kernel * kernel}),
+               x = random_tensor(DType::f32, {extent, extent, channels}), out(DType::f32, {places, places, channels});
+  KernelArgs args;
+  args.dims = {1};
+  if (any_plane) for_any_plane(plan, args.dims);
+  PanelPool pool;
+  const Buffer packed = prepack(plan, host_target(), w, 1, pool);
+  Compiled code(plan);
+  args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
+  const int64_t items = code.prepare(args).items;
+  against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
 }
 
 void time_attention(KernelBench& bench, int64_t length, int heads, int head_dim, DType type) {
@@ -134,18 +175,32 @@ void time_prepacking(KernelBench& bench, DType type, const std::string& format) 
 void time_resnet18(KernelBench& bench, DType type) {
   const auto direct = ConvPlan::Method::direct, piece2 = ConvPlan::Method::winograd2,
              piece4 = ConvPlan::Method::winograd4;
-  time_conv(bench, 224, 3, 64, 7, 2, type, direct);
+  for (bool any : {false, true}) time_conv(bench, 224, 3, 64, 7, 2, type, direct, any);
   for (int64_t extent = 56, channels = 64; channels <= 512; extent /= 2, channels *= 2) {
-    time_conv(bench, extent, channels, channels, 3, 1, type, direct);
-    time_conv(bench, extent, channels, channels, 3, 1, type, piece2);
-    if (type == DType::f32) time_conv(bench, extent, channels, channels, 3, 1, type, piece4);
-    if (channels == 512) break;
-    time_conv(bench, extent, channels, 2 * channels, 3, 2, type, direct);
-    time_conv(bench, extent, channels, 2 * channels, 1, 2, type, direct);
+    for (bool any : {false, true}) {
+      time_conv(bench, extent, channels, channels, 3, 1, type, direct, any);
+      time_conv(bench, extent, channels, channels, 3, 1, type, piece2, any);
+      if (type == DType::f32) time_conv(bench, extent, channels, channels, 3, 1, type, piece4, any);
+      if (channels == 512) continue;
+      time_conv(bench, extent, channels, 2 * channels, 3, 2, type, direct, any);
+      time_conv(bench, extent, channels, 2 * channels, 1, 2, type, direct, any);
+    }
+  }
+}
+
+// Some of MobileNet's at 224 x 224.
+void time_mobilenet(KernelBench& bench) {
+  for (bool any : {false, true}) {
+    time_depthwise(bench, 112, 32, 3, 1, any);
+    time_depthwise(bench, 56, 144, 3, 2, any);
+    time_depthwise(bench, 28, 192, 5, 1, any);
+    time_depthwise(bench, 14, 384, 3, 1, any);
+    time_depthwise(bench, 7, 960, 3, 1, any);
   }
 }
 
 void time_all(KernelBench& bench) {
+  time_mobilenet(bench);
   for (DType type : {DType::f32, DType::bf16}) {
     time_gemm(bench, "128x3072x768", 128, 3072, 768, type);
     time_gemm(bench, "49x512x4608", 49, 512, 4608, type);

@@ -89,6 +89,11 @@ std::vector<DType> Lowering::dtypes(const std::vector<ValueId>& values) const {
 
 void Lowering::bind(Step& step, ValueId v, Plane plane, int64_t offset) { step.pointers.push_back({plane, v, offset}); }
 
+void Lowering::bind_made(Step& step, Tensor table) {
+  step.pointers.push_back({Plane::made, kNone, std::ssize(step.made)});
+  step.made.push_back(std::move(table));
+}
+
 bool Lowering::in_group(const Group& group, NodeId n) const {
   return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end();
 }

@@ -18,10 +18,10 @@ namespace hone {
 
 // Which bytes a kernel's pointer means.
 struct PointerBinding {
-  // shared: memory that the steps of one group pass to each other.
-  enum class Plane : uint8_t { none, data, scales, zero_points, global, prepacked, shared } plane = Plane::none;
+  // shared: memory that the steps of one group pass to each other; made: tables of the step.
+  enum class Plane : uint8_t { none, data, scales, zero_points, global, prepacked, shared, made } plane = Plane::none;
   ValueId value = kNone;
-  int64_t byte_offset = 0;
+  int64_t byte_offset = 0;  // made: which table
 };
 
 struct Step {
@@ -38,6 +38,7 @@ struct Step {
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
   int64_t shared_bytes = 0;
+  std::vector<Tensor> made;  // tables for these sizes
   double moved_bytes = 0;  // where the step is a part of what its node moves
 };
 

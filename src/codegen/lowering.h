@@ -106,6 +106,7 @@ struct Lowering {
 
   std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
   static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);
+  static void bind_made(Step& step, Tensor table);  // for these sizes
   bool in_group(const Group& group, NodeId n) const;
   std::set<NodeId> behind_anchor(const Group& group) const;  // the anchor and what is computed from it
 };

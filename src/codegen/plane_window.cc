@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "codegen/lowering.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -14,18 +13,64 @@ std::string PlaneWindow::to_text() const {
                      pad_top, pad_left);
 }
 
-std::optional<PlacedWindow> placed_window(const Lowering& lowering, NodeId n) {
-  const Node& node = lowering.graph.node(n);
-  const std::vector<int64_t> x = lowering.fixed_shape(node.operands[0]), out = lowering.fixed_shape(node.results[0]);
-  if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
+namespace {
+
+constexpr int64_t PlaneWindow::*kSizes[] = {
+    &PlaneWindow::height,  &PlaneWindow::width,    &PlaneWindow::out_height,    &PlaneWindow::out_width,
+    &PlaneWindow::pad_top, &PlaneWindow::pad_left, &PlaneWindow::kernel_height, &PlaneWindow::kernel_width};
+constexpr size_t kSizesOfPlanes = 6;  // the first of them
+
+}  // namespace
+
+PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims) {
+  PlaneWindow any = window;
+  for (size_t i = 0; i < std::size(kSizes); ++i) {
+    dims[kPlaneDims + i] = window.*kSizes[i];
+    if (i < kSizesOfPlanes) any.*kSizes[i] = 0;
+  }
+  return any;
+}
+
+PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {
+  PlaneWindow placed = window;
+  for (size_t i = 0; i < std::size(kSizes); ++i) placed.*kSizes[i] = dims[kPlaneDims + i];
+  return placed;
+}
+
+namespace {
+
+constexpr int64_t kMostPlaces = int64_t{1} << 28;  // of a window that kernels are made for
+
+Window window_of(const Graph& graph, const Node& node) {
   Shape kernel;
   if (node.attributes.has("kernel_shape")) {
     kernel = to_shape(node.attributes.get<std::vector<int64_t>>("kernel_shape"));
   } else {  // w [O,C/groups,...]
-    const Shape w = lowering.shape(node.operands[1]);
+    const Shape& w = graph.type(node.operands[1]).shape;
     kernel.assign(w.begin() + 2, w.end());
   }
-  const Window window = read_window(node.attributes, kernel);
+  return read_window(node.attributes, kernel);
+}
+
+}  // namespace
+
+bool has_padding(const Graph& graph, NodeId n) {
+  const Window window = window_of(graph, graph.node(n));
+  return window.same != Window::Same::no || std::ranges::any_of(window.pads, [](int64_t pad) { return pad != 0; });
+}
+
+bool has_open_plane(const Shape& x, const Shape& out) {
+  const auto is_open = [](const Shape& shape) {
+    return std::any_of(shape.begin() + 1, shape.end() - 1, [](const Dim& dim) { return !dim.is_constant(); });
+  };
+  return is_open(x) || is_open(out);
+}
+
+std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, const std::vector<int64_t>& x,
+                                          const std::vector<int64_t>& out) {
+  const Node& node = graph.node(n);
+  if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
+  const Window window = window_of(graph, node);
   const size_t dims = window.dims();
   const std::vector<int64_t> extents(x.begin() + 1, x.end() - 1), places(out.begin() + 1, out.end() - 1);
   const std::array<int64_t, 3> start = WindowOnPlane(window, extents, places).start(0);
@@ -39,7 +84,7 @@ std::optional<PlacedWindow> placed_window(const Lowering& lowering, NodeId n) {
             window.strides[i],    window.dilations[i], -start[3 - dims + i],
             window.pads[i + dims]};
     // With one place, or one tap, the distance to the next one means nothing, however large a file has it.
-    if (axis.places == 1) axis.stride = 1;
+    if (axis.places == 1 && axis.stride > kMostPlaces) axis.stride = 1;
     if (axis.kernel == 1) axis.dilation = 1;
     const int64_t places_reach = checked_mul(checked_sub(axis.places, 1), axis.stride),
                   taps_reach = checked_add(checked_mul(axis.dilation, checked_sub(axis.kernel, 1)), 1);

@@ -1,6 +1,7 @@
 // Windows that move over planes, and the window of a conv or pool with channels last, once all sizes are known.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -8,8 +9,6 @@
 #include "ir/graph.h"
 
 namespace hone {
-
-struct Lowering;
 
 // A window that moves over planes of x [images, height, width, channels]; a 1-D window has heights of 1. Elements
 // outside the plane are zeros, or left out.
@@ -30,13 +29,29 @@ struct PlaneWindow {
   }
 };
 
+// Kernels for any plane find its sizes in KernelArgs::dims: [2] height, [3] width, [4] out_height, [5] out_width,
+// [6] pad_top, [7] pad_left, [8] kernel_height, [9] kernel_width. What launch() derives from them lies behind
+// everything else.
+inline constexpr int kPlaneDims = 2, kDerivedDims = 32;
+using KernelDims = std::array<int64_t, 48>;
+
+// The window without the sizes of its plane, which go into `dims`; those of the window go there too, and stay.
+PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
+// The window of a plan for any plane, with the sizes in `dims`.
+PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
+
 struct PlacedWindow {
   int64_t images = 1, channels = 1;  // of x
   PlaneWindow plane;
   int64_t pad_bottom = 0, pad_right = 0;  // as far as windows reach into it
 };
 
-// Of node `n`, whose x is [N,W,C] or [N,H,W,C]; none: x has more dimensions, or its channels come before them.
-std::optional<PlacedWindow> placed_window(const Lowering& lowering, NodeId n);
+// Of node `n`, whose x is [N,W,C] or [N,H,W,C] and has these sizes, as has the result; none: x has more dimensions, or
+// its channels come before them.
+std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, const std::vector<int64_t>& x,
+                                          const std::vector<int64_t>& out);
+bool has_padding(const Graph& graph, NodeId n);  // whatever the sizes are
+// Whether the sizes of x and the result are open but for the number of images and channels.
+bool has_open_plane(const Shape& x, const Shape& out);
 
 }  // namespace hone

@@ -186,6 +186,11 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
     arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
     return;
   }
+  if (binding.plane == PointerBinding::Plane::made) {
+    const Tensor& table = step.made[static_cast<size_t>(binding.byte_offset)];
+    args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(table.data().bytes().data());
+    return;
+  }
   const ValueId v = holder(binding.value);
   const Place& place = places_[static_cast<size_t>(v)];
   if (place.kind == Place::Kind::constant) {

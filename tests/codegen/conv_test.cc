@@ -1,6 +1,8 @@
 // Convolution kernels against double, on every level that this CPU has.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "codegen/kernels/conv/prepack.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
@@ -72,21 +74,26 @@ struct ConvResult {
   bool intact;
 };
 
-ConvResult run(const ConvPlan& plan, const Target& target, int64_t images, const Tensor& x, const Tensor& w,
-               int64_t chunk = 0) {
-  CompiledPlan kernel(plan, target);
+// On the plane of `window`; for a plan for any plane, `args` have its sizes.
+ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, KernelArgs args,
+               const Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
   PanelPool pool;
   const Buffer weights = prepack(plan, target, w, 1, pool);
-  const int64_t rows = images * plan.window.out_height * plan.window.out_width;
+  const int64_t rows = images * window.out_height * window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
       in(x.data().size(), plan.product.a == DType::bf16 ? 2 : 4);
   std::memcpy(in.data(), x.data().bytes().data(), x.data().size());
-  KernelArgs args;
   args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data()};
-  args.dims = {rows, images};
+  args.dims[0] = rows, args.dims[1] = images;
   kernel.run(args, chunk);
   const auto values = out.as<float>();
   return {{values.begin(), values.end()}, out.intact() && in.intact()};
+}
+
+ConvResult run(const ConvPlan& plan, const Target& target, int64_t images, const Tensor& x, const Tensor& w,
+               int64_t chunk = 0) {
+  CompiledPlan kernel(plan, target);
+  return run(kernel, plan, plan.window, {}, target, images, x, w, chunk);
 }
 
 std::vector<int64_t> x_shape(const ConvCase& c) { return {c.images, c.height, c.width, c.groups * c.channels}; }
@@ -359,6 +366,180 @@ TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
             ConvPlan::Method::winograd4);
   const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
   EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), host_target(), 1).method, ConvPlan::Method::direct);
+}
+
+// The results of one general kernel for `planes` of the case, each against code for that plane alone.
+void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes, const ConvPlan& like, Philox& rng) {
+  const DType a = like.product.a;
+  Tensor w = random_tensor(like.product.w_format.empty() ? like.product.w : DType::f32, w_shape(c), rng);
+  if (!like.product.w_format.empty()) w = pack(parse_format(like.product.w_format), w);
+  for (const Target& target : test_targets()) {
+    std::optional<CompiledPlan> general;
+    std::string text;
+    for (const ConvCase& plane : planes) {
+      ConvPlan own = plan_of(plane, a, like.product.w);
+      own.method = like.method, own.product.w_format = like.product.w_format, own.leaves_plane = like.leaves_plane;
+      KernelArgs args;
+      ConvPlan any = own;
+      for_any_plane(any, args.dims);
+      if (!general) general.emplace(any, target), text = KernelPlan(any).text();
+      ASSERT_EQ(KernelPlan(any).text(), text) << to_string(plane);
+      ASSERT_EQ(prepack_key(any, target), prepack_key(own, target)) << to_string(plane);
+      ASSERT_EQ(prepacked_bytes(any, target), prepacked_bytes(own, target)) << to_string(plane);
+      const Tensor x = random_tensor(a, x_shape(plane), rng);
+      const ConvResult want = run(own, target, plane.images, x, w);
+      for (int64_t chunk : {0, 3}) {
+        const ConvResult got = run(*general, any, own.window, args, target, plane.images, x, w, chunk);
+        ASSERT_EQ(std::memcmp(got.values.data(), want.values.data(), want.values.size() * sizeof(float)), 0)
+            << name_of(target) << " " << hone::to_string(a) << " " << to_string(plane);
+        ASSERT_TRUE(got.intact) << name_of(target) << " " << to_string(plane);
+      }
+    }
+  }
+}
+
+// Tiny, odd and wide ones; places of every width that the strips of a tile fall into differently.
+std::vector<ConvCase> planes_of(ConvCase c) {
+  std::vector<ConvCase> planes;
+  const int64_t reach_y = (c.kernel_height - 1) * c.dilation_y + 1 - c.top - c.bottom,
+                reach_x = (c.kernel_width - 1) * c.dilation_x + 1 - c.left - c.right;
+  for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1},
+                               {1, 2},
+                               {2, 1},
+                               {5, 1},
+                               {17, 1},
+                               {3, 2},
+                               {9, 2},
+                               {1, 3},
+                               {7, 3},
+                               {4, 4},
+                               {11, 4},
+                               {3, 5},
+                               {5, 6},
+                               {2, 7},
+                               {6, 8},
+                               {13, 9},
+                               {3, 17},
+                               {29, 23},
+                               {2, 66}}) {
+    c.height = (height - 1) * c.stride_y + std::max<int64_t>(1, reach_y),
+    c.width = (width - 1) * c.stride_x + std::max<int64_t>(1, reach_x);
+    c.images = 1 + width % 2;
+    planes.push_back(c);
+  }
+  return planes;
+}
+
+TEST(ConvOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
+  Philox rng(11);
+  for (ConvCase c :
+       {ConvCase{.channels = 3, .outputs = 16},
+        {.channels = 16, .outputs = 33, .stride_y = 2, .stride_x = 2},
+        {.channels = 5, .outputs = 48, .dilation_y = 2, .dilation_x = 3, .top = 2, .left = 3, .bottom = 0, .right = 1},
+        {.channels = 7,
+        .outputs = 20,
+        .kernel_height = 1,
+        .kernel_width = 5,
+        .top = 0,
+        .left = 4,
+        .bottom = 0,
+        .right = 0},
+        {.channels = 4, .outputs = 6, .groups = 3},
+        {.channels = 4, .outputs = 6, .groups = 3, .top = 0, .left = 0, .bottom = 0, .right = 0},
+        {.channels = 8,
+        .outputs = 40,
+        .kernel_height = 1,
+        .kernel_width = 1,
+        .stride_x = 2,
+        .top = 0,
+        .left = 0,
+        .bottom = 0,
+        .right = 0},
+        {.channels = 512,
+        .outputs = 5,
+        .kernel_height = 2,
+        .kernel_width = 2,
+        .stride_x = 2,
+        .top = 4,
+        .left = 5,
+        .bottom = 3,
+        .right = 6}}) {
+    const std::vector<ConvCase> planes = planes_of(c);
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      ConvPlan like = plan_of(c, dtype, dtype);
+      like.leaves_plane = c.top + c.left + c.bottom + c.right > 0;
+      expect_bits_of_own_code(c, planes, like, rng);
+    }
+  }
+}
+
+// Zeros outside the plane meet a weight that is not finite in both or in neither.
+TEST(ConvOfAnyPlane, WeightsThatAreNotFinite) {
+  Philox rng(14);
+  const ConvCase c{.channels = 2, .outputs = 16};
+  for (const ConvCase& plane : planes_of(c)) {
+    std::vector<float> weights(static_cast<size_t>(16 * 9 * 2), 1.0f);
+    weights[0] = INFINITY;
+    const Tensor w = Tensor::from_floats(DType::f32, w_shape(c), weights);
+    const Tensor x = random_tensor(DType::f32, x_shape(plane), rng);
+    ConvPlan own = plan_of(plane, DType::f32, DType::f32), any = own;
+    KernelArgs args;
+    for_any_plane(any, args.dims);
+    CompiledPlan general(any, host_target());
+    const auto want = run(own, host_target(), plane.images, x, w).values,
+               got = run(general, any, own.window, args, host_target(), plane.images, x, w).values;
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) << to_string(plane) << " " << i;
+  }
+}
+
+// A tile that is missing would be a jump to nowhere.
+TEST(ConvOfAnyPlane, HasATileForEveryStripOfEveryPlane) {
+  for (const Target& target : test_targets())
+    for (int64_t outputs : {16, 32, 48})
+      for (int shrink : {0, 1, 3}) {
+        ConvPlan any = plan_of({.outputs = outputs}, DType::f32, DType::f32);
+        KernelDims dims{};
+        for_any_plane(any, dims);
+        const int most = conv_shape(any, target, shrink).gemm.rows;
+        const std::set<ConvTile> tiles = tiles_of_any_plane(any, target, shrink);
+        for (int64_t width = 1; width < 200; ++width)
+          for (int64_t height : {1, 2, 3, 4, 5, 6, 7, 8, 13, 31, 64}) {
+            const ConvPlan own =
+                plan_of({.height = height, .width = width, .outputs = outputs}, DType::f32, DType::f32);
+            const ConvShape s = conv_shape(own, target, shrink);
+            for (int64_t rows : {s.strip_height, height % s.strip_height}) {
+              if (rows == 0) continue;
+              const Strips strips = strips_of(rows * width, most);
+              EXPECT_TRUE(tiles.contains({static_cast<int>(strips.height), s.gemm.chains})) << height << "x" << width;
+              EXPECT_TRUE(strips.taller == 0 || tiles.contains({static_cast<int>(strips.height + 1), s.gemm.chains}))
+                  << height << "x" << width;
+            }
+          }
+      }
+}
+
+TEST(ConvOfAnyPlane, PackedWeights) {
+  Philox rng(12);
+  const ConvCase c{.channels = 6, .outputs = 19};
+  for (const char* format : {"mxint8", "int4.g32", "uint8.g8.asym", "bfp8.g3x4"}) {
+    ConvPlan like = plan_of(c, DType::bf16, DType::f32);
+    like.product.w_format = hone::to_string(parse_format(format));
+    like.leaves_plane = true;
+    const std::vector<ConvCase> planes = planes_of(c);
+    expect_bits_of_own_code(c, std::span(planes).subspan(9, 5), like, rng);
+  }
+}
+
+TEST(ConvOfAnyPlane, PiecesOfWinograd) {
+  Philox rng(13);
+  constexpr auto kPiece2 = ConvPlan::Method::winograd2, kPiece4 = ConvPlan::Method::winograd4;
+  const ConvCase c{.channels = 17, .outputs = 33, .bottom = 2, .right = 0};
+  for (auto [dtype, method] : {std::pair{DType::f32, kPiece2}, {DType::f32, kPiece4}, {DType::bf16, kPiece2}}) {
+    ConvPlan like = plan_of(c, dtype, dtype);
+    like.method = method, like.leaves_plane = true;
+    expect_bits_of_own_code(c, planes_of(c), like, rng);
+  }
 }
 
 }  // namespace

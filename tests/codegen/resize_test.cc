@@ -1,6 +1,8 @@
 // Resize kernels against the same weighted sums in double.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "codegen/kernels/resize/plan.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/gemm_run.h"
@@ -54,6 +56,38 @@ TEST(Resize, WeightedSumsStayWithinTheBoundAndTheirMemoryInAnyPieces) {
           EXPECT_TRUE(out.intact());
         }
       }
+}
+
+TEST(ResizeOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
+  Philox rng(10);
+  for (const Target& target : target_levels())
+    for (auto [dtype, channels] : {std::pair<DType, int64_t>{DType::f32, 1}, {DType::bf16, 3}, {DType::f32, 21}}) {
+      std::optional<CompiledPlan> general;
+      for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {5, 7}, {2, 40}}) {
+        ResizePlan own{.x = dtype, .height = height, .width = width, .channels = channels};
+        own.rows = random_axis(height, height + 2, 3, rng), own.columns = random_axis(width, 2 * width + 1, 2, rng);
+        ResizePlan any = own;
+        KernelArgs args;
+        ResizeTables tables = for_any_plane(any, args.dims);
+        if (!general) general.emplace(any, target);
+        const Tensor x = random_tensor(dtype, {2, height, width, channels}, rng);
+        AtTheEdge in(x.data().bytes());
+        const auto bytes = static_cast<size_t>(2 * (height + 2) * (2 * width + 1) * channels) * 4;
+        Guarded want(bytes), got(bytes);
+        KernelArgs own_args{.pointers = {in.data(), want.data()}, .dims = {2}};
+        CompiledPlan(own, target).run(own_args);
+        args.dims[0] = 2;
+        args.pointers = {in.data(),
+                         got.data(),
+                         tables.rows.positions.data(),
+                         tables.rows.weights.data(),
+                         tables.columns.positions.data(),
+                         tables.columns.weights.data()};
+        general->run(args, 3);
+        EXPECT_EQ(std::memcmp(got.data(), want.data(), bytes), 0) << height << " x " << width;
+        EXPECT_TRUE(got.intact());
+      }
+    }
 }
 
 }  // namespace

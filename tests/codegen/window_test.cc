@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 #include "codegen/kernels/window/prepack.h"
 #include "tests/codegen/at_the_edge.h"
@@ -117,21 +118,28 @@ Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng
   return integers ? small_integers(dtype, shape, rng) : random_tensor(dtype, shape, rng);
 }
 
-// The first result of a kernel, from an x beside which nothing can be read.
+// The first result of a kernel, from an x beside which nothing can be read. For a plan for any plane, `args` have the
+// sizes of `at`.
 template <class T>
-std::vector<T> run(const WindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
-                   const Tensor* w = nullptr, int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
-  CompiledPlan kernel(plan, target);
+std::vector<T> run(CompiledPlan& kernel, const WindowPlan& plan, KernelArgs args, const Target& target,
+                   const Places& at, const Tensor& x, const Tensor* w = nullptr, int64_t chunk = 0,
+                   AtTheEdge::Side side = AtTheEdge::Side::end) {
   PanelPool pool;
   const Buffer weights = w ? prepack(plan, target, *w, 1, pool) : Buffer();
   AtTheEdge in(x.data().bytes(), side);
   Guarded out(static_cast<size_t>(results_of(at, plan.channels)) * sizeof(T));
-  KernelArgs args;
   args.pointers = {in.data(), w ? const_cast<std::byte*>(weights.bytes().data()) : nullptr, out.data()};
   args.dims[0] = at.images;
   kernel.run(args, chunk);
   EXPECT_TRUE(out.intact());
   return {out.as<T>().begin(), out.as<T>().end()};
+}
+
+template <class T>
+std::vector<T> run(const WindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
+                   const Tensor* w = nullptr, int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
+  CompiledPlan kernel(plan, target);
+  return run<T>(kernel, plan, {}, target, at, x, w, chunk, side);
 }
 
 std::vector<Products> reference(const Places& at, int64_t channels, const Tensor& x, const Tensor* w) {
@@ -333,6 +341,111 @@ TEST(Window, RefusesWhatHasNoProductsOrNoPlaces) {
   WindowPlan empty = window_plan(at, 4, DType::f32, Reduction::max);
   empty.plane.out_width = 0;
   EXPECT_FALSE(supports(empty, parse_target("avx2")).accepted());
+}
+
+// The window of `at` on another plane, with the same padding.
+Places moved(const Places& at, int64_t height, int64_t width, int64_t pads_y, int64_t pads_x) {
+  Places to = at;
+  PlaneWindow& p = to.plane;
+  p.height = height, p.width = width;
+  p.out_height = places(height, p.kernel_height, p.stride_y, p.dilation_y, pads_y);
+  p.out_width = places(width, p.kernel_width, p.stride_x, p.dilation_x, pads_x);
+  to.images = 1 + width % 2;
+  return to;
+}
+
+// One general kernel on each of `planes` against code for that plane alone.
+void expect_bits_of_own_code(const WindowPlan& like, std::span<const Places> planes, bool any_kernel, Philox& rng) {
+  const bool products = like.reduction == Reduction::products;
+  for (const Target& target : target_levels()) {
+    std::optional<CompiledPlan> general;
+    std::string text;
+    for (const Places& at : planes) {
+      WindowPlan own = like, any = like;
+      own.plane = any.plane = at.plane;
+      KernelArgs args;
+      for_any_plane(any, args.dims, {}, any_kernel);
+      if (!general) general.emplace(any, target), text = KernelPlan(any).text();
+      ASSERT_EQ(KernelPlan(any).text(), text) << at.plane.to_text();
+      const Tensor x = plane_tensor(at, like.channels, like.x, rng, false);
+      Tensor w = random_tensor(DType::f32, {like.channels, at.plane.taps()}, rng);
+      if (!like.w_format.empty()) w = pack(parse_format(like.w_format), w);
+      ASSERT_TRUE(!products || prepack_key(any, target) == prepack_key(own, target));
+      const auto want = run<float>(own, target, at, x, products ? &w : nullptr);
+      for (int64_t chunk : {0, 2}) {
+        const auto got = run<float>(*general, any, args, target, at, x, products ? &w : nullptr, chunk);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0)
+            << to_string(target) << " " << at.plane.to_text() << " channels " << like.channels;
+      }
+    }
+  }
+}
+
+TEST(WindowOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
+  Philox rng(21);
+  for (const Places& at : {square(1, 1, 1, 3, 1, 1), square(1, 1, 1, 5, 2, 2), square(1, 1, 1, 2, 2, 0),
+                           square(1, 1, 1, 3, 1, 2, 2), kUneven, kWide}) {
+    const PlaneWindow& p = at.plane;
+    const int64_t least_y = p.dilation_y * (p.kernel_height - 1) + 1 - 2 * p.pad_top,
+                  least_x = p.dilation_x * (p.kernel_width - 1) + 1 - 2 * p.pad_left;
+    std::vector<Places> planes;
+    for (auto [height, width] : {std::pair<int64_t, int64_t>{0, 0}, {1, 2}, {6, 3}, {3, 7}, {9, 12}, {4, 28}, {16, 51}})
+      planes.push_back(moved(at, std::max<int64_t>(1, least_y) + height, std::max<int64_t>(1, least_x) + width,
+                             2 * p.pad_top, 2 * p.pad_left));
+    expect_bits_of_own_code(window_plan(at, 13, DType::f32, Reduction::max), planes, false, rng);
+    for (int64_t channels : {1, 40, 131})
+      expect_bits_of_own_code(window_plan(at, channels, channels % 2 ? DType::f32 : DType::bf16, Reduction::products),
+                              planes, false, rng);
+  }
+}
+
+TEST(WindowOfAnyPlane, MayBeTheWholePlane) {
+  Philox rng(22);
+  std::vector<Places> planes;
+  for (auto [height, width] :
+       {std::pair<int64_t, int64_t>{1, 1}, {1, 7}, {7, 7}, {1, 8}, {3, 9}, {10, 4}, {1, 1001}, {20, 31}})
+    planes.push_back({2, {.height = height, .width = width, .kernel_height = height, .kernel_width = width}});
+  for (int64_t channels : {1, 16, 24, 100, 480})
+    for (Reduction reduction : {Reduction::sum, Reduction::max})
+      expect_bits_of_own_code(window_plan(planes[0], channels, DType::f32, reduction), planes, true, rng);
+}
+
+TEST(WindowOfAnyPlane, PackedWeights) {
+  Philox rng(23);
+  WindowPlan plan = window_plan(kUneven, 40, DType::f32, Reduction::products);
+  plan.w_format = to_string(parse_format("mxint8"));
+  const Places planes[] = {moved(kUneven, 4, 7, 6, 10), moved(kUneven, 11, 40, 6, 10)};
+  expect_bits_of_own_code(plan, planes, false, rng);
+}
+
+TEST(WindowOfAnyPlane, CountsTapsInThePlaneAndInThePaddingThatCounts) {
+  Philox rng(24);
+  for (const CountedPadding& counted : {CountedPadding{}, CountedPadding{1, 2, 0, 1}})
+    for (const Target& target : target_levels()) {
+      WindowPlan plan = window_plan(square(1, 1, 1, 3, 2, 2), 20, DType::f32, Reduction::sum);
+      plan.program = flatten(Expr::arg(0, Scalar::f32) / Expr::arg(1, Scalar::f32));
+      std::optional<CompiledPlan> general;
+      for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {2, 5}, {8, 23}}) {
+        const Places at = square(2, height, width, 3, 2, 2);
+        WindowPlan own = plan, any = plan;
+        own.plane = any.plane = at.plane;
+        const auto count = [](int64_t place, int64_t extent, int64_t before, int64_t after) {
+          int64_t taps = 0;
+          for (int64_t at = 2 * place - 2; at < 2 * place + 1; ++at) taps += at >= -before && at < extent + after;
+          return taps;
+        };
+        for (int64_t i = 0; i < at.plane.out_height; ++i)
+          own.taps_down.push_back(count(i, height, counted.top, counted.bottom));
+        for (int64_t i = 0; i < at.plane.out_width; ++i)
+          own.taps_across.push_back(count(i, width, counted.left, counted.right));
+        KernelArgs args;
+        for_any_plane(any, args.dims, counted);
+        if (!general) general.emplace(any, target);
+        const Tensor x = plane_tensor(at, 20, DType::f32, rng, false);
+        const auto want = run<float>(own, target, at, x), got = run<float>(*general, any, args, target, at, x);
+        EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0) << at.plane.to_text();
+      }
+    }
 }
 
 }  // namespace

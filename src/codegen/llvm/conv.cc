@@ -1,5 +1,7 @@
 // Direct convolutions: for each item, what a block of output rows sees of x, and a panel of W; strips of the block go
 // through the tile and the epilogue of matrix products.
+#include <map>
+
 #include "base/multiples.h"
 #include "codegen/kernels/conv/plan.h"
 #include "codegen/kernels/conv/shape.h"
@@ -9,6 +11,7 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/plane.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/winograd.h"
 
@@ -21,15 +24,18 @@ using llvm::Value;
 class ConvKernel {
  public:
   ConvKernel(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), shape_(conv_shape(plan, e.target, shrink)) {
+      : e_(e),
+        plan_(plan),
+        w_(plan.window),
+        symbol_(symbol),
+        shrink_(shrink),
+        shape_(conv_shape(plan, e.target, shrink)) {
     if (!plan.product.w_format.empty()) format_ = parse_format(plan.product.w_format);
   }
 
   void emit() {
-    const int64_t height = shape_.strip_height, width = shape_.strip_width;
-    tile_ = tile(height, width);
-    if (const int64_t rest = height > 1 ? w_.out_height % height : w_.out_width % width)
-      tail_ = height > 1 ? tile(rest, width) : tile(1, rest);
+    if (plan_.any_plane) add_tiles_of_any_plane();
+    else add_tiles_of_plane();
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
     if (shape_.gemm.source == WeightSource::unpacked)
       unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
@@ -37,9 +43,11 @@ class ConvKernel {
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
+    read_sizes(frame_);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
-    panel_scratch_ = e_.at(frame_.scratch, round_up(shape_.copied_bytes(), 64));
+    panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), kConvCopiedBytes));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
+    if (plan_.any_plane) prepare_strips();
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* place = e_.b.CreateUDiv(item, e_.num(shape_.gemm.panels()));
       one_item(place, e_.b.CreateURem(item, e_.num(shape_.gemm.panels())), previous[0]);
@@ -51,28 +59,63 @@ class ConvKernel {
  private:
   int64_t element() const { return size_bytes(plan_.product.a); }
 
+  // A size that is constant or what launch() has derived from the plane.
+  Value* size(int64_t constant, int derived) {
+    return plan_.any_plane ? e_.kernel_dim(frame_, derived) : e_.num(constant);
+  }
+  void read_sizes(const KernelFrame& frame) {
+    frame_ = frame;
+    p_ = plane_values(e_, w_, plan_.any_plane, frame_);
+    row_bytes_ = size(shape_.row_bytes, kConvRowBytes);
+    block_rows_ = size(shape_.block_rows, kConvBlockRows);
+    blocks_ = size(shape_.blocks, kConvBlocks);
+  }
+
+  TileSpec tile_spec_of(int64_t rows) {
+    TileSpec spec = tile_spec(shape_.gemm, &format_, static_cast<int>(rows));
+    spec.segment = shape_.segment, spec.segments_x = shape_.segments_x;
+    spec.a_step_x = w_.dilation_x * shape_.pixel_bytes;
+    return spec;
+  }
   Function* tile(int64_t height, int64_t width) {
-    TileSpec spec = tile_spec(shape_.gemm, &format_, static_cast<int>(height * width));
+    TileSpec spec = tile_spec_of(height * width);
     for (int64_t y = 0; y < height; ++y)
       for (int64_t x = 0; x < width; ++x)
         spec.row_offsets.push_back(y * w_.stride_y * shape_.row_bytes + x * w_.stride_x * shape_.pixel_bytes);
-    spec.segment = shape_.segment, spec.segments_x = shape_.segments_x;
-    spec.a_step_x = w_.dilation_x * shape_.pixel_bytes, spec.a_step_y = w_.dilation_y * shape_.row_bytes;
+    spec.a_step_y = w_.dilation_y * shape_.row_bytes;
     return emit_tile(e_, fmt::format("{}_tile{}x{}", symbol_, height, width), spec);
   }
+  void add_tiles_of_plane() {
+    const int64_t height = shape_.strip_height, width = shape_.strip_width;
+    tile_ = tile(height, width);
+    if (const int64_t rest = height > 1 ? w_.out_height % height : w_.out_width % width)
+      tail_ = height > 1 ? tile(rest, width) : tile(1, rest);
+  }
+  void add_tiles_of_any_plane() {
+    for (const ConvTile& each : tiles_of_any_plane(plan_, e_.target, shrink_)) {
+      TileSpec spec = tile_spec_of(each.rows);
+      spec.chains = each.chains;
+      spec.steps_when_called = true;
+      tiles_[each] = emit_tile(e_, fmt::format("{}_tile{}c{}", symbol_, each.rows, each.chains), spec);
+    }
+  }
 
-  // void(x, first, scratch): rows first, first + 1, … of a plane (of one group's channels), zeros outside it.
+  // void(args, x, first, scratch): rows first, first + 1, … of a plane (of one group's channels), zeros outside it.
   Function* emit_copy_block() {
-    llvm::Type* const params[] = {e_.ptr, e_.i64, e_.ptr};
+    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol_ + "_copy", e_.b.getVoidTy(), params, false);
-    Value *x = f->getArg(0), *first = f->getArg(1), *scratch = f->getArg(2);
-    const int64_t source_row = w_.width * plan_.channels * plan_.groups * element();
-    e_.loop(e_.num(0), e_.num(shape_.block_input_rows), 1, {}, [&](Value* r, const Values&) {
+    read_sizes({f, f->getArg(0), nullptr, nullptr, nullptr});
+    Value *x = f->getArg(1), *first = f->getArg(2), *scratch = f->getArg(3);
+    Value* source_row = e_.times(p_.width, plan_.channels * plan_.groups * element());
+    // The first and the last output row of a block are this far apart, and its window that high.
+    Value* rows = e_.times(e_.b.CreateSub(block_rows_, e_.num(1)), w_.stride_y);
+    rows = e_.b.CreateAdd(rows, e_.num((w_.kernel_height - 1) * w_.dilation_y + 1));
+    e_.loop(e_.num(0), rows, 1, {}, [&](Value* r, const Values&) {
       Value* row = e_.b.CreateAdd(first, r);
-      Value* to = e_.at(scratch, e_.times(r, shape_.row_bytes));
-      Value* inside = e_.b.CreateICmpULT(row, e_.num(w_.height));
+      Value* to = e_.at(scratch, e_.times(r, row_bytes_));
+      Value* inside = e_.b.CreateICmpULT(row, p_.height);
       e_.when(inside, [&] { copy_row(e_.at(x, e_.times(row, source_row)), to); });
-      e_.when(e_.b.CreateNot(inside), [&] { emit_zero(e_, to, shape_.row_bytes); });
+      e_.when(e_.b.CreateNot(inside), [&] { emit_zero(e_, to, row_bytes_); });
       return Values{};
     });
     e_.end_function();
@@ -80,41 +123,44 @@ class ConvKernel {
   }
 
   void copy_row(Value* from, Value* to) {
-    const int64_t pixels = shape_.row_bytes / shape_.pixel_bytes, own = plan_.channels * element();
-    const int64_t inside = std::clamp<int64_t>(pixels - w_.pad_left, 0, w_.width);
-    const int64_t before = std::min(w_.pad_left, pixels);
-    emit_zero(e_, to, before * shape_.pixel_bytes);
-    to = e_.at(to, before * shape_.pixel_bytes);
+    const int64_t own = plan_.channels * element();
+    Value* pixels = e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes));
+    Value* before = e_.smaller(p_.pad_left, pixels);
+    Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);
+    emit_zero(e_, to, e_.times(before, shape_.pixel_bytes));
+    to = e_.at(to, e_.times(before, shape_.pixel_bytes));
     if (plan_.groups == 1 && shape_.pixel_bytes == own) {
-      emit_copy(e_, from, to, inside * own);
+      emit_copy(e_, from, to, e_.times(inside, own));
     } else {
       const Emitter::Moving moving[] = {{from, own * plan_.groups}, {to, shape_.pixel_bytes}};
-      e_.walk(e_.num(inside), moving, {}, [&](const Values& p, const Values&) {
+      e_.walk(inside, moving, {}, [&](const Values& p, const Values&) {
         emit_copy(e_, p[0], p[1], own);
         return Values{};
       });
     }
-    emit_zero(e_, e_.at(to, inside * shape_.pixel_bytes), (pixels - before - inside) * shape_.pixel_bytes);
+    Value* after = e_.b.CreateSub(e_.b.CreateSub(pixels, before), inside);
+    emit_zero(e_, e_.at(to, e_.times(inside, shape_.pixel_bytes)), e_.times(after, shape_.pixel_bytes));
   }
 
   void one_item(Value* place, Value* panel, Value* previous) {
-    Value* block = e_.b.CreateURem(place, e_.num(shape_.blocks));
-    Value* rest = e_.b.CreateUDiv(place, e_.num(shape_.blocks));
+    Value* block = e_.b.CreateURem(place, blocks_);
+    Value* rest = e_.b.CreateUDiv(place, blocks_);
     Value *group = e_.b.CreateURem(rest, e_.num(plan_.groups)), *image = e_.b.CreateUDiv(rest, e_.num(plan_.groups));
-    Value* first = e_.times(block, shape_.block_rows);
+    Value* first = e_.times(block, block_rows_);
     Value* x = e_.kernel_pointer(frame_, 0);
-    x = e_.at(x, e_.times(image, w_.height * w_.width * plan_.groups * plan_.channels * element()));
+    Value* plane_bytes = e_.times(e_.times(p_.height, p_.width), plan_.groups * plan_.channels * element());
+    x = e_.at(x, e_.times(image, plane_bytes));
     x = e_.at(x, e_.times(group, plan_.channels * element()));
     Value* a = x;
     if (shape_.copied) {
-      Value* top = e_.b.CreateSub(e_.times(first, w_.stride_y), e_.num(w_.pad_top));
+      Value* top = e_.b.CreateSub(e_.times(first, w_.stride_y), p_.pad_top);
       e_.when(e_.b.CreateICmpNE(place, previous), [&] {
-        Value* const arguments[] = {x, top, frame_.scratch};
+        Value* const arguments[] = {frame_.args, x, top, frame_.scratch};
         e_.b.CreateCall(copy_, arguments);
       });
       a = frame_.scratch;
     } else {
-      a = e_.at(a, e_.times(first, w_.stride_y * shape_.row_bytes));
+      a = e_.at(a, e_.times(first, e_.times(row_bytes_, w_.stride_y)));
     }
     const int64_t group_bytes = shape_.gemm.panels() * shape_.gemm.panel_bytes();
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
@@ -124,7 +170,9 @@ class ConvKernel {
       e_.b.CreateCall(unpack_, arguments);
       w = panel_scratch_;
     }
-    rows(a, w, {args_of(group), image, first, e_.times(panel, shape_.gemm.panel_columns())});
+    const Place at{args_of(group), image, first, e_.times(panel, shape_.gemm.panel_columns())};
+    if (plan_.any_plane) bands(a, w, at);
+    else rows(a, w, at);
   }
 
   // The kernel's arguments with operands and results moved to a group's channels.
@@ -150,8 +198,7 @@ class ConvKernel {
   };
 
   void rows(Value* a, Value* w, const Place& place) {
-    Value* end = e_.b.CreateAdd(place.first, e_.num(shape_.block_rows));
-    end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, e_.num(w_.out_height));
+    Value* end = e_.smaller(e_.b.CreateAdd(place.first, block_rows_), p_.out_height);
     const int64_t height = shape_.strip_height, step = height * w_.stride_y * shape_.row_bytes;
     if (height > 1) {
       Value* whole = e_.b.CreateSub(end, e_.num(height - 1));
@@ -173,26 +220,34 @@ class ConvKernel {
     }
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
-      Value* from = e_.num(0);
-      Value* count = e_.num(w_.kernel_height);
-      if (shape_.copied) {
-        from = window_rows_before(e_.num(w_.pad_top), y);
-        Value* to = window_rows_before(e_.num(w_.pad_top + w_.height), y);
-        count = e_.b.CreateSub(to, from);
-      }
-      row = e_.at(row, e_.times(from, w_.dilation_y * shape_.row_bytes));
-      one_row(row, e_.at(w, e_.times(from, shape_.panel_rows_of_window_row() * shape_.gemm.row_bytes())), count, y,
-              place);
+      const WindowRows seen = shape_.copied && shape_.rule_height == 1 ? window_rows(y) : all_window_rows();
+      one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
     });
+  }
+
+  // Rows of the window that are multiplied, `count` from the first on. Those outside the plane are zeros, and skipped
+  // where the rule's strip lies in one output row: a weight that is not finite must meet them always or never.
+  struct WindowRows {
+    Value *first, *count;
+  };
+  WindowRows all_window_rows() { return {e_.num(0), e_.num(w_.kernel_height)}; }
+  WindowRows window_rows(Value* y) {
+    Value* first = window_rows_before(p_.pad_top, y);
+    return {first, e_.b.CreateSub(window_rows_before(e_.b.CreateAdd(p_.pad_top, p_.height), y), first)};
+  }
+  Value* from_window_row(Value* a, const WindowRows& seen) {
+    return e_.at(a, e_.times(seen.first, e_.times(row_bytes_, w_.dilation_y)));
+  }
+  Value* weights_from(Value* w, const WindowRows& seen) {
+    return e_.at(w, e_.times(seen.first, shape_.panel_rows_of_window_row() * shape_.gemm.row_bytes()));
   }
 
   // How many rows of the window at output row y lie before row `edge` of the padded plane.
   Value* window_rows_before(Value* edge, Value* y) {
     Value* room = e_.b.CreateSub(edge, e_.times(y, w_.stride_y));
     Value* rows = e_.b.CreateSDiv(e_.b.CreateAdd(room, e_.num(w_.dilation_y - 1)), e_.num(w_.dilation_y));
-    rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows, e_.num(0));
-    return e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rows, e_.num(w_.kernel_height));
+    return e_.smaller(e_.larger(rows, e_.num(0)), e_.num(w_.kernel_height));
   }
 
   void one_row(Value* a, Value* w, Value* count, Value* y, const Place& place) {
@@ -208,21 +263,94 @@ class ConvKernel {
   void strip(Function* tile, int64_t pixels, Value* a, Value* w, Value* count, Value* y, Value* x, const Place& place) {
     Value* const operands[] = {a, w, w, sums_, e_.num(0), count};
     e_.b.CreateCall(tile, operands);
-    Value* row = e_.b.CreateAdd(e_.times(place.image, w_.out_height), y);
-    row = e_.b.CreateAdd(e_.times(row, w_.out_width), x);
-    Value* const results[] = {place.args, sums_, row, place.column, e_.num(pixels), e_.num(0), e_.num(0)};
+    finish(e_.num(pixels), y, x, place);
+  }
+  void finish(Value* pixels, Value* y, Value* x, const Place& place) {
+    Value* row = e_.b.CreateAdd(e_.times(place.image, p_.out_height), y);
+    row = e_.b.CreateAdd(e_.times(row, p_.out_width), x);
+    Value* const results[] = {place.args, sums_, row, place.column, pixels, e_.num(0), e_.num(0)};
     e_.b.CreateCall(epilogue_, results);
+  }
+
+  // For any plane: what strips of this one need, once a call. Tiles are found by their rows, among those with the
+  // chains that the rule says; rows of a tile lie at offsets that count through all output rows of a band.
+  void prepare_strips() {
+    const int64_t most = shape_.gemm.rows, pitch = (most + 2) * 8;  // the height after the last is read, not called
+    int64_t most_chains = 1;
+    for (const auto& [tile, unused] : tiles_) most_chains = std::max<int64_t>(most_chains, tile.chains);
+    Value* table = e_.stack(e_.i8, pitch * (most_chains + 1), 8);
+    for (const auto& [tile, function] : tiles_)
+      e_.store(function, e_.at(table, tile.chains * pitch + int64_t{tile.rows} * 8), 8);
+    tile_table_ = e_.at(table, e_.times(e_.kernel_dim(frame_, kConvChains), pitch));
+    row_offsets_ = e_.stack(e_.i64, most, 8);
+    Value *down = e_.times(row_bytes_, w_.stride_y), *across = e_.num(w_.stride_x * shape_.pixel_bytes);
+    e_.loop(e_.num(0), e_.num(most), 1, {}, [&](Value* i, const Values&) {
+      Value *y = e_.b.CreateUDiv(i, p_.out_width), *x = e_.b.CreateURem(i, p_.out_width);
+      e_.store(e_.b.CreateAdd(e_.times(y, down), e_.times(x, across)), e_.at(row_offsets_, e_.times(i, 8)), 8);
+      return Values{};
+    });
+    rule_height_ = e_.kernel_dim(frame_, kConvStripHeight);
+  }
+
+  // A band is an output row, cut into strips, or as many rows as make one strip.
+  void bands(Value* a, Value* w, const Place& place) {
+    Value* end = e_.smaller(e_.b.CreateAdd(place.first, block_rows_), p_.out_height);
+    Value* height = shrink_ > 0 ? e_.num(1) : rule_height_;
+    Value* rows = e_.b.CreateSub(end, place.first);
+    Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(rows, e_.b.CreateSub(height, e_.num(1))), height);
+    Value* step = e_.times(e_.times(row_bytes_, w_.stride_y), height);
+    e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
+      Value* before = e_.times(i, height);
+      Value* y = e_.b.CreateAdd(place.first, before);
+      const WindowRows seen = rows_seen_of_band(y);
+      Value* pixels = e_.times(e_.smaller(height, e_.b.CreateSub(rows, before)), p_.out_width);
+      one_band(from_window_row(e_.at(a, e_.times(i, step)), seen), weights_from(w, seen), seen.count, pixels, y, place);
+      return Values{};
+    });
+  }
+  WindowRows rows_seen_of_band(Value* y) {
+    const WindowRows all = all_window_rows();
+    if (!shape_.copied) return all;
+    const WindowRows seen = window_rows(y);
+    Value* one_row = e_.b.CreateICmpEQ(rule_height_, e_.num(1));
+    return {e_.b.CreateSelect(one_row, seen.first, all.first), e_.b.CreateSelect(one_row, seen.count, all.count)};
+  }
+
+  // strips_of(pixels).
+  void one_band(Value* a, Value* w, Value* window_rows, Value* pixels, Value* y, const Place& place) {
+    const int64_t most = shape_.gemm.rows;
+    Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(pixels, e_.num(most - 1)), e_.num(most));
+    Value *height = e_.b.CreateUDiv(pixels, count), *taller = e_.b.CreateURem(pixels, count);
+    const auto strips = [&](Value* first, Value* last, Value* rows, Value* before) {
+      Value* tile = e_.load(e_.ptr, e_.at(tile_table_, e_.times(rows, 8)), 8);
+      e_.loop(first, last, 1, {}, [&](Value* i, const Values&) {
+        Value* x = e_.b.CreateAdd(e_.times(i, rows), before);
+        Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
+        Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
+        Value* const operands[] = {from, w, row_offsets_, sums_, a_step_y, window_rows};
+        e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+        finish(rows, y, x, place);
+        return Values{};
+      });
+    };
+    strips(e_.num(0), taller, e_.b.CreateAdd(height, e_.num(1)), e_.num(0));
+    strips(taller, count, height, taller);
   }
 
   Emitter& e_;
   const ConvPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
+  const int shrink_;
   const ConvShape shape_;
   Format format_;
   Function *tile_ = nullptr, *tail_ = nullptr, *epilogue_ = nullptr, *unpack_ = nullptr, *copy_ = nullptr;
   KernelFrame frame_{};
   Value *sums_ = nullptr, *panel_scratch_ = nullptr, *group_args_ = nullptr;
+  PlaneValues p_{};
+  Value *row_bytes_ = nullptr, *block_rows_ = nullptr, *blocks_ = nullptr;
+  std::map<ConvTile, Function*> tiles_;  // for any plane
+  Value *tile_table_ = nullptr, *row_offsets_ = nullptr, *rule_height_ = nullptr;
 };
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {

@@ -1,4 +1,4 @@
-// Bytes moved or cleared, as many as the generated code is made for; nothing beyond them is touched.
+// Bytes moved or cleared; nothing beyond them is touched. Straight code where their number is constant.
 #pragma once
 
 #include "codegen/llvm/emit.h"
@@ -7,5 +7,7 @@ namespace hone {
 
 void emit_copy(Emitter& e, llvm::Value* from, llvm::Value* to, int64_t bytes);
 void emit_zero(Emitter& e, llvm::Value* to, int64_t bytes);
+void emit_copy(Emitter& e, llvm::Value* from, llvm::Value* to, llvm::Value* bytes);
+void emit_zero(Emitter& e, llvm::Value* to, llvm::Value* bytes);
 
 }  // namespace hone

@@ -70,6 +70,13 @@ class Emitter {
   llvm::Value* times(llvm::Value* value, int64_t factor) {
     return factor == 1 ? value : b.CreateMul(value, num(factor));
   }
+  llvm::Value* times(llvm::Value* value, llvm::Value* factor) {
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(factor);
+    return known ? times(value, known->getSExtValue()) : b.CreateMul(value, factor);
+  }
+  // Of signed numbers; constants stay constants.
+  llvm::Value* smaller(llvm::Value* x, llvm::Value* y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
+  llvm::Value* larger(llvm::Value* x, llvm::Value* y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
   llvm::Value* load(llvm::Type* type, llvm::Value* pointer, int alignment = 1);
   void store(llvm::Value* value, llvm::Value* pointer, int alignment = 1);
   void prefetch(llvm::Value* pointer);  // the line into the second-level cache, to be read; any address
@@ -98,13 +105,16 @@ class Emitter {
   llvm::Type* memory_type(DType dtype) const;            // of one stored element
 
   // Loops. `loop` counts from lo to hi (i64) by `step`, carrying values; body(index, carried) returns the next ones.
-  // With `at_least_once` the guard is left out. `walk` also advances byte pointers by fixed steps (strength reduction
-  // by hand, since LLVM's is switched off): body(pointers, carried).
+  // With `at_least_once` the guard is left out. `walk` also advances byte pointers (strength reduction by hand, since
+  // LLVM's is switched off): body(pointers, carried).
   template <class Body>
   Values loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carried, Body body, bool at_least_once = false);
   struct Moving {
+    Moving(llvm::Value* from, int64_t bytes) : pointer(from), step(bytes) {}
+    Moving(llvm::Value* from, llvm::Value* bytes) : pointer(from), known_when_called(bytes) {}
     llvm::Value* pointer;
-    int64_t step;
+    int64_t step = 0;
+    llvm::Value* known_when_called = nullptr;
   };
   template <class Body>
   Values walk(llvm::Value* count, std::span<const Moving> pointers, Values carried, Body body,

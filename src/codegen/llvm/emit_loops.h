@@ -57,7 +57,9 @@ Values Emitter::walk(llvm::Value* count, std::span<const Moving> pointers, Value
       [&](llvm::Value*, const Values& values) {
         const Values here(values.begin() + static_cast<ptrdiff_t>(kept), values.end());
         Values next = body(here, Values(values.begin(), values.begin() + static_cast<ptrdiff_t>(kept)));
-        for (size_t i = 0; i < moving.size(); ++i) next.push_back(at(here[i], moving[i].step));
+        for (size_t i = 0; i < moving.size(); ++i)
+          next.push_back(moving[i].known_when_called ? at(here[i], moving[i].known_when_called)
+                                                     : at(here[i], moving[i].step));
         return next;
       },
       at_least_once);

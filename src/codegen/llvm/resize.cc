@@ -1,5 +1,5 @@
 // Resize kernels: places between elements. Where a place reads, and how much each element weighs, are tables in the
-// code; rows of the window are summed along the width first, then down.
+// code, or arguments for any plane; rows of the window are summed along the width first, then down.
 //
 // Channels lie in the lanes. The last vector of channels starts where it ends with the last channel; only fewer
 // channels than lanes are masked.
@@ -22,60 +22,69 @@ class ResizeEmitter {
       : e_(e),
         plan_(plan),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
-        mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr),
-        rows_(tables_of(plan.rows, plan.width * pixel_bytes_)),
-        columns_(tables_of(plan.columns, pixel_bytes_)) {}
+        mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr) {}
 
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
     allow_spills(frame.function);
+    const auto size = [&](int64_t constant, int dim) {
+      return plan_.any_plane ? e_.kernel_dim(frame, dim) : e_.num(constant);
+    };
+    Value *height = size(plan_.height, 1), *width = size(plan_.width, 2);
+    const Axis rows = axis_of(frame, plan_.rows, size(plan_.rows.places(), 3), e_.times(width, pixel_bytes_), 2),
+               columns = axis_of(frame, plan_.columns, size(plan_.columns.places(), 4), e_.num(pixel_bytes_), 4);
     Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1);
-    const int64_t out_row = plan_.columns.places() * plan_.channels * size_bytes(plan_.result);
+    Value* out_row = e_.times(columns.places, plan_.channels * size_bytes(plan_.result));
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
-      Value *y = e_.b.CreateURem(item, e_.num(plan_.rows.places())),
-            *image = e_.b.CreateUDiv(item, e_.num(plan_.rows.places()));
-      Value* plane = e_.at(x, e_.times(image, plan_.height * plan_.width * pixel_bytes_));
-      const Reads down = reads(rows_, plan_.rows.taps, y);
+      Value *y = e_.b.CreateURem(item, rows.places), *image = e_.b.CreateUDiv(item, rows.places);
+      Value* plane = e_.at(x, e_.times(image, e_.times(e_.times(height, width), pixel_bytes_)));
+      const Reads down = reads(rows, y);
       Values lines;
       for (Value* offset : down.offsets) lines.push_back(e_.at(plane, offset));
-      row(lines, down.weights, e_.at(out, e_.times(item, out_row)));
+      row(columns, lines, down.weights, e_.at(out, e_.times(item, out_row)));
       return Values{};
     });
     e_.end_function();
   }
 
  private:
-  struct Tables {
-    llvm::GlobalVariable *offsets, *weights;
+  // Tables of what each place reads: numbers that are `step` bytes each, and weights.
+  struct Axis {
+    int64_t taps;
+    Value *places, *numbers, *weights, *step;
   };
-  Tables tables_of(const ResizePlan::Axis& axis, int64_t step_bytes) {
+  Axis axis_of(const KernelFrame& frame, const ResizePlan::Axis& axis, Value* places, Value* step_bytes, int pointer) {
+    if (plan_.any_plane)
+      return {axis.taps, places, e_.kernel_pointer(frame, pointer), e_.kernel_pointer(frame, pointer + 1), step_bytes};
+    const int64_t step = llvm::cast<llvm::ConstantInt>(step_bytes)->getSExtValue();
     std::vector<uint64_t> offsets;
-    for (int64_t position : axis.positions) offsets.push_back(static_cast<uint64_t>(position * step_bytes));
-    return {e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<uint64_t>(offsets))),
-            e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<float>(axis.weights)))};
+    for (int64_t position : axis.positions) offsets.push_back(static_cast<uint64_t>(position * step));
+    return {axis.taps, places, e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<uint64_t>(offsets))),
+            e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<float>(axis.weights))), e_.num(1)};
   }
 
   // What a place reads: byte offsets, and weights in every lane.
   struct Reads {
     Values offsets, weights;
   };
-  Reads reads(const Tables& tables, int64_t taps, Value* place) {
+  Reads reads(const Axis& axis, Value* place) {
     Reads result;
-    for (int64_t i = 0; i < taps; ++i) {
-      Value* at = e_.b.CreateAdd(e_.times(place, taps), e_.num(i));
-      result.offsets.push_back(e_.load(e_.i64, e_.b.CreateGEP(e_.i64, tables.offsets, at), 8));
-      result.weights.push_back(e_.load_broadcast(DType::f32, e_.b.CreateGEP(e_.f32, tables.weights, at)));
+    for (int64_t i = 0; i < axis.taps; ++i) {
+      Value* at = e_.b.CreateAdd(e_.times(place, axis.taps), e_.num(i));
+      Value* number = e_.load(e_.i64, e_.b.CreateGEP(e_.i64, axis.numbers, at), 8);
+      result.offsets.push_back(e_.times(number, axis.step));
+      result.weights.push_back(e_.load_broadcast(DType::f32, e_.b.CreateGEP(e_.f32, axis.weights, at)));
     }
     return result;
   }
 
-  void row(const Values& lines, const Values& down, Value* out) {
+  void row(const Axis& columns, const Values& lines, const Values& down, Value* out) {
     const int64_t last = std::max<int64_t>(0, plan_.channels - e_.lanes);
-    e_.loop(e_.num(0), e_.num(plan_.columns.places()), 1, {}, [&](Value* place, const Values&) {
-      const Reads across = reads(columns_, plan_.columns.taps, place);
+    e_.loop(e_.num(0), columns.places, 1, {}, [&](Value* place, const Values&) {
+      const Reads across = reads(columns, place);
       Value* to = e_.at(out, e_.times(place, plan_.channels * size_bytes(plan_.result)));
       e_.loop(e_.num(0), e_.num(plan_.channels), e_.lanes, {}, [&](Value* v, const Values&) {
-        Value* c = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, e_.num(last));
+        Value* c = e_.smaller(v, e_.num(last));
         // Sums start with a product, so that a single element keeps its sign of zero.
         const auto add = [&](Value* sum, Value* x, Value* weight) {
           return sum ? e_.fma(x, weight, sum) : e_.b.CreateFMul(x, weight);
@@ -100,7 +109,6 @@ class ResizeEmitter {
   const ResizePlan& plan_;
   const int64_t pixel_bytes_;
   Value* const mask_;
-  const Tables rows_, columns_;
 };
 
 void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int) { ResizeEmitter(e, plan).run(symbol); }

@@ -25,8 +25,11 @@ class TileBody {
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
       : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(spec.chains) {
     if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
+    a_step_y_ = spec.steps_when_called ? f->getArg(4) : e.num(spec.a_step_y);
     for (int64_t offset : spec.row_offsets) row_offset_.push_back(e.num(offset));
-    for (int r = 0; spec.row_offsets.empty() && r < spec.rows; ++r)
+    for (int r = 0; spec.steps_when_called && r < spec.rows; ++r)
+      row_offset_.push_back(r ? e.load(e.i64, e.at(f->getArg(2), int64_t{r} * 8), 8) : e.num(0));
+    for (int r = 0; !spec.steps_when_called && spec.row_offsets.empty() && r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
   }
 
@@ -83,7 +86,7 @@ class TileBody {
 
   Values segments(Value* a, Value* w, Value* count, Values sums) {
     const int64_t w_step = (s_.panel == PanelType::pairs ? (s_.segment + 1) / 2 : s_.segment) * row_bytes();
-    const Emitter::Moving outer[] = {{a, s_.a_step_y}, {w, s_.segments_x * w_step}};
+    const Emitter::Moving outer[] = {{a, a_step_y_}, {w, s_.segments_x * w_step}};
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
       const Emitter::Moving inner[] = {{p[0], s_.a_step_x}, {p[1], w_step}};
       return e_.walk(e_.num(s_.segments_x), inner, before,
@@ -284,6 +287,7 @@ class TileBody {
   const int sums_, splits_;
   int chain_ = 0;
   Values row_offset_, zero_points_;
+  Value* a_step_y_ = nullptr;
   Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
   std::unique_ptr<WeightDecoder> decoder_;
 };
@@ -321,6 +325,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
   CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
+  CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of

@@ -21,6 +21,9 @@ struct TileSpec {
   // K in runs of `segment` elements of A that lie together, for convolutions: `segments_x` of them a_step_x bytes
   // apart, and that again as often as the call's last argument says, a_step_y bytes apart. 0: one run of k.
   int64_t segment = 0, segments_x = 1, a_step_x = 0, a_step_y = 0;
+  // Of a convolution over any plane: the call's `scales` are the bytes from a to each row (i64), a_row_bytes is
+  // a_step_y.
+  bool steps_when_called = false;
   int64_t sums_row_bytes = 0;
   bool accumulate = false;  // adds to the sums that are there
   const WeightCodec* codec =

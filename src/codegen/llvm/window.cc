@@ -6,6 +6,9 @@
 // or right border, the tile is one of its own, from which the taps outside are left out. Windows wider than that are a
 // loop over the taps, whose sums run in several chains that are joined in a fixed order.
 //
+// For any plane there are inner tiles of several widths, and one for a single place that loops over the taps it has:
+// it takes the borders, and adds the same elements in the same order.
+//
 // The last vector of channels starts where it ends with the last channel, so that nothing is masked; only fewer
 // channels than lanes are. Channels that two vectors share get the same bits from both.
 #include <algorithm>
@@ -20,7 +23,9 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/plane.h"
 #include "codegen/llvm/reduction.h"
+#include "codegen/llvm/tile.h"
 
 namespace hone {
 namespace {
@@ -33,30 +38,31 @@ class WindowEmitter {
       : e_(e),
         plan_(plan),
         plane_(plan.plane),
-        tile_(window_tile(plan, e.target, shrink)),
+        shrink_(shrink),
         scalar_(compute_scalar(plan.x)),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
-        mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr) {
-    if (!reads_argument(plan.program, 1)) return;
+        mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr),
+        counts_taps_(reads_argument(plan.program, 1)) {
+    if (!counts_taps_ || plan.any_plane) return;
     down_ = table_of(plan.taps_down);
     across_ = table_of(plan.taps_across);
   }
 
   void run(const std::string& symbol) {
-    std::vector<Segment> segments = cut();
-    for (size_t i = 0; i < segments.size(); ++i)
-      segments[i].function = tile_function(fmt::format("{}_tile{}", symbol, i), segments[i]);
+    if (plan_.any_plane) add_tiles_of_any_plane(symbol);
+    else cut(symbol);
     llvm::Function* unpack = nullptr;
     if (!plan_.w_format.empty())
       unpack = emit_unpack(e_, symbol + "_unpack", weight_shape(plan_, e_.target), parse_format(plan_.w_format),
                            weight_bytes());
     frame_ = e_.begin_kernel(symbol);
+    allow_spills(frame_.function);
     Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
     if (unpack) w = decoded_weights(unpack, w);
-    const int64_t blocks = channel_blocks(plan_, e_.target);
+    p_ = sizes(frame_);
+    Value* blocks = plan_.any_plane ? e_.kernel_dim(frame_, kWindowBlocks) : e_.num(channel_blocks(plan_, e_.target));
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
-      Value* row = e_.b.CreateUDiv(item, e_.num(blocks));
-      row_of_places(segments, x, w, row, e_.b.CreateURem(item, e_.num(blocks)));
+      row_of_places(x, w, e_.b.CreateUDiv(item, blocks), e_.b.CreateURem(item, blocks));
       return Values{};
     });
     e_.end_function();
@@ -74,24 +80,46 @@ class WindowEmitter {
     return frame_.scratch;
   }
 
-  // Tiles of `columns` places, the first at column `first`; the taps of all lie inside the plane, or there is one tile.
-  struct Segment {
-    int64_t first, columns, tiles;
-    bool inside;
+  PlaneValues sizes(const KernelFrame& frame) { return plane_values(e_, plane_, plan_.any_plane, frame); }
+
+  // What a tile adds: all taps, those that lie in the plane at column `first`, or as many as the call says.
+  struct Tile {
+    WindowTile shape;
+    enum class Taps : uint8_t { all, of_first, of_call } taps = Taps::all;
+    int64_t first = 0;
     llvm::Function* function = nullptr;
   };
+  // Tiles of one kind, one beside the other from column `first` on.
+  struct Segment {
+    Tile tile;
+    int64_t first, tiles;
+  };
 
-  std::vector<Segment> cut() const {
-    std::vector<Segment> segments;
-    if (!is_unrolled(plan_)) return {{0, 1, plane_.out_width, true}};
-    for (int64_t x = 0; x < plane_.out_width; x += tile_.columns) {
-      const int64_t columns = std::min(tile_.columns, plane_.out_width - x);
-      const bool inside = in_plane(x, 0) && in_plane(x + columns - 1, plane_.kernel_width - 1);
-      if (inside && !segments.empty() && segments.back().inside && segments.back().columns == columns)
-        ++segments.back().tiles;
-      else segments.push_back({x, columns, 1, inside});
+  void cut(const std::string& symbol) {
+    const WindowTile shape = window_tile(plan_, e_.target, shrink_);
+    if (!is_unrolled(plan_)) {
+      segments_.push_back({{shape, Tile::Taps::of_call}, 0, plane_.out_width});
+    } else {
+      for (int64_t x = 0; x < plane_.out_width; x += shape.columns) add_tile_at(x, shape);
     }
-    return segments;
+    for (size_t i = 0; i < segments_.size(); ++i) make(segments_[i].tile, fmt::format("{}_tile{}", symbol, i));
+  }
+  void add_tile_at(int64_t x, WindowTile shape) {
+    shape.columns = std::min(shape.columns, plane_.out_width - x);
+    const bool inside = in_plane(x, 0) && in_plane(x + shape.columns - 1, plane_.kernel_width - 1);
+    if (inside && !segments_.empty() && segments_.back().tile.taps == Tile::Taps::all &&
+        segments_.back().tile.shape == shape)
+      ++segments_.back().tiles;
+    else segments_.push_back({{shape, inside ? Tile::Taps::all : Tile::Taps::of_first, x}, x, 1});
+  }
+
+  void add_tiles_of_any_plane(const std::string& symbol) {
+    for (const WindowTile& shape : inner_tiles(plan_, e_.target, shrink_)) {
+      inner_.push_back({shape});
+      make(inner_.back(), fmt::format("{}_tile{}", symbol, shape.columns));
+    }
+    single_ = {single_tile(plan_, e_.target, shrink_), Tile::Taps::of_call};
+    make(single_, symbol + "_single");
   }
 
   bool in_plane(int64_t column, int64_t tap) const {
@@ -108,79 +136,111 @@ class WindowEmitter {
   struct Taps {
     Value *first, *count;
   };
-  Taps taps_inside(Value* start, int64_t taps, int64_t dilation, int64_t extent) {
+  Taps taps_inside(Value* start, Value* taps, int64_t dilation, Value* extent) {
     auto steps = [&](Value* distance) {  // to go at least that far
-      Value* positive = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, distance, e_.num(0));
-      return e_.b.CreateUDiv(e_.b.CreateAdd(positive, e_.num(dilation - 1)), e_.num(dilation));
+      return e_.b.CreateUDiv(e_.b.CreateAdd(e_.larger(distance, e_.num(0)), e_.num(dilation - 1)), e_.num(dilation));
     };
     Value* first = steps(e_.b.CreateNeg(start));
-    Value* last =
-        e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, steps(e_.b.CreateSub(e_.num(extent), start)), e_.num(taps));
+    Value* last = e_.smaller(steps(e_.b.CreateSub(extent, start)), taps);
     return {first, e_.b.CreateSub(last, first)};
   }
 
+  // What the tiles of one row of places share.
+  struct Row {
+    Value *x, *w;  // at its first tap in the plane, column 0 of the plane and tap 0 of a row
+    Value *window_rows, *first_place, *counted;
+    Value *begin, *end;  // vectors of channels
+  };
+
   // The channels of a block at every place of one row of places; `row` counts through all images.
-  void row_of_places(const std::vector<Segment>& segments, Value* x, Value* w, Value* row, Value* block) {
-    Value* y = e_.b.CreateURem(row, e_.num(plane_.out_height));
-    Value* image = e_.b.CreateUDiv(row, e_.num(plane_.out_height));
-    Value* top = e_.b.CreateSub(e_.times(y, plane_.stride_y), e_.num(plane_.pad_top));
-    const Taps down = taps_inside(top, plane_.kernel_height, plane_.dilation_y, plane_.height);
+  void row_of_places(Value* x, Value* w, Value* row, Value* block) {
+    Value *y = e_.b.CreateURem(row, p_.out_height), *image = e_.b.CreateUDiv(row, p_.out_height);
+    Value* top = e_.b.CreateSub(e_.times(y, plane_.stride_y), p_.pad_top);
+    const Taps down = taps_inside(top, p_.kernel_height, plane_.dilation_y, p_.height);
+    Value* counted = counted_down(y, top);
     top = e_.b.CreateAdd(top, e_.times(down.first, plane_.dilation_y));
-    x = e_.at(x, e_.times(e_.b.CreateAdd(e_.times(image, plane_.height), top), plane_.width * pixel_bytes_));
-    w = e_.at(w, e_.times(down.first, plane_.kernel_width * weight_bytes()));
-    Value* counted = down_ ? e_.load(e_.f32, e_.b.CreateGEP(e_.f32, down_, y)) : llvm::ConstantFP::get(e_.f32, 0);
-    Value* first_place = e_.times(row, plane_.out_width);
-    const int64_t vectors = channel_vectors(plan_, e_.target), in_block = block_vectors(plan_, e_.target);
-    Value *begin = e_.times(block, in_block),
-          *end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateAdd(begin, e_.num(in_block)),
-                                            e_.num(vectors));
-    for (const Segment& segment : segments)
-      e_.loop(e_.num(0), e_.num(segment.tiles), 1, {}, [&](Value* tile, const Values&) {
-        Value* column = e_.b.CreateAdd(e_.times(tile, segment.columns), e_.num(segment.first));
-        Value* left = e_.b.CreateSub(e_.times(column, plane_.stride_x), e_.num(plane_.pad_left));
-        Taps across{e_.num(0), e_.num(0)};
-        if (!is_unrolled(plan_)) across = taps_inside(left, plane_.kernel_width, plane_.dilation_x, plane_.width);
-        left = e_.b.CreateAdd(left, e_.times(across.first, plane_.dilation_x));
-        Value *from = e_.at(x, e_.times(left, pixel_bytes_)),
-              *weights = e_.at(w, e_.times(across.first, weight_bytes()));
-        e_.loop(
-            begin, end, tile_.vectors, {},
-            [&](Value* v, const Values&) {
-              Value* c = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.times(v, e_.lanes), e_.num(last_tile()));
-              e_.b.CreateCall(segment.function, {frame_.args, e_.at(from, e_.times(c, size_bytes(plan_.x))),
-                                                 e_.at(weights, e_.times(c, 4)), down.count, across.count,
-                                                 e_.b.CreateAdd(first_place, column), c, column, counted});
-              return Values{};
-            },
-            true);
-        return Values{};
-      });
+    Value* pixels = e_.times(e_.b.CreateAdd(e_.times(image, p_.height), top), p_.width);
+    Value* in_block =
+        plan_.any_plane ? e_.kernel_dim(frame_, kWindowBlockVectors) : e_.num(block_vectors(plan_, e_.target));
+    Value* begin = e_.times(block, in_block);
+    places({.x = e_.at(x, e_.times(pixels, pixel_bytes_)),
+            .w = e_.at(w, e_.times(down.first, e_.times(p_.kernel_width, weight_bytes()))),
+            .window_rows = down.count,
+            .first_place = e_.times(row, p_.out_width),
+            .counted = counted,
+            .begin = begin,
+            .end = e_.smaller(e_.b.CreateAdd(begin, in_block), e_.num(channel_vectors(plan_, e_.target)))});
+  }
+
+  void places(const Row& row) {
+    for (const Segment& s : segments_) tiles(s.tile, row, e_.num(s.first), e_.num(s.tiles));
+    if (plan_.any_plane) places_of_any_plane(row);
+  }
+
+  // Each inner tile takes what is left for the narrower ones.
+  void places_of_any_plane(const Row& row) {
+    if (inner_.empty()) return tiles(single_, row, e_.num(0), p_.out_width);
+    Value *first = e_.kernel_dim(frame_, kWindowInsideFirst), *end = e_.kernel_dim(frame_, kWindowInsideEnd);
+    tiles(single_, row, e_.num(0), first);
+    for (const Tile& tile : inner_) {
+      Value* count = e_.b.CreateUDiv(e_.b.CreateSub(end, first), e_.num(tile.shape.columns));
+      tiles(tile, row, first, count);
+      first = e_.b.CreateAdd(first, e_.times(count, tile.shape.columns));
+    }
+    tiles(single_, row, end, e_.b.CreateSub(p_.out_width, end));
+  }
+
+  void tiles(const Tile& tile, const Row& row, Value* first, Value* count) {
+    e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
+      Value* column = e_.b.CreateAdd(e_.times(i, tile.shape.columns), first);
+      Value* left = e_.b.CreateSub(e_.times(column, plane_.stride_x), p_.pad_left);
+      Taps across{e_.num(0), e_.num(0)};
+      if (tile.taps == Tile::Taps::of_call) across = taps_inside(left, p_.kernel_width, plane_.dilation_x, p_.width);
+      left = e_.b.CreateAdd(left, e_.times(across.first, plane_.dilation_x));
+      Value *from = e_.at(row.x, e_.times(left, pixel_bytes_)),
+            *weights = e_.at(row.w, e_.times(across.first, weight_bytes()));
+      Value* place = e_.b.CreateAdd(row.first_place, column);
+      e_.loop(
+          row.begin, row.end, tile.shape.vectors, {},
+          [&](Value* v, const Values&) {
+            Value* c = e_.smaller(e_.times(v, e_.lanes), e_.num(last_channel(tile)));
+            e_.b.CreateCall(tile.function,
+                            {frame_.args, e_.at(from, e_.times(c, size_bytes(plan_.x))), e_.at(weights, e_.times(c, 4)),
+                             row.window_rows, across.count, place, c, column, row.counted});
+            return Values{};
+          },
+          true);
+      return Values{};
+    });
   }
 
   int64_t weight_bytes() const { return weight_row_bytes(plan_, e_.target); }  // of one tap
-  int64_t last_tile() const { return std::max<int64_t>(0, plan_.channels - tile_.vectors * e_.lanes); }
+  int64_t last_channel(const Tile& tile) const {                               // that a tile may start at
+    return std::max<int64_t>(0, plan_.channels - tile.shape.vectors * e_.lanes);
+  }
   // Where vector v of a tile starts, behind the tile's first channel.
   int64_t channel(int64_t v) const { return std::min(v * e_.lanes, std::max<int64_t>(0, plan_.channels - e_.lanes)); }
 
   // void(args, x, w, rows, taps, place, channel, column, counted): one tile. `x` and `w` are at its first tap and
-  // channel; `rows` of the window lie in the plane, and `taps` of each row where they are not unrolled.
-  llvm::Function* tile_function(const std::string& symbol, const Segment& segment) {
+  // channel; `rows` of the window lie in the plane, and `taps` of each row where the call says how many.
+  void make(Tile& tile, const std::string& symbol) {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64, e_.i64, e_.f32};
     llvm::Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
-    Values sums(static_cast<size_t>(segment.columns * tile_.vectors * tile_.chains),
-                reduction_identity(e_, kind(), scalar_));
-    const Emitter::Moving moving[] = {{f->getArg(1), plane_.dilation_y * plane_.width * pixel_bytes_},
-                                      {f->getArg(2), plane_.kernel_width * weight_bytes()}};
+    const auto [columns, vectors, chains] = tile.shape;
+    p_ = sizes({f, f->getArg(0), nullptr, nullptr, nullptr});
+    Values sums(static_cast<size_t>(columns * vectors * chains), reduction_identity(e_, kind(), scalar_));
+    const Emitter::Moving moving[] = {{f->getArg(1), e_.times(p_.width, plane_.dilation_y * pixel_bytes_)},
+                                      {f->getArg(2), e_.times(p_.kernel_width, weight_bytes())}};
     sums = e_.walk(f->getArg(3), moving, sums, [&](const Values& at, Values carried) {
-      return is_unrolled(plan_) ? unrolled_row(segment, at[0], at[1], std::move(carried))
-                                : row_in_chains(f->getArg(4), at[0], at[1], std::move(carried));
+      return tile.taps == Tile::Taps::of_call ? row_in_chains(tile, f->getArg(4), at[0], at[1], std::move(carried))
+                                              : unrolled_row(tile, at[0], at[1], std::move(carried));
     });
-    const auto wide = static_cast<size_t>(tile_.vectors);
-    for (size_t chain = 1; chain < static_cast<size_t>(tile_.chains); ++chain)
+    const auto wide = static_cast<size_t>(vectors);
+    for (size_t chain = 1; chain < static_cast<size_t>(chains); ++chain)
       for (size_t v = 0; v < wide; ++v) sums[v] = emit_reduction(e_, kind(), scalar_, sums[v], sums[chain * wide + v]);
-    for (int64_t v = 0; v < tile_.vectors; ++v) store_vector(f, segment, v, sums);
+    for (int64_t v = 0; v < vectors; ++v) store_vector(f, tile, v, sums);
     e_.end_function();
-    return f;
+    tile.function = f;
   }
 
   Reduction::Kind kind() const {
@@ -205,20 +265,20 @@ class WindowEmitter {
     return weight ? e_.fma(element, weight, sum) : emit_reduction(e_, kind(), scalar_, sum, element);
   }
 
-  Values unrolled_row(const Segment& segment, Value* x, Value* w, Values sums) {
-    const int64_t taps = plane_.kernel_width;
-    const int64_t reach = (segment.columns - 1) * plane_.stride_x + (taps - 1) * plane_.dilation_x;
-    for (int64_t v = 0; v < tile_.vectors; ++v) {
+  Values unrolled_row(const Tile& tile, Value* x, Value* w, Values sums) {
+    const int64_t taps = plane_.kernel_width, columns = tile.shape.columns;
+    const int64_t reach = (columns - 1) * plane_.stride_x + (taps - 1) * plane_.dilation_x;
+    for (int64_t v = 0; v < tile.shape.vectors; ++v) {
       Values weights;
       for (int64_t tap = 0; tap < taps; ++tap) weights.push_back(weight(w, tap, v));
       for (int64_t pixel = 0; pixel <= reach; ++pixel) {
         Value* loaded = nullptr;
-        for (int64_t column = 0; column < segment.columns; ++column)
+        for (int64_t column = 0; column < columns; ++column)
           for (int64_t tap = 0; tap < taps; ++tap) {
             if (column * plane_.stride_x + tap * plane_.dilation_x != pixel) continue;
-            if (!segment.inside && !in_plane(segment.first + column, tap)) continue;
+            if (tile.taps == Tile::Taps::of_first && !in_plane(tile.first + column, tap)) continue;
             if (!loaded) loaded = element(x, pixel, v);
-            Value*& sum = sums[static_cast<size_t>(v * segment.columns + column)];
+            Value*& sum = sums[static_cast<size_t>(v * columns + column)];
             sum = add(sum, loaded, weights[static_cast<size_t>(tap)]);
           }
       }
@@ -226,21 +286,30 @@ class WindowEmitter {
     return sums;
   }
 
-  Values row_in_chains(Value* taps, Value* x, Value* w, Values sums) {
-    auto step = [&](const Values& at, Values into, int64_t chains) {
+  // One tap after the other where rows of that many taps are unrolled; else in chains, the last few in one.
+  Values row_in_chains(const Tile& tile, Value* taps, Value* x, Value* w, Values sums) {
+    const auto [columns, vectors, most] = tile.shape;
+    auto step = [&, wide = vectors](const Values& at, Values into, int64_t chains) {
       for (int64_t chain = 0; chain < chains; ++chain)
-        for (int64_t v = 0; v < tile_.vectors; ++v) {
-          Value*& sum = into[static_cast<size_t>(chain * tile_.vectors + v)];
+        for (int64_t v = 0; v < wide; ++v) {
+          Value*& sum = into[static_cast<size_t>(chain * wide + v)];
           sum = add(sum, element(at[0], chain * plane_.dilation_x, v), weight(at[1], chain, v));
         }
       return into;
     };
     const int64_t x_step = plane_.dilation_x * pixel_bytes_;
-    Value* rounds =
-        e_.b.CreateUDiv(e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, taps, e_.num(0)), e_.num(tile_.chains));
-    const Emitter::Moving whole[] = {{x, tile_.chains * x_step}, {w, tile_.chains * weight_bytes()}};
-    sums = e_.walk(rounds, whole, sums, [&](const Values& at, const Values& s) { return step(at, s, tile_.chains); });
-    Value* done = e_.times(rounds, tile_.chains);
+    Value* done = e_.num(0);
+    if (most > 1) {
+      Value* rounds = e_.b.CreateUDiv(e_.larger(taps, e_.num(0)), e_.num(most));
+      if (plane_.kernel_width == 0) {
+        Value* wide = e_.b.CreateICmpSGT(p_.kernel_width, e_.num(kMostUnrolled));
+        rounds = e_.b.CreateSelect(wide, rounds, e_.num(0));
+      }
+      const Emitter::Moving whole[] = {{x, most * x_step}, {w, most * weight_bytes()}};
+      sums = e_.walk(rounds, whole, sums,
+                     [&, chains = most](const Values& at, const Values& s) { return step(at, s, chains); });
+      done = e_.times(rounds, most);
+    }
     const Emitter::Moving rest[] = {{e_.at(x, e_.times(done, x_step)), x_step},
                                     {e_.at(w, e_.times(done, weight_bytes())), weight_bytes()}};
     return e_.walk(e_.b.CreateSub(taps, done), rest, sums,
@@ -248,7 +317,7 @@ class WindowEmitter {
   }
 
   // The v-th vector of channels at every column of the tile.
-  void store_vector(llvm::Function* f, const Segment& segment, int64_t v, const Values& sums) {
+  void store_vector(llvm::Function* f, const Tile& tile, int64_t v, const Values& sums) {
     const KernelFrame frame{f, f->getArg(0), nullptr, nullptr, nullptr};
     Value* c = e_.b.CreateAdd(f->getArg(6), e_.num(channel(v)));
     const auto operands = static_cast<int>(plan_.operands.size());
@@ -262,12 +331,12 @@ class WindowEmitter {
       if (o.access == Epilogue::Access::scalar) known = e_.load_broadcast(o.dtype, base);
     }
     const Values invariants = emit_invariants(e_, plan_.program, fixed);
-    for (int64_t column = 0; column < segment.columns; ++column) {
+    for (int64_t column = 0; column < tile.shape.columns; ++column) {
       Value* place = e_.b.CreateAdd(f->getArg(5), e_.num(column));
       Value* at = e_.b.CreateAdd(e_.times(place, plan_.channels), c);  // of the result
       Values args = fixed;
-      args[0] = sums[static_cast<size_t>(v * segment.columns + column)];
-      if (down_) args[1] = counted_taps(f, column);
+      args[0] = sums[static_cast<size_t>(v * tile.shape.columns + column)];
+      if (counts_taps_) args[1] = e_.splat(e_.b.CreateFMul(f->getArg(8), counted_across(frame, tile, column)));
       for (int i = 0; i < operands; ++i) {
         const Epilogue::Operand& o = plan_.operands[static_cast<size_t>(i)];
         Value*& arg = args[static_cast<size_t>(i) + 2];
@@ -285,20 +354,40 @@ class WindowEmitter {
     }
   }
 
-  Value* counted_taps(llvm::Function* f, int64_t column) {
-    Value* across = e_.b.CreateGEP(e_.f32, across_, e_.b.CreateAdd(f->getArg(7), e_.num(column)));
-    return e_.splat(e_.b.CreateFMul(f->getArg(8), e_.load(e_.f32, across)));
+  // The taps that count in the window whose first row lies at `top`, as f32.
+  Value* counted_down(Value* y, Value* top) {
+    if (!counts_taps_) return llvm::ConstantFP::get(e_.f32, 0);
+    if (down_) return e_.load(e_.f32, e_.b.CreateGEP(e_.f32, down_, y));
+    return counted(frame_, top, p_.kernel_height, plane_.dilation_y, p_.height, 0);
+  }
+  Value* counted_across(const KernelFrame& frame, const Tile& tile, int64_t column) {
+    Value* place = e_.b.CreateAdd(frame.function->getArg(7), e_.num(column));
+    if (across_) return e_.load(e_.f32, e_.b.CreateGEP(e_.f32, across_, place));
+    if (tile.taps == Tile::Taps::all) return llvm::ConstantFP::get(e_.f32, static_cast<double>(plane_.kernel_width));
+    Value* left = e_.b.CreateSub(e_.times(place, plane_.stride_x), p_.pad_left);
+    return counted(frame, left, p_.kernel_width, plane_.dilation_x, p_.width, 1);
+  }
+  Value* counted(const KernelFrame& frame, Value* start, Value* taps, int64_t dilation, Value* extent, int side) {
+    Value* before = e_.kernel_dim(frame, kCountedPadding + side);
+    extent = e_.b.CreateAdd(e_.b.CreateAdd(extent, before), e_.kernel_dim(frame, kCountedPadding + 2 + side));
+    const Taps inside = taps_inside(e_.b.CreateAdd(start, before), taps, dilation, extent);
+    return e_.b.CreateSIToFP(e_.larger(inside.count, e_.num(0)), e_.f32);
   }
 
   Emitter& e_;
   const WindowPlan& plan_;
   const PlaneWindow& plane_;
-  const WindowTile tile_;
+  const int shrink_;
   const Scalar scalar_;
   const int64_t pixel_bytes_;
   Value* const mask_;
+  const bool counts_taps_;
   llvm::GlobalVariable *down_ = nullptr, *across_ = nullptr;
+  std::vector<Segment> segments_;  // of one plane
+  std::vector<Tile> inner_;        // for any plane
+  Tile single_;
   KernelFrame frame_{};
+  PlaneValues p_{};  // in the function that is being emitted
 };
 
 void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink) {

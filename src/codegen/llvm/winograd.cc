@@ -5,6 +5,7 @@
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/epilogue.h"
+#include "codegen/llvm/plane.h"
 #include "codegen/llvm/tile.h"
 
 namespace hone {
@@ -140,13 +141,15 @@ class WinogradKernel {
     sums_ = e_.at(frame_.scratch, s_.w->products() * s_.data_plane);
     patch_ = e_.at(sums_, s_.w->products() * s_.sums_plane);
     result_ = e_.at(patch_, s_.patch_bytes);
-    all_ = e_.times(e_.kernel_dim(frame_, 1), s_.pieces());
+    p_ = plane_values(e_, w_, plan_.any_plane, frame_);
+    pieces_ = size(s_.pieces(), kPieces), pieces_x_ = size(s_.pieces_x, kPiecesAcross);
+    Value* block_pieces = size(s_.block_pieces, kBlockPieces);
+    Value* all = e_.times(e_.kernel_dim(frame_, 1), pieces_);
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* block = e_.b.CreateUDiv(item, e_.num(s_.gemm.panels()));
       Value* panel = e_.b.CreateURem(item, e_.num(s_.gemm.panels()));
-      Value* first = e_.times(block, s_.block_pieces);
-      Value* count =
-          e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateSub(all_, first), e_.num(s_.block_pieces));
+      Value* first = e_.times(block, block_pieces);
+      Value* count = e_.smaller(e_.b.CreateSub(all, first), block_pieces);
       e_.when(e_.b.CreateICmpNE(block, previous[0]), [&] { data(transform, border, first, count); });
       products(panel, count);
       results(first, count, panel);
@@ -156,6 +159,9 @@ class WinogradKernel {
   }
 
  private:
+  Value* size(int64_t constant, int derived) {
+    return plan_.any_plane ? e_.kernel_dim(frame_, derived) : e_.num(constant);
+  }
   int64_t element() const { return size_bytes(plan_.product.a); }
   int64_t pixel() const { return plan_.channels * element(); }
 
@@ -191,20 +197,21 @@ class WinogradKernel {
     return f;
   }
 
-  // void(x, y, column, patch): x under a piece that leaves the plane, with zeros outside.
+  // void(args, x, y, column, patch): x under a piece that leaves the plane, with zeros outside.
   Function* emit_border() {
-    llvm::Type* const params[] = {e_.ptr, e_.i64, e_.i64, e_.ptr};
+    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol_ + "_border", e_.b.getVoidTy(), params, false);
     allow_spills(f);
+    const PlaneValues p = plane_values(e_, w_, plan_.any_plane, {f, f->getArg(0), nullptr, nullptr, nullptr});
     const int64_t side = s_.w->side();
     e_.loop(e_.num(0), e_.num(side * side), 1, {}, [&](Value* i, const Values&) {
-      Value* y = e_.b.CreateAdd(f->getArg(1), e_.b.CreateUDiv(i, e_.num(side)));
-      Value* x = e_.b.CreateAdd(f->getArg(2), e_.b.CreateURem(i, e_.num(side)));
-      Value* to = e_.at(f->getArg(3), e_.times(i, pixel()));
-      Value* inside = e_.b.CreateAnd(e_.b.CreateICmpULT(y, e_.num(w_.height)), e_.b.CreateICmpULT(x, e_.num(w_.width)));
+      Value* y = e_.b.CreateAdd(f->getArg(2), e_.b.CreateUDiv(i, e_.num(side)));
+      Value* x = e_.b.CreateAdd(f->getArg(3), e_.b.CreateURem(i, e_.num(side)));
+      Value* to = e_.at(f->getArg(4), e_.times(i, pixel()));
+      Value* inside = e_.b.CreateAnd(e_.b.CreateICmpULT(y, p.height), e_.b.CreateICmpULT(x, p.width));
       e_.when(inside, [&] {
-        Value* element = e_.b.CreateAdd(e_.times(y, w_.width), x);
-        emit_copy(e_, e_.at(f->getArg(0), e_.times(element, pixel())), to, pixel());
+        Value* element = e_.b.CreateAdd(e_.times(y, p.width), x);
+        emit_copy(e_, e_.at(f->getArg(1), e_.times(element, pixel())), to, pixel());
       });
       e_.when(e_.b.CreateNot(inside), [&] { emit_zero(e_, to, pixel()); });
       return Values{};
@@ -247,31 +254,30 @@ class WinogradKernel {
     Value *image, *y, *x;  // of its first result
   };
   Piece piece(Value* number) {
-    Value* image = e_.b.CreateUDiv(number, e_.num(s_.pieces()));
-    Value* rest = e_.b.CreateURem(number, e_.num(s_.pieces()));
-    return {image, e_.times(e_.b.CreateUDiv(rest, e_.num(s_.pieces_x)), s_.w->piece),
-            e_.times(e_.b.CreateURem(rest, e_.num(s_.pieces_x)), s_.w->piece)};
+    Value *image = e_.b.CreateUDiv(number, pieces_), *rest = e_.b.CreateURem(number, pieces_);
+    return {image, e_.times(e_.b.CreateUDiv(rest, pieces_x_), s_.w->piece),
+            e_.times(e_.b.CreateURem(rest, pieces_x_), s_.w->piece)};
   }
 
   void data(Function* transform, Function* border, Value* first, Value* count) {
     e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
       const Piece at = piece(e_.b.CreateAdd(first, i));
-      Value* y = e_.b.CreateSub(at.y, e_.num(w_.pad_top));
-      Value* x = e_.b.CreateSub(at.x, e_.num(w_.pad_left));
-      Value* image = e_.at(e_.kernel_pointer(frame_, 0), e_.times(at.image, w_.height * w_.width * pixel()));
+      Value *y = e_.b.CreateSub(at.y, p_.pad_top), *x = e_.b.CreateSub(at.x, p_.pad_left);
+      Value* plane_bytes = e_.times(e_.times(p_.height, p_.width), pixel());
+      Value* image = e_.at(e_.kernel_pointer(frame_, 0), e_.times(at.image, plane_bytes));
       Value* out = e_.at(frame_.scratch, e_.times(i, s_.data_row));
-      // As unsigned numbers, negative places are outside too.
-      const auto fits = [&](Value* from, int64_t extent) {
-        return extent < s_.w->side() ? e_.b.getFalse() : e_.b.CreateICmpULE(from, e_.num(extent - s_.w->side()));
+      const auto fits = [&](Value* from, Value* extent) {
+        Value* last = e_.b.CreateSub(extent, e_.num(s_.w->side()));
+        return e_.b.CreateAnd(e_.b.CreateICmpSGE(from, e_.num(0)), e_.b.CreateICmpSLE(from, last));
       };
-      Value* inside = e_.b.CreateAnd(fits(y, w_.height), fits(x, w_.width));
+      Value* inside = e_.b.CreateAnd(fits(y, p_.height), fits(x, p_.width));
       e_.when(inside, [&] {
-        Value* element = e_.b.CreateAdd(e_.times(y, w_.width), x);
-        Value* const arguments[] = {e_.at(image, e_.times(element, pixel())), e_.num(w_.width * pixel()), out};
+        Value* element = e_.b.CreateAdd(e_.times(y, p_.width), x);
+        Value* const arguments[] = {e_.at(image, e_.times(element, pixel())), e_.times(p_.width, pixel()), out};
         e_.b.CreateCall(transform, arguments);
       });
       e_.when(e_.b.CreateNot(inside), [&] {
-        Value* const place[] = {image, y, x, patch_};
+        Value* const place[] = {frame_.args, image, y, x, patch_};
         e_.b.CreateCall(border, place);
         Value* const arguments[] = {patch_, e_.num(s_.w->side() * pixel()), out};
         e_.b.CreateCall(transform, arguments);
@@ -303,14 +309,13 @@ class WinogradKernel {
       Value* const arguments[] = {e_.at(sums_, e_.times(i, s_.sums_row)), result_};
       e_.b.CreateCall(restore_, arguments);
       const Piece at = piece(e_.b.CreateAdd(first, i));
-      const auto left = [&](Value* from, int64_t extent) {
-        return e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateSub(e_.num(extent), from),
-                                          e_.num(s_.w->piece));
+      const auto left = [&](Value* from, Value* extent) {
+        return e_.smaller(e_.b.CreateSub(extent, from), e_.num(s_.w->piece));
       };
-      Value* width = left(at.x, w_.out_width);
-      e_.loop(e_.num(0), left(at.y, w_.out_height), 1, {}, [&](Value* r, const Values&) {
-        Value* row = e_.b.CreateAdd(e_.b.CreateAdd(e_.times(at.image, w_.out_height), at.y), r);
-        row = e_.b.CreateAdd(e_.times(row, w_.out_width), at.x);
+      Value* width = left(at.x, p_.out_width);
+      e_.loop(e_.num(0), left(at.y, p_.out_height), 1, {}, [&](Value* r, const Values&) {
+        Value* row = e_.b.CreateAdd(e_.b.CreateAdd(e_.times(at.image, p_.out_height), at.y), r);
+        row = e_.b.CreateAdd(e_.times(row, p_.out_width), at.x);
         Value* from = e_.at(result_, e_.times(r, s_.w->piece * s_.sums_row));
         Value* const operands[] = {frame_.args, from, row, column, width, e_.num(0), e_.num(0)};
         e_.b.CreateCall(epilogue_, operands);
@@ -327,7 +332,9 @@ class WinogradKernel {
   const WinogradShape s_;
   Function *tile_ = nullptr, *restore_ = nullptr, *epilogue_ = nullptr;
   KernelFrame frame_{};
-  Value *sums_ = nullptr, *patch_ = nullptr, *result_ = nullptr, *all_ = nullptr;
+  Value *sums_ = nullptr, *patch_ = nullptr, *result_ = nullptr;
+  PlaneValues p_{};
+  Value *pieces_ = nullptr, *pieces_x_ = nullptr;
 };
 
 }  // namespace

@@ -13,24 +13,35 @@ namespace {
 
 // Blocks of an image, and panels that are worked on with the same block.
 struct Blocks {
-  int64_t of_images, panels, scratch_bytes;
+  int64_t of_image, of_images, panels, scratch_bytes;
 };
-Blocks blocks_of(const ConvPlan& plan, const Target& target, int64_t images) {
-  if (plan.method == ConvPlan::Method::direct) {
-    const ConvShape s = conv_shape(plan, target);
-    return {images * plan.groups * s.blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
-  }
+
+Blocks direct_blocks(const ConvPlan& plan, const Target& target, KernelArgs& args) {
+  const ConvShape s = conv_shape(plan, target);
+  write_derived(s, args.dims);
+  const int64_t blocks = plan.groups * s.blocks;
+  return {blocks, args.dims[1] * blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
+}
+
+Blocks winograd_blocks(const ConvPlan& plan, const Target& target, KernelArgs& args) {
   const WinogradShape s = winograd_shape(plan, target);
-  return {ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(), s.scratch_bytes()};
+  write_derived(s, args.dims);
+  return {ceil_div(s.pieces(), s.block_pieces), ceil_div(args.dims[1] * s.pieces(), s.block_pieces), s.gemm.panels(),
+          s.scratch_bytes()};
 }
 
 // A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
 Launch launch(const ConvPlan& plan, const Target& target, KernelArgs& args) {
-  const Blocks one = blocks_of(plan, target, 1), all = blocks_of(plan, target, args.dims[1]);
-  const int64_t pieces = std::max<int64_t>(1, 4 / one.of_images);
-  return {.items = all.of_images * all.panels,
-          .items_per_chunk = std::max<int64_t>(1, one.panels / pieces),
-          .scratch_bytes = one.scratch_bytes};
+  const ConvPlan placed = on_plane_of(plan, args.dims);
+  if (placed.window.out_height < 1 || placed.window.out_width < 1) return {};
+  const bool direct = plan.method == ConvPlan::Method::direct;
+  const Blocks blocks = direct ? direct_blocks(placed, target, args) : winograd_blocks(placed, target, args);
+  const int64_t pieces = std::max<int64_t>(1, 4 / blocks.of_image);
+  // Kernels for any plane leave room for the largest blocks of pieces.
+  const int64_t room = direct || !plan.any_plane ? 0 : winograd_shape(plan, target).scratch_bytes();
+  return {.items = blocks.of_images * blocks.panels,
+          .items_per_chunk = std::max<int64_t>(1, blocks.panels / pieces),
+          .scratch_bytes = std::max(blocks.scratch_bytes, room)};
 }
 
 std::string describe(const ConvPlan& plan, const Target& target) {
@@ -41,13 +52,16 @@ std::string describe(const ConvPlan& plan, const Target& target) {
       plan.groups > 1 ? fmt::format(" in {} groups", plan.groups) : "");
   if (plan.method == ConvPlan::Method::direct) {
     const ConvShape s = conv_shape(plan, target);
-    return fmt::format("{} direct: tile {}x{}, {} panels, {} blocks of {} rows{}, {}, {}", window, s.gemm.rows,
-                       s.gemm.panel_columns(), s.gemm.panels(), s.blocks, s.block_rows, s.copied ? " (x copied)" : "",
-                       weights_of(plan.product, s.gemm), products_of(s.gemm));
+    const std::string blocks =
+        plan.any_plane ? "any plane" : fmt::format("{} blocks of {} rows", s.blocks, s.block_rows);
+    return fmt::format("{} direct: tile {}x{}, {} panels, {}{}, {}, {}", window, s.gemm.rows, s.gemm.panel_columns(),
+                       s.gemm.panels(), blocks, s.copied ? " (x copied)" : "", weights_of(plan.product, s.gemm),
+                       products_of(s.gemm));
   }
   const WinogradShape s = winograd_shape(plan, target);
-  return fmt::format("{} Winograd F({}x{}): {} pieces by {}, tile {}x{}, {}; errors grow up to {:.0f}-fold", window,
-                     s.w->piece, s.w->piece, s.pieces(), s.block_pieces, s.gemm.rows, s.gemm.panel_columns(),
+  const std::string pieces = plan.any_plane ? "any plane" : fmt::format("{} pieces", s.pieces());
+  return fmt::format("{} Winograd F({}x{}): {} by {}, tile {}x{}, {}; errors grow up to {:.0f}-fold", window,
+                     s.w->piece, s.w->piece, pieces, s.block_pieces, s.gemm.rows, s.gemm.panel_columns(),
                      products_of(s.gemm), winograd_growth(*s.w));
 }
 

@@ -4,29 +4,31 @@
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
+#include "ops/window.h"
 
 namespace hone {
 
 Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
   Step& step = prepared.step();
   const Graph& graph = lowering.graph;
-  const Node& node = graph.node(step.group.anchor);
-  if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
-  const auto placed = placed_window(lowering, step.group.anchor);
-  if (!placed) return {"its channels are not the last of three or four dimensions"};
-  if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
-  const ValueId x = node.operands[0], w = node.operands[1];
-  const int64_t groups = node.attributes.get_or<int64_t>("groups", 1),
-                outputs = lowering.fixed_shape(node.results[0]).back();
-  if (groups < 1 || placed->channels % groups != 0 || outputs % groups != 0)
-    return {fmt::format("{} groups of {} channels and {} outputs", groups, placed->channels, outputs)};
+  const NodeId n = step.group.anchor;
+  const Node& node = graph.node(n);
+  const ValueId x = node.operands[0], w = node.operands[1], y = node.results[0];
+  const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);
+  if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
+    return {"its channels are not the last of three or four dimensions"};
+  if (!x_shape.back().is_constant() || !y_shape.back().is_constant()) return {"open numbers of channels"};
+  const int64_t groups = node.attributes.get_or<int64_t>("groups", 1), channels = x_shape.back().constant(),
+                outputs = y_shape.back().constant();
+  if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
+    return {fmt::format("{} groups of {} channels and {} outputs", groups, channels, outputs)};
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
-  if (groups > 1 && groups == placed->channels && groups == outputs) return {"a depthwise convolution"};
+  if (groups > 1 && groups == channels && groups == outputs) return {"a depthwise convolution"};
   ConvPlan plan;
-  plan.window = placed->plane;
+  plan.leaves_plane = has_padding(graph, n);
   plan.groups = groups;
-  plan.channels = placed->channels / groups;
-  plan.product.n = outputs / groups, plan.product.k = plan.window.taps() * plan.channels;
+  plan.channels = channels / groups;
+  plan.product.n = outputs / groups;
   plan.product.a = graph.type(x).dtype;
   const Tensor* constant = lowering.constant(w);
   if (!constant) return {"weights that are not constant"};
@@ -38,12 +40,22 @@ Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   if (Refusal r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.accepted())
     return r;
-  const MethodChoice choice = choose_method(plan, lowering.target, placed->images, lowering.exact);
-  plan.method = choice.method;
-  step.refused = choice.refused;
-  step.dims[0] = placed->images * plan.window.out_height * plan.window.out_width;
-  step.dims[1] = placed->images;
-  step.plan = plan;
+  const bool any_plane = has_open_plane(x_shape, y_shape);
+  prepared.place = [=, &graph, target = lowering.target, exact = lowering.exact,
+                    plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, Step& placed) mutable {
+    const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
+    if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
+    ConvPlan chosen = plan;
+    chosen.window = window->plane;
+    chosen.product.k = chosen.window.taps() * chosen.channels;
+    const MethodChoice choice = choose_method(chosen, target, window->images, exact);
+    chosen.method = choice.method;
+    placed.refused = choice.refused;
+    placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;
+    placed.dims[1] = window->images;
+    if (any_plane) for_any_plane(chosen, placed.dims);
+    return plans.choose(chosen.method, target, placed, [&] { return KernelPlan(chosen); });
+  };
   return {};
 }
 

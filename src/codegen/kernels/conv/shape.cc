@@ -23,24 +23,88 @@ bool leaves_plane(const PlaneWindow& w) {
 void choose_place_of_x(ConvShape& s, const ConvPlan& plan) {
   const PlaneWindow& w = plan.window;
   const int64_t element = size_bytes(plan.product.a), own = plan.channels * element;
-  s.copied = leaves_plane(w);
-  if (s.copied) {
-    // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
-    s.pixel_bytes = own * w.stride_x % 4096 == 0 ? own + 64 : own;
-    s.row_bytes = ((w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1) * s.pixel_bytes;
-  } else {
-    s.pixel_bytes = own * plan.groups;
-    s.row_bytes = w.width * s.pixel_bytes;
-  }
+  s.copied = plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
+  // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
+  if (s.copied) s.pixel_bytes = own * w.stride_x % 4096 == 0 ? own + 64 : own;
+  else s.pixel_bytes = own * plan.groups;
   const bool together = w.dilation_x == 1 && s.pixel_bytes == own;
   s.segment = together ? w.kernel_width * plan.channels : plan.channels;
   s.segments_x = together ? 1 : w.kernel_width;
+}
+
+// Output pixels of a tile of up to `most` rows: those of short rows together, or nearly equal pieces of a row.
+struct Strip {
+  int64_t height, width;
+};
+Strip strip_of(int most, int64_t out_height, int64_t out_width) {
+  const int64_t height = std::clamp<int64_t>(most / out_width, 1, out_height);
+  return {height, height > 1 ? out_width : balanced_rows(most, out_width)};
+}
+
+// A smaller tile leaves items and chains as they are: one output row divides any block.
+void choose_strips(ConvShape& s, const PlaneWindow& w, const Target& target, int shrink) {
+  const Strip rule = strip_of(s.gemm.rows, w.out_height, w.out_width);
+  s.gemm.chains = tile_chains(s.gemm, rule.height * rule.width * s.gemm.vectors, target.avx512());
+  s.rule_height = rule.height;
+  s.strip_height = shrink > 0 ? 1 : rule.height;
+  s.strip_width = shrink > 0 ? balanced_rows(std::max(1, s.gemm.rows - shrink), w.out_width) : rule.width;
+  s.gemm.rows = static_cast<int>(s.strip_height * s.strip_width);
+}
+
+void choose_blocks(ConvShape& s, const PlaneWindow& w) {
+  s.row_bytes = s.copied ? ((w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1) * s.pixel_bytes
+                         : w.width * s.pixel_bytes;
+  const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y));
+  s.blocks = ceil_div(w.out_height, std::min(w.out_height, rows_in_cache));
+  s.block_rows = ceil_div(ceil_div(w.out_height, s.blocks), s.rule_height) * s.rule_height;
+  s.blocks = ceil_div(w.out_height, s.block_rows);
+  s.block_input_rows = (s.block_rows - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1;
 }
 
 }  // namespace
 
 int64_t ConvShape::panel_rows_of_window_row() const {
   return segments_x * (gemm.panel == PanelType::pairs ? (segment + 1) / 2 : segment);
+}
+
+void for_any_plane(ConvPlan& plan, KernelDims& dims) {
+  plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);
+  plan.window = on_any_plane(plan.window, dims);
+  plan.any_plane = true;
+}
+
+ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims) {
+  if (!plan.any_plane) return plan;
+  ConvPlan placed = plan;
+  placed.window = on_plane_of(plan.window, dims);
+  placed.any_plane = false;
+  return placed;
+}
+
+void write_derived(const ConvShape& shape, KernelDims& dims) {
+  dims[kConvStripHeight] = shape.strip_height, dims[kConvChains] = shape.gemm.chains;
+  dims[kConvRowBytes] = shape.row_bytes, dims[kConvCopiedBytes] = round_up(shape.copied_bytes(), 64);
+  dims[kConvBlockRows] = shape.block_rows, dims[kConvBlocks] = shape.blocks;
+}
+
+// All strips of planes up to a width from which on all have one of two heights.
+std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target, int shrink) {
+  const GemmShape gemm = conv_shape(plan, target).gemm;
+  const int most = gemm.rows, shrunk = std::max(1, most - shrink);
+  std::set<ConvTile> tiles;
+  for (int64_t width = 1; width <= most * most; ++width)
+    for (int64_t out_height = 1; out_height <= 2 * most; ++out_height) {
+      const Strip rule = strip_of(most, out_height, width);
+      const int chains = tile_chains(gemm, rule.height * rule.width * gemm.vectors, target.avx512());
+      const int64_t band = shrink > 0 ? 1 : rule.height;
+      for (int64_t rows : {band, out_height % band}) {
+        if (rows == 0) continue;
+        const Strips strips = strips_of(rows * width, shrunk);
+        tiles.insert({static_cast<int>(strips.height), chains});
+        if (strips.taller > 0) tiles.insert({static_cast<int>(strips.height + 1), chains});
+      }
+    }
+  return tiles;
 }
 
 Refusal conv_refusal(const ConvPlan& plan, const Target& target) {
@@ -59,7 +123,6 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
 }
 
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
-  const PlaneWindow& w = plan.window;
   ConvShape s;
   choose_place_of_x(s, plan);
   s.gemm = gemm_shape(laid_out_product(plan, target), target);
@@ -72,20 +135,12 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
       s.gemm.dot = s.gemm.scale_in_loop = false;
     }
   }
-  // A smaller tile leaves items as they are: one output row divides any block.
-  const int64_t height = std::clamp<int64_t>(s.gemm.rows / w.out_width, 1, w.out_height);
-  s.strip_height = shrink > 0 ? 1 : height;
-  s.strip_width =
-      height > 1 && shrink == 0 ? w.out_width : balanced_rows(std::max(1, s.gemm.rows - shrink), w.out_width);
-  // What decides bits is the rule's tile.
-  const int64_t width = height > 1 ? w.out_width : balanced_rows(s.gemm.rows, w.out_width);
-  s.gemm.chains = tile_chains(s.gemm, height * width * s.gemm.vectors, target.avx512());
-  s.gemm.rows = static_cast<int>(s.strip_height * s.strip_width);
-  const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y));
-  s.blocks = ceil_div(w.out_height, std::min(w.out_height, rows_in_cache));
-  s.block_rows = ceil_div(ceil_div(w.out_height, s.blocks), height) * height;
-  s.blocks = ceil_div(w.out_height, s.block_rows);
-  s.block_input_rows = (s.block_rows - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1;
+  if (plan.any_plane) {
+    s.gemm.rows = std::max(1, s.gemm.rows - shrink);
+    return s;
+  }
+  choose_strips(s, plan.window, target, shrink);
+  choose_blocks(s, plan.window);
   return s;
 }
 

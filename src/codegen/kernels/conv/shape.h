@@ -7,25 +7,45 @@
 // that lie outside the plane are skipped.
 #pragma once
 
+#include <set>
+
 #include "codegen/kernels/conv/plan.h"
 #include "codegen/kernels/gemm/shape.h"
 
 namespace hone {
 
+// What launch() derives from the sizes of a plane, in KernelArgs::dims. Strip height and chains decide bits: both
+// follow from the plane by the rule of conv_shape(), for whatever plane code is made.
+inline constexpr int kConvStripHeight = kDerivedDims, kConvChains = kDerivedDims + 1, kConvRowBytes = kDerivedDims + 2,
+                     kConvBlockRows = kDerivedDims + 3, kConvBlocks = kDerivedDims + 4,
+                     kConvCopiedBytes = kDerivedDims + 5;
+
+// Of a plan for any plane, what depends on its sizes is 0, and gemm.rows the most rows of a tile.
 struct ConvShape {
   GemmShape gemm;                             // panels, and tiles of a strip
   bool copied = false;                        // a block of x is copied to scratch
   int64_t pixel_bytes = 0, row_bytes = 0;     // steps through x as it is multiplied
   int64_t segment = 0, segments_x = 1;        // K in runs that lie together, and how many a window row has
-  int64_t strip_height = 1, strip_width = 1;  // output pixels of a tile
-  int64_t block_rows = 1, blocks = 1;         // output rows of an item; items per plane and panel
-  int64_t block_input_rows = 1;               // rows of x that a block sees
+  int64_t strip_height = 0, strip_width = 0;  // output pixels of a tile
+  int64_t rule_height = 0;                    // strip_height of a tile that has not been made smaller
+  int64_t block_rows = 0, blocks = 0;         // output rows of an item; items per plane and panel
+  int64_t block_input_rows = 0;               // rows of x that a block sees
   int64_t copied_bytes() const { return copied ? block_input_rows * row_bytes : 0; }
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
 Refusal conv_refusal(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
+// A plan for any plane placed on that of a call; any other plan as it is.
+ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);
+// What launch() gives a kernel for any plane.
+void write_derived(const ConvShape& shape, KernelDims& dims);
+// Tiles that a kernel for any plane needs.
+struct ConvTile {
+  int rows, chains;
+  auto operator<=>(const ConvTile&) const = default;
+};
+std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target, int shrink);
 // The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied.
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target);
 

@@ -41,7 +41,17 @@ double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t image
   return std::max(multiply, weights) + transform;
 }
 
+// Blocks are the same whatever the tile. One plane alone may have fewer pieces than a block of several planes.
+int64_t pieces_of_block(int64_t pieces, int64_t room) {
+  const int64_t blocks = ceil_div(pieces, room);
+  return blocks > 1 ? ceil_div(pieces, blocks) : room / pieces * pieces;
+}
+
 }  // namespace
+
+void write_derived(const WinogradShape& shape, KernelDims& dims) {
+  dims[kPieces] = shape.pieces(), dims[kPiecesAcross] = shape.pieces_x, dims[kBlockPieces] = shape.block_pieces;
+}
 
 GemmPlan winograd_product(const ConvPlan& plan) {
   GemmPlan product = plan.product;
@@ -60,9 +70,7 @@ WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shr
   s.data_row = round_up(plan.channels, s.gemm.lanes) * size_bytes(plan.product.a);
   s.sums_row = s.gemm.row_bytes();
   const int64_t room = std::max(kBlockBytes / (s.w->products() * (s.data_row + s.sums_row)), 2 * kFewestPieces);
-  const int64_t blocks = ceil_div(s.pieces(), room);
-  // Blocks are the same whatever the tile. One plane alone may have fewer pieces than a block of several planes.
-  s.block_pieces = blocks > 1 ? ceil_div(s.pieces(), blocks) : room / s.pieces() * s.pieces();
+  s.block_pieces = plan.any_plane ? room : pieces_of_block(s.pieces(), room);
   const int64_t stored = s.block_pieces + rows - 1;  // the last tile of a block is whole
   s.data_plane = stored * s.data_row, s.sums_plane = stored * s.sums_row;
   s.patch_bytes = s.w->products() * s.data_row;

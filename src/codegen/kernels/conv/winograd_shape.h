@@ -16,6 +16,10 @@
 
 namespace hone {
 
+// What launch() derives from the sizes of a plane, in KernelArgs::dims.
+inline constexpr int kPieces = kDerivedDims, kPiecesAcross = kDerivedDims + 1, kBlockPieces = kDerivedDims + 2;
+
+// Of a plan for any plane, pieces are 0 and blocks as large as any.
 struct WinogradShape {
   const Winograd* w = nullptr;
   GemmShape gemm;                        // one product: [block_pieces, channels] x [outputs, channels]
@@ -29,6 +33,7 @@ struct WinogradShape {
 };
 
 WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
+void write_derived(const WinogradShape& shape, KernelDims& dims);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
 Refusal winograd_refusal(const ConvPlan& plan);
 struct MethodChoice {

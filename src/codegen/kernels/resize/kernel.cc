@@ -1,5 +1,6 @@
 // What follows from the plan of a resize.
 #include <algorithm>
+#include <utility>
 
 #include "codegen/elements.h"
 #include "codegen/kernels/resize/plan.h"
@@ -16,9 +17,11 @@ Refusal supports(const ResizePlan& plan, const Target&) {
 }
 
 Launch launch(const ResizePlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t rows = plan.any_plane ? args.dims[3] : plan.rows.places(),
+                columns = plan.any_plane ? args.dims[4] : plan.columns.places();
   const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
-  const double ns = static_cast<double>(plan.columns.places() * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
-  return {args.dims[0] * plan.rows.places(), std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
+  const double ns = static_cast<double>(columns * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
+  return {args.dims[0] * rows, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
 std::string describe(const ResizePlan& plan, const Target&) {
@@ -37,6 +40,15 @@ constexpr KernelClass<ResizePlan> resize{.name = "resize",
                                          .describe = describe};
 
 }  // namespace
+
+ResizeTables for_any_plane(ResizePlan& plan, std::array<int64_t, 48>& dims) {
+  dims[1] = plan.height, dims[2] = plan.width, dims[3] = plan.rows.places(), dims[4] = plan.columns.places();
+  const auto taken = [](ResizePlan::Axis& axis) { return std::exchange(axis, {.taps = axis.taps}); };
+  ResizeTables tables{taken(plan.rows), taken(plan.columns)};
+  plan.height = plan.width = 0;
+  plan.any_plane = true;
+  return tables;
+}
 
 extern constinit const KernelDef resize_kernel_def = kernel_def<resize>();
 const KernelDef& ResizePlan::kernel() { return resize_kernel_def; }

@@ -47,6 +47,7 @@ Refusal lower_resize(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
+  const bool any_plane = lowering.sizes != nullptr;  // of a graph with open sizes
   const std::optional<KnownArguments> known = known_arguments(lowering, step.group.anchor, 1);
   if (!known) return {"arguments that are not constant"};
   const std::vector<int64_t> in = lowering.fixed_shape(node.operands[0]);
@@ -72,6 +73,13 @@ Refusal lower_resize(const Lowering& lowering, Prepared& prepared) {
   step.dims[0] = element_count(std::vector(in.begin(), in.begin() + first));
   lowering.bind(step, node.operands[0]);
   lowering.bind(step, node.results[0]);
+  if (any_plane) {
+    const ResizeTables tables = for_any_plane(plan, step.dims);
+    for (const ResizePlan::Axis* axis : {&tables.rows, &tables.columns}) {
+      lowering.bind_made(step, Tensor::of<int64_t>({std::ssize(axis->positions)}, axis->positions));
+      lowering.bind_made(step, Tensor::of<float>({std::ssize(axis->weights)}, axis->weights));
+    }
+  }
   step.plan = plan;
   return {};
 }

@@ -1,6 +1,7 @@
 // Images of another size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,8 +12,9 @@ namespace hone {
 
 // out[i, y, x, :] = the weighted sum of the elements of x [images, height, width, channels] that row y and column x
 // read, in f32.
-//   pointers  [0] x, [1] out
-//   dims      [0] images
+//   pointers  [0] x, [1] out; where `any_plane` also the tables: [2] positions (i64) and [3] weights (f32) of rows,
+//             [4] and [5] of columns
+//   dims      [0] images; where `any_plane` [1] height, [2] width, places of [3] rows and [4] columns
 //   items     images * places of rows
 struct ResizePlan {
   // Place p reads positions [p * taps, (p + 1) * taps), with the weights beside them.
@@ -27,16 +29,23 @@ struct ResizePlan {
     }
   };
   DType x = DType::f32, result = DType::f32;
+  bool any_plane = false;  // sizes and tables are arguments; height, width and both axes but their taps are empty
   int64_t height = 1, width = 1, channels = 1;
   Axis rows, columns;
   static constexpr auto fields() {
     return std::tuple(field("x", &ResizePlan::x), field("result", &ResizePlan::result),
-                      field("height", &ResizePlan::height), field("width", &ResizePlan::width),
-                      field("channels", &ResizePlan::channels), field("rows", &ResizePlan::rows),
-                      field("columns", &ResizePlan::columns));
+                      field("any_plane", &ResizePlan::any_plane), field("height", &ResizePlan::height),
+                      field("width", &ResizePlan::width), field("channels", &ResizePlan::channels),
+                      field("rows", &ResizePlan::rows), field("columns", &ResizePlan::columns));
   }
   static const KernelDef& kernel();
 };
+
+// The plan for planes of any size, whose calls for this one have `dims` and the tables that are returned.
+struct ResizeTables {
+  ResizePlan::Axis rows, columns;
+};
+ResizeTables for_any_plane(ResizePlan& plan, std::array<int64_t, 48>& dims);
 
 Refusal lower_resize(const Lowering& lowering, Prepared& prepared);
 

@@ -16,12 +16,14 @@ Refusal supports(const WindowPlan& plan, const Target&) {
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
                         plan.results.size())};
   const PlaneWindow& p = plan.plane;
-  if (plan.channels < 1 || p.height < 1 || p.width < 1 || p.out_height < 1 || p.out_width < 1)
+  const bool some_place = plan.any_plane || (p.height > 0 && p.width > 0 && p.out_height > 0 && p.out_width > 0);
+  if (plan.channels < 1 || !some_place)
     return {fmt::format("a window over nothing: {} channels, {}", plan.channels, p.to_text())};
   if (!has_machine_type(plan.x) || plan.x == DType::boolean)
     return {fmt::format("a window over elements of type {}", to_string(plan.x))};
   if (plan.reduction == WindowPlan::Reduction::products && compute_scalar(plan.x) != Scalar::f32)
     return {fmt::format("products of {}", to_string(plan.x))};
+  if (plan.reduction == WindowPlan::Reduction::products && p.taps() == 0) return {"weights for windows of any size"};
   for (const Epilogue::Operand& operand : plan.operands)
     if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
   CHECK(plan.program.results.size() == plan.results.size());
@@ -29,27 +31,35 @@ Refusal supports(const WindowPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const WindowPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t items = args.dims[0] * plan.plane.out_height * channel_blocks(plan, target);
-  const double results = static_cast<double>(plan.plane.out_width * block_vectors(plan, target) * target.lanes());
+Launch launch(const WindowPlan& any, const Target& target, KernelArgs& args) {
+  const WindowPlan plan = on_plane_of(any, args.dims);
+  const PlaneWindow& p = plan.plane;
+  if (p.out_height < 1 || p.out_width < 1) return {};
+  write_derived(plan, target, args.dims);
+  const int64_t items = args.dims[0] * p.out_height * channel_blocks(plan, target);
+  const double results = static_cast<double>(p.out_width * block_vectors(plan, target) * target.lanes());
   const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
-  const double ns = results * (element_ns(plan.program, streams, target) +
-                               static_cast<double>(plan.plane.taps()) / target.lanes() / 2);
+  const double ns =
+      results * (element_ns(plan.program, streams, target) + static_cast<double>(p.taps()) / target.lanes() / 2);
   if (plan.w_format.empty()) return {items, std::max<int64_t>(1, static_cast<int64_t>(20000 / ns))};
   // Each call decodes all weights first, about one a nanosecond; that should be a small part of it.
-  const double decoding = static_cast<double>(plan.channels * plan.plane.taps());
+  const double decoding = static_cast<double>(plan.channels * p.taps());
   return {items, std::max<int64_t>(1, static_cast<int64_t>((20000 + 8 * decoding) / ns)),
-          weight_row_bytes(plan, target) * plan.plane.taps()};
+          weight_row_bytes(plan, target) * p.taps()};
 }
 
 std::string describe(const WindowPlan& plan, const Target&) {
   constexpr const char* kReductions[] = {"sum", "maximum", "minimum", "products"};
-  return fmt::format("{} over {}x{} of {} channels", kReductions[static_cast<size_t>(plan.reduction)],
-                     plan.plane.kernel_height, plan.plane.kernel_width, plan.channels);
+  const std::string window =
+      plan.plane.taps() > 0 ? fmt::format("{}x{}", plan.plane.kernel_height, plan.plane.kernel_width) : "any window";
+  return fmt::format("{} over {} of {} channels", kReductions[static_cast<size_t>(plan.reduction)], window,
+                     plan.channels);
 }
 
 bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
-  return window_tile(plan, target, shrink) != window_tile(plan, target, shrink - 1);
+  if (!plan.any_plane) return window_tile(plan, target, shrink) != window_tile(plan, target, shrink - 1);
+  return inner_tiles(plan, target, shrink) != inner_tiles(plan, target, shrink - 1) ||
+         single_tile(plan, target, shrink) != single_tile(plan, target, shrink - 1);
 }
 
 KernelSpeed speed(const WindowPlan&) { return {0.95, 0.2}; }

@@ -6,6 +6,7 @@
 #include "codegen/kernels/window/plan.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
+#include "ops/window.h"
 #include "codegen/shapes.h"
 
 namespace hone {
@@ -41,7 +42,8 @@ Expr counted_taps(WindowPlan& plan, const PlacedWindow& placed, bool with_paddin
 }
 
 // A reduction over axes with others behind them: a window as large as its plane.
-Refusal lower_reduction(const Lowering& lowering, Step& step) {
+Refusal lower_reduction(const Lowering& lowering, Prepared& prepared) {
+  Step& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId x = node.operands[0];
@@ -49,9 +51,8 @@ Refusal lower_reduction(const Lowering& lowering, Step& step) {
   const auto run = reduced_run(node, lowering.shape(x));
   if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
     return {"it works along an axis with others behind it"};
-  const int64_t length = run->length.constant();
+  if (!run->inner.is_constant()) return {"an open number of elements behind the axis"};
   WindowPlan plan;
-  plan.plane.width = plan.plane.kernel_width = length;
   plan.channels = run->inner.constant();
   plan.x = graph.type(x).dtype;
   if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
@@ -60,14 +61,29 @@ Refusal lower_reduction(const Lowering& lowering, Step& step) {
   const Expr element = Expr::arg(0, Scalar::f32), sum = element;
   const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
   plan.reduction = static_cast<WindowPlan::Reduction>(rule.reductions[0].kind);
-  const Expr known[] = {element, Expr(static_cast<float>(length)), sum, element};
-  step.dims[0] = run->outer.constant();
+  const bool open = !run->length.is_constant();
+  const Expr length = open ? Expr::arg(1, Scalar::f32) : Expr(static_cast<float>(run->length.constant()));
+  const Expr known[] = {element, length, sum, element};
   lowering.bind(step, x);
   lowering.bind(step, kNone, Plane::none);
   if (Refusal r = lowering.epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.accepted())
     return r;
-  step.plan = plan;
+  const Extent outer = lowering.extent(run->outer), taps = lowering.extent(run->length);
+  prepared.place = [=, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
+                                                                             Step& placed) mutable {
+    WindowPlan chosen = plan;
+    chosen.plane.width = chosen.plane.kernel_width = sizes.of(taps);
+    placed.dims[0] = sizes.of(outer);
+    if (open) for_any_plane(chosen, placed.dims, {}, true);
+    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
+  };
   return {};
+}
+
+// With numbers for open sizes of images, which decide nothing here.
+std::vector<int64_t> one_image(Shape shape) {
+  shape[0] = 1;
+  return constant_shape(shape);
 }
 
 }  // namespace
@@ -75,22 +91,24 @@ Refusal lower_reduction(const Lowering& lowering, Step& step) {
 Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
   Step& step = prepared.step();
   const Graph& graph = lowering.graph;
-  const Node& node = graph.node(step.group.anchor);
-  if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
-  if (node.op->row) return lower_reduction(lowering, step);
+  const NodeId n = step.group.anchor;
+  const Node& node = graph.node(n);
+  if (node.op->row) return lower_reduction(lowering, prepared);
   const std::string_view op = node.op->name;
-  const ValueId x = node.operands[0];
-  const auto placed = placed_window(lowering, step.group.anchor);
-  if (!placed) return {"its channels are not the last of three or four dimensions"};
-  if (const Refusal r = window_refusal(*placed); !r.accepted()) return r;
+  const ValueId x = node.operands[0], y = node.results[0];
+  const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);
+  if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
+    return {"its channels are not the last of three or four dimensions"};
+  if (!x_shape.back().is_constant()) return {"an open number of channels"};
+  const bool any_plane = has_open_plane(x_shape, y_shape);
   WindowPlan plan;
-  plan.plane = placed->plane;
-  plan.channels = placed->channels;
+  plan.channels = x_shape.back().constant();
   plan.x = graph.type(x).dtype;
   if (graph.type(x).is_packed()) return {"a packed constant under a window"};
   const Scalar scalar = compute_scalar(plan.x);
   Expr value = Expr::arg(0, scalar);
   ValueId bias = kNone;
+  const bool with_padding = node.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
   lowering.bind(step, x);
   if (op == "conv") {
     const ValueId w = node.operands[1];
@@ -104,14 +122,30 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
     lowering.bind(step, w, Plane::prepacked);
   } else {
     plan.reduction = op == "max_pool" ? WindowPlan::Reduction::max : WindowPlan::Reduction::sum;
-    if (op == "avg_pool")
-      value =
-          value / cast(scalar, counted_taps(plan, *placed, node.attributes.get_or<int64_t>("count_include_pad", 0)));
+    if (op == "avg_pool") {
+      Expr counted = Expr::arg(1, Scalar::f32);
+      if (!any_plane) {
+        const auto window = placed_window(graph, n, one_image(x_shape), one_image(y_shape));
+        if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
+        plan.plane = window->plane;
+        counted = counted_taps(plan, *window, with_padding);
+      }
+      value = value / cast(scalar, counted);
+    }
     lowering.bind(step, kNone, Plane::none);
   }
-  step.dims[0] = placed->images;
   if (Refusal r = lowering.epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
-  step.plan = plan;
+  prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
+                                                                                     Step& placed) mutable {
+    const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
+    if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
+    WindowPlan chosen = plan;
+    chosen.plane = window->plane;
+    placed.dims[0] = window->images;
+    const CountedPadding padding{window->plane.pad_top, window->plane.pad_left, window->pad_bottom, window->pad_right};
+    if (any_plane) for_any_plane(chosen, placed.dims, with_padding ? padding : CountedPadding());
+    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
+  };
   return {};
 }
 

@@ -8,33 +8,82 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kMostUnrolled = 7;  // taps: their weights fill a quarter of 32 registers
+constexpr int64_t kMostVectors = 4;
 
 // The largest part that `total` falls into evenly when none may exceed `most`.
 int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, std::max<int64_t>(1, most))); }
 
+// Eight sums hide the latency of an addition, and leave room for weights and an element in 16 registers.
+int64_t sums_of_tile(int shrink) { return std::max(1, 8 >> shrink); }
+
+int64_t chains_of(const WindowPlan& plan, const Target& target) {
+  return is_unrolled(plan) ? 1 : sums_of_tile(0) / even_part(channel_vectors(plan, target), kMostVectors);
+}
+
+int64_t vectors_beside(int64_t sums, int64_t total, int shrink) {
+  return even_part(total, std::min(kMostVectors, sums_of_tile(shrink) / sums));
+}
+
 }  // namespace
 
-bool is_unrolled(const WindowPlan& plan) { return plan.plane.kernel_width <= kMostUnrolled; }
+bool is_unrolled(const WindowPlan& plan) {
+  return plan.plane.kernel_width > 0 && plan.plane.kernel_width <= kMostUnrolled;
+}
 
-// Eight sums hide the latency of an addition, and leave room for weights and an element in 16 registers.
 WindowTile window_tile(const WindowPlan& plan, const Target& target, int shrink) {
-  const int64_t most = std::max(1, 8 >> shrink);
   WindowTile tile;
-  if (is_unrolled(plan)) tile.columns = even_part(plan.plane.out_width, most);
-  tile.vectors = even_part(block_vectors(plan, target), std::min<int64_t>(4, most / tile.columns));
-  if (!is_unrolled(plan)) tile.chains = std::max<int64_t>(1, most / tile.vectors);
+  tile.chains = chains_of(plan, target);
+  if (is_unrolled(plan)) tile.columns = even_part(plan.plane.out_width, sums_of_tile(shrink));
+  tile.vectors = vectors_beside(tile.columns * tile.chains, block_vectors(plan, target), shrink);
   return tile;
+}
+
+std::vector<WindowTile> inner_tiles(const WindowPlan& plan, const Target& target, int shrink) {
+  std::vector<WindowTile> tiles;
+  if (!is_unrolled(plan)) return tiles;
+  for (int64_t columns = sums_of_tile(shrink); columns > 0; columns /= 2)
+    tiles.push_back({columns, vectors_beside(columns, channel_vectors(plan, target), shrink)});
+  return tiles;
+}
+
+WindowTile single_tile(const WindowPlan& plan, const Target& target, int shrink) {
+  const int64_t chains = chains_of(plan, target);
+  return {1, vectors_beside(chains, channel_vectors(plan, target), shrink), chains};
+}
+
+void for_any_plane(WindowPlan& plan, KernelDims& dims, const CountedPadding& counted, bool any_kernel) {
+  plan.plane = on_any_plane(plan.plane, dims);
+  if (any_kernel) plan.plane.kernel_height = plan.plane.kernel_width = 0;
+  const int64_t sides[] = {counted.top, counted.left, counted.bottom, counted.right};
+  std::ranges::copy(sides, dims.begin() + kCountedPadding);
+  plan.taps_down.clear(), plan.taps_across.clear();
+  plan.any_plane = true;
+}
+
+WindowPlan on_plane_of(const WindowPlan& plan, const KernelDims& dims) {
+  WindowPlan placed = plan;
+  if (plan.any_plane) placed.plane = on_plane_of(plan.plane, dims);
+  return placed;
+}
+
+void write_derived(const WindowPlan& placed, const Target& target, KernelDims& dims) {
+  const PlaneWindow& p = placed.plane;
+  dims[kWindowBlockVectors] = block_vectors(placed, target), dims[kWindowBlocks] = channel_blocks(placed, target);
+  const int64_t last = p.width - 1 - (p.kernel_width - 1) * p.dilation_x + p.pad_left;  // column of the first tap
+  const int64_t end = last < 0 ? 0 : std::min(p.out_width, last / p.stride_x + 1);
+  dims[kWindowInsideFirst] = std::min(end, ceil_div(std::max<int64_t>(p.pad_left, 0), p.stride_x));
+  dims[kWindowInsideEnd] = end;
 }
 
 int64_t channel_vectors(const WindowPlan& plan, const Target& target) {
   return ceil_div(plan.channels, target.lanes());
 }
 
-// About 4 us of work, at least four.
+// About 4 us of work, at least four. For any plane, tiles of 1 to 4 vectors fill whole blocks.
 int64_t block_vectors(const WindowPlan& plan, const Target& target) {
-  const int64_t vectors = channel_vectors(plan, target), work = plan.plane.out_width * plan.plane.taps();
-  return std::min(vectors, ceil_div(std::max<int64_t>(4, 8192 / work), 4) * 4);
+  const int64_t vectors = channel_vectors(plan, target);
+  const int64_t work = std::max<int64_t>(1, plan.plane.out_width * plan.plane.taps());
+  return std::min(vectors, round_up(std::max<int64_t>(4, 8192 / work), plan.any_plane ? 12 : kMostVectors));
 }
 
 int64_t channel_blocks(const WindowPlan& plan, const Target& target) {

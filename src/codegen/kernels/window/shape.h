@@ -6,13 +6,27 @@
 
 namespace hone {
 
+// What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
+// of places, and the places under which the whole window lies in the plane's columns, [first, end).
+inline constexpr int kWindowBlockVectors = kDerivedDims, kWindowBlocks = kDerivedDims + 1,
+                     kWindowInsideFirst = kDerivedDims + 2, kWindowInsideEnd = kDerivedDims + 3;
+
+// Chains decide bits, and follow from the channels and the width of the window alone.
 struct WindowTile {
   int64_t columns = 1, vectors = 1, chains = 1;
   bool operator==(const WindowTile&) const = default;
 };
 
-bool is_unrolled(const WindowPlan& plan);  // over the taps of a row
+inline constexpr int64_t kMostUnrolled = 7;  // taps of a row: their weights fill a quarter of 32 registers
+bool is_unrolled(const WindowPlan& plan);    // over the taps of a row
 WindowTile window_tile(const WindowPlan& plan, const Target& target, int shrink);
+// For any plane: tiles of places whose taps all lie in it, the widest first; and that of any one place.
+std::vector<WindowTile> inner_tiles(const WindowPlan& plan, const Target& target, int shrink);
+WindowTile single_tile(const WindowPlan& plan, const Target& target, int shrink);
+
+// A plan for any plane with the sizes of a call; any other plan as it is.
+WindowPlan on_plane_of(const WindowPlan& plan, const KernelDims& dims);
+void write_derived(const WindowPlan& placed, const Target& target, KernelDims& dims);
 
 int64_t channel_vectors(const WindowPlan& plan, const Target& target);
 int64_t block_vectors(const WindowPlan& plan, const Target& target);   // vectors of channels in an item
