@@ -40,7 +40,8 @@ extern constinit const VerbDef compile_verb_def{
     .name = "compile",
     .summary = "Write a model with its machine code, so that it starts without compiling",
     .examples =
-        "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors --seq 128\n"
+        "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors                # code for any sizes\n"
+        "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors --seq 128      # and for texts of this length alone\n"
         "  hone compile minilm.safetensors -o minilm.safetensors --isa avx2   # adds the code of another level\n"
         "  hone run minilm.safetensors --seq 128 --trust-code                 # runs it; without, it is left aside",
     .setup = setup,

@@ -22,14 +22,14 @@ struct Group {
   // the group. None: interpreted (exactly one node), or a view.
   std::span<const KernelDef* const> kernels;
   bool view = false;
-  NodeId anchor = kNone;      // kNone for pure pointwise groups
+  NodeId anchor = kNone;         // kNone for pure pointwise groups
   std::vector<NodeId> nodes;     // in graph order, anchor included
   std::vector<ValueId> results;  // values that someone outside the group reads
   std::vector<LeftOut> left_out;
 };
 
-// Every live node of `graph`, whose shapes may be open, in exactly one group; groups in an order in which producers precede
-// consumers. Without `together` each node is a group of its own.
+// Every live node of `graph`, whose shapes may be open, in exactly one group; groups in an order in which producers
+// precede consumers. Without `together` each node is a group of its own.
 std::vector<Group> fuse(const Graph& graph, bool together = true);
 Group group_of_one(const Graph& graph, NodeId node);
 

@@ -1,5 +1,5 @@
-// RunSizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter, before
-// any plan is made: everything behind these checks multiplies sizes without overflow.
+// RunSizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter,
+// before any plan is made: everything behind these checks multiplies sizes without overflow.
 #pragma once
 
 #include "base/error.h"

@@ -163,7 +163,8 @@ struct PreparedGraph::Impl {
     RunSizes::Shapes actual(shapes.size());
     for (size_t v = 0; v < shapes.size(); ++v) {
       actual[v].reserve(shapes[v].size());
-      for (Extent e : shapes[v]) actual[v].push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
+      for (Extent e : shapes[v])
+        actual[v].push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
     }
     return RunSizes(std::move(bindings), std::move(numbers), std::move(actual), std::move(known));
   }

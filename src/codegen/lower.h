@@ -39,7 +39,7 @@ struct Step {
   std::vector<ValueId> overwritable;
   int64_t shared_bytes = 0;
   std::vector<Tensor> made;  // tables for these sizes
-  double moved_bytes = 0;  // where the step is a part of what its node moves
+  double moved_bytes = 0;    // where the step is a part of what its node moves
 };
 
 struct LoweredGraph {

@@ -79,14 +79,14 @@ struct Lowering {
   const Graph& graph;
   Target target;
   bool exact;
-  Formulas& formulas;            // of the graph
+  Formulas& formulas;               // of the graph
   const RunSizes* sizes = nullptr;  // of a run; null: open
 
-  Shape shape(ValueId v) const;                         // formulas, or the run's numbers
-  std::vector<int64_t> fixed_shape(ValueId v) const;    // Bug unless constant
-  const Tensor* constant(ValueId v) const;              // of the graph, or known with the sizes
-  Attributes attributes(NodeId n) const;                // likewise
-  Refusal open_sizes(const Group& group) const;         // accepted where all shapes of its nodes are numbers
+  Shape shape(ValueId v) const;                       // formulas, or the run's numbers
+  std::vector<int64_t> fixed_shape(ValueId v) const;  // Bug unless constant
+  const Tensor* constant(ValueId v) const;            // of the graph, or known with the sizes
+  Attributes attributes(NodeId n) const;              // likewise
+  Refusal open_sizes(const Group& group) const;       // accepted where all shapes of its nodes are numbers
   Extent extent(const Dim& dim) const { return formulas.extent(dim); }
   Extent count(const Shape& shape) const { return extent(element_count(shape)); }
 

@@ -99,8 +99,8 @@ struct OpDef {
   std::vector<TensorType> (*infer)(const InferArgs&) = nullptr;  // throws Error saying what does not fit
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
   std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
-  bool view = false;   // the result is the memory of the first operand in another shape
-  bool moves = false;  // each element of a result is an element of an operand
+  bool view = false;      // the result is the memory of the first operand in another shape
+  bool moves = false;     // each element of a result is an element of an operand
   int bodies = 0;         // graphs that each node owns: of if, loop, scan
   bool any_rank = false;  // the shape rule takes operands of unknown rank; else such a node's results get unknown rank
   bool containers = false;                                          // operands may be sequences and optionals

@@ -7,6 +7,7 @@
 #include "jobs/open_session.h"
 #include "jobs/save_model.h"
 #include "measure/environment.h"
+#include "runtime/own_code.h"
 
 namespace hone {
 namespace {
@@ -36,7 +37,12 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   options.keep_objects = true;
   options.model_code = false;
   Session session(model.graph, options);
-  session.prepare(bind_symbols(session.graph(), shapes));
+  const Bindings sizes = bind_symbols(session.graph(), shapes);
+  session.prepare(sizes, Session::Code::any_sizes);
+  if (shapes.sequence || !shapes.dims.empty()) {
+    session.prepare(sizes);
+    note_own_code(model.graph, sizes);
+  }
   const std::string objects = session.objects();
   std::map<std::string, std::string> files = model.files;
   files.insert(model.objects.begin(), model.objects.end());

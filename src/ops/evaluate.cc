@@ -40,8 +40,7 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
 bool reads_elements_once(const OpDef& op) {
   const std::string_view name = op.name;
   return op.pointwise || op.row || op.moves || op.view || name == "gather" || name == "fake_quant" ||
-         name == "max_pool" ||
-         name == "avg_pool";
+         name == "max_pool" || name == "avg_pool";
 }
 
 // Doubles stand beside what an op computes; what only moves elements, or works in blocks, makes none.
@@ -278,8 +277,8 @@ std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node&
 }
 
 std::optional<std::vector<Tensor>> known_results(const OpDef& op, std::span<const TensorType* const> types,
-                                                 std::span<const Tensor* const> constants,
-                                                 const Attributes& attributes, FoldBudget& budget) {
+                                                 std::span<const Tensor* const> constants, const Attributes& attributes,
+                                                 FoldBudget& budget) {
   if (is_symbolic(attributes)) return std::nullopt;
   bool constant = true;
   for (size_t i = 0; i < types.size(); ++i)

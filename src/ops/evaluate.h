@@ -51,8 +51,8 @@ std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node&
 std::optional<std::vector<Tensor>> known_results(const Graph& graph, const Node& node);  // a budget of its own
 // The same of a node without graphs, by what its operands are.
 std::optional<std::vector<Tensor>> known_results(const OpDef& op, std::span<const TensorType* const> types,
-                                                 std::span<const Tensor* const> constants,
-                                                 const Attributes& attributes, FoldBudget& budget);
+                                                 std::span<const Tensor* const> constants, const Attributes& attributes,
+                                                 FoldBudget& budget);
 
 // Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs);

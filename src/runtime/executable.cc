@@ -150,10 +150,10 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   const int64_t areas = checked_mul(scratch_bytes_, threads_),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);
-  require_memory(more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
-                                   "{} of weights laid out, {} of outputs)",
-                                   megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out),
-                                   megabytes(outputs)));
+  require_memory(
+      more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
+                        "{} of weights laid out, {} of outputs)",
+                        megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out), megabytes(outputs)));
 }
 
 void Executable::find_code(SharedKernels& shared) {
@@ -208,8 +208,7 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
 const std::byte* Executable::laid_out(const Step& step, int position, ValueId v, SharedKernels& shared) {
   if (v >= shared.values) return own_weights_.get(*step.plan, v, *constant(v));
   if (!step.lasting) return shared.weights.get(*step.plan, v, *constant(v));
-  const std::byte*& known =
-      shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
+  const std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
   if (!known) known = shared.weights.get(*step.plan, v, *constant(v));
   return known;
 }

@@ -132,7 +132,7 @@ class Executable {
   LoweredGraph lowered_;
   WeightStore own_weights_;
   std::map<size_t, Interpreted> interpreted_;  // by step
-  std::vector<Place> places_;  // per ValueId, of the value that holds the memory
+  std::vector<Place> places_;                  // per ValueId, of the value that holds the memory
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
   std::vector<Ready> ready_;                                               // per step
   std::vector<KernelArgs> args_;  // per step, complete but for inputs and the arena

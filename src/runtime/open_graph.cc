@@ -87,8 +87,7 @@ std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& o
     const bool known = node.op->from_types || std::ranges::all_of(node.operands, [&](ValueId v) {
                          return v == kNone || open.known_[static_cast<size_t>(v)];
                        });
-    if (known || symbols.size() > decided.size() ||
-        (has_open_sizes(graph, node) && !holds_for_all_sizes(graph, node)))
+    if (known || symbols.size() > decided.size() || (has_open_sizes(graph, node) && !holds_for_all_sizes(graph, node)))
       open.nodes_.push_back(n);
     decided = std::move(symbols);
     if (!known) continue;
@@ -142,8 +141,11 @@ std::optional<RunSizes> OpenGraph::sizes(const Bindings& bindings) const {
     for (size_t i = 0; i < node.results.size(); ++i) {
       const ValueId v = node.results[i];
       if (!is_constant(results[i].shape)) return std::nullopt;  // it depends on data
-      if (!is_constant(with_sizes(graph_.type(v), sizes).shape))
-        bind_shape(graph_.type(v).shape, constant_shape(results[i].shape), sizes, "%" + graph_.value(v).name);
+      const Shape &declared = with_sizes(graph_.type(v), sizes).shape, &actual = results[i].shape;
+      if (declared.size() != actual.size()) return std::nullopt;
+      for (size_t d = 0; d < actual.size(); ++d)
+        if (declared[d].is_symbol()) sizes[declared[d].to_string()] = actual[d].constant();
+        else if (!(declared[d].substitute(sizes) == actual[d])) return std::nullopt;  // a formula that is not for these
       if (!made) continue;
       if (const auto input = input_of_.find(v); input != input_of_.end()) inputs.emplace(input->second, (*made)[i]);
       values.emplace(v, std::move((*made)[i]));

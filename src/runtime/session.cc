@@ -13,6 +13,7 @@
 #include "codegen/llvm/compiler.h"
 #include "ops/evaluate.h"
 #include "runtime/open_graph.h"
+#include "runtime/own_code.h"
 #include "runtime/run_pool.h"
 #include "runtime/specialised.h"
 #include "runtime/split_graph.h"
@@ -75,6 +76,7 @@ struct Session::Impl {
   std::unique_ptr<SharedKernels> shared;
   std::optional<OpenGraph> open;  // once it has been looked for
   bool open_known = false;
+  std::vector<Bindings> own_code;  // sizes for which the model carries some
   // What is read and changed by all, for a moment.
   mutable std::mutex mutex;
   SessionStatistics statistics;
@@ -222,7 +224,7 @@ struct Session::Impl {
     const Bindings bindings = made ? Bindings() : bind_inputs(graph, given);
     check_tokens(limits, given);
     if (!made) {
-      made = executable(bindings, workspace, false);
+      made = executable(bindings, workspace, std::ranges::find(own_code, bindings) != own_code.end());
       note_shapes(bindings, given);
     }
     with_room([&] { made->executable.reserve(workspace); });
@@ -259,6 +261,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (o.target && !cpu_features().has_all_of(o.target->features()))
     fail("the target has {}; this CPU has {}", to_string(o.target->features()), to_string(cpu_features()));
   impl_->limits = token_limits(graph);
+  if (!o.carried.empty()) impl_->own_code = sizes_with_own_code(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32)
@@ -295,11 +298,11 @@ std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
   return impl_->run(inputs, {.check = true}, nullptr);
 }
 
-void Session::prepare(const Bindings& bindings) {
+void Session::prepare(const Bindings& bindings, Code code) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   const RunPool::Run run(impl_->pool);
-  if (impl_->compiles()) impl_->executable(bindings, run.workspace(), true);
+  if (impl_->compiles()) impl_->executable(bindings, run.workspace(), code == Code::these_sizes);
 }
 
 void Session::close() { impl_->pool.close(); }

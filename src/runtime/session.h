@@ -1,8 +1,8 @@
 // A model made ready to run: passes applied, code generated, weights laid out, memory planned. Symbolic dimensions are
 // bound by the inputs of each run. Code takes sizes as arguments, so that new ones take microseconds
-// (docs/decisions/sizes-at-run-time.md); code for certain sizes alone is made by prepare(), and gives the same bits. Any
-// number of threads may run one session at once: they share weights and machine code, and each run has its own memory
-// (docs/decisions/concurrent-runs.md).
+// (docs/decisions/sizes-at-run-time.md); code for certain sizes alone is made by prepare(), and gives the same bits.
+// Any number of threads may run one session at once: they share weights and machine code, and each run has its own
+// memory (docs/decisions/concurrent-runs.md).
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct SessionOptions {
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
   // Machine code in the model's file (hone compile) is run: it is a program, and can do whatever this one can.
   bool model_code = false;
-  std::vector<std::string> carried;  // that code, see CompilerOptions
+  std::vector<std::string> carried;  // that code, see CompilerOptions; its sizes are in the graph's metadata
   bool keep_objects = false;         // for Session::objects()
   PipelineOptions pipeline;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
@@ -75,9 +75,10 @@ class Session {
   // infinity, and which of its operands were finite.
   std::vector<Tensor> run_checked(const NamedTensors& inputs);
 
-  // Makes code for these shapes alone ahead of a run (symbol → value), which runs of them then use; nothing to do when
-  // that has happened. Throws Error for a symbol without a value.
-  void prepare(const Bindings& bindings);
+  // Makes a run of these sizes (symbol → value) ready ahead of it; nothing to do when that has happened. `code`: for
+  // these sizes alone, which runs of them then use, or for any. Throws Error for a symbol without a value.
+  enum class Code : uint8_t { any_sizes, these_sizes };
+  void prepare(const Bindings& bindings, Code code = Code::these_sizes);
 
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.
   void close();

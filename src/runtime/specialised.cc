@@ -32,10 +32,7 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
 }
 
 Specialised::Specialised(Executable made, std::optional<Graph> rest, std::vector<std::string> labels, Bindings values)
-    : executable(std::move(made)),
-      handed(std::move(labels)),
-      open(std::move(rest)),
-      bindings(std::move(values)) {}
+    : executable(std::move(made)), handed(std::move(labels)), open(std::move(rest)), bindings(std::move(values)) {}
 
 const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() const {
   std::call_once(described_,

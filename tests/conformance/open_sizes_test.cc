@@ -1,5 +1,7 @@
 // Sizes that are open until a run: every op on its sample calls, with each size above 1 a symbol. Code for any sizes
 // and code for these sizes alone must give the same bits.
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
@@ -72,7 +74,11 @@ TEST_P(OpenSizes, CodeForAnySizesGivesTheBitsOfCodeForThese) {
   for (const std::string& symbol : these.graph().symbols()) bindings[symbol] = calls.bindings.at(symbol);
   these.prepare(bindings);
   const std::vector<Tensor> want = these.run(calls.inputs);
-  for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << any.output_names()[i];
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(got[i].same_bits(want[i]))
+        << any.output_names()[i] << ": "
+        << fmt::format("{} {}", to_string(got[i].type()), fmt::join(got[i].to_floats(), " ")) << " want "
+        << fmt::format("{} {}", to_string(want[i].type()), fmt::join(want[i].to_floats(), " "));
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, OpenSizes, testing::ValuesIn(ops::all().begin(), ops::all().end()),

@@ -58,7 +58,8 @@ TEST_P(EveryOp, SaysWhatIsInterpreted) {
   const Calls calls = calls_of(op);
   const Ran ran = run_session(calls.graph, calls.inputs, {});
   for (const StepProfile& step : ran.profile.steps) {
-    const bool compiled = op.view || std::ranges::any_of(codegen::all(), [&](auto* kernel) { return kernel->takes(op); });
+    const bool compiled =
+        op.view || std::ranges::any_of(codegen::all(), [&](auto* kernel) { return kernel->takes(op); });
     if (!compiled && step.ops == op.name) {  // unless a pass spelled it in other ops
       EXPECT_EQ(step.kind, "interpreted");
       EXPECT_TRUE(step.why_interpreted.find(op.name) != std::string::npos ||

@@ -12,7 +12,8 @@ SessionOptions uncached(Compute compute = Compute::f32) {
   return options;
 }
 
-std::vector<Tensor> by_code_for_these(const Graph& graph, const SessionOptions& options, int64_t batch, int64_t length) {
+std::vector<Tensor> by_code_for_these(const Graph& graph, const SessionOptions& options, int64_t batch,
+                                      int64_t length) {
   Session session(graph, options);
   session.prepare({{"B", batch}, {"S", length}});
   return session.run(encoder_inputs(batch, length));
@@ -25,7 +26,8 @@ TEST(OpenSizes, OneSessionRunsAllLengthsWithTheBitsOfCodeForEach) {
     for (int64_t length : {37, 1, 200, 2, 8, 256, 9, 128, 7, 16, 3, 64, 129, 5}) {
       const std::vector<Tensor> got = any.run(encoder_inputs(2, length));
       if (of_one_length == 0) of_one_length = any.statistics().kernels_compiled;
-      expect_same_bits(got, by_code_for_these(encoder(), uncached(compute), 2, length), fmt::format("length {}", length));
+      expect_same_bits(got, by_code_for_these(encoder(), uncached(compute), 2, length),
+                       fmt::format("length {}", length));
     }
     for (int64_t batch : {1, 3, 8})
       expect_same_bits(any.run(encoder_inputs(batch, 1)), by_code_for_these(encoder(), uncached(compute), batch, 1),

@@ -92,8 +92,8 @@ class NodeBound {
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
     if (all_exact()) return {};
-    if (op_.moves || op_.view || name == "gather" ||
-        name == "concat" || name == "max_pool" || name == "reduce_max" || name == "reduce_min")
+    if (op_.moves || op_.view || name == "gather" || name == "concat" || name == "max_pool" || name == "reduce_max" ||
+        name == "reduce_min")
       return evaluate_on(errors)[0].to_doubles();  // an element of the operands, or an extreme of some
     return Errors(static_cast<size_t>(value_->elements()), kUnknown);
   }

@@ -45,8 +45,9 @@ bool is_small(const Tensor& tensor) {
   return tensor.elements() <= kComputedAtOnce && tensor.bytes() <= kBytesComputedAtOnce;
 }
 
-// Sums of products take long, and windows may be far larger than what they slide over; no model computes shapes by them.
-bool computes_shapes(const OpDef& op) { 
+// Sums of products take long, and windows may be far larger than what they slide over; no model computes shapes by
+// them.
+bool computes_shapes(const OpDef& op) {
   const std::string_view name = op.name;
   return !op.flops && name != "max_pool" && name != "avg_pool";
 }

@@ -38,16 +38,17 @@ Refusal user_fits(const Graph& graph, NodeId user) {
 
 bool takes(const OpDef& op) { return is_one_of(op, {"attention"}); }
 
-constexpr KernelClass<AttentionPlan> attention{.name = "attention",
-                                               .doc = "attention: scores, softmax and values in one kernel",
-                                               .takes = takes,
-                                               .group = {.takes_users = [](const Graph&, NodeId) { return true; }, .user_fits = user_fits},
-                                               .lower = lower_attention,
-                                               .supports = attention_refusal,
-                                               .launch = launch,
-                                               .describe = describe,
-                                               .can_shrink = can_shrink,
-                                               .speed = speed};
+constexpr KernelClass<AttentionPlan> attention{
+    .name = "attention",
+    .doc = "attention: scores, softmax and values in one kernel",
+    .takes = takes,
+    .group = {.takes_users = [](const Graph&, NodeId) { return true; }, .user_fits = user_fits},
+    .lower = lower_attention,
+    .supports = attention_refusal,
+    .launch = launch,
+    .describe = describe,
+    .can_shrink = can_shrink,
+    .speed = speed};
 
 }  // namespace
 

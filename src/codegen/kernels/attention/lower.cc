@@ -57,7 +57,7 @@ Refusal lower_attention(const Lowering& lowering, Prepared& prepared) {
   step.dims[6] = q[2].constant();
   const Extent batches = lowering.extent(q[0]), queries = lowering.extent(q[1]), keys = lowering.extent(k[1]);
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
-                                                                                 Step& placed) mutable {
+                                                                                  Step& placed) mutable {
     auto& d = placed.dims;
     d[0] = sizes.of(batches), d[1] = sizes.of(queries), d[2] = sizes.of(keys);
     for (size_t i = 0; i < 3; ++i) d[7 + i] = sizes.of(mask_strides[i]);

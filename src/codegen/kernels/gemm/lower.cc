@@ -64,7 +64,8 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
   if (Refusal r = lowering.weights(plan, w, transposed); !r.accepted()) return r;
   const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
-  if (is_packed_once && (plan.n == 0 || plan.k == 0)) return {"a product with laid out weights and sizes that are open"};
+  if (is_packed_once && (plan.n == 0 || plan.k == 0))
+    return {"a product with laid out weights and sizes that are open"};
   std::optional<Batches> batches;
   bool batched = false;
   if (w_shape.size() > 2) {
@@ -90,7 +91,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.
   const bool two = !plan.w_format.empty();
   prepared.place = [=, target = lowering.target, plans = PlanVariants<bool>()](const RunSizes& sizes,
-                                                                              Step& placed) mutable {
+                                                                               Step& placed) mutable {
     fill(sizes, placed);
     const bool few = two && placed.dims[0] <= kFewRows;
     return plans.choose(few, target, placed, [&] {

@@ -57,8 +57,8 @@ Refusal Lowering::elementwise(Prepared& prepared, PointwisePlan plan, const Shap
     const ValueId v = operands[o].values[0];
     const Dim& inner = loops.strides[o].back();
     plan.operands.push_back({graph.type(v).dtype, inner == Dim(0) ? Inner::broadcast
-                                                  : inner == one ? Inner::contiguous
-                                                                 : Inner::strided});
+                                                  : inner == one  ? Inner::contiguous
+                                                                  : Inner::strided});
     add(loops.strides[o]);
     const bool same_place = operands[o].offset == 0 && results.offset == 0 && plan.dense;
     if (same_place && loops.strides[o] == loops.strides.back()) step.overwritable.push_back(v);
@@ -77,7 +77,8 @@ Refusal Lowering::elementwise(Prepared& prepared, PointwisePlan plan, const Shap
   }
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, Step& placed) {
-    write(dims, [&](Extent e) { return sizes.of(e); }, placed);
+    write(
+        dims, [&](Extent e) { return sizes.of(e); }, placed);
     return Refusal{};
   };
   return {};

@@ -26,8 +26,8 @@ Refusal lower_transpose(const Lowering& lowering, Prepared& prepared) {
   if (plan.element_bytes > 4 || (plan.rows && plan.columns)) return {"squares would be mostly empty"};
   const size_t outer = 1 - run;  // of three loops
   const bool planes = extents.size() == 3;
-  const Dim numbers[] = {planes ? extents[outer] : Dim(1), extents[last], extents[run],
-                         planes ? from[outer] : Dim(0),    planes ? to[outer] : Dim(0), from[last], to[run]};
+  const Dim numbers[] = {planes ? extents[outer] : Dim(1), extents[last], extents[run], planes ? from[outer] : Dim(0),
+                         planes ? to[outer] : Dim(0),      from[last],    to[run]};
   std::vector<Extent> dims;
   for (const Dim& number : numbers) dims.push_back(lowering.extent(number));
   lowering.bind(step, node.operands[0]);

@@ -5,8 +5,8 @@
 #include "codegen/elements.h"
 #include "codegen/kernels/window/prepack.h"
 #include "codegen/kernels/window/shape.h"
-#include "ir/pointwise.h"
 #include "codegen/shapes.h"
+#include "ir/pointwise.h"
 
 namespace hone {
 namespace {
@@ -70,9 +70,9 @@ constexpr KernelClass<WindowPlan> window{
     .name = "window",
     .doc = "pools, depthwise convolutions and other reductions of each channel under a window",
     .takes = takes,
-    .group = {.takes_users = [](const Graph&, NodeId) { return true; },
-              .operand_fits = [](const Shape& operand,
-                                 const Shape& like) { return gemm_access(operand, like).has_value(); }},
+    .group = {
+        .takes_users = [](const Graph&, NodeId) { return true; },
+        .operand_fits = [](const Shape& operand, const Shape& like) { return gemm_access(operand, like).has_value(); }},
     .lower = lower_window,
     .supports = supports,
     .launch = launch,

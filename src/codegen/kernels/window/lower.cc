@@ -6,8 +6,8 @@
 #include "codegen/kernels/window/plan.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
-#include "ops/window.h"
 #include "codegen/shapes.h"
+#include "ops/window.h"
 
 namespace hone {
 namespace {
@@ -70,7 +70,7 @@ Refusal lower_reduction(const Lowering& lowering, Prepared& prepared) {
     return r;
   const Extent outer = lowering.extent(run->outer), taps = lowering.extent(run->length);
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                             Step& placed) mutable {
+                                                                              Step& placed) mutable {
     WindowPlan chosen = plan;
     chosen.plane.width = chosen.plane.kernel_width = sizes.of(taps);
     placed.dims[0] = sizes.of(outer);
@@ -136,7 +136,7 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
   }
   if (Refusal r = lowering.epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
   prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                                     Step& placed) mutable {
+                                                                                      Step& placed) mutable {
     const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
     if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
     WindowPlan chosen = plan;
