@@ -69,6 +69,20 @@ void over_all(Session& session, const Graph& graph, const std::vector<Bindings>&
       s.specialise_milliseconds / static_cast<double>(sizes.size()));
 }
 
+// Planning alone: a session that keeps one set of sizes, over all of them again and again.
+void planning(const Graph& graph, SessionOptions options, const std::vector<Bindings>& sizes) {
+  options.max_specialisations = 1;
+  Session session(graph, options);
+  for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
+  constexpr int kRounds = 10;
+  const double seconds = seconds_of([&] {
+    for (int i = 0; i < kRounds; ++i)
+      for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
+  });
+  fmt::print("planning alone: {:.1f} us a set of sizes\n",
+             1e6 * seconds / (kRounds * static_cast<double>(sizes.size())));
+}
+
 void these_against_any(const Graph& graph, const SessionOptions& options, const Bindings& sizes) {
   Session any(graph, options), these(graph, options);
   these.prepare(sizes);
@@ -125,6 +139,7 @@ int main(int argc, char** argv) {
     }
     if (sizes.empty()) return 0;
     if (lengths) shuffle(sizes);
+    planning(model.graph, options, sizes);
     Session session(model.graph, options);
     if (lengths) over_all(session, model.graph, sizes, 1.10, 0.2, 0);
     else over_all(session, model.graph, sizes, 1.15, 1, 3);

@@ -10,17 +10,17 @@
 namespace hone {
 namespace {
 
-std::string text_of(const Graph& graph, const RunSizes& sizes, ValueId v) {
+std::string text_of(const Graph& graph, ValueId v, const std::vector<int64_t>& shape) {
   TensorType type = graph.type(v);
-  type.shape = to_shape(sizes.shape(v));
+  type.shape = to_shape(shape);
   return fmt::format("%{} {}", graph.value(v).name, to_string(type));
 }
 
-void check_value(const Graph& graph, const RunSizes& sizes, ValueId v) {
+void check_value(const Graph& graph, ValueId v, const std::vector<int64_t>& shape) {
   int64_t elements = 1;
-  for (int64_t size : sizes.shape(v)) {
+  for (int64_t size : shape) {
     if (size < 0 || size > kMostElements / elements)
-      fail("{} is too large: at most 2^44 elements can be computed with", text_of(graph, sizes, v));
+      fail("{} is too large: at most 2^44 elements can be computed with", text_of(graph, v, shape));
     elements *= std::max<int64_t>(size, 1);
   }
 }
@@ -38,14 +38,17 @@ std::vector<ValueId> values_in_memory(const Graph& graph) {
   return values;
 }
 
+void check_constants(const Graph& graph) {
+  for (ValueId v : graph.constants()) check_value(graph, v, constant_shape(graph.type(v).shape));
+}
+
 void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> in_memory) {
-  for (ValueId v : graph.inputs()) check_value(graph, sizes, v);
-  for (ValueId v : graph.constants()) check_value(graph, sizes, v);
+  for (ValueId v : graph.inputs()) check_value(graph, v, sizes.shape(v));
   for (NodeId n : graph.nodes())
-    for (ValueId v : graph.node(n).results) check_value(graph, sizes, v);
+    for (ValueId v : graph.node(n).results) check_value(graph, v, sizes.shape(v));
   for (ValueId v : in_memory) {
     const int64_t bytes = element_count(sizes.shape(v)) * size_bytes(graph.type(v).dtype);
-    require_memory(bytes, text_of(graph, sizes, v));
+    require_memory(bytes, text_of(graph, v, sizes.shape(v)));
   }
 }
 

@@ -128,6 +128,7 @@ struct PreparedGraph::Impl {
     note_shapes();
     alias_of.resize(graph.value_capacity());
     for (size_t v = 0; v < alias_of.size(); ++v) alias_of[v] = static_cast<ValueId>(v);
+    check_constants(graph);
     in_memory = values_in_memory(graph);
     if (!open) check_sizes(graph, RunSizes(graph), in_memory);  // before anything multiplies them
     for (Group& group : fuse(graph, options.fuse)) {

@@ -98,7 +98,9 @@ void Executable::place_values() {
     places_[static_cast<size_t>(v)] =
         sizes_.known(v) ? Place{Place::Kind::constant, 0} : Place{Place::Kind::input, static_cast<int64_t>(i)};
   }
-  for (ValueId v : graph.constants()) places_[static_cast<size_t>(v)] = {Place::Kind::constant, 0};
+  for (const Step& step : lowered_.steps)
+    for (ValueId v : step.reads)
+      if (graph.constant(holder(v))) places_[static_cast<size_t>(holder(v))] = {Place::Kind::constant, 0};
   plan_ = plan_arena(graph, lowered_, sizes_);
   shared_offset_ = plan_.bytes;
   for (const Step& step : lowered_.steps)

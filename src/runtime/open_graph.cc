@@ -4,7 +4,6 @@
 #include <set>
 
 #include "codegen/shapes.h"
-#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -108,6 +107,7 @@ std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& o
     entry = unused ? open.input_of_.erase(entry) : std::next(entry);
   }
   open.graph_ = graph;
+  open.budget_ = FoldBudget::of(graph);
   open.prepared_ = std::make_shared<PreparedGraph>(std::move(rest), options);
   return open;
 }
@@ -115,20 +115,24 @@ std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& o
 std::optional<RunSizes> OpenGraph::sizes(const Bindings& bindings) const {
   Bindings sizes = bindings;
   std::map<ValueId, Tensor> values, inputs;
-  FoldBudget budget = FoldBudget::of(graph_);
+  FoldBudget budget = budget_;
   for (NodeId n : nodes_) {
     const Node& node = graph_.node(n);
     std::vector<TensorType> types;
+    types.reserve(node.operands.size());
+    std::vector<const TensorType*> operands;
     std::vector<const Tensor*> constants;
     for (ValueId v : node.operands) {
-      types.push_back(v == kNone ? TensorType() : with_sizes(graph_.type(v), sizes));
+      const TensorType* type = v == kNone ? nullptr : &graph_.type(v);
+      if (type && !is_constant(type->shape)) type = &types.emplace_back(with_sizes(*type, sizes));
+      operands.push_back(type);
       const auto found = values.find(v);
       constants.push_back(found == values.end() ? graph_.constant(v) : &found->second);
     }
-    std::vector<const TensorType*> operands;
-    for (size_t i = 0; i < types.size(); ++i) operands.push_back(node.operands[i] == kNone ? nullptr : &types[i]);
-    const Attributes attributes = substituted(node.attributes, sizes);
-    if (is_symbolic(attributes)) return std::nullopt;
+    const bool open_attributes = is_symbolic(node.attributes);
+    const Attributes own = open_attributes ? substituted(node.attributes, sizes) : Attributes();
+    const Attributes& attributes = open_attributes ? own : node.attributes;
+    if (open_attributes && is_symbolic(attributes)) return std::nullopt;
     std::vector<TensorType> results;
     std::optional<std::vector<Tensor>> made;
     if (known_[static_cast<size_t>(node.results[0])]) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/lower.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 
@@ -30,6 +31,7 @@ class OpenGraph {
   std::vector<NodeId> nodes_;  // whose rules are asked when sizes are known, in order
   std::vector<bool> known_;    // by ValueId: constants, and values that follow
   std::map<ValueId, ValueId> input_of_;
+  FoldBudget budget_;
   std::shared_ptr<PreparedGraph> prepared_;
 };
 

@@ -80,6 +80,7 @@ struct Session::Impl {
   // What is read and changed by all, for a moment.
   mutable std::mutex mutex;
   SessionStatistics statistics;
+  std::shared_ptr<const Specialised> last;  // made
   struct Kept {
     Bindings bindings;
     std::shared_ptr<const Specialised> made;   // which runs keep that have it when it is dropped
@@ -186,6 +187,7 @@ struct Session::Impl {
     if (kept.size() > options.max_specialisations) dropped.splice(dropped.end(), kept, std::prev(kept.end()));
     statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
     note(made->executable);
+    last = made;
     return made;
   }
 
@@ -197,7 +199,6 @@ struct Session::Impl {
     statistics.arena_bytes = made.arena().bytes;
     statistics.arena_lower_bound = made.arena().lower_bound;
     statistics.scratch_bytes = made.scratch_bytes() * options.threads;
-    statistics.direct_weight_bytes = direct_bytes(made);
   }
 
   void note_kernels(const CompileStatistics& s) {
@@ -323,6 +324,7 @@ SessionStatistics Session::statistics() const {
   const std::lock_guard lock(impl_->mutex);
   SessionStatistics statistics = impl_->statistics;
   statistics.workspaces = impl_->pool.made();
+  if (impl_->last) statistics.direct_weight_bytes = impl_->direct_bytes(impl_->last->executable);
   return statistics;
 }
 const std::optional<Target>& Session::target() const { return impl_->target; }

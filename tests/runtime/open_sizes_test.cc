@@ -1,4 +1,5 @@
 // Sizes that a run brings: code for any of them, made once, with the bits of code for certain ones alone.
+#include "runtime/own_code.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
 
@@ -55,6 +56,41 @@ TEST(OpenSizes, PreparedSizesHaveCodeOfTheirOwn) {
   EXPECT_GT(special, general);
   session.run(encoder_inputs(1, 20));
   EXPECT_EQ(session.statistics().kernels_compiled, special);
+}
+
+TEST(OpenSizes, AModelSaysForWhichSizesItCarriesCode) {
+  Graph graph = encoder();
+  EXPECT_TRUE(sizes_with_own_code(graph).empty());
+  const Bindings first{{"B", 1}, {"S", 20}}, second{{"B", 2}, {"S", 40}};
+  note_own_code(graph, first);
+  note_own_code(graph, second);
+  note_own_code(graph, first);
+  EXPECT_EQ(sizes_with_own_code(graph), (std::vector<Bindings>{first, second}));
+  for (const char* damaged : {"", ";;", "B", "=", "B=x,S=", "B=99999999999999999999", "\x01;=;,"}) {
+    graph.metadata["compiled_sizes"] = damaged;
+    EXPECT_NO_THROW(sizes_with_own_code(graph)) << damaged;
+  }
+}
+
+TEST(OpenSizes, CarriedCodeOfCertainSizesIsUsedForThem) {
+  const Bindings sizes{{"B", 1}, {"S", 20}};
+  SessionOptions options = uncached();
+  options.keep_objects = true;
+  Session maker(encoder(), options);
+  maker.prepare(sizes, Session::Code::any_sizes);
+  const int general = maker.statistics().kernels_compiled;
+  maker.prepare(sizes);
+  const int all = maker.statistics().kernels_compiled;
+  Graph graph = encoder();
+  note_own_code(graph, sizes);
+  SessionOptions carrying = uncached();
+  carrying.carried = {maker.objects()};
+  Session session(graph, carrying);
+  session.run(encoder_inputs(1, 20));
+  EXPECT_EQ(session.statistics().kernels_compiled, 0);
+  EXPECT_GE(session.statistics().kernels_carried, all - general);
+  session.run(encoder_inputs(2, 30));
+  EXPECT_EQ(session.statistics().kernels_compiled, 0) << "code for any sizes is carried, too";
 }
 
 TEST(OpenSizes, ProfilesDescribeTheStepsOfTheseSizes) {
