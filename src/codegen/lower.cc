@@ -250,9 +250,9 @@ struct PreparedGraph::Impl {
       if (Refusal refusal = prepare(unit.group, open ? &actual : nullptr, now); !refusal.accepted()) return refusal;
     const size_t first = steps.size();
     steps.insert(steps.end(), prepared->steps.begin(), prepared->steps.end());
-    if (!prepared->place) return {};
-    Refusal refusal = prepared->place(actual, steps.back());
+    const Refusal refusal = prepared->place ? prepared->place(actual, steps.back()) : Refusal();
     if (!refusal.accepted()) steps.resize(first);
+    for (size_t s = first; s < steps.size(); ++s) steps[s].lasting &= unit.prepared.has_value();
     return refusal;
   }
 

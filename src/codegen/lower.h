@@ -72,6 +72,9 @@ class PreparedGraph {
 
 LoweredGraph lower(const Graph& graph, const LowerOptions& options);  // of constant shapes
 
+// Begins the labels of inputs whose values come with the sizes of a run (RunSizes::known).
+inline constexpr char kKnownInput = '%';
+
 // Predicted: arithmetic, and bytes of operands and results moved once; `weight_bytes` of them are constants.
 struct StepWork {
   double flops = 0, bytes = 0, weight_bytes = 0;

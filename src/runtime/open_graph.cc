@@ -94,7 +94,7 @@ std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& o
     for (ValueId v : node.results) {
       open.known_[static_cast<size_t>(v)] = true;
       if (rest.use_count(v) == 0) continue;
-      const ValueId input = rest.add_input("%" + graph.value(v).name, graph.type(v));
+      const ValueId input = rest.add_input(kKnownInput + graph.value(v).name, graph.type(v));
       open.input_of_[v] = input;
       rest.replace_all_uses(v, input);
     }

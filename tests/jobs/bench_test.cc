@@ -71,7 +71,7 @@ TEST_F(BenchJob, FasterAndSlowerAreSaidOnlyWhenTheIntervalExcludesOne) {
       EXPECT_EQ(said.find("no difference") != std::string::npos, !faster && !slower) << said;
     }
   }
-  EXPECT_EQ(value_of(cell(table, "cosine", 1)), 1);
+  EXPECT_DOUBLE_EQ(value_of(cell(table, "cosine", 1)), 1);
   EXPECT_EQ(value_of(cell(table, "max_abs_error", 1)), 0);
   EXPECT_EQ(value_of(cell(table, "size_ratio", 1)), 1);
   EXPECT_LT(value_of(cell(table, "cosine", 0)), 1);

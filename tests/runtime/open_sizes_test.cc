@@ -58,6 +58,28 @@ TEST(OpenSizes, PreparedSizesHaveCodeOfTheirOwn) {
   EXPECT_EQ(session.statistics().kernels_compiled, special);
 }
 
+// Laid out as constants are, for whichever sizes.
+TEST(OpenSizes, WeightsThatFollowFromTheSizesGiveTheBitsOfConstants) {
+  const Graph graph = parse_seeded(R"(graph g {
+    %x : f32[S,16] = input "x"
+    %n = iota {shape=[S], dtype=f32}
+    %sum = reduce_sum %n {axes=[0], keepdims=0}
+    %c : f32[8,16] = const "spread"
+    %all = expand %sum {shape=[8,16]}
+    %w = mul %all, %c
+    %y = linear %x, %w
+    return %y as "y"
+  })");
+  Session any(graph, uncached());
+  for (int64_t rows : {1, 2, 3, 20}) {
+    Philox rng(5);
+    const NamedTensors inputs{{"x", random_floats(rng, {rows, 16}, DType::f32, -1, 1)}};
+    Session these(graph, uncached());
+    these.prepare({{"S", rows}});
+    expect_same_bits(any.run(inputs), these.run(inputs), fmt::format("{} rows", rows));
+  }
+}
+
 TEST(OpenSizes, AModelSaysForWhichSizesItCarriesCode) {
   Graph graph = encoder();
   EXPECT_TRUE(sizes_with_own_code(graph).empty());

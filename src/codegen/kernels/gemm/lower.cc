@@ -106,6 +106,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
 
 Refusal Lowering::weights(GemmPlan& plan, ValueId w, bool transposed) const {
   const Tensor* constant = this->constant(w);
+  if (!sizes && graph.value(w).label.starts_with(kKnownInput)) return {"weights that follow from the sizes"};
   if (constant && transposed && graph.type(w).rank() == 2) {
     plan.weights = GemmPlan::Weights::prepacked;
     if (constant->is_packed()) plan.w_format = to_string(*constant->format());
