@@ -12,8 +12,9 @@ namespace hone {
 namespace {
 
 // Bytes that an operand or result moves; of a table whose rows are numbered, only the rows that are read.
-double bytes_of(const Graph& graph, const Step& step, ValueId v) {
-  const std::vector<int64_t> shape = constant_shape(graph.type(v).shape);
+template <class ShapeOf>
+double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& shape_of) {
+  const std::vector<int64_t> shape = shape_of(v);
   const double elements = static_cast<double>(element_count(shape));
   const TensorType& type = graph.type(v);
   const double each = type.is_packed()
@@ -22,7 +23,22 @@ double bytes_of(const Graph& graph, const Step& step, ValueId v) {
                                                     : size_bytes(type.dtype);
   const auto numbers = step.plan ? step.plan->kernel().row_numbers : nullptr;
   if (!numbers || step.pointers[static_cast<size_t>(numbers(*step.plan).table)].value != v) return each * elements;
-  return each * static_cast<double>(element_count(constant_shape(graph.type(step.group.results[0]).shape)));
+  return each * static_cast<double>(element_count(shape_of(step.group.results[0])));
+}
+
+template <class ShapeOf>
+StepWork work_with(const Graph& graph, const Step& step, const ShapeOf& shape_of) {
+  StepWork work;
+  for (NodeId n : step.group.nodes) work.flops += node_flops(graph, n);
+  work.bytes = step.moved_bytes;
+  if (work.bytes > 0) return work;
+  for (ValueId v : step.reads) {
+    const double bytes = bytes_of(graph, step, v, shape_of);
+    work.bytes += bytes;
+    if (graph.constant(v)) work.weight_bytes += bytes;
+  }
+  for (ValueId v : step.writes) work.bytes += bytes_of(graph, step, v, shape_of);
+  return work;
 }
 
 }  // namespace
@@ -281,17 +297,10 @@ LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
 }
 
 StepWork work_of(const Graph& graph, const Step& step) {
-  StepWork work;
-  for (NodeId n : step.group.nodes) work.flops += node_flops(graph, n);
-  work.bytes = step.moved_bytes;
-  if (work.bytes > 0) return work;
-  for (ValueId v : step.reads) {
-    const double bytes = bytes_of(graph, step, v);
-    work.bytes += bytes;
-    if (graph.constant(v)) work.weight_bytes += bytes;
-  }
-  for (ValueId v : step.writes) work.bytes += bytes_of(graph, step, v);
-  return work;
+  return work_with(graph, step, [&](ValueId v) { return constant_shape(graph.type(v).shape); });
+}
+StepWork work_of(const Graph& graph, const Step& step, const RunSizes& sizes) {
+  return work_with(graph, step, [&](ValueId v) { return sizes.shape(v); });
 }
 
 }  // namespace hone

@@ -80,5 +80,7 @@ struct StepWork {
   double flops = 0, bytes = 0, weight_bytes = 0;
 };
 StepWork work_of(const Graph& graph, const Step& step);  // of constant shapes
+// The same where `graph` has constant shapes as far as its rules tell, and a run's sizes the rest.
+StepWork work_of(const Graph& graph, const Step& step, const RunSizes& sizes);
 
 }  // namespace hone

@@ -346,7 +346,7 @@ std::vector<StepProfile> Executable::step_profiles() const {
   const Graph fixed = specialise(graph(), sizes_.bindings());
   std::vector<StepProfile> profiles;
   for (const Step& step : lowered_.steps) {
-    const StepWork work = work_of(fixed, step);
+    const StepWork work = work_of(fixed, step, sizes_);
     profiles.push_back({.name = step.name,
                         .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
                         .ops = ops_of(step),

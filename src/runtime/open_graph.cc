@@ -25,12 +25,20 @@ bool holds_for_all_sizes(const Graph& graph, const Node& node) {
   };
   const std::string_view op = node.op->name;
   const Shape& result = graph.type(node.results[0]).shape;
-  if (node.op->view || op == "transpose" || op == "gather") return true;
-  if (node.op->pointwise || node.op->row)
-    return std::ranges::all_of(node.operands, [&](ValueId v) {
-      return v == kNone || broadcasts(graph.type(v).shape, node.op->row ? shape(0) : result);
-    });
-  if (op == "linear") return shape(0).back() == shape(1).back() && shape(1).back().is_constant();
+  const auto others = [&](const auto& holds) {
+    return std::all_of(node.operands.begin() + 1, node.operands.end(),
+                       [&](ValueId v) { return v == kNone || holds(v); });
+  };
+  if (op == "transpose" || op == "gather") return true;
+  if (node.op->view) return others([&](ValueId v) { return graph.constant(v) != nullptr; });
+  if (node.op->pointwise)
+    return std::ranges::all_of(node.operands,
+                               [&](ValueId v) { return v == kNone || broadcasts(graph.type(v).shape, result); });
+  if (node.op->row)  // vectors along the row
+    return !shape(0).empty() && others([&](ValueId v) { return graph.type(v).shape == Shape{shape(0).back()}; });
+  if (op == "linear")
+    return shape(0).back() == shape(1).back() && shape(1).back().is_constant() &&
+           (node.operands.size() < 3 || node.operands[2] == kNone || shape(2) == Shape{shape(1)[0]});
   if (op == "matmul") {
     const Shape &a = shape(0), &b = shape(1);
     if (a.size() < 2 || b.size() < 2) return false;
@@ -60,8 +68,10 @@ TensorType with_sizes(TensorType type, const Bindings& sizes) {
 
 }  // namespace
 
-std::optional<OpenGraph> OpenGraph::of(const Graph& graph, const LowerOptions& options) {
-  if (graph.symbols().empty()) return std::nullopt;
+std::optional<OpenGraph> OpenGraph::of(const Graph& given, const LowerOptions& options) {
+  if (given.symbols().empty()) return std::nullopt;
+  Graph graph = given;
+  graph.reinfer();  // what a file states of shapes is not taken on trust
   OpenGraph open;
   std::vector<std::string> decided;  // symbols that have values when the nodes so far are done
   open.known_.resize(graph.value_capacity());

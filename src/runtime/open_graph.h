@@ -18,7 +18,7 @@ namespace hone {
 class OpenGraph {
  public:
   // None where no sizes are open, or some ranks or bodies are.
-  static std::optional<OpenGraph> of(const Graph& graph, const LowerOptions& options);
+  static std::optional<OpenGraph> of(const Graph& given, const LowerOptions& options);
 
   // None where some sizes depend on data. Throws Error for sizes that do not fit an op's rule.
   std::optional<RunSizes> sizes(const Bindings& bindings) const;

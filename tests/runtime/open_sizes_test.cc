@@ -2,6 +2,7 @@
 #include "runtime/own_code.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
+#include "tests/support/error_of.h"
 
 namespace hone::test {
 namespace {
@@ -127,6 +128,33 @@ TEST(OpenSizes, ProfilesDescribeTheStepsOfTheseSizes) {
   }
   EXPECT_GT(flops[0], 0);
   EXPECT_GT(flops[1], 1.9 * flops[0]);
+}
+
+// Symbols that differ may turn out equal, so rules take them when a graph is made; a run's sizes must fulfil them.
+TEST(OpenSizes, SizesThatDoNotFitARuleAreErrors) {
+  const auto error = [](const char* text, const NamedTensors& inputs) {
+    Session session(parse_seeded(text), uncached());
+    return error_of([&] { session.run(inputs); });
+  };
+  const auto zeros = [](std::vector<int64_t> shape, DType dtype = DType::f32) {
+    return Tensor(dtype, std::move(shape));
+  };
+  const char* linear =
+      "graph g { %x : f32[S,16] = input  %w : f32[N,16] = input  %b : f32[M] = input "
+      " %y = linear %x, %w, %b  return %y }";
+  for (int64_t bias : {1, 4, 6})
+    EXPECT_NE(error(linear, {{"x", zeros({3, 16})}, {"w", zeros({5, 16})}, {"b", zeros({bias})}}), "") << bias;
+  EXPECT_EQ(error(linear, {{"x", zeros({3, 16})}, {"w", zeros({5, 16})}, {"b", zeros({5})}}), "");
+  const char* norm = "graph g { %x : f32[B,S] = input  %w : f32[N] = input  %y = rms_norm %x, %w  return %y }";
+  EXPECT_NE(error(norm, {{"x", zeros({3, 8})}, {"w", zeros({1})}}), "");
+  EXPECT_EQ(error(norm, {{"x", zeros({3, 8})}, {"w", zeros({8})}}), "");
+  const char* joined =
+      "graph g { %x : f32[A,B] = input  %y : f32[C,D] = input  %z = concat %x, %y {axis=0} return %z }";
+  EXPECT_NE(error(joined, {{"x", zeros({3, 8})}, {"y", zeros({3, 7})}}), "");
+  EXPECT_EQ(error(joined, {{"x", zeros({3, 8})}, {"y", zeros({2, 8})}}), "");
+  const char* product = "graph g { %x : f32[A,B] = input  %y : f32[C,D] = input  %z = matmul %x, %y return %z }";
+  EXPECT_NE(error(product, {{"x", zeros({3, 8})}, {"y", zeros({7, 2})}}), "");
+  EXPECT_EQ(error(product, {{"x", zeros({3, 8})}, {"y", zeros({8, 2})}}), "");
 }
 
 TEST(OpenSizes, SizesThatAPlanCannotHoldAreAnError) {

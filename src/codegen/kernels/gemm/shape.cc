@@ -185,7 +185,8 @@ GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int 
   s.n = plan.n, s.k = plan.k, s.a = plan.a;
   s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
-  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) && dot_pays(target, m, s.vectors);
+  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
+          dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2);  // for any n
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
     s.codec = weight_codec(format, target);
