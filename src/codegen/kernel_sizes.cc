@@ -69,7 +69,6 @@ Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& si
 
 Refusal window_refusal(const PlacedWindow& placed) {
   constexpr double kMostTaps = 1 << 20, kMostPlaneBytes = 0x1p46;
-  constexpr int64_t kMostPlaces = int64_t{1} << 28;
   const PlaneWindow& p = placed.plane;
   for (int64_t number :
        {p.height, p.width, p.out_height, p.out_width, p.kernel_height, p.kernel_width, p.stride_y, p.stride_x,

@@ -39,8 +39,6 @@ PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {
 
 namespace {
 
-constexpr int64_t kMostPlaces = int64_t{1} << 28;  // of a window that kernels are made for
-
 Window window_of(const Graph& graph, const Node& node) {
   Shape kernel;
   if (node.attributes.has("kernel_shape")) {

@@ -40,6 +40,8 @@ PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
 // The window of a plan for any plane, with the sizes in `dims`.
 PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
 
+inline constexpr int64_t kMostPlaces = int64_t{1} << 28;  // sizes and distances that kernels are made for
+
 struct PlacedWindow {
   int64_t images = 1, channels = 1;  // of x
   PlaneWindow plane;

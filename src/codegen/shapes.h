@@ -17,6 +17,11 @@ bool is_compilable(const Graph& graph, const Node& node);
 // An operand of an epilogue over [M, N] = (all leading dimensions, last dimension) of `result`; none: not expressible.
 std::optional<Epilogue::Access> gemm_access(const Shape& operand, const Shape& result);
 
+// Of classes with an epilogue.
+inline constexpr GroupRules kEpilogueRules{
+    .takes_users = [](const Graph&, NodeId) { return true; },
+    .operand_fits = [](const Shape& operand, const Shape& like) { return gemm_access(operand, like).has_value(); }};
+
 // An operand of a row kernel over rows of `result`'s last dimension.
 struct RowAccess {
   bool row_scalar = false;

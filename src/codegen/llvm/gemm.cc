@@ -91,10 +91,8 @@ class GemmCase {
   }
   void add_tile(int64_t height) { tiles_[height] = tile(static_cast<int>(height)); }
   Function* tile(int rows, int panels = 1) {
-    const std::string name =
-        fmt::format("tile{}x{}{}{}{}", rows, panels, shape_.chains > 1 ? "c" : "",
-                    shape_.chains > 1 ? std::to_string(shape_.chains) : "", shape_.dot ? "d" : "") +
-        (shape_.source == WeightSource::codes ? "e" : "");
+    const std::string name = fmt::format("tile{}x{}_{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
+                                         shape_.source == WeightSource::codes ? "_codes" : "");
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
       spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);

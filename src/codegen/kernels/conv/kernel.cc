@@ -89,23 +89,20 @@ KernelSpeed speed(const ConvPlan& plan) {
 
 bool takes(const OpDef& op) { return is_one_of(op, {"conv"}); }
 
-constexpr KernelClass<ConvPlan> conv{
-    .name = "conv",
-    .doc = "convolutions with constant weights, as implicit products or by Winograd",
-    .takes = takes,
-    .precedence = 1,  // before window, which takes depthwise ones
-    .group = {
-        .takes_users = [](const Graph&, NodeId) { return true; },
-        .operand_fits = [](const Shape& operand, const Shape& like) { return gemm_access(operand, like).has_value(); }},
-    .lower = lower_conv,
-    .supports = conv_refusal,
-    .launch = launch,
-    .describe = describe,
-    .can_shrink = can_shrink,
-    .speed = speed,
-    .prepack_key = prepack_key,
-    .prepacked_bytes = prepacked_bytes,
-    .prepack = prepack};
+constexpr KernelClass<ConvPlan> conv{.name = "conv",
+                                     .doc = "convolutions with constant weights, as implicit products or by Winograd",
+                                     .takes = takes,
+                                     .precedence = 1,  // before window, which takes depthwise ones
+                                     .group = kEpilogueRules,
+                                     .lower = lower_conv,
+                                     .supports = conv_refusal,
+                                     .launch = launch,
+                                     .describe = describe,
+                                     .can_shrink = can_shrink,
+                                     .speed = speed,
+                                     .prepack_key = prepack_key,
+                                     .prepacked_bytes = prepacked_bytes,
+                                     .prepack = prepack};
 
 }  // namespace
 

@@ -47,9 +47,7 @@ constexpr KernelClass<GemmPlan> gemm{
     .name = "gemm",
     .doc = "matrix products, with constant weights packed or plain, or with activations",
     .takes = takes,
-    .group = {
-        .takes_users = [](const Graph&, NodeId) { return true; },
-        .operand_fits = [](const Shape& operand, const Shape& like) { return gemm_access(operand, like).has_value(); }},
+    .group = kEpilogueRules,
     .lower = lower_gemm,
     .supports = gemm_refusal,
     .launch = launch,

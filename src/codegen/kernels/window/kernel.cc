@@ -70,9 +70,7 @@ constexpr KernelClass<WindowPlan> window{
     .name = "window",
     .doc = "pools, depthwise convolutions and other reductions of each channel under a window",
     .takes = takes,
-    .group = {
-        .takes_users = [](const Graph&, NodeId) { return true; },
-        .operand_fits = [](const Shape& operand, const Shape& like) { return gemm_access(operand, like).has_value(); }},
+    .group = kEpilogueRules,
     .lower = lower_window,
     .supports = supports,
     .launch = launch,
