@@ -16,7 +16,7 @@
 #include "measure/environment.h"
 #include "measure/memory.h"
 #include "runtime/arena.h"
-#include "runtime/split_graph.h"
+#include "runtime/cut_graph.h"
 
 namespace hone {
 namespace {
@@ -157,29 +157,27 @@ class Doctor {
     const Target target = options_.target ? *options_.target : host_target();
     Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
     prepared.compact();
-    const SplitGraph parts = split_graph(prepared, bindings_);
-    const LoweredGraph lowered = lower(parts.fixed, {.target = target});
-    const Arena arena = plan_arena(parts.fixed, lowered);
-    run_memory_ = predict_memory(parts.fixed, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
-    if (parts.open) leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
-    else if (options_.peaks) speed_ = predict_speed(parts.fixed, lowered, *options_.peaks);
+    const FixedParts parts = fixed_parts(prepared, bindings_);
+    const LoweredGraph lowered = lower(parts.head, {.target = target});
+    const Arena arena = plan_arena(parts.head, lowered);
+    run_memory_ = predict_memory(parts.head, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
+    if (!parts.turns.empty()) leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
+    else if (options_.peaks) speed_ = predict_speed(parts.head, lowered, *options_.peaks);
     else
       add(Severity::note, "no time is predicted: what this machine reaches has not been measured since it started",
           "hone machine measures it, in a few seconds");
-    note_interpreted(parts, lowered);
+    note_interpreted(prepared, parts, lowered);
   }
 
-  void note_interpreted(const SplitGraph& parts, const LoweredGraph& lowered) {
+  void note_interpreted(const Graph& whole, const FixedParts& parts, const LoweredGraph& lowered) {
     for (const Step& step : lowered.steps) {
-      const double flops = work_of(parts.fixed, step).flops;
+      const double flops = work_of(parts.head, step).flops;
       total_flops_ += flops;
       if (step.plan) continue;
-      Interpreted& entry = interpreted_[{parts.fixed.node(step.group.nodes[0]).op->name, step.why_interpreted}];
+      Interpreted& entry = interpreted_[{parts.head.node(step.group.nodes[0]).op->name, step.why_interpreted}];
       ++entry.nodes, entry.flops += flops;
     }
-    if (parts.open)
-      for (NodeId n : parts.open->nodes())
-        ++interpreted_[{parts.open->node(n).op->name, "shapes depend on data"}].nodes;
+    for (NodeId n : parts.turns) ++interpreted_[{whole.node(n).op->name, "shapes depend on data"}].nodes;
     double flops = 0;
     int64_t nodes = 0;
     for (const auto& [key, entry] : interpreted_) flops += entry.flops, nodes += entry.nodes;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "runtime/arena.h"
-#include "runtime/split_graph.h"
+#include "runtime/cut_graph.h"
 
 namespace hone {
 namespace {
@@ -32,8 +32,8 @@ class Explanation {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
-    parts_ = split_graph(prepared, bind_symbols(prepared, options.shapes));
-    lowered_ = lower(parts_.fixed, {.target = target_, .fuse = options.fuse, .exact = options.exact});
+    parts_ = fixed_parts(prepared, bind_symbols(prepared, options.shapes));
+    lowered_ = lower(parts_.head, {.target = target_, .fuse = options.fuse, .exact = options.exact});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
 
@@ -54,7 +54,7 @@ class Explanation {
   }
 
  private:
-  const Graph& graph() const { return parts_.fixed; }
+  const Graph& graph() const { return parts_.head; }
 
   Table steps() {
     Table table{.key = "steps",
@@ -122,14 +122,17 @@ class Explanation {
                     count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(target_))};
     if (interpreted_ > 0)
       found.push_back(fmt::format("{} interpreted: right, but far slower", count(interpreted_, "step")));
-    if (parts_.open)
-      found.push_back(fmt::format("{} more are evaluated one by one, because their shapes depend on data",
-                                  count(parts_.open->nodes().size(), "node")));
+    if (!parts_.turns.empty())
+      found.push_back(fmt::format("{} more: evaluated one by one, because their shapes depend on data",
+                                  count(parts_.turns.size(), "node")));
+    if (!parts_.later.empty())
+      found.push_back(fmt::format("{} after that: planned and compiled when a run has found their sizes",
+                                  count(parts_.later.size(), "node")));
     return found;
   }
 
   Target target_;
-  SplitGraph parts_;
+  FixedParts parts_;
   LoweredGraph lowered_;
   int64_t nodes_before_ = 0;
   size_t interpreted_ = 0;

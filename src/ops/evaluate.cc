@@ -177,17 +177,21 @@ std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args) {
   return results;
 }
 
-Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs, Bindings bindings) {
   check_names(graph, inputs);
-  Bindings bindings;
+  const auto what = [&](ValueId id) { return fmt::format("input \"{}\"", graph.value(id).label); };
   for (ValueId id : graph.inputs()) {
-    const Value& input = graph.value(id);
-    const Tensor& tensor = inputs.at(input.label);
-    const std::string what = fmt::format("input \"{}\"", input.label);
-    if (tensor.is_packed() || tensor.dtype() != input.type.dtype || tensor.container() != input.type.container)
-      fail("{} is {}; the model takes {}", what, to_string(tensor.type()), to_string(input.type));
-    if (input.type.ranked) bind_shape(input.type.shape, tensor.shape(), bindings, what);
+    const TensorType& type = graph.type(id);
+    const Tensor& tensor = inputs.at(graph.value(id).label);
+    if (tensor.is_packed() || tensor.dtype() != type.dtype || tensor.container() != type.container)
+      fail("{} is {}; the model takes {}", what(id), to_string(tensor.type()), to_string(type));
+    // Symbols first: another input's formula may read them.
+    for (size_t i = 0; type.ranked && i < type.rank() && type.rank() == tensor.shape().size(); ++i)
+      if (type.shape[i].is_symbol()) bindings.try_emplace(type.shape[i].to_string(), tensor.shape()[i]);
   }
+  for (ValueId id : graph.inputs())
+    if (graph.type(id).ranked)
+      bind_shape(graph.type(id).shape, inputs.at(graph.value(id).label).shape(), bindings, what(id));
   return bindings;
 }
 

@@ -54,7 +54,8 @@ std::optional<std::vector<Tensor>> known_results(const OpDef& op, std::span<cons
                                                  std::span<const Tensor* const> constants, const Attributes& attributes,
                                                  FoldBudget& budget);
 
-// Values for the symbols of the graph's input shapes, read off the inputs; checks the inputs as evaluate() does.
-Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs);
+// Values for the symbols of the graph's input shapes, read off the inputs, beside those that are `known`; checks the
+// inputs as evaluate() does.
+Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs, Bindings known = {});
 
 }  // namespace hone

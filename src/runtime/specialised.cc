@@ -1,21 +1,51 @@
 #include "runtime/specialised.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/clock.h"
 #include "base/threads.h"
 #include "runtime/check_finite.h"
+#include "runtime/stage.h"
 
 namespace hone {
 namespace {
 
-std::vector<StepProfile> steps_of(const Executable& executable, const std::optional<Graph>& open) {
-  std::vector<StepProfile> steps = executable.step_profiles();
-  if (!open) return steps;
-  for (NodeId n : open->nodes())
-    steps.push_back({.name = open->value(open->node(n).results[0]).name,
+void add_interpreted(std::vector<StepProfile>& steps, const Graph& graph) {
+  for (NodeId n : graph.nodes())
+    steps.push_back({.name = graph.value(graph.node(n).results[0]).name,
                      .kind = "interpreted",
-                     .ops = open->node(n).op->name,
+                     .ops = graph.node(n).op->name,
                      .why_interpreted = "shapes depend on data"});
-  return steps;
+}
+
+void add_steps(RunProfile& profile, const std::shared_ptr<const std::vector<StepProfile>>& steps) {
+  if (profile.steps.empty()) {
+    profile.steps = *steps, profile.owner = steps;
+    return;
+  }
+  auto all = std::make_shared<std::vector<StepProfile>>(profile.steps.begin(), profile.steps.end());
+  all->insert(all->end(), steps->begin(), steps->end());
+  profile.steps = *all, profile.owner = all;
+}
+
+NamedTensors inputs_of(const Graph& graph, const NamedTensors& known) {
+  NamedTensors inputs;
+  for (ValueId v : graph.inputs()) inputs.emplace(graph.value(v).label, known.at(graph.value(v).label));
+  return inputs;
+}
+
+// Outputs by label.
+NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bindings& sizes, const Workspace& workspace,
+                       const RunNotes& notes) {
+  const NamedTensors inputs = inputs_of(graph, known);
+  std::vector<Tensor> values;
+  for (ValueId v : graph.inputs()) values.push_back(inputs.at(graph.value(v).label));
+  const Busy busy;
+  std::vector<Tensor> results = evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes));
+  NamedTensors outputs;
+  for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].label, std::move(results[i]));
+  return outputs;
 }
 
 }  // namespace
@@ -31,38 +61,53 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
   };
 }
 
-Specialised::Specialised(Executable made, std::optional<Graph> rest, std::vector<std::string> labels, Bindings values)
-    : executable(std::move(made)), handed(std::move(labels)), open(std::move(rest)), bindings(std::move(values)) {}
+Tail::Tail(CutGraph::Tail parts, StagesShared& shared, int next) : parts_(std::move(parts)) {
+  if (next > 0 && !parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, next);
+}
+Tail::~Tail() = default;
+
+std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspace& workspace,
+                              const RunNotes& notes) const {
+  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes));
+  if (rest_) {
+    std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
+    for (size_t i = 0; i < results.size(); ++i)
+      known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
+  } else {
+    known.merge(evaluated(parts_.rest, known, sizes, workspace, notes));
+  }
+  std::vector<Tensor> outputs;
+  for (const std::string& label : parts_.outputs) outputs.push_back(known.at(label));
+  return outputs;
+}
+
+std::vector<StepProfile> Tail::turn_profiles() const {
+  std::vector<StepProfile> steps;
+  add_interpreted(steps, parts_.turn);
+  if (!rest_) add_interpreted(steps, parts_.rest);
+  return steps;
+}
+
+Specialised::Specialised(Executable made, Bindings values, std::shared_ptr<const Tail> after)
+    : executable(std::move(made)), sizes(std::move(values)), tail(std::move(after)) {}
 
 const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() const {
-  std::call_once(described_,
-                 [&] { steps_ = std::make_shared<const std::vector<StepProfile>>(steps_of(executable, open)); });
+  std::call_once(described_, [&] {
+    std::vector<StepProfile> steps = executable.step_profiles();
+    if (tail) std::ranges::move(tail->turn_profiles(), std::back_inserter(steps));
+    steps_ = std::make_shared<const std::vector<StepProfile>>(std::move(steps));
+  });
   return steps_;
 }
 
 std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const {
-  if (notes.profile) {
-    notes.profile->steps = *steps();
-    notes.profile->owner = steps();
-    notes.profile->marks_ns.clear();
-    notes.profile->marks_ns.reserve(steps()->size() + 1);
-  }
+  if (notes.profile) add_steps(*notes.profile, steps());
   std::vector<Tensor> results = executable.run(inputs, workspace, notes.profile, notes.check);
-  return open ? run_open(inputs, std::move(results), workspace, notes) : results;
-}
-
-std::vector<Tensor> Specialised::run_open(const NamedTensors& inputs, std::vector<Tensor> results,
-                                          const Workspace& workspace, const RunNotes& notes) const {
-  NamedTensors handed_on;
-  for (size_t i = 0; i < handed.size(); ++i) handed_on.emplace(handed[i], std::move(results[i]));
-  std::vector<Tensor> values;
-  for (ValueId v : open->inputs()) {
-    const std::string& label = open->value(v).label;
-    const auto found = handed_on.find(label);
-    values.push_back(found == handed_on.end() ? inputs.at(label) : found->second);
-  }
-  const Busy busy;
-  return evaluate_body(*open, std::move(values), bindings, after_each(*open, inputs, workspace, notes));
+  if (!tail) return results;
+  NamedTensors known = inputs;
+  for (size_t i = 0; i < results.size(); ++i)
+    known.emplace(executable.graph().outputs()[i].label, std::move(results[i]));
+  return tail->run(std::move(known), sizes, workspace, notes);
 }
 
 }  // namespace hone

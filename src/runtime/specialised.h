@@ -1,17 +1,19 @@
-// A session's graph made ready for one set of shapes: the part with constant shapes, compiled, and where shapes depend
-// on data, the rest. Nothing in it changes while it runs.
+// A stage made ready for one set of sizes, and what comes after it. Nothing in it changes while it runs.
 #pragma once
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "ops/evaluate.h"
+#include "runtime/cut_graph.h"
 #include "runtime/executable.h"
 
 namespace hone {
+
+class Stage;
+struct StagesShared;
 
 // Where a run leaves its times, and whether its results are looked at.
 struct RunNotes {
@@ -22,21 +24,35 @@ struct RunNotes {
 // What is done between two nodes that are interpreted. Refers to all that it is given.
 AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Workspace& workspace, const RunNotes& notes);
 
+// What comes after a stage.
+class Tail {
+ public:
+  // `next`: the number of the stage that the rest becomes; 0: it is evaluated node by node.
+  Tail(CutGraph::Tail parts, StagesShared& shared, int next);
+  ~Tail();
+
+  // `known`: inputs of the stage and its outputs; `sizes`: those found so far.
+  std::vector<Tensor> run(NamedTensors known, const Bindings& sizes, Workspace& workspace, const RunNotes& notes) const;
+
+  std::vector<StepProfile> turn_profiles() const;  // of what is interpreted, unless the rest is a stage of its own
+
+ private:
+  CutGraph::Tail parts_;
+  std::unique_ptr<Stage> rest_;  // none: evaluated
+};
+
 struct Specialised {
   Executable executable;
-  std::vector<std::string> handed;  // labels of the executable's outputs
-  std::optional<Graph> open;
-  Bindings bindings;
+  Bindings sizes;                    // given and found
+  std::shared_ptr<const Tail> tail;  // none: the outputs are the graph's
 
-  Specialised(Executable made, std::optional<Graph> rest, std::vector<std::string> labels, Bindings values);
+  Specialised(Executable executable, Bindings sizes, std::shared_ptr<const Tail> tail);
 
   // In a workspace that has what the executable needs.
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const;
 
  private:
-  std::vector<Tensor> run_open(const NamedTensors& inputs, std::vector<Tensor> results, const Workspace& workspace,
-                               const RunNotes& notes) const;
-  const std::shared_ptr<const std::vector<StepProfile>>& steps() const;  // of both parts, when first asked
+  const std::shared_ptr<const std::vector<StepProfile>>& steps() const;  // when first asked
 
   mutable std::once_flag described_;
   mutable std::shared_ptr<const std::vector<StepProfile>> steps_;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/pipelines.h"
-#include "runtime/split_graph.h"
+#include "runtime/cut_graph.h"
 #include "tests/runtime/encoder.h"
 
 namespace hone::test {
@@ -13,7 +13,7 @@ namespace {
 const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .reads = {{16 << 10, 200}, {64 << 20, 25}}};
 
 PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute compute = Compute::f32) {
-  const Graph graph = split_graph(prepare_for_codegen(parse_seeded(text), compute), {}).fixed;
+  const Graph graph = fixed_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
   return predict_speed(graph, lower(graph, {.target = parse_target("avx2")}), peaks);
 }
 

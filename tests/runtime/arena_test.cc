@@ -2,7 +2,7 @@
 #include "runtime/arena.h"
 
 #include "runtime/session.h"
-#include "runtime/split_graph.h"
+#include "runtime/cut_graph.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/graph_bound.h"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kBytes = 32 * 64 * 4;  // of the graphs' f32[32,64]
 
 Arena arena_of(const Graph& graph) {
-  const Graph fixed = split_graph(graph, {}).fixed;
+  const Graph fixed = fixed_parts(graph, {}).head;
   return plan_arena(fixed, lower(fixed, {}));
 }
 

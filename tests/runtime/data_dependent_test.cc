@@ -2,7 +2,7 @@
 // those of the reference.
 #include "ops/evaluate.h"
 #include "runtime/session.h"
-#include "runtime/split_graph.h"
+#include "runtime/cut_graph.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/runtime/encoder.h"
 
@@ -26,15 +26,16 @@ NamedTensors rows(std::vector<float> values) {
 }
 
 TEST(DataDependent, PartsTheGraphWhereSizesBecomeUnknown) {
-  const SplitGraph parts = split_graph(parse(kPositive), {{"B", 2}});
-  ASSERT_TRUE(parts.open);
-  EXPECT_EQ(parts.fixed.nodes("non_zero").size(), 0u);
-  EXPECT_EQ(parts.fixed.nodes("linear").size(), 1u);
-  EXPECT_EQ(parts.open->nodes("linear").size(), 0u);
-  EXPECT_EQ(parts.open->nodes().size(), 2u);
-  verify(parts.fixed);
-  verify(*parts.open);
-  EXPECT_FALSE(split_graph(parse("%x : f32[B] = input  %y = neg %x  return %y"), {{"B", 2}}).open);
+  const Graph graph = parse(kPositive);
+  const CutGraph parts = cut_graph(graph, fix_graph(graph, {{"B", 2}}).undecided);
+  ASSERT_TRUE(parts.tail);
+  for (const Graph* part : {&parts.head, &parts.tail->turn, &parts.tail->rest}) verify(*part);
+  EXPECT_EQ(parts.head.nodes().size(), 2u);
+  EXPECT_EQ(parts.tail->turn.nodes("non_zero").size(), 1u);
+  EXPECT_EQ(parts.tail->turn.nodes().size(), 1u);
+  EXPECT_EQ(parts.tail->rest.nodes("shape_of").size(), 1u);
+  EXPECT_EQ(parts.tail->rest.nodes().size(), 1u);
+  EXPECT_TRUE(fix_graph(parse("%x : f32[B] = input  %y = neg %x  return %y"), {{"B", 2}}).undecided.empty());
 }
 
 TEST(DataDependent, GivesWhatTheReferenceGivesAndSaysWhatIsInterpreted) {
@@ -48,15 +49,66 @@ TEST(DataDependent, GivesWhatTheReferenceGivesAndSaysWhatIsInterpreted) {
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(got[i].same_bits(want[i])) << "-O" << level << ", output " << i;
       if (level < 2) continue;
-      int interpreted = 0;
-      for (const StepProfile& step : profile.steps) {
-        interpreted += step.kind == "interpreted";
-        EXPECT_EQ(step.kind == "interpreted", step.why_interpreted == "shapes depend on data");
-      }
-      EXPECT_EQ(interpreted, 2) << "non_zero and shape_of";
-      EXPECT_GT(profile.steps.size(), 2u) << "linear and relu are compiled";
+      std::vector<std::string> interpreted;
+      for (const StepProfile& step : profile.steps)
+        if (step.kind == "interpreted") interpreted.push_back(step.ops);
+      EXPECT_EQ(interpreted, std::vector<std::string>{"non_zero"}) << "shape_of follows from what that found";
+      EXPECT_GT(profile.steps.size(), 1u) << "linear and relu are compiled";
+      EXPECT_EQ(profile.marks_ns.size(), profile.steps.size() + 1);
     }
   }
+}
+
+// A detector's end: what was found is gathered, and looked at again.
+constexpr const char* kFound = R"(graph g {
+  %x : f32[B,16] = input "x"
+  %w : f32[8,16] = const seeded
+  %y = linear %x, %w
+  %most = reduce_max %y {axes=[1], keepdims=0}
+  %zero : f32[] = const {0}
+  %is = greater %most, %zero
+  %at = non_zero %is
+  %rows = reshape %at {shape=[-1]}
+  %found = gather %y, %rows {axis=0}
+  %u : f32[32,8] = const seeded
+  %wide = linear %found, %u
+  %r = gelu %wide
+  %flat = reduce_max %r {axes=[1], keepdims=0}
+  %half : f32[] = const {0.5}
+  %again = greater %flat, %half
+  %at2 = non_zero %again
+  %rows2 = reshape %at2 {shape=[-1]}
+  %last = gather %r, %rows2 {axis=0}
+  %probability = softmax %last {axis=-1}
+  return %y as "y", %found as "found", %probability as "p", %x as "same"
+})";
+
+TEST(DataDependent, WhatFollowsRunsCompiledWithTheSizesThatWereFound) {
+  const Graph graph = parse_seeded(kFound);
+  Session session(graph, {});
+  int compiled = 0;
+  std::set<std::vector<int64_t>> shapes;
+  for (int round = 0; round < 12; ++round) {
+    const int64_t rows = 1 + round % 4 * 3;
+    Philox rng(static_cast<uint64_t>(round));
+    const NamedTensors inputs{{"x", random_floats(rng, {rows, 16}, DType::f32, -2, 2)}};
+    RunProfile profile;
+    const std::vector<Tensor> got = session.run(inputs, &profile), want = evaluate(graph, inputs);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      ASSERT_EQ(got[i].shape(), want[i].shape()) << i;
+      const std::vector<float> a = got[i].to_floats(), b = want[i].to_floats();
+      for (size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-5F * std::max(1.0F, std::abs(b[k])));
+    }
+    shapes.insert(got[2].shape());
+    for (const StepProfile& step : profile.steps) {
+      const bool finds = step.ops == "non_zero";
+      EXPECT_EQ(step.kind == "interpreted", finds) << step.ops << ": " << step.why_interpreted;
+    }
+    if (round == 3) compiled = session.statistics().kernels_compiled;
+    if (round > 3) EXPECT_LE(session.statistics().kernels_compiled, compiled + 2) << "sizes are arguments";
+  }
+  EXPECT_GT(shapes.size(), 3u) << "runs that find different numbers of rows";
 }
 
 TEST(DataDependent, ShapesThatFollowFromOtherShapesAreFixedOnceTheInputsAre) {
@@ -67,7 +119,7 @@ TEST(DataDependent, ShapesThatFollowFromOtherShapesAreFixedOnceTheInputsAre) {
     %y = reshape %x, %wanted
     return %s as "s", %y as "y"
   })");
-  EXPECT_FALSE(split_graph(graph, {{"B", 3}}).open);
+  EXPECT_TRUE(fix_graph(graph, {{"B", 3}}).undecided.empty());
   const std::vector<Tensor> got = Session(graph, {}).run({{"x", Tensor(DType::f32, {3, 4})}});
   EXPECT_EQ(got[0].to_integers(), (std::vector<int64_t>{3, 4}));
   EXPECT_EQ(got[1].shape(), (std::vector<int64_t>{12}));
@@ -102,7 +154,7 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
     %first : f32[(_1+1)/2,_2] = slice %wide {axes=[0], starts=[0], ends=[_1], steps=[2]}
     return %first as "first"
   })");
-  EXPECT_FALSE(split_graph(graph, {{"B", 5}}).open);
+  EXPECT_TRUE(fix_graph(graph, {{"B", 5}}).undecided.empty());
   for (int level : {0, 1, 2}) {
     SessionOptions options;
     options.optimise = level;
