@@ -70,17 +70,16 @@ void over_all(Session& session, const Graph& graph, const std::vector<Bindings>&
 }
 
 // Planning alone: a session that keeps one set of sizes, over all of them again and again.
-void planning(const Graph& graph, SessionOptions options, const std::vector<Bindings>& sizes) {
+void planning(const Graph& graph, SessionOptions options, const std::vector<Bindings>& sizes, int rounds) {
   options.max_specialisations = 1;
   Session session(graph, options);
   for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
-  constexpr int kRounds = 10;
   const double seconds = seconds_of([&] {
-    for (int i = 0; i < kRounds; ++i)
+    for (int i = 0; i < rounds; ++i)
       for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
   });
   fmt::print("planning alone: {:.1f} us a set of sizes\n",
-             1e6 * seconds / (kRounds * static_cast<double>(sizes.size())));
+             1e6 * seconds / (rounds * static_cast<double>(sizes.size())));
 }
 
 void these_against_any(const Graph& graph, const SessionOptions& options, const Bindings& sizes) {
@@ -107,11 +106,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Sizes that a run brings"};
   std::string path, name = "S", compute;
   int64_t lengths = 0, planes = 0, batch = 1;
+  int rounds = 10;
   bool these = false;
   std::vector<std::string> dims;
   app.add_option("model", path)->required();
   app.add_option("--lengths", lengths);
   app.add_option("--planes", planes);
+  app.add_option("--rounds", rounds, "of planning alone");
   app.add_option("--batch", batch);
   app.add_option("--compute", compute);
   app.add_option("--dim", dims);
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
     }
     if (sizes.empty()) return 0;
     if (lengths) shuffle(sizes);
-    planning(model.graph, options, sizes);
+    planning(model.graph, options, sizes, rounds);
     Session session(model.graph, options);
     if (lengths) over_all(session, model.graph, sizes, 1.10, 0.2, 0);
     else over_all(session, model.graph, sizes, 1.15, 1, 3);

@@ -62,7 +62,7 @@ TEST(DataDependent, GivesWhatTheReferenceGivesAndSaysWhatIsInterpreted) {
 // A detector's end: what was found is gathered, and looked at again.
 constexpr const char* kFound = R"(graph g {
   %x : f32[B,16] = input "x"
-  %w : f32[8,16] = const seeded
+  %w : f32[8,16] = const "w"
   %y = linear %x, %w
   %most = reduce_max %y {axes=[1], keepdims=0}
   %zero : f32[] = const {0}
@@ -70,12 +70,12 @@ constexpr const char* kFound = R"(graph g {
   %at = non_zero %is
   %rows = reshape %at {shape=[-1]}
   %found = gather %y, %rows {axis=0}
-  %u : f32[32,8] = const seeded
+  %u : f32[32,8] = const "u"
   %wide = linear %found, %u
   %r = gelu %wide
   %flat = reduce_max %r {axes=[1], keepdims=0}
-  %half : f32[] = const {0.5}
-  %again = greater %flat, %half
+  %some : f32[] = const {0.2}
+  %again = greater %flat, %some
   %at2 = non_zero %again
   %rows2 = reshape %at2 {shape=[-1]}
   %last = gather %r, %rows2 {axis=0}
@@ -102,11 +102,13 @@ TEST(DataDependent, WhatFollowsRunsCompiledWithTheSizesThatWereFound) {
     }
     shapes.insert(got[2].shape());
     for (const StepProfile& step : profile.steps) {
-      const bool finds = step.ops == "non_zero";
-      EXPECT_EQ(step.kind == "interpreted", finds) << step.ops << ": " << step.why_interpreted;
+      const bool excused = step.ops == "non_zero" || step.why_interpreted.ends_with("has no elements");
+      EXPECT_EQ(step.kind == "interpreted", excused) << step.ops << ": " << step.why_interpreted;
     }
     if (round == 3) compiled = session.statistics().kernels_compiled;
-    if (round > 3) EXPECT_LE(session.statistics().kernels_compiled, compiled + 2) << "sizes are arguments";
+    if (round > 3) {
+      EXPECT_LE(session.statistics().kernels_compiled, compiled + 2) << "sizes are arguments";
+    }
   }
   EXPECT_GT(shapes.size(), 3u) << "runs that find different numbers of rows";
 }
