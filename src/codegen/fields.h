@@ -1,5 +1,5 @@
 // A plan names each of its fields once. From that follow its text, which is the key of its machine code, and with the
-// text equality:
+// text equality. A plan that forgets a member does not compile (kernel_def()):
 //
 //   struct GatherPlan {
 //     int64_t columns = 0;
@@ -25,6 +25,8 @@ namespace hone {
 
 template <class Owner, class Member>
 struct Field {
+  using OwnerType = Owner;
+  using MemberType = Member;
   std::string_view name;
   Member Owner::*member;
 };
@@ -42,6 +44,41 @@ concept HasFields = requires {
 template <class T, class Visit>
 void for_each_field(T& object, Visit&& visit) {
   std::apply([&](const auto&... f) { (visit(f.name, object.*f.member), ...); }, std::remove_const_t<T>::fields());
+}
+
+// How many members an aggregate has, a base counted as one: with how many values it can be initialised.
+struct AnyValue {
+  template <class T>
+  operator T() const;
+};
+template <class T, class... Values>
+consteval size_t member_count() {
+  if constexpr (requires { T{Values{}..., AnyValue{}}; }) return member_count<T, Values..., AnyValue>();
+  else return sizeof...(Values);
+}
+
+template <class A, class B>
+constexpr bool clash(const A& a, const B& b) {
+  if constexpr (std::is_same_v<A, B>) return a.member == b.member || a.name == b.name;
+  else return a.name == b.name;
+}
+
+// Whether the fields of T are its members, each once, with names of their own; and so for what members hold. A plan may
+// have one base, whose fields it takes over.
+template <class T>
+consteval bool names_every_member() {
+  if constexpr (requires { typename T::value_type; }) return names_every_member<typename T::value_type>();
+  else if constexpr (!HasFields<T>) return true;
+  else
+    return std::apply(
+        [](const auto&... f) {
+          const size_t own =
+              (size_t{std::is_same_v<typename std::remove_cvref_t<decltype(f)>::OwnerType, T>} + ... + 0);
+          const auto times = [&](const auto& one) { return (size_t{clash(one, f)} + ... + 0); };
+          return own + (own < sizeof...(f)) == member_count<T>() && ((times(f) == 1) && ...) &&
+                 (names_every_member<typename std::remove_cvref_t<decltype(f)>::MemberType>() && ...);
+        },
+        T::fields());
 }
 
 // Different values of one type have different texts.

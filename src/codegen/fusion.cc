@@ -7,7 +7,6 @@
 
 #include "base/stop.h"
 #include "codegen/elements.h"
-#include "codegen/kernels/pointwise/plan.h"
 #include "codegen/registry.h"
 #include "codegen/shapes.h"
 

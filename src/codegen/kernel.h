@@ -162,6 +162,7 @@ constexpr KernelDef kernel_def() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
   static_assert(Class.takes && Class.lower, "a class says when it applies");
   static_assert(Class.supports && Class.launch && Class.describe, "a class says all three of its plans");
+  static_assert(names_every_member<Plan>(), "fields() of a plan names each of its members once");
   static_assert(!Class.prepack == !Class.prepack_key && !Class.prepack == !Class.prepacked_bytes,
                 "constants are laid out with all three of key, bytes and prepack, or not at all");
   KernelDef def{

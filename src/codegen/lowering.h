@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "codegen/epilogue.h"
-#include "codegen/kernels/gemm/plan.h"
-#include "codegen/kernels/pointwise/plan.h"
 #include "codegen/lower.h"
 #include "codegen/run_sizes.h"
 #include "expr/program.h"
@@ -90,16 +88,6 @@ struct Lowering {
   Extent extent(const Dim& dim) const { return formulas.extent(dim); }
   Extent count(const Shape& shape) const { return extent(element_count(shape)); }
 
-  // A kernel over `extents` elements of values that lie along them with strides, from an offset on.
-  struct Strided {
-    std::vector<ValueId> values;  // several results lie alike; an operand is one
-    Shape strides;
-    int64_t offset = 0;
-  };
-  Refusal elementwise(Prepared& prepared, PointwisePlan plan, const Shape& extents,
-                      const std::vector<Strided>& operands, const Strided& results) const;
-  // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
-  Refusal weights(GemmPlan& plan, ValueId w, bool transposed) const;
   // What follows `sum`, which reads the first `first_operand` arguments: the bias and the group's other nodes as the
   // program, their operands and the results bound. `batched`: results of several matrices, no operands per row.
   Refusal epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;

@@ -1,5 +1,7 @@
-// Every class of kernel with a size of 0 in each place: the reference's results, or its refusal; never a crash.
+// Every op, and what shares kernels, with a size of 0 in each place: the reference's results, or its refusal; never a
+// crash.
 #include <functional>
+#include <set>
 
 #include "tests/conformance/conform_text.h"
 
@@ -287,6 +289,73 @@ INSTANTIATE_TEST_SUITE_P(Classes, Empty, testing::Range(size_t{0}, classes().siz
   std::ranges::replace(name, ' ', '_');
   return name;
 });
+
+// A call with every axis of `size` empty.
+struct EmptiedCall {
+  Graph graph;
+  NamedTensors inputs;
+};
+
+std::optional<EmptiedCall> emptied(const OpDef& op, const OpCase& one, int64_t size) try {
+  EmptiedCall call;
+  std::vector<ValueId> operands;
+  for (const std::optional<Tensor>& operand : one.operands) {
+    if (!operand) {
+      operands.push_back(kNone);
+      continue;
+    }
+    const std::string label = fmt::format("{}", operands.size());
+    Tensor tensor = *operand;
+    if (tensor.container() == Container::none && !tensor.is_packed()) {
+      Sizes shape = tensor.shape();
+      std::ranges::replace(shape, size, 0);
+      if (shape != tensor.shape()) tensor = Tensor(tensor.dtype(), shape);
+    }
+    operands.push_back(tensor.is_packed() ? call.graph.add_constant(label, tensor)
+                                          : call.graph.add_input(label, tensor.type()));
+    if (!tensor.is_packed()) call.inputs[label] = tensor;
+  }
+  const NodeId node = call.graph.add_node(op, operands, one.attributes);
+  for (size_t r = 0; r < call.graph.node(node).results.size(); ++r)
+    call.graph.add_output(call.graph.result(node, static_cast<int>(r)), fmt::format("{} result {}", one.text(), r));
+  return call;
+} catch (const Error&) {
+  return std::nullopt;  // by a shape rule
+}
+
+class EmptyOp : public testing::TestWithParam<const OpDef*> {};
+
+TEST_P(EmptyOp, IsComputedAsTheReferenceDoesOrRefusedAsItDoes) {
+  constexpr size_t kCalls = 4;
+  Philox rng(1);
+  const OpCases cases = cases_for(*GetParam(), rng);
+  for (size_t i = 0; i < cases.size(); i += std::max<size_t>(1, cases.size() / kCalls)) {
+    std::set<int64_t> sizes;
+    for (const std::optional<Tensor>& operand : cases[i].operands)
+      if (operand && operand->container() == Container::none)
+        sizes.insert(operand->shape().begin(), operand->shape().end());
+    for (int64_t size : sizes) {
+      const std::optional<EmptiedCall> call = emptied(*GetParam(), cases[i], size);
+      if (!call) continue;
+      SCOPED_TRACE(fmt::format("{}, size {}", cases[i].text(), size));
+      std::optional<std::vector<Tensor>> want;
+      try {
+        want = evaluate(call->graph, call->inputs);
+      } catch (const Error&) {
+      }
+      if (!want) {
+        EXPECT_THROW(run_session(call->graph, call->inputs, {}), Error);
+        continue;
+      }
+      const Ran ran = run_session(call->graph, call->inputs, {});
+      ASSERT_EQ(ran.outputs.size(), want->size());
+      for (size_t r = 0; r < want->size(); ++r) EXPECT_TRUE(ran.outputs[r].same_bits((*want)[r])) << ran.names[r];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EmptyOp, testing::ValuesIn(ops::all().begin(), ops::all().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
 
 }  // namespace
 }  // namespace hone::test

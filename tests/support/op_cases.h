@@ -2,6 +2,7 @@
 // another with.
 #pragma once
 
+#include "tests/support/op_cases_any.h"
 #include "tests/support/op_cases_moves.h"
 #include "tests/support/op_cases_points.h"
 #include "tests/support/op_cases_pointwise.h"
@@ -16,8 +17,8 @@
 
 namespace hone {
 
-// Never empty for an op of ops::all(): tests/ops checks that.
-inline OpCases cases_for(const OpDef& op, Philox& rng) {
+// Of an op that is named below; empty for others.
+inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   const std::string_view name = op.name;
   if (OpCases cases = points_cases(op, rng); !cases.empty()) return cases;
   if (op.pointwise) return pointwise_cases(op, rng);
@@ -45,6 +46,12 @@ inline OpCases cases_for(const OpDef& op, Philox& rng) {
   if (OpCases cases = sequence_cases(op, rng); !cases.empty()) return cases;
   if (OpCases cases = table_cases(name, rng); !cases.empty()) return cases;
   return move_cases(name, rng);
+}
+
+// Never empty for an op of ops::all(): tests/ops checks that.
+inline OpCases cases_for(const OpDef& op, Philox& rng) {
+  OpCases cases = listed_cases(op, rng);
+  return cases.empty() && op.bodies == 0 ? any_cases(op, rng) : cases;
 }
 
 }  // namespace hone

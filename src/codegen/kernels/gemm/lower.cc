@@ -44,6 +44,26 @@ void write_batches(const Batches& batches, const RunSizes& sizes, std::array<int
 
 int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
 
+// The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
+Refusal choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool transposed) {
+  const Graph& graph = lowering.graph;
+  const Tensor* constant = lowering.constant(w);
+  if (!lowering.sizes && graph.value(w).label.starts_with(kKnownInput)) return {"weights that follow from the sizes"};
+  if (constant && transposed && graph.type(w).rank() == 2) {
+    plan.weights = GemmPlan::Weights::prepacked;
+    if (constant->is_packed()) plan.w_format = to_string(*constant->format());
+    else plan.w = constant->dtype();
+  } else {
+    if (graph.type(w).is_packed()) return {"packed weights that are not [out, in]"};
+    plan.weights = transposed ? GemmPlan::Weights::activation_nk : GemmPlan::Weights::activation_kn;
+    plan.w = graph.type(w).dtype;
+    if (plan.w != plan.a) return {fmt::format("operands of {} and {}", to_string(plan.a), to_string(plan.w))};
+  }
+  if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16)
+    return {fmt::format("weights of {}", to_string(plan.w))};
+  return {};
+}
+
 }  // namespace
 
 Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
@@ -62,7 +82,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   if (w_shape.size() < 2) return {"a vector operand"};
   const Dim k = a_shape.back(), n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
   plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
-  if (Refusal r = lowering.weights(plan, w, transposed); !r.accepted()) return r;
+  if (Refusal r = choose_weights(lowering, plan, w, transposed); !r.accepted()) return r;
   const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
   if (is_packed_once && (plan.n == 0 || plan.k == 0))
     return {"a product with laid out weights and sizes that are open"};
@@ -101,45 +121,6 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
       return KernelPlan(chosen);
     });
   };
-  return {};
-}
-
-Refusal Lowering::weights(GemmPlan& plan, ValueId w, bool transposed) const {
-  const Tensor* constant = this->constant(w);
-  if (!sizes && graph.value(w).label.starts_with(kKnownInput)) return {"weights that follow from the sizes"};
-  if (constant && transposed && graph.type(w).rank() == 2) {
-    plan.weights = GemmPlan::Weights::prepacked;
-    if (constant->is_packed()) plan.w_format = to_string(*constant->format());
-    else plan.w = constant->dtype();
-  } else {
-    if (graph.type(w).is_packed()) return {"packed weights that are not [out, in]"};
-    plan.weights = transposed ? GemmPlan::Weights::activation_nk : GemmPlan::Weights::activation_kn;
-    plan.w = graph.type(w).dtype;
-    if (plan.w != plan.a) return {fmt::format("operands of {} and {}", to_string(plan.a), to_string(plan.w))};
-  }
-  if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16)
-    return {fmt::format("weights of {}", to_string(plan.w))};
-  return {};
-}
-
-Refusal Lowering::epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const {
-  const ValueId result = graph.result(step.group.anchor);
-  ExprBuilderForGroup builder(graph, first_operand);
-  if (bias != kNone) sum = sum + builder.get(bias);
-  builder.define(result, sum);
-  for (NodeId n : step.group.nodes)
-    if (n != step.group.anchor) builder.apply(n);
-  plan.program = program_of(builder, graph, step.group.results);
-  plan.results = dtypes(step.group.results);
-  for (ValueId v : builder.operands()) {
-    const auto access = gemm_access(shape(v), shape(result));
-    if (!access) return {fmt::format("operand %{} does not lie along the result", graph.value(v).name)};
-    if (batched && *access == Epilogue::Access::row) return {"a per-row operand of a batched product"};
-    plan.operands.push_back({graph.type(v).dtype, *access});
-    if (*access == GemmPlan::Access::full) step.overwritable.push_back(v);
-    bind(step, v);
-  }
-  for (ValueId v : step.group.results) bind(step, v);
   return {};
 }
 

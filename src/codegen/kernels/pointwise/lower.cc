@@ -19,18 +19,19 @@ Refusal lower_pointwise(const Lowering& lowering, Prepared& prepared) {
   PointwisePlan plan;
   plan.program = program_of(builder, graph, step.group.results);
   const Shape result = lowering.shape(step.group.results[0]);
-  std::vector<Lowering::Strided> operands;
+  std::vector<Strided> operands;
   for (ValueId v : builder.operands()) {
     std::optional<Shape> strides = broadcast_strides(lowering.shape(v), result);
     if (!strides) return {fmt::format("%{} may be broadcast or not", graph.value(v).name)};
     operands.push_back({{v}, std::move(*strides)});
   }
-  return lowering.elementwise(prepared, plan, result, operands, {step.group.results, dense_strides(result)});
+  return lower_strided(lowering, prepared, plan, result, operands, {step.group.results, dense_strides(result)});
 }
 
-Refusal Lowering::elementwise(Prepared& prepared, PointwisePlan plan, const Shape& extents,
-                              const std::vector<Strided>& operands, const Strided& results) const {
+Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
+                      const std::vector<Strided>& operands, const Strided& results) {
   using Inner = PointwisePlan::Inner;
+  const Graph& graph = lowering.graph;
   Step& step = prepared.steps.back();
   std::vector<Shape> all;
   for (const Strided& operand : operands) all.push_back(operand.strides);
@@ -44,13 +45,13 @@ Refusal Lowering::elementwise(Prepared& prepared, PointwisePlan plan, const Shap
   plan.rank = static_cast<int>(loops.extents.size());
   if (plan.rank > 6) return {"more than six dimensions that don't merge"};
   plan.dense = element_count(extents) == one || loops.strides.back() == dense_strides(loops.extents);
-  plan.results = dtypes(results.values);
+  plan.results = lowering.dtypes(results.values);
   std::vector<Extent> dims;
   const auto add = [&](const Shape& numbers) {
-    for (const Dim& number : numbers) dims.push_back(extent(number));
+    for (const Dim& number : numbers) dims.push_back(lowering.extent(number));
   };
   const auto bind_from = [&](ValueId v, int64_t offset) {
-    bind(step, v, Plane::data, offset == 0 ? 0 : offset * size_bytes(graph.type(v).dtype));
+    lowering.bind(step, v, Plane::data, offset == 0 ? 0 : offset * size_bytes(graph.type(v).dtype));
   };
   add(loops.extents);
   for (size_t o = 0; o < operands.size(); ++o) {

@@ -212,11 +212,11 @@ Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
       const Scalar scalar = compute_scalar(graph.type(move.to).dtype);
       PointwisePlan plan;
       plan.program = flatten(part.value && !has_value ? cast(scalar, Expr(0)) : Expr::arg(0, scalar));
-      std::vector<Lowering::Strided> operands;
+      std::vector<Strided> operands;
       if (!part.value) operands = {{{move.from}, to_shape(part.from_strides), part.from}};
       else if (has_value) operands = {{{node.operands[1]}, Shape(part.extents.size(), 0)}};
-      if (Refusal r = lowering.elementwise(prepared, plan, to_shape(part.extents), operands,
-                                           {{move.to}, to_shape(part.to_strides), part.to});
+      if (Refusal r = lower_strided(lowering, prepared, plan, to_shape(part.extents), operands,
+                                    {{move.to}, to_shape(part.to_strides), part.to});
           !r.accepted())
         return r;
       const auto moved = element_count(part.extents) * size_bytes(graph.type(move.to).dtype);
@@ -231,8 +231,8 @@ Refusal lower_transpose_by_elements(const Lowering& lowering, Prepared& prepared
   const Shape out = lowering.shape(node.results[0]);
   PointwisePlan plan;
   plan.program = flatten(Expr::arg(0, compute_scalar(lowering.graph.type(node.operands[0]).dtype)));
-  return lowering.elementwise(prepared, plan, out, {{{node.operands[0]}, transposed_strides(lowering, node)}},
-                              {node.results, dense_strides(out)});
+  return lower_strided(lowering, prepared, plan, out, {{{node.operands[0]}, transposed_strides(lowering, node)}},
+                       {node.results, dense_strides(out)});
 }
 
 }  // namespace

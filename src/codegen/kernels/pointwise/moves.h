@@ -7,10 +7,20 @@
 #include <span>
 #include <vector>
 
+#include "codegen/kernels/pointwise/plan.h"
 #include "codegen/lowering.h"
 #include "ops/read_positions.h"
 
 namespace hone {
+
+// A kernel over `extents` elements of values that lie along them with strides, from an offset on.
+struct Strided {
+  std::vector<ValueId> values;  // several results lie alike; an operand is one
+  Shape strides;
+  int64_t offset = 0;
+};
+Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
+                      const std::vector<Strided>& operands, const Strided& results);
 
 Refusal lower_moves(const Lowering& lowering, Prepared& prepared);
 
