@@ -73,7 +73,7 @@ class Fuser {
         absorb_users(group_of(n));
       }
     for (Group& group : groups_) {
-      std::sort(group.nodes.begin(), group.nodes.end(), [&](NodeId a, NodeId b) { return position(a) < position(b); });
+      std::ranges::sort(group.nodes.edit(), [&](NodeId a, NodeId b) { return position(a) < position(b); });
       group.results = escaping(group.nodes);
       note_left_out(group);
     }

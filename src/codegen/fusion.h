@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_vector.h"
 #include "codegen/kernel.h"
 #include "ir/graph.h"
 
@@ -23,9 +24,9 @@ struct Group {
   std::span<const KernelDef* const> kernels;
   bool view = false;
   NodeId anchor = kNone;         // kNone for pure pointwise groups
-  std::vector<NodeId> nodes;     // in graph order, anchor included
-  std::vector<ValueId> results;  // values that someone outside the group reads
-  std::vector<LeftOut> left_out;
+  SharedVector<NodeId> nodes;     // in graph order, anchor included
+  SharedVector<ValueId> results;  // values that someone outside the group reads
+  SharedVector<LeftOut> left_out;
 };
 
 // Every live node of `graph`, whose shapes may be open, in exactly one group; groups in an order in which producers

@@ -133,7 +133,8 @@ struct PreparedGraph::Impl {
   Graph graph;
   LowerOptions options;
   Formulas formulas;
-  std::vector<std::vector<Extent>> shapes;  // by ValueId
+  RunSizes::Shapes constant_shapes;  // by ValueId; empty where a size is open
+  std::vector<std::pair<ValueId, std::vector<Extent>>> open_shapes;
   std::vector<ValueId> alias_of;
   std::vector<Unit> units;
   std::vector<NodeId> views;
@@ -162,12 +163,16 @@ struct PreparedGraph::Impl {
   }
 
   void note_shapes() {
-    shapes.resize(graph.value_capacity());
+    constant_shapes.resize(graph.value_capacity());
     const auto note = [&](ValueId v) {
-      for (const Dim& dim : graph.type(v).shape) {
-        shapes[static_cast<size_t>(v)].push_back(formulas.extent(dim));
-        open |= !dim.is_constant();
+      const Shape& shape = graph.type(v).shape;
+      if (is_constant(shape)) {
+        constant_shapes[static_cast<size_t>(v)] = constant_shape(shape);
+        return;
       }
+      open = true;
+      auto& [value, extents] = open_shapes.emplace_back(v, std::vector<Extent>());
+      for (const Dim& dim : shape) extents.push_back(formulas.extent(dim));
     };
     for (ValueId v : graph.inputs()) note(v);
     for (ValueId v : graph.constants()) note(v);
@@ -177,11 +182,11 @@ struct PreparedGraph::Impl {
 
   RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
     std::vector<int64_t> numbers = formulas.evaluate(bindings);
-    RunSizes::Shapes actual(shapes.size());
-    for (size_t v = 0; v < shapes.size(); ++v) {
-      actual[v].reserve(shapes[v].size());
-      for (Extent e : shapes[v])
-        actual[v].push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
+    RunSizes::Shapes actual = constant_shapes;
+    for (const auto& [v, shape] : open_shapes) {
+      std::vector<int64_t>& sizes = actual[static_cast<size_t>(v)].edit();
+      sizes.reserve(shape.size());
+      for (Extent e : shape) sizes.push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
     }
     return RunSizes(std::move(bindings), std::move(numbers), std::move(actual), std::move(known));
   }
@@ -220,8 +225,9 @@ struct PreparedGraph::Impl {
       for (ValueId v : graph.node(n).operands)
         if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
           step.reads.push_back(v);
-    step.writes = compiled ? group.results : graph.node(group.nodes[0]).results;
-    std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
+    std::vector<ValueId> writes = compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
+    std::erase_if(writes, [&](ValueId v) { return !bound(v); });
+    step.writes = std::move(writes);
   }
 
   LoweredGraph place(const RunSizes& actual) {

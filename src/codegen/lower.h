@@ -30,13 +30,13 @@ struct Step {
   std::optional<KernelPlan> plan;  // none: interpreted (group.nodes has one node)
   bool lasting = false;            // the plan is the group's for all sizes, or for many
   std::string why_interpreted;
-  std::vector<std::string> refused;  // other ways to compute this, each with the reason against it
-  std::vector<PointerBinding> pointers;
+  SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
+  SharedVector<PointerBinding> pointers;
   std::array<int64_t, 48> dims{};
-  std::vector<ValueId> reads, writes;  // values in memory
+  SharedVector<ValueId> reads, writes;  // values in memory
   // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
   // element i before it writes element i of a result, and never again.
-  std::vector<ValueId> overwritable;
+  SharedVector<ValueId> overwritable;
   int64_t shared_bytes = 0;
   std::vector<Tensor> made;  // tables for these sizes
   double moved_bytes = 0;    // where the step is a part of what its node moves

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/shared_vector.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -29,7 +30,7 @@ class Formulas {
 
 class RunSizes {
  public:
-  using Shapes = std::vector<std::vector<int64_t>>;  // by ValueId; empty where a value has none
+  using Shapes = std::vector<SharedVector<int64_t>>;  // by ValueId; empty where a value has none
 
   explicit RunSizes(const Graph& graph);  // whose shapes are constant
   RunSizes(Bindings bindings, std::vector<int64_t> numbers, Shapes shapes, std::map<ValueId, Tensor> known)

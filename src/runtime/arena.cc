@@ -10,9 +10,11 @@ namespace hone {
 namespace {
 
 class ArenaPlanner {
+  static constexpr size_t kNowhere = ~size_t{0};
+
  public:
   ArenaPlanner(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes)
-      : graph_(graph), lowered_(lowered), sizes_(sizes), last_read_(graph.value_capacity(), -1) {
+      : graph_(graph), lowered_(lowered), sizes_(sizes), last_read_(graph.value_capacity(), -1), range_of_(graph.value_capacity(), kNowhere) {
     for (size_t s = 0; s < lowered.steps.size(); ++s)
       for (ValueId v : lowered.steps[s].reads) last_read(v) = static_cast<int>(s);
     for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
@@ -22,7 +24,7 @@ class ArenaPlanner {
     Arena arena;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       for (ValueId v : lowered_.steps[s].writes) {
-        if (range_of_.contains(holder(v))) continue;  // the parts of a value are written one after the other
+        if (range_of(v) != kNowhere) continue;  // the parts of a value are written one after the other
         if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
         else start_range(v, static_cast<int>(s));
       }
@@ -30,7 +32,9 @@ class ArenaPlanner {
     for (const Range& range : ranges_) live.push_back(range.live);
     const MemoryPlan plan = plan_memory(live);
     arena.bytes = plan.arena_bytes, arena.lower_bound = plan.lower_bound;
-    for (const auto& [value, range] : range_of_) arena.offsets[value] = plan.offsets[range];
+    for (size_t v = 0; v < range_of_.size(); ++v)
+      if (range_of_[v] != kNowhere)
+        arena.offsets.emplace_hint(arena.offsets.end(), static_cast<ValueId>(v), plan.offsets[range_of_[v]]);
     return arena;
   }
 
@@ -41,24 +45,25 @@ class ArenaPlanner {
   };
 
   ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
+  size_t& range_of(ValueId v) { return range_of_[static_cast<size_t>(holder(v))]; }
   int& last_read(ValueId v) { return last_read_[static_cast<size_t>(holder(v))]; }
 
   void start_range(ValueId v, int step) {
-    range_of_[holder(v)] = ranges_.size();
+    range_of(v) = ranges_.size();
     ranges_.push_back({{bytes_of(v), step, std::max(step, last_read(v))}, holder(v)});
   }
 
   bool place_over_operand(ValueId v, int s) {
     const Step& step = lowered_.steps[static_cast<size_t>(s)];
     for (ValueId operand : step.overwritable) {
-      const auto found = range_of_.find(holder(operand));
-      if (found == range_of_.end() || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand))
+      const size_t found = range_of(operand);
+      if (found == kNowhere || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand))
         continue;
-      Range& range = ranges_[found->second];
+      Range& range = ranges_[found];
       if (range.value != holder(operand)) continue;  // another result has it
       range.live.last_step = std::max(s, last_read(v));
       range.value = holder(v);
-      range_of_[holder(v)] = found->second;
+      range_of(v) = found;
       return true;
     }
     return false;
@@ -82,7 +87,7 @@ class ArenaPlanner {
   const RunSizes& sizes_;
   std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
   std::vector<Range> ranges_;
-  std::map<ValueId, size_t> range_of_;
+  std::vector<size_t> range_of_;  // per holder
 };
 
 }  // namespace
