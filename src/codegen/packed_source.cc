@@ -99,7 +99,7 @@ int64_t PackedSource::row_of(int64_t slot, int64_t row0) const {
 
 // Products with the infinity that decoders make of E8M0's NaN are NaN when every code is 0.
 bool PackedSource::is_nan(uint32_t scale_code) const {
-  return c_.scale == WeightCodec::Scale::e8m0 && c_.scale_recode[scale_code] == 255 && c_.zero_code >= 0;
+  return c_.scale.by == ScaleMeaning::By::power_of_two && c_.scale_recode[scale_code] == 255 && c_.zero_code >= 0;
 }
 
 void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte* out) const {
@@ -126,25 +126,25 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
 
 // Rows whose bytes, each translated, are the lanes.
 bool PackedSource::holds_whole_lanes() const {
-  const bool bytes = c_.code_bits == 4 || c_.code_bits == 8;
+  const bool bytes = c_.bits == 4 || c_.bits == 8;
   return bytes && !across_ && !s_.loose && layout_.code_planes == 1 && s_.k % c_.chunk_k() == 0 &&
          first_bit(1) % 8 == 0;
 }
 
 void PackedSource::make_table() {
-  const size_t codes = size_t{1} << c_.bits;
+  const size_t codes = size_t{1} << c_.stored_bits;
   for (size_t byte = 0; byte < table_.size(); ++byte)
     table_[byte] = static_cast<uint8_t>(c_.recode[byte % codes] | (codes == 16 ? c_.recode[byte / 16] << 4 : 0));
   for (size_t byte = 0; byte < table_.size(); ++byte) translates_ |= table_[byte] != byte;
 }
 
 int64_t PackedSource::first_bit(int64_t row) const {
-  return layout_.lines == 1 ? row * s_.k * c_.code_bits / layout_.code_planes : row * layout_.line_bytes * 8;
+  return layout_.lines == 1 ? row * s_.k * c_.bits / layout_.code_planes : row * layout_.line_bytes * 8;
 }
 
 template <class T>
 void PackedSource::read_row(int64_t row, std::span<T> codes) const {
-  const int planes = layout_.code_planes, bits = c_.code_bits / planes;
+  const int planes = layout_.code_planes, bits = c_.bits / planes;
   const int64_t plane_bits = layout_.padded_lines * layout_.line_bytes * 8;
   if (planes == 1 && !across_) return read_codes(planes_.codes, first_bit(row), bits, codes);
   std::vector<T> part(codes.size());
@@ -162,7 +162,7 @@ void PackedSource::read_row(int64_t row, std::span<T> codes) const {
 const std::byte* PackedSource::line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch,
                                     uint32_t* lanes) const {
   auto* const bytes = reinterpret_cast<std::byte*>(lanes);
-  if (c_.code_bits > 8) wide_line(row, scratch, lanes);
+  if (c_.bits > 8) wide_line(row, scratch, lanes);
   else if (whole_ && std::ranges::none_of(scale_codes, [&](uint32_t code) { return is_nan(code); }))
     return whole_line(row, bytes);
   else narrow_line(row, scale_codes, scratch, lanes);
@@ -172,7 +172,7 @@ const std::byte* PackedSource::line(int64_t row, std::span<const uint32_t> scale
 const std::byte* PackedSource::whole_line(int64_t row, std::byte* lanes) const {
   const std::byte* codes = planes_.codes.data() + first_bit(row) / 8;
   if (!translates_) return codes;
-  translate(table_, codes, s_.k * c_.bits / 8, lanes);
+  translate(table_, codes, s_.k * c_.stored_bits / 8, lanes);
   return lanes;
 }
 
@@ -195,7 +195,7 @@ void PackedSource::narrow_line(int64_t row, std::span<const uint32_t> scale_code
     for (size_t i = 0; i < scratch.narrow.size(); i += 8) *lanes++ = joined_nibbles(scratch.narrow.data() + i);
   } else if (c_.order == Order::fields) {
     for (int64_t i = 0; i < chunks; ++i)
-      lanes = split_fields(scratch.narrow.data() + i * chunk, c_.bits, c_.field_bits, lanes);
+      lanes = split_fields(scratch.narrow.data() + i * chunk, c_.stored_bits, c_.field_bits, lanes);
   } else if (c_.order == Order::halves) {
     for (int64_t i = 0; i < chunks; ++i) lanes = split_planes(scratch.narrow.data() + i * chunk, c_.planes, lanes);
   } else {

@@ -1,5 +1,6 @@
 #include "codegen/llvm/code_stream.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace hone {
@@ -13,6 +14,9 @@ Value* stream_bytes(Emitter& e, Value* count, int bits) {
 }
 
 bool is_known(Value* count) { return llvm::isa<llvm::ConstantInt>(count); }
+int known_bytes(Value* count, int bits) {
+  return static_cast<int>((llvm::cast<llvm::ConstantInt>(count)->getSExtValue() * bits + 7) / 8);
+}
 
 // The first `bytes` bytes of a vector.
 Value* first_bytes(Emitter& e, Value* vector, int bytes) {
@@ -21,8 +25,8 @@ Value* first_bytes(Emitter& e, Value* vector, int bytes) {
   return e.b.CreateShuffleVector(vector, order);
 }
 
-// All lanes' bytes from a byte vector of at least lanes * bits / 8 elements: every lane gets those its code lies in,
-// which a shift brings down. A code of up to 25 bits never needs more than four bytes.
+// All lanes' bytes from a byte vector: every lane gets those its code lies in, which a shift brings down; bytes that
+// the vector lacks are 0. A code of up to 25 bits never needs more than four bytes.
 Value* spread(Emitter& e, Value* raw, int bits) {
   const bool wide = bits > 25 && bits < 32;
   const int lane_bytes = wide ? 8 : 4,
@@ -32,7 +36,7 @@ Value* spread(Emitter& e, Value* raw, int bits) {
   std::vector<llvm::Constant*> shifts;
   for (int i = 0; i < e.lanes; ++i) {
     const int first = i * bits / 8, last = (i * bits + bits - 1) / 8;
-    for (int k = 0; k < lane_bytes; ++k) order.push_back(first + k <= last ? first + k : zero);
+    for (int k = 0; k < lane_bytes; ++k) order.push_back(first + k <= last ? std::min(first + k, zero) : zero);
     shifts.push_back(llvm::ConstantInt::get(lane, static_cast<uint64_t>(i * bits % 8)));
   }
   Value* lanes = e.as(e.b.CreateShuffleVector(raw, llvm::Constant::getNullValue(raw->getType()), order), e.vec(lane));
@@ -93,29 +97,26 @@ Value* bytes_one_by_one(Emitter& e, const Pieces& pieces) {
 }  // namespace
 
 Value* load_codes(Emitter& e, Value* pointer, int bits, Value* count) {
+  const bool known = !count || is_known(count);
+  if (known && (bits == 8 || bits == 16 || bits == 32)) {
+    llvm::Type* type = e.vec(e.b.getIntNTy(static_cast<unsigned>(bits)));
+    return e.b.CreateZExt(e.masked_load(type, pointer, count ? e.tail_mask(count) : nullptr), e.v_i32);
+  }
+  if (known)
+    return spread(e, e.load(e.vec(e.i8, count ? known_bytes(count, bits) : e.lanes * bits / 8), pointer), bits);
   const int bytes = e.lanes * bits / 8;
   llvm::Type* type = e.vec(e.i8, bytes);
-  Value* raw;
-  if (!count) {
-    raw = e.load(type, pointer);
-  } else {
-    Value* held = e.stack(e.i8, bytes);
-    e.store(llvm::Constant::getNullValue(type), held);
-    e.b.CreateMemCpy(held, llvm::MaybeAlign(1), pointer, llvm::MaybeAlign(1), stream_bytes(e, count, bits));
-    raw = e.load(type, held);
-  }
-  if (bits != 8 && bits != 16 && bits != 32) return spread(e, raw, bits);
-  return e.b.CreateZExt(e.as(raw, e.vec(e.b.getIntNTy(static_cast<unsigned>(bits)))), e.v_i32);
+  Value* held = e.stack(e.i8, bytes);
+  e.store(llvm::Constant::getNullValue(type), held);
+  e.b.CreateMemCpy(held, llvm::MaybeAlign(1), pointer, llvm::MaybeAlign(1), stream_bytes(e, count, bits));
+  return load_codes(e, held, bits);
 }
 
 void store_codes(Emitter& e, Value* codes, Value* pointer, int bits, Value* count) {
   const Pieces pieces = join(e, codes, bits);
   Value* bytes = pieces.bits % 8 == 0 ? bytes_of(e, pieces) : bytes_one_by_one(e, pieces);
   if (!count) return e.store(bytes, pointer);
-  if (is_known(count)) {
-    const int64_t codes_in_use = llvm::cast<llvm::ConstantInt>(count)->getSExtValue();
-    return e.store(first_bytes(e, bytes, static_cast<int>((codes_in_use * bits + 7) / 8)), pointer);
-  }
+  if (is_known(count)) return e.store(first_bytes(e, bytes, known_bytes(count, bits)), pointer);
   Value* held = e.stack(e.i8, e.lanes * bits / 8);
   e.store(bytes, held);
   e.b.CreateMemCpy(pointer, llvm::MaybeAlign(1), held, llvm::MaybeAlign(1), stream_bytes(e, count, bits));

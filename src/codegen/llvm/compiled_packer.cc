@@ -83,11 +83,11 @@ std::vector<float> scales_of(const Format& format, const PackedLayout& p, const 
   return scales;
 }
 
-std::vector<float> zero_points_of(const Format& format, const PackedLayout& p, const PlaneView& planes) {
+std::vector<uint32_t> zero_points_of(const Format& format, const PackedLayout& p, const PlaneView& planes) {
   const int bytes = zero_point_bytes(format);
   std::vector<uint32_t> codes(static_cast<size_t>(bytes ? p.groups : 0));
   if (!codes.empty()) read_codes(planes.zero_points.data(), 8 * bytes, 0, codes);
-  return {codes.begin(), codes.end()};
+  return codes;
 }
 
 std::vector<std::byte> scale_plane(const Format& format, const PackedLayout& p, std::span<const uint32_t> codes) {
@@ -169,7 +169,8 @@ struct CompiledPacker::Impl {
   template <class T>
   void unpack(const Format& format, Dims shape, const PlaneView& planes, DType dtype, std::span<T> values) {
     const PackedLayout p = packed_layout(format, shape);
-    std::vector<float> scales = scales_of(format, p, planes), zero_points = zero_points_of(format, p, planes);
+    std::vector<float> scales = scales_of(format, p, planes);
+    std::vector<uint32_t> zero_points = zero_points_of(format, p, planes);
     const LineOrder order(format, shape);
     std::vector<T> lines(order.is_row_major() ? 0 : values.size());
     KernelArgs args = line_args(format, p);

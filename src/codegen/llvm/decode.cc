@@ -3,11 +3,9 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "base/float_bits.h"
-#include "codegen/llvm/expr_emit.h"
 
 namespace hone {
 
@@ -15,14 +13,14 @@ using llvm::Value;
 
 using Decode = WeightCodec::Decode;
 
-WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format) : e_(e), codec_(codec) {
-  if (codec.decode == Decode::expression)
-    decode_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));
-  if (codec.decode == Decode::restored) decode_ = restored_value(format);
-  if (!codec.pairs) return;
-  for (size_t below = codec.zero_in_index ? codec.values.size() : 0; below > 0; --below)
-    words_.push_back(f32_to_bf16(-static_cast<float>(below)));
-  for (float v : codec.values) words_.push_back(f32_to_bf16(v));
+WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format)
+    : e_(e), codec_(codec), numbers_(e, codec, format) {
+  if (codec.decode == Decode::lanes) return;
+  const size_t codes = size_t{1} << codec.stored_bits, below = codec.zero_in_index ? codes : 0;
+  words_.resize(below + codes);
+  for (size_t i = 0; i < below; ++i) words_[i] = f32_to_bf16(-static_cast<float>(below - i));
+  for (size_t code = 0; code < codec.values.size(); ++code)
+    words_[below + codec.recode[code]] = f32_to_bf16(codec.values[code]);
 }
 
 Value* WeightDecoder::pair(const ChunkLanes& chunk, int j, Value* zero) {
@@ -32,28 +30,29 @@ Value* WeightDecoder::pair(const ChunkLanes& chunk, int j, Value* zero) {
     case Decode::mirrored:
     case Decode::bytes256:
       return byte_pair(chunk.rows[0], j);
-    default:
+    case Decode::lanes:
       return e_.join_pair(value(chunk, 2 * j, zero), value(chunk, 2 * j + 1, zero));
   }
+  CHECK(false);
 }
 
 Value* WeightDecoder::value(const ChunkLanes& chunk, int i, Value* zero) {
-  const bool in_pairs =
-      codec_.decode == Decode::words || codec_.decode == Decode::mirrored || codec_.decode == Decode::bytes256;
-  if (!in_pairs) {
-    if (zero && zero_is_offset()) return e_.b.CreateFSub(offset(code(chunk, i)), zero);
-    Value* x = number(code(chunk, i));
-    return zero ? e_.b.CreateFSub(x, zero) : x;
-  }
+  if (codec_.decode == Decode::lanes) return numbers_.number(code(chunk, i), zero);
   const auto [low, high] = e_.split_pair(pair(chunk, i / 2, zero));
   Value* x = i % 2 ? high : low;
   return zero && !codec_.zero_in_index ? e_.b.CreateFSub(x, zero) : x;
 }
 
+Value* WeightDecoder::value(const ChunkLanes& chunk, int i, const CodeNumbers::Group& group) {
+  if (codec_.decode == Decode::lanes) return numbers_.value(code(chunk, i), group);
+  Value* x = value(chunk, i, group.zero);
+  return group.scales.empty() ? x : e_.b.CreateFMul(x, group.scales[0]);
+}
+
 // Sixteen-bit halves hold the even and the odd codes. What lies above the bits that a lookup reads is not looked at;
 // what lies below a code in them only repeats table entries, so that codes share a shift.
 Value* WeightDecoder::word_pair(const ChunkLanes& chunk, int j, Value* zero) {
-  const int bits = codec_.bits, read = index_bits(), mask = (1 << bits) - 1;
+  const int bits = codec_.stored_bits, read = index_bits(), mask = (1 << bits) - 1;
   if (codec_.zero_in_index) return e_.as(e_.lookup_words(less_zero(chunk, j, zero), bits + 1, words_), e_.v_i32);
   auto [index, below] = codec_.order == WeightCodec::Order::fields ? field_index(chunk, j) : plane_index(chunk, j);
   const int down = std::max(0, below + bits - read);
@@ -65,7 +64,8 @@ Value* WeightDecoder::word_pair(const ChunkLanes& chunk, int j, Value* zero) {
 
 // Codes of both bytes of a half are masked and added to at once.
 Value* WeightDecoder::less_zero(const ChunkLanes& chunk, int j, Value* zero) {
-  const int mask = (1 << codec_.bits) - 1, per_row = 16 / codec_.bits, position = j % per_row * codec_.bits;
+  const int mask = (1 << codec_.stored_bits) - 1, per_row = 16 / codec_.stored_bits,
+            position = j % per_row * codec_.stored_bits;
   const bool in_fields = codec_.order == WeightCodec::Order::fields;
   Value* index = nullptr;
   if (in_fields) {
@@ -80,7 +80,7 @@ Value* WeightDecoder::less_zero(const ChunkLanes& chunk, int j, Value* zero) {
 }
 
 // Those that one permute reads.
-int WeightDecoder::index_bits() const { return e_.avx512 ? std::max(5, codec_.bits) : codec_.bits; }
+int WeightDecoder::index_bits() const { return e_.avx512 ? std::max(5, codec_.stored_bits) : codec_.stored_bits; }
 
 Value* WeightDecoder::halves(int x) const {
   return llvm::ConstantInt::get(e_.vec(e_.i16, 2 * e_.lanes), static_cast<uint64_t>(x));
@@ -115,7 +115,8 @@ WeightDecoder::Index WeightDecoder::plane_index(const ChunkLanes& chunk, int j) 
 
 // A byte of each half, brought down: its field holds one code or two.
 WeightDecoder::Index WeightDecoder::field_index(const ChunkLanes& chunk, int j) {
-  const int in_field = codec_.field_bits / codec_.bits, field = j / in_field, below = j % in_field * codec_.bits;
+  const int in_field = codec_.field_bits / codec_.stored_bits, field = j / in_field,
+            below = j % in_field * codec_.stored_bits;
   llvm::Type* type = e_.vec(e_.i16, 2 * e_.lanes);
   const int word = field / 2;
   const bool in_row = word < codec_.chunk_rows(), upper = field % 2 != 0;
@@ -188,92 +189,32 @@ Value* WeightDecoder::code(const ChunkLanes& chunk, int i) {
   return code;
 }
 
-bool WeightDecoder::zero_is_offset() const {
-  return codec_.decode == Decode::integer && !codec_.is_signed && codec_.unit == 1;
-}
-
-Value* WeightDecoder::offset(Value* integer) { return e_.as(e_.b.CreateOr(integer, e_.c_i32(0x4b000000)), e_.v_f32); }
-
-Value* WeightDecoder::signed_sum(const ChunkLanes& chunk, int i, const Values& scales) {
-  Value *signs = code(chunk, i), *sum = nullptr;
-  for (size_t level = 0; level < scales.size(); ++level) {
-    Value* bit = e_.b.CreateShl(signs, e_.c_i32(31 - static_cast<uint32_t>(level)));
-    bit = e_.b.CreateAnd(bit, e_.c_i32(0x80000000));
-    Value* term = e_.as(e_.b.CreateXor(e_.as(scales[level], e_.v_i32), bit), e_.v_f32);
-    sum = sum ? e_.b.CreateFAdd(sum, term) : term;
-  }
-  return sum;
-}
-
-Value* WeightDecoder::restored(const ChunkLanes& chunk, int i, Value* scale) {
-  return emit_program(e_, decode_, Values{code(chunk, i), e_.as(scale, e_.v_i32)}, nullptr)[0];
-}
-
-Value* WeightDecoder::number(Value* code) {
-  auto& b = e_.b;
-  switch (codec_.decode) {
-    case Decode::integer: {
-      const auto unused = static_cast<uint32_t>(32 - codec_.bits);
-      Value* integer = code;
-      if (codec_.is_signed) integer = b.CreateAShr(b.CreateShl(code, e_.c_i32(unused)), e_.c_i32(unused));
-      Value* number = b.CreateSIToFP(integer, e_.v_f32);
-      return codec_.unit == 1 ? number : b.CreateFMul(number, e_.c_f32(codec_.unit));
-    }
-    case Decode::minifloat:
-      return minifloat(code);
-    case Decode::table:
-      return e_.lookup_f32(code, codec_.values);
-    case Decode::expression:
-      return emit_program(e_, decode_, Values{code}, nullptr)[0];
-    default:
-      CHECK(false, "codes are looked up in pairs");
-  }
-}
-
-// weight_codec.cc, minifloat_value() is the same computation.
-Value* WeightDecoder::minifloat(Value* code) {
-  auto& b = e_.b;
-  constexpr uint32_t kStep = 1u << 23;
-  const uint32_t offset = codec_.exponent_offset, sign = 1u << (codec_.bits - 1);
-  Value* magnitude =
-      b.CreateShl(b.CreateAnd(code, e_.c_i32(sign - 1)), e_.c_i32(static_cast<uint32_t>(23 - codec_.mantissa_bits)));
-  Value* normal = b.CreateAdd(magnitude, e_.c_i32(offset));
-  Value* shifted = e_.as(b.CreateAdd(magnitude, e_.c_i32(offset + kStep)), e_.v_f32);
-  Value* subnormal = e_.as(b.CreateFSub(shifted, e_.as(e_.c_i32(offset + kStep), e_.v_f32)), e_.v_i32);
-  Value* bits = b.CreateSelect(b.CreateICmpULT(magnitude, e_.c_i32(kStep)), subnormal, normal);
-  if (codec_.nan_from != WeightCodec::kNoNan) {
-    Value* limit = e_.c_i32(codec_.nan_from << (23 - codec_.mantissa_bits));
-    bits = b.CreateSelect(b.CreateICmpUGE(magnitude, limit), e_.c_i32(0x7fc00000), bits);
-  }
-  Value* sign_bit = b.CreateShl(b.CreateAnd(code, e_.c_i32(sign)), e_.c_i32(static_cast<uint32_t>(32 - codec_.bits)));
-  return e_.as(b.CreateOr(bits, sign_bit), e_.v_f32);
-}
-
 Value* WeightDecoder::scales(Value* pointer, Value* global) {
-  using Scale = WeightCodec::Scale;
+  using By = ScaleMeaning::By;
   auto& b = e_.b;
   const auto stored = [&](llvm::Type* type) { return e_.load(e_.vec(type), pointer); };
-  switch (codec_.scale) {
-    case Scale::none:
-      CHECK(false, "no scales");
-    case Scale::code:
+  switch (codec_.scale.by) {
+    case By::none:
+    case By::unknown:
+      CHECK(false, "no scales that are read");
+    case By::code:
       return e_.as(b.CreateZExt(stored(e_.i8), e_.v_i32), e_.v_f32);
-    case Scale::f32:
+    case By::f32:
       return stored(e_.f32);
-    case Scale::bf16:
+    case By::bf16:
       return e_.widen(DType::bf16, stored(e_.i16));
-    case Scale::f16:
+    case By::f16:
       return e_.widen(DType::f16, stored(e_.i16));
-    case Scale::e8m0: {
+    case By::power_of_two: {
       Value* bits = b.CreateShl(b.CreateZExt(stored(e_.i8), e_.v_i32), e_.c_i32(23));
       // Code 0 is 2^-127, the largest f32 subnormal power of two.
       return e_.as(b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, bits, e_.c_i32(0x00400000)), e_.v_f32);
     }
-    case Scale::minifloat: {
-      const auto up = static_cast<uint32_t>(23 - codec_.scale_mantissa_bits);
+    case By::minifloat: {
+      const auto up = static_cast<uint32_t>(23 - codec_.scale.mantissa_bits);
       Value* bits = b.CreateShl(b.CreateSExt(stored(e_.i8), e_.v_i32), e_.c_i32(up));
       bits = b.CreateAnd(bits, e_.c_i32(0x80000000 | 0x7fu << up));
-      Value* scale = b.CreateFMul(e_.as(bits, e_.v_f32), e_.c_f32(codec_.scale_unit));
+      Value* scale = b.CreateFMul(e_.as(bits, e_.v_f32), e_.c_f32(codec_.scale.unit));
       if (global) scale = b.CreateFMul(scale, global);
       Value* is_nan = b.CreateICmpEQ(bits, e_.c_i32(0x7fu << up));
       return b.CreateSelect(is_nan, e_.c_f32(std::numeric_limits<double>::quiet_NaN()), scale);
@@ -286,9 +227,9 @@ Value* WeightDecoder::zero_points(Value* pointer) {
   if (!codec_.zero_point_bytes) return nullptr;
   Value* zero = e_.load(e_.vec(codec_.zero_point_bytes == 1 ? e_.i8 : e_.i16), pointer);
   zero = e_.b.CreateZExt(zero, e_.v_i32);
-  if (zero_is_offset()) return offset(zero);
+  if (codec_.decode == Decode::lanes) return numbers_.zero_point(zero);
   if (!codec_.zero_in_index) return e_.b.CreateUIToFP(zero, e_.v_f32);
-  Value* offset = e_.b.CreateSub(e_.c_i32(1u << codec_.bits), zero);
+  Value* offset = e_.b.CreateSub(e_.c_i32(1u << codec_.stored_bits), zero);
   offset = e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(8)));
   return e_.b.CreateOr(offset, e_.b.CreateShl(offset, e_.c_i32(16)));
 }

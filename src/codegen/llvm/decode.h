@@ -1,9 +1,10 @@
-// Stored codes of a packed weight to numbers, in registers.
+// Stored codes of a packed weight to numbers, in registers: where they lie in a chunk, and the lookups of pairs and
+// bytes. What codes in lanes mean is emitted by llvm/code_numbers.h.
 #pragma once
 
+#include "codegen/llvm/code_numbers.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/weight_codec.h"
-#include "expr/program.h"
 #include "formats/format.h"
 
 namespace hone {
@@ -23,11 +24,8 @@ class WeightDecoder {
   // zero_points(), null where there are none.
   llvm::Value* pair(const ChunkLanes& chunk, int j,
                     llvm::Value* zero);  // k = 2j and 2j + 1 as bf16 pairs; only where codec.pairs
-  llvm::Value* value(const ChunkLanes& chunk, int i, llvm::Value* zero);  // k = i as f32
-  // k = i where codes are the signs of scales, whose sum it is, the first level first.
-  llvm::Value* signed_sum(const ChunkLanes& chunk, int i, const Values& scales);
-  // k = i from its code and that of its scale.
-  llvm::Value* restored(const ChunkLanes& chunk, int i, llvm::Value* scale);
+  llvm::Value* value(const ChunkLanes& chunk, int i, llvm::Value* zero);                // k = i as f32
+  llvm::Value* value(const ChunkLanes& chunk, int i, const CodeNumbers::Group& group);  // k = i in its group
   // The scales of the columns of one vector as f32, `lanes` of them from `pointer` on. 2^-127 is kept; the NaN code of
   // E8M0 gives infinity, and prepack() makes every code of such a group zero, so that products are NaN. `global`: the
   // tensor's scale in every lane; null where it is multiplied later or there is none.
@@ -36,9 +34,6 @@ class WeightDecoder {
 
  private:
   llvm::Value* code(const ChunkLanes& chunk, int i);
-  // Integers are put below the bits of 2^23, zero points too: a difference of two f32 numbers is that of the integers.
-  bool zero_is_offset() const;
-  llvm::Value* offset(llvm::Value* integer);
   llvm::Value* word_pair(const ChunkLanes& chunk, int j, llvm::Value* zero);
   struct Index {  // in halves, with so many bits of something else below the code
     llvm::Value* value;
@@ -52,12 +47,10 @@ class WeightDecoder {
   llvm::Value* shifted(llvm::Value* v, int up);
   llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
-  llvm::Value* number(llvm::Value* code);
-  llvm::Value* minifloat(llvm::Value* code);
 
   Emitter& e_;
   const WeightCodec& codec_;
-  Program decode_;               // of wide and of restored codes
+  CodeNumbers numbers_;
   std::vector<uint16_t> words_;  // bf16 of each index that is looked up
 };
 

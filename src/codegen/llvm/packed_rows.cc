@@ -1,14 +1,10 @@
 // Where a row's codes lie together and its groups start on bytes, a vector of codes is read at once: it starts on a
-// byte, because lanes are a multiple of 8; its bytes are shuffled so that every lane holds the three bytes its code
-// lies in, then shifted and masked. Anywhere else each code and each scale is fetched by itself.
+// byte, because lanes are a multiple of 8. Anywhere else each code and each scale is fetched by itself.
 #include "codegen/llvm/packed_rows.h"
 
-#include <bit>
-
-#include "codegen/llvm/expr_emit.h"
-#include "codegen/weight_codec.h"
+#include "codegen/llvm/code_numbers.h"
+#include "codegen/llvm/code_stream.h"
 #include "formats/packed.h"
-#include "formats/scale.h"
 
 namespace hone {
 namespace {
@@ -28,10 +24,10 @@ struct RowLayout {
   PackedLayout packed;
 };
 
-bool along_rows(const Format& format, int64_t columns) {
+bool along_rows(const Format& format, const CodeMeaning& meaning, int64_t columns) {
   const Geometry& g = format.geometry;
   const bool by_row = g.axis == 0 || g.axis == -2;
-  if (is_residual(format) || is_restored(format) || g.kind == Kind::flat) return false;
+  if (meaning.by >= CodeMeaning::By::signs || g.kind == Kind::flat) return false;
   if (g.kind == Kind::tile && g.rows != 1) return false;
   if (g.kind == Kind::group && by_row) return false;
   if (g.kind == Kind::channel && !by_row) return false;
@@ -43,11 +39,11 @@ bool along_rows(const Format& format, int64_t columns) {
   return group >= columns || group * bits % 8 == 0;
 }
 
-RowLayout layout_of(const Format& format, int64_t rows, int64_t columns) {
+RowLayout layout_of(const Format& format, const CodeMeaning& meaning, int64_t rows, int64_t columns) {
   const int64_t shape[] = {rows, columns};
   const Geometry& g = format.geometry;
   const bool grouped = g.kind == Kind::group || g.kind == Kind::tile, by_row = g.axis == 0 || g.axis == -2;
-  RowLayout r{.together = along_rows(format, columns), .packed = packed_layout(format, shape)};
+  RowLayout r{.together = along_rows(format, meaning, columns), .packed = packed_layout(format, shape)};
   r.across = g.kind == Kind::channel ? !by_row : g.kind == Kind::group && by_row;
   const bool one_line = g.kind == Kind::none || g.kind == Kind::tensor;
   r.row_bytes = one_line ? columns * format.element.bits / 8 : r.packed.line_bytes;
@@ -67,10 +63,12 @@ class RowDecoder {
       : e_(e),
         plan_(plan),
         format_(parse_format(plan.table_format)),
-        layout_(layout_of(format_, plan.rows, plan.columns)),
-        bits_(format_.element.bits),
-        scale_bits_(format_.geometry.kind == Kind::none ? 0 : format_.scale.bits),
-        zero_bytes_(zero_point_bytes(format_)) {}
+        meaning_(code_meaning(format_)),
+        numbers_(e, meaning_, format_),
+        layout_(layout_of(format_, meaning_, plan.rows, plan.columns)),
+        bits_(meaning_.bits),
+        scale_bits_(meaning_.scale.bits),
+        zero_bytes_(meaning_.zero_point_bytes) {}
 
   llvm::Function* emit(const std::string& symbol) {
     const llvm::IRBuilderBase::InsertPoint here = e_.b.saveIP();
@@ -79,8 +77,7 @@ class RowDecoder {
     const KernelFrame frame{f, f->getArg(0), nullptr, nullptr, nullptr};
     codes_ = e_.kernel_pointer(frame, 0), scales_ = e_.kernel_pointer(frame, 1);
     zeros_ = e_.kernel_pointer(frame, 4);
-    if (plane_bytes(format_, std::vector<int64_t>{1, 1}).global)
-      global_ = e_.load_broadcast(DType::f32, e_.kernel_pointer(frame, 5));
+    if (meaning_.has_global) global_ = e_.load_broadcast(DType::f32, e_.kernel_pointer(frame, 5));
     if (layout_.together) groups(f->getArg(1), f->getArg(2));
     else elements(f->getArg(1), f->getArg(2));
     e_.end_function();
@@ -89,10 +86,7 @@ class RowDecoder {
   }
 
  private:
-  struct Group {  // of each lane
-    Values scales;
-    Value* zero = nullptr;
-  };
+  using Group = CodeNumbers::Group;
 
   // Elements [0, count) in full vectors and one masked rest; `count` is known.
   template <class Body>
@@ -106,17 +100,8 @@ class RowDecoder {
   Value* mask_of(int64_t count) { return count == e_.lanes ? nullptr : e_.tail_mask(e_.num(count)); }
 
   void store(Value* code, const Group& group, Value* destination, Value* i, int64_t count) {
-    Value* value = is_residual(format_) ? signed_sum(code, group.scales)
-                   : is_restored(format_)
-                       ? emit_program(e_, restored_value(format_), Values{code, group.scales[0]}, nullptr)[0]
-                       : scaled(code, group);
-    e_.store_elements(value, plan_.result, e_.at(destination, e_.times(i, size_bytes(plan_.result))), mask_of(count));
-  }
-
-  Value* scaled(Value* code, const Group& group) {
-    Value* value = value_of(code);
-    if (group.zero) value = e_.b.CreateFSub(value, group.zero);
-    return group.scales.empty() ? value : e_.b.CreateFMul(value, group.scales[0]);
+    e_.store_elements(numbers_.value(code, group), plan_.result,
+                      e_.at(destination, e_.times(i, size_bytes(plan_.result))), mask_of(count));
   }
 
   // --- codes that lie together ---------------------------------------------------------------------------------------
@@ -125,10 +110,11 @@ class RowDecoder {
     Value* scale_bit = e_.times(row, layout_.scale_row_bits);
     Value* first = e_.times(row, layout_.groups_from_row);
     const auto group = [&](Value* g, int64_t count) {
-      Group values;
-      if (scale_bits_) values.scales = {one_scale(e_.b.CreateAdd(scale_bit, e_.times(g, scale_bits_)))};
-      if (zero_bytes_) values.zero = one_zero(e_.b.CreateAdd(first, g));
-      decode_group(e_.at(codes, e_.times(g, layout_.group * bits_ / 8)), values,
+      Values scales;
+      if (scale_bits_) scales = {one_scale(e_.b.CreateAdd(scale_bit, e_.times(g, scale_bits_)))};
+      Value* zero = zero_bytes_ ? e_.splat(zero_code(e_.b.CreateAdd(first, g))) : nullptr;
+      decode_group(e_.at(codes, e_.times(g, layout_.group * bits_ / 8)),
+                   numbers_.group(scales, numbers_.zero_point(zero)),
                    e_.at(destination, e_.times(g, layout_.group * size_bytes(plan_.result))), count);
     };
     const int64_t full = plan_.columns / layout_.group;
@@ -143,46 +129,25 @@ class RowDecoder {
     vectors(count, [&](Value* i, int64_t in_use) {
       // Codes of one vector: `lanes * bits_` bits, from a multiple of 8 on.
       Value* byte = e_.b.CreateLShr(e_.times(i, bits_), e_.num(3));
-      store(load_codes(e_.at(codes, byte), in_use), group, destination, i, in_use);
+      Value* known = in_use == e_.lanes ? nullptr : e_.num(in_use);
+      store(load_codes(e_, e_.at(codes, byte), bits_, known), group, destination, i, in_use);
     });
-  }
-
-  // The codes of `count` lanes as an i32 vector; reads their bytes and none behind.
-  Value* load_codes(Value* pointer, int64_t count) {
-    const int bytes = static_cast<int>((count * bits_ + 7) / 8);
-    if (bits_ == 32) return e_.masked_load(e_.v_i32, pointer, mask_of(count));
-    if (bits_ == 16 || bits_ == 8) {
-      llvm::Type* type = e_.vec(bits_ == 8 ? e_.i8 : e_.i16);
-      return e_.b.CreateZExt(e_.masked_load(type, pointer, mask_of(count)), e_.v_i32);
-    }
-    Value* raw = e_.load(e_.vec(e_.i8, bytes), pointer);
-    std::vector<int> spread;
-    std::vector<llvm::Constant*> shifts;
-    for (int lane = 0; lane < e_.lanes; ++lane) {
-      const int first = lane * bits_ / 8, last = (lane * bits_ + bits_ - 1) / 8;
-      for (int k = 0; k < 4; ++k) spread.push_back(first + k <= last && first + k < bytes ? first + k : bytes);
-      shifts.push_back(e_.b.getInt32(static_cast<uint32_t>(lane * bits_ % 8)));
-    }
-    Value* lanes = e_.as(e_.b.CreateShuffleVector(raw, llvm::Constant::getNullValue(raw->getType()), spread), e_.v_i32);
-    return e_.b.CreateAnd(e_.b.CreateLShr(lanes, llvm::ConstantVector::get(shifts)),
-                          e_.c_i32((uint32_t{1} << bits_) - 1));
   }
 
   // The scale whose bits start at `bit` of the plane, in every lane.
   Value* one_scale(Value* bit) {
     if (scale_bits_ > 8) return scale_of(e_.splat(fetch(scales_, bit, scale_bits_)));
     if (!scale_table_) {
-      const std::vector<float> values = scale_table();
-      scale_table_ = e_.table(llvm::ConstantDataArray::get(e_.context, llvm::ArrayRef<float>(values)));
+      const llvm::ArrayRef<float> values(meaning_.scale.values);
+      scale_table_ = e_.table(llvm::ConstantDataArray::get(e_.context, values));
     }
     Value* code = e_.b.CreateZExt(fetch(scales_, bit, scale_bits_), e_.i64);
     return of_tensor(e_.load_broadcast(DType::f32, e_.b.CreateGEP(e_.f32, scale_table_, code)));
   }
-  Value* one_zero(Value* group) { return e_.b.CreateUIToFP(e_.splat(zero_code(group)), e_.v_f32); }
 
   // --- each element by itself ----------------------------------------------------------------------------------------
   void elements(Value* row, Value* destination) {
-    const int levels = std::max(1, scales_per_group(format_));
+    const int levels = meaning_.levels;
     Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels);
     vectors(plan_.columns, [&](Value* i, int64_t count) {
       e_.loop(e_.num(0), e_.num(count), 1, {}, [&](Value* lane, const Values&) {
@@ -193,11 +158,11 @@ class RowDecoder {
           e_.store(scale_code(group, level, levels), e_.at(e_.at(scales, level * e_.lanes * 4), slot), 4);
         return Values{};
       });
-      Group group;
+      Values of_group;
       for (int level = 0; level < levels && scale_bits_; ++level)
-        group.scales.push_back(scale_of(e_.load(e_.v_i32, e_.at(scales, level * e_.lanes * 4))));
-      if (zero_bytes_) group.zero = e_.b.CreateUIToFP(e_.load(e_.v_i32, zeros), e_.v_f32);
-      store(e_.load(e_.v_i32, codes), group, destination, i, count);
+        of_group.push_back(scale_of(e_.load(e_.v_i32, e_.at(scales, level * e_.lanes * 4))));
+      Value* zero = zero_bytes_ ? e_.load(e_.v_i32, zeros) : nullptr;
+      store(e_.load(e_.v_i32, codes), numbers_.group(of_group, numbers_.zero_point(zero)), destination, i, count);
     });
   }
 
@@ -264,64 +229,24 @@ class RowDecoder {
     return e_.b.CreateTrunc(e_.b.CreateAnd(word, e_.num((int64_t{1} << bits) - 1)), e_.i32);
   }
 
-  // --- numbers -------------------------------------------------------------------------------------------------------
-  std::vector<float> scale_table() const {
-    std::vector<float> values;
-    for (double value : scale_values(format_)) values.push_back(static_cast<float>(value));
-    return values;
-  }
+  // --- scales --------------------------------------------------------------------------------------------------------
   Value* of_tensor(Value* scale) { return global_ ? e_.b.CreateFMul(scale, global_) : scale; }
 
   Value* scale_of(Value* code) {
-    if (is_restored(format_)) return code;
-    if (scale_bits_ == 32) return of_tensor(e_.as(code, e_.v_f32));
-    if (scale_bits_ == 16) {
-      const DType type = format_.scale.type == ScaleType::bf16 ? DType::bf16 : DType::f16;
-      return of_tensor(e_.widen(type, e_.b.CreateTrunc(code, e_.vec(e_.i16))));
-    }
-    return of_tensor(e_.lookup_f32(code, scale_table()));
-  }
-
-  // What a code means without scale, as f32 (every value of a code is one).
-  Value* value_of(Value* code) {
-    if (bits_ > 8) return by_expression(code);
-    std::vector<float> table;
-    for (double value : code_values(format_)) table.push_back(static_cast<float>(value));
-    CHECK(table.size() == size_t{1} << bits_);
-    // Two's complement with a fixed step needs no table.
-    const int unused = 32 - bits_;
-    bool linear = true;
-    for (size_t c = 0; c < table.size(); ++c)
-      linear &=
-          std::bit_cast<uint32_t>(table[c]) ==
-          std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(uint32_t(c) << unused) >> unused) * table[1]);
-    if (!linear) return e_.lookup_f32(code, table);
-    const auto shift = static_cast<uint32_t>(unused);
-    Value* number =
-        e_.b.CreateSIToFP(e_.b.CreateAShr(e_.b.CreateShl(code, e_.c_i32(shift)), e_.c_i32(shift)), e_.v_f32);
-    return table[1] == 1 ? number : e_.b.CreateFMul(number, e_.c_f32(table[1]));
-  }
-
-  Value* by_expression(Value* code) {
-    const Program program = flatten(format_.codec->decode(format_.element, Expr::arg(0, Scalar::u32)));
-    Value* const args[] = {code};
-    return e_.b.CreateFPTrunc(emit_program(e_, program, args, nullptr)[0], e_.v_f32);
-  }
-
-  Value* signed_sum(Value* code, const Values& scales) {
-    Value* sum = nullptr;
-    for (size_t level = 0; level < scales.size(); ++level) {
-      Value* bit = e_.b.CreateShl(code, e_.c_i32(31 - static_cast<uint32_t>(level)));
-      bit = e_.b.CreateAnd(bit, e_.c_i32(0x80000000));
-      Value* term = e_.as(e_.b.CreateXor(e_.as(scales[level], e_.v_i32), bit), e_.v_f32);
-      sum = sum ? e_.b.CreateFAdd(sum, term) : term;
-    }
-    return sum;
+    using By = ScaleMeaning::By;
+    const By by = meaning_.scale.by;
+    if (by == By::code) return code;
+    if (by == By::f32) return of_tensor(e_.as(code, e_.v_f32));
+    if (by == By::f16 || by == By::bf16)
+      return of_tensor(e_.widen(by == By::f16 ? DType::f16 : DType::bf16, e_.b.CreateTrunc(code, e_.vec(e_.i16))));
+    return of_tensor(e_.lookup_f32(code, meaning_.scale.values));
   }
 
   Emitter& e_;
   const GatherPlan& plan_;
   const Format format_;
+  const CodeMeaning& meaning_;
+  CodeNumbers numbers_;
   const RowLayout layout_;
   const int bits_, scale_bits_, zero_bytes_;
   Value *codes_ = nullptr, *scales_ = nullptr, *zeros_ = nullptr, *global_ = nullptr;

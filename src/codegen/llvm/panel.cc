@@ -40,15 +40,13 @@ class Unpacker {
  private:
   static constexpr int64_t kUnrolled = 32;  // k in a turn of the loop over short chunks
 
-  struct Group {    // of one vector of columns
-    Values scales;  // of all levels; none where they are not folded in
-    Value* zero = nullptr;
-    Value* exponent = nullptr;  // of the scale, as it is added to both halves of a pair
+  struct Group : CodeNumbers::Group {  // of one vector of columns; no scales where they are not folded in
+    Value* exponent = nullptr;         // of the scale, as it is added to both halves of a pair
   };
 
   // Rows of lanes that k elements make in scratch.
   int64_t rows_of(int64_t k) const { return s_.panel == PanelType::f32 ? k : (k + 1) / 2; }
-  bool folds() const { return s_.codec->scale != WeightCodec::Scale::none && !s_.scale_in_loop; }
+  bool folds() const { return s_.codec->scale.by != ScaleMeaning::By::none && !s_.scale_in_loop; }
 
   Group group_at(Value* scales) {
     Group group;
@@ -80,7 +78,7 @@ class Unpacker {
 
   // A power of two is added to exponents unless some value times it would leave bf16's normal numbers.
   void group_chunks(Value* codes, Value* out, int64_t k, Group group) {
-    if (group.scales.empty() || s_.panel != PanelType::pairs || s_.codec->scale != WeightCodec::Scale::e8m0)
+    if (group.scales.empty() || s_.panel != PanelType::pairs || s_.codec->scale.by != ScaleMeaning::By::power_of_two)
       return chunks(codes, out, k, group);
     const auto [least, most] = exponents();
     if (most - least > 253) return chunks(codes, out, k, group);
@@ -135,7 +133,7 @@ class Unpacker {
     const bool pairs = s_.panel == PanelType::pairs;
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
-      Value* x = pairs ? pair(lanes, i, group) : value(lanes, i, group);
+      Value* x = pairs ? pair(lanes, i, group) : decoder_.value(lanes, i, group);
       e_.store(x, e_.at(out, row * out_row_bytes_), s_.lanes * 4);
     }
   }
@@ -155,12 +153,6 @@ class Unpacker {
                           : e_.b.CreateICmpULT(e_.b.CreateSub(magnitude, constant(1)), constant(0x7f7f));
     return e_.b.CreateSelect(moves, e_.b.CreateAdd(x, exponent), x);
   }
-  Value* value(const ChunkLanes& lanes, int i, const Group& group) {
-    if (s_.codec->decode == WeightCodec::Decode::signs) return decoder_.signed_sum(lanes, i, group.scales);
-    if (s_.codec->decode == WeightCodec::Decode::restored) return decoder_.restored(lanes, i, group.scales[0]);
-    Value* x = decoder_.value(lanes, i, group.zero);
-    return group.scales.empty() ? x : e_.b.CreateFMul(x, group.scales[0]);
-  }
 
   // Groups that end anywhere: each element looks for its own.
   void loose_vector(Value* codes, Value* scales, Value* out) {
@@ -170,7 +162,7 @@ class Unpacker {
     const auto decode = [&](Value* from, Value* to, Value* first, int64_t k) {
       const ChunkLanes lanes = chunk_lanes(from);
       for (int i = 0; i < k; ++i) {
-        Value* x = value(lanes, i, group_of(scales, e_.b.CreateAdd(first, e_.num(i))));
+        Value* x = decoder_.value(lanes, i, group_of(scales, e_.b.CreateAdd(first, e_.num(i))));
         e_.store(x, e_.at(to, i * out_row_bytes_), s_.lanes * 4);
       }
     };

@@ -10,12 +10,14 @@
 #include "codegen/element_cost.h"
 #include "codegen/elements.h"
 #include "codegen/kernels/quantise/plan.h"
+#include "codegen/llvm/code_numbers.h"
 #include "codegen/llvm/code_stream.h"
-#include "codegen/llvm/code_values.h"
 #include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/quantise_reductions.h"
 #include "codegen/llvm/quantise_scales.h"
 #include "codegen/llvm/quantise_walk.h"
+#include "formats/group_scales.h"
 #include "formats/packed.h"
 
 namespace hone {
@@ -172,8 +174,10 @@ class Quantiser {
 // Task `unpack`.
 class Unpacker {
  public:
-  explicit Unpacker(QuantiseWalk& walk)
-      : walk_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointers[0]), meaning_(code_meaning(walk.format)) {}
+  explicit Unpacker(QuantiseWalk& walk) : walk_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointers[0]) {
+    if (meaning_.by == CodeMeaning::By::restored)
+      decode_ = flatten(decoded(walk.format, Expr::arg(0, Scalar::u32), group_args(walk.format)));
+  }
 
   void run() {
     if (walk_.spans == QuantiseSpans::whole)
@@ -188,29 +192,49 @@ class Unpacker {
 
  private:
   void unpack_group(Value* number, Value* place, Value* n, Value* codes) {
-    const QuantisePrograms& programs = walk_.programs;
-    const auto number_at = [&](int pointer, Value* entry) {
-      return e_.load_broadcast(DType::f32, e_.at(walk_.pointers[static_cast<size_t>(pointer)], e_.times(entry, 4)));
+    const int levels = walk_.programs.levels;
+    const auto number_at = [&](int pointer, DType dtype, Value* entry) {
+      return e_.load_broadcast(dtype, e_.at(walk_.pointers[static_cast<size_t>(pointer)], e_.times(entry, 4)));
     };
     Values scales;
-    for (int l = 0; l < programs.levels; ++l)
-      scales.push_back(number_at(2, b_.CreateAdd(e_.times(number, programs.levels), e_.num(l))));
-    Value* zero = programs.has_zero_point ? number_at(3, number) : nullptr;
-    CodeValues decoder(e_, walk_.format, meaning_, programs, scales, zero);
-    const DType result = walk_.plan.result;
+    for (int l = 0; l < levels; ++l)
+      scales.push_back(number_at(2, DType::f32, b_.CreateAdd(e_.times(number, levels), e_.num(l))));
+    Value* zero = walk_.programs.has_zero_point ? number_at(3, DType::u32, number) : nullptr;
+    const CodeNumbers::Group group = numbers_.group(scales, numbers_.zero_point(zero));
     walk_.vectors(n, {}, [&](Value* i, Value* mask, Value* stored, const Values&) {
       Value* code = codes_.load(codes, i, stored);
-      Value* at = e_.at(walk_.pointers[1], e_.times(b_.CreateAdd(place, i), size_bytes(result)));
-      decoder.store(code, result, at, mask);
+      store(decode_.code.empty() ? numbers_.value(code, group) : restored(code, group), b_.CreateAdd(place, i), mask);
       return Values{};
     });
+  }
+
+  // By the format's own expression, from its scales' values.
+  Value* restored(Value* code, const CodeNumbers::Group& group) {
+    Values args{code};
+    for (Value* scale : group.scales) args.push_back(b_.CreateFPExt(scale, e_.vec(e_.f64)));
+    if (group.zero) args.push_back(b_.CreateUIToFP(group.zero, e_.vec(e_.f64)));
+    return emit_program(e_, decode_, args, nullptr)[0];
+  }
+
+  void store(Value* x, Value* at, Value* mask) {
+    const DType result = walk_.plan.result;
+    Value* pointer = e_.at(walk_.pointers[1], e_.times(at, size_bytes(result)));
+    if (result != DType::bf16 || meaning_.by == CodeMeaning::By::expression || !decode_.code.empty())
+      return e_.store_elements(x, result, pointer, mask);
+    // Rounding needs no look at NaN: the low half of each that comes up here is 0.
+    Value* bits = e_.as(x, e_.v_i32);
+    Value* odd = b_.CreateAnd(b_.CreateLShr(bits, e_.c_i32(16)), e_.c_i32(1));
+    bits = b_.CreateAdd(bits, b_.CreateAdd(odd, e_.c_i32(0x7fff)));
+    e_.masked_store(b_.CreateTrunc(b_.CreateLShr(bits, e_.c_i32(16)), e_.vec(e_.i16)), pointer, mask);
   }
 
   QuantiseWalk& walk_;
   Emitter& e_;
   llvm::IRBuilder<>& b_;
   StoredCodes codes_;
-  const CodeMeaning meaning_;
+  const CodeMeaning& meaning_ = code_meaning(walk_.format);
+  CodeNumbers numbers_{e_, meaning_, walk_.format};
+  Program decode_;  // restored
 };
 
 // Task `reduce`.

@@ -28,7 +28,7 @@ int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
 int most_rows(const GemmShape& s, bool avx512) {
   const int v = s.vectors;
   if (s.source == WeightSource::codes) {
-    const bool bytes = s.codec->bits == 8;
+    const bool bytes = s.codec->stored_bits == 8;
     // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
     if (avx512) return bytes ? 4 : s.dot ? 5 : 3;
     return s.scale_in_loop ? 1 : 2;
@@ -55,8 +55,7 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m) {
   } else {
     const bool few = m > 0;
     const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
-    const WeightCodec::Decode decode = s.codec->decode;
-    const bool in_loop = few && by_vector && decode < WeightCodec::Decode::expression;
+    const bool in_loop = few && by_vector && s.codec->decodes_in_loop();
     s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
     // Pairs must not straddle groups, and what columns of a vector don't share is folded into them.
     const bool aligned = !s.loose && (s.group == s.k || s.group % 2 == 0);
@@ -64,7 +63,7 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m) {
     s.panel = pairs ? PanelType::pairs : PanelType::f32;
     // Any scale folds into f32 as the format's own decode rule has it.
     const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);
-    s.scale_in_loop = s.codec->scale != WeightCodec::Scale::none && !folded;
+    s.scale_in_loop = s.codec->scale.by != ScaleMeaning::By::none && !folded;
   }
 }
 
@@ -96,7 +95,7 @@ void choose_scales(GemmShape& s, const Format& format) {
   s.flat = grid.flat && s.k % grid.columns != 0;
   s.group = s.flat || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
   s.loose = s.flat || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
-  s.slots = s.codec->scale == WeightCodec::Scale::none ? 1 : slots_of(grid, s.lanes, s.n);
+  s.slots = s.codec->scale.by == ScaleMeaning::By::none ? 1 : slots_of(grid, s.lanes, s.n);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace hone {
 // format has a value of the whole tensor, kernels with task `reduce` (one per stage) run first and leave parts for the
 // others (spans.h).
 //   pointers  [0] x (unpack: codes), [1] results (pack: codes), [2] scale codes as u32 (unpack: scales as f32, NaN as
-//             0x7fc00000), [3] zero points as u32 (unpack: as f32), [4] parts, f64,
+//             0x7fc00000), [3] zero points as u32, [4] parts, f64,
 //             [5] counts (i64) of NaN, infinity, saturated and flushed elements, added to
 //   dims      [0] lines, [1] elements of a stretch, [2] from line to line and [6] from stretch to stretch in elements,
 //             [3] groups of a line, [4] bytes of a line of codes, [5] stretches of a line, [7] bytes of a plane of

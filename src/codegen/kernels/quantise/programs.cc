@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "codegen/code_meaning.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
@@ -36,15 +37,6 @@ QuantisePrograms::Reduction reduction_of(const GroupReduction& reduction, const 
   return {combine, flatten(term), magnitude};
 }
 
-// Every scale has an exact reciprocal: then x / scale is x * (1 / scale), in the same bits.
-bool scales_are_powers_of_two(const Format& format) {
-  if (format.scale.bits == 0 || format.scale.bits > 8 || format.scale_kind->global) return false;
-  return std::ranges::all_of(scale_values(format), [](double scale) {
-    int exponent = 0;
-    return std::isnan(scale) || std::frexp(scale, &exponent) == 0.5;
-  });
-}
-
 // Division by arg `position` becomes multiplication; false where it is used for something else.
 bool multiply_by(Program& program, int position) {
   const auto reads = [&](int32_t operand) {
@@ -68,7 +60,6 @@ class Builder {
   QuantisePrograms build() {
     p_.levels = kind_.code ? scales_per_group(format_) : 0;
     p_.has_zero_point = kind_.zero_point != nullptr;
-    p_.multiplies = kind_.code && !kind_.restore && !is_residual(format_);
     add_reductions();
     if (kind_.global) add_global();
     if (p_.levels > 0) add_scales();
@@ -112,7 +103,8 @@ class Builder {
   }
 
   void add_scales() {
-    if (scales_are_powers_of_two(format_)) p_.reciprocals = p_.levels;
+    // Every scale has an exact reciprocal then: x / scale is x * (1 / scale), in the same bits.
+    if (code_meaning(format_).scale.powers_of_two && !kind_.global) p_.reciprocals = p_.levels;
     const std::vector<Expr> results = result_args();
     const Expr global = p_.has_global ? results.back() : Expr::number(Scalar::f64, 1);
     const int candidates = kind_.candidates ? kind_.candidates(format_) : 1;
@@ -142,9 +134,6 @@ class Builder {
       const Losses lost = losses(format_, t, code);
       return std::array{code, lost.saturated, lost.flushed_to_zero};
     });
-    const Expr value = Expr::arg(0, Scalar::f64);
-    p_.restored =
-        flatten(cast(Scalar::f32, kind_.restore ? kind_.restore(format_, value, group_) : value * group_.scale()));
   }
 
   // build(group): the expression with what it divides by as `group`'s scales.

@@ -41,8 +41,6 @@ struct QuantisePrograms {
   uint32_t nan_code = 0;
   Program code, rounded, error;  // arg 0: x (f32). u32; f32; f64, squared
   Program counted;               // as `code`, and whether the element was saturated, or flushed to zero (boolean)
-  Program restored;              // arg 0: the value of a code (f64), then the group's; f32
-  bool multiplies = false;       // `restored` is value * scale; without scales it is the value
 };
 
 QuantisePrograms quantise_programs(const Format& format);
