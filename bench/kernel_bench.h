@@ -28,18 +28,25 @@ struct KernelBench {
   }
 };
 
+// What kernels are made for: this CPU, or as much of it as --isa says.
+inline Target& bench_target() {
+  static Target target = host_target();
+  return target;
+}
+
 // Products with one row, and everything that is asked of packed formats (weight_streams.cc).
 void time_gemv(KernelBench& bench, int64_t n, int64_t k, DType type, const std::string& format);
 void time_packed_formats(KernelBench& bench);
 
 struct Compiled {
-  explicit Compiled(const KernelPlan& p) : plan(p), library(CompilerOptions{.cache_folder = {}}) {
+  explicit Compiled(const KernelPlan& p)
+      : plan(p), library(CompilerOptions{.target = bench_target(), .cache_folder = {}}) {
     kernel = library.compile(std::span(&plan, 1))[0];
     milliseconds = library.statistics().milliseconds;
     spilled = library.statistics().spilled;
   }
   Launch prepare(KernelArgs& args) {
-    const Launch call = launch(plan, host_target(), args);
+    const Launch call = launch(plan, bench_target(), args);
     scratch = Buffer(static_cast<size_t>(call.scratch_bytes) + 64);
     return call;
   }
@@ -79,7 +86,7 @@ inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string&
 inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
   GemmPlan plan = linear_plan(n, k, type, format);
   plan.a_row_stride = k;
-  plan.rows = only_rows(plan, host_target(), m);
+  plan.rows = only_rows(plan, bench_target(), m);
   return plan;
 }
 

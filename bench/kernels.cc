@@ -1,6 +1,7 @@
-// bench_kernels [--only substring]... [--rounds n] [--every-format] [--json file]: single-thread speed of generated
-// kernels as a fraction of what the machine reaches in the same run. Each round times the peak loop and the kernel one
-// after the other, so that both see the same clock and neighbours; the figures are the best of all rounds of each.
+// bench_kernels [--only substring]... [--rounds n] [--isa level] [--every-format] [--json file]: single-thread speed of
+// generated kernels as a fraction of what the machine reaches in the same run. Each round times the peak loop and the
+// kernel one after the other, so that both see the same clock and neighbours; the figures are the best of all rounds of
+// each.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -41,7 +42,7 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   const GemmPlan plan = linear_plan(n, k, type, format, m);
   const Tensor w = random_weights(n, k, type, format);
   const Tensor a = random_tensor(type, {m, k}), out(DType::f32, {m, n});
-  const Buffer packed = prepack(plan, host_target(), w, 1);
+  const Buffer packed = prepack(plan, bench_target(), w, 1);
   Compiled code(plan);
   KernelArgs args;
   args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
@@ -103,7 +104,7 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   args.dims = {places * places, 1};
   if (any_plane) for_any_plane(plan, args.dims);
   PanelPool pool;
-  const Buffer packed = prepack(plan, host_target(), w, 1, pool);
+  const Buffer packed = prepack(plan, bench_target(), w, 1, pool);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
@@ -129,7 +130,7 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   args.dims = {1};
   if (any_plane) for_any_plane(plan, args.dims);
   PanelPool pool;
-  const Buffer packed = prepack(plan, host_target(), w, 1, pool);
+  const Buffer packed = prepack(plan, bench_target(), w, 1, pool);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
@@ -165,7 +166,7 @@ void time_prepacking(KernelBench& bench, DType type, const std::string& format) 
   const GemmPlan plan = linear_plan(3072, 1024, type, format);
   const Tensor w = random_weights(plan.n, plan.k, type, format);
   double best = 1e300;
-  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { prepack(plan, host_target(), w, 1); }));
+  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { prepack(plan, bench_target(), w, 1); }));
   const double gbytes = static_cast<double>(w.bytes()) / best * 1e-9;
   bench.measured.push_back({{"name", name}, {"gbytes_per_second", gbytes}});
   fmt::print("{:<34} {:8.2f} GB/s of source\n", name, gbytes);
@@ -229,15 +230,17 @@ void time_all(KernelBench& bench) {
 
 int main(int argc, char** argv) {
   hone::KernelBench bench;
-  std::string json;
+  std::string json, isa;
   CLI::App app("Single-thread speed of generated kernels against the machine's measured peaks");
   app.add_option("--only", bench.only, "Only those in whose name this is found (repeatable)");
   app.add_option("--rounds", bench.rounds, "Alternations of kernel and peak loop")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--isa", isa, "Instruction set to generate code for, as `hone bench` takes it");
   app.add_flag("--every-format", bench.every_format, "All example formats among the packed ones");
   app.add_option("--json", json, "Write the figures there too");
   CLI11_PARSE(app, argc, argv);
+  if (!isa.empty()) hone::bench_target() = hone::parse_target(isa);
   hone::time_all(bench);
   if (!json.empty()) hone::write_file(json, bench.measured.dump(1) + "\n");
 }

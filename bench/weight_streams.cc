@@ -60,7 +60,7 @@ class Layer {
     CHECK(n % kSomeRows == 0);
     const Tensor w = random_weights(kSomeRows, k, type, format);
     stored_bytes_ = w.bytes() * (n / kSomeRows);
-    const Buffer some = prepack(plan(kSomeRows, 1), host_target(), w, 1);
+    const Buffer some = prepack(plan(kSomeRows, 1), bench_target(), w, 1);
     size_ = some.size() * static_cast<size_t>(n / kSomeRows);
     copies_ = (size_t{256} << 20) / size_ + 1;
     panels_ = panel_memory(size_ * copies_);
@@ -85,7 +85,7 @@ class Layer {
     auto p = std::make_shared<Product>(plan(n_, m), random_tensor(type_, {m, k_}), n_);
     p->args.pointers = {bytes_of(p->a), nullptr, bytes_of(p->out)};
     p->args.dims = {m, 1, 0, 0, 0, k_, 0, 1};
-    p->call = launch(plan(n_, m), host_target(), p->args);
+    p->call = launch(plan(n_, m), bench_target(), p->args);
     for (int t = 0; t < threads; ++t) p->scratch.emplace_back(static_cast<size_t>(p->call.scratch_bytes) + 64);
     return [this, p, threads] {
       p->args.pointers[1] = const_cast<std::byte*>(next());

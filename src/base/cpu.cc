@@ -3,7 +3,7 @@
 #include <cpuid.h>
 
 #include <cstring>
-#include <optional>
+#include <initializer_list>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -31,19 +31,25 @@ uint64_t saved_state() {
   return uint64_t(high) << 32 | low;
 }
 
+constexpr uint32_t bits_of(std::initializer_list<Feature> features) {
+  uint32_t bits = 0;
+  for (const Feature f : features) bits |= 1u << static_cast<int>(f);
+  return bits;
+}
+
 struct Fact {
   std::string_view name;
-  std::optional<Feature> builds_on;
+  uint32_t builds_on;  // bits_of() what it asks for itself
 };
-constexpr Fact kFacts[kFeatures] = {{"avx2", {}},
-                                    {"avx_vnni", Feature::avx2},
-                                    {"avx512", Feature::avx2},
-                                    {"avx512_vbmi", Feature::avx512},
-                                    {"avx512_vbmi2", Feature::avx512},
-                                    {"avx512_vnni", Feature::avx512},
-                                    {"avx512_bf16", Feature::avx512},
-                                    {"amx_bf16", Feature::avx512},
-                                    {"amx_int8", Feature::avx512}};
+constexpr Fact kFacts[kFeatures] = {{"avx2", 0},
+                                    {"avx_vnni", bits_of({Feature::avx2})},
+                                    {"avx512", bits_of({Feature::avx2})},
+                                    {"avx512_vbmi", bits_of({Feature::avx512})},
+                                    {"avx512_vbmi2", bits_of({Feature::avx512})},
+                                    {"avx512_vnni", bits_of({Feature::avx512})},
+                                    {"avx512_bf16", bits_of({Feature::avx512})},
+                                    {"amx_bf16", bits_of({Feature::avx512})},
+                                    {"amx_int8", bits_of({Feature::avx512})}};
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
 Features detect() {
@@ -53,8 +59,8 @@ Features detect() {
   const uint64_t state = saved_state();
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6, tiles = (state & 0x60000) == 0x60000;
   const auto add = [&](Feature f, bool present) {
-    const std::optional<Feature> needed = fact(f).builds_on;
-    if (present && (!needed || found.has(*needed))) found = found.with(f);
+    const uint32_t needed = fact(f).builds_on;
+    if (present && (found.bits() & needed) == needed) found = found.with(f);
   };
   const bool fma = bit(basic.ecx, 12), f16c = bit(basic.ecx, 29), movbe = bit(basic.ecx, 22),
              popcnt = bit(basic.ecx, 23), bmi = bit(extended.ebx, 3), bmi2 = bit(extended.ebx, 8),
@@ -106,15 +112,17 @@ std::string_view to_string(Feature feature) { return fact(feature).name; }
 
 Features Features::with(Feature f) const {
   Features result = *this;
-  result.bits_ |= 1u << static_cast<int>(f);
-  return fact(f).builds_on ? result.with(*fact(f).builds_on) : result;
+  result.bits_ |= bits_of({f});
+  for (int other = 0; other < kFeatures; ++other)
+    if (fact(f).builds_on >> other & 1) result = result.with(static_cast<Feature>(other));
+  return result;
 }
 
 Features Features::without(Feature f) const {
   Features result = *this;
-  result.bits_ &= ~(1u << static_cast<int>(f));
+  result.bits_ &= ~bits_of({f});
   for (int other = 0; other < kFeatures; ++other)
-    if (kFacts[other].builds_on == f && result.has(static_cast<Feature>(other)))
+    if (kFacts[other].builds_on & bits_of({f}) && result.has(static_cast<Feature>(other)))
       result = result.without(static_cast<Feature>(other));
   return result;
 }

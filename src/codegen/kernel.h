@@ -98,7 +98,7 @@ struct RowNumbers {
 // bench/predicted_speed.py. Winograd's algorithm exceeds the peak in terms of the products it saves.
 struct KernelSpeed {
   double best = 0.9, worst = 0.05;
-  bool bf16 = false;  // of bf16 dot products where the CPU has them and they are faster, else of f32 multiply-adds
+  bool bf16 = false;  // of bf16 dot products, else of f32 multiply-adds
 };
 
 // What the groups of a class hold besides their anchor: pointwise nodes along its operands and results.
@@ -130,7 +130,7 @@ struct KernelDef {
   // Code that spills registers is generated again with smaller tiles: whether attempt `shrink` differs from the one
   // before it. Packed data keeps its layout.
   bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink);
-  KernelSpeed (*speed)(const KernelPlan& plan);
+  KernelSpeed (*speed)(const KernelPlan& plan, const Target& target);
   Prepacking prepacking;                                        // empty where kernels read constants as they lie
   RowNumbers (*row_numbers)(const KernelPlan& plan) = nullptr;  // null where no operand numbers rows
 };
@@ -147,7 +147,7 @@ struct KernelClass {
   Launch (*launch)(const Plan&, const Target&, KernelArgs&);
   std::string (*describe)(const Plan&, const Target&);
   bool (*can_shrink)(const Plan&, const Target&, int) = nullptr;
-  KernelSpeed (*speed)(const Plan&) = nullptr;
+  KernelSpeed (*speed)(const Plan&, const Target&) = nullptr;
   RowNumbers (*row_numbers)(const Plan&) = nullptr;
   std::string (*prepack_key)(const Plan&, const Target&) = nullptr;
   int64_t (*prepacked_bytes)(const Plan&, const Target&) = nullptr;
@@ -176,9 +176,10 @@ constexpr KernelDef kernel_def() {
       .launch = [](const KernelPlan& p, const Target& t, KernelArgs& a) { return Class.launch(p.get<Plan>(), t, a); },
       .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },
       .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
-      .speed = [](const KernelPlan&) { return KernelSpeed(); },
+      .speed = [](const KernelPlan&, const Target&) { return KernelSpeed(); },
       .prepacking = {}};
-  if constexpr (Class.speed != nullptr) def.speed = [](const KernelPlan& p) { return Class.speed(p.get<Plan>()); };
+  if constexpr (Class.speed != nullptr)
+    def.speed = [](const KernelPlan& p, const Target& t) { return Class.speed(p.get<Plan>(), t); };
   if constexpr (Class.row_numbers != nullptr)
     def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers(p.get<Plan>()); };
   if constexpr (Class.can_shrink != nullptr)

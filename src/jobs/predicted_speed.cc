@@ -12,7 +12,8 @@ constexpr double kInterpretedNsPerByte = 0.3, kSlowInterpretedNsPerByte = 4, kIn
 
 }  // namespace
 
-PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const MachinePeaks& peaks) {
+PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const Target& target,
+                             const MachinePeaks& peaks) {
   double weights = 0, all_bytes = 0;
   std::vector<StepWork> works;
   for (const Step& step : lowered.steps) {
@@ -30,7 +31,7 @@ PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, co
       total.high_ms += 1e-6 * (work.bytes * kSlowInterpretedNsPerByte + work.flops * kSlowInterpretedNsPerFlop);
       continue;
     }
-    const KernelSpeed share = step.plan->kernel().speed(*step.plan);
+    const KernelSpeed share = step.plan->kernel().speed(*step.plan, target);
     const double gflops = share.bf16 && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops;
     // At best a step's bytes come from the smallest cache that holds them, at worst from where all of a run's lie.
     const double nearest = peaks.read_gbytes(work.bytes),

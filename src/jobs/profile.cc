@@ -19,9 +19,7 @@ constexpr NumberStyle kThree{NumberFormat::significant, 3}, kPercent{NumberForma
     kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
 
 StepSetting setting_of(const Session& session, int threads) {
-  return {.model_bytes = static_cast<double>(sizes(session.graph()).weight_bytes),
-          .bf16_products = session.compute() == Compute::bf16,
-          .threads = threads};
+  return {.model_bytes = static_cast<double>(sizes(session.graph()).weight_bytes), .threads = threads};
 }
 
 // A step quicker than the clock ticks still has a rate.
@@ -83,7 +81,7 @@ Table slowest_table(const StepTimes& times, const MachinePeaks& peaks, const Ste
     if (i >= kExplained && step.kind != "interpreted") continue;
     const double ms = step_ms(times, order[i]);
     table.rows.push_back({step.name, number(ms), number(ms / times.typical_ms()),
-                          why_not_faster(step, ms, bound_of(step, ms, peaks, setting), setting)});
+                          why_not_faster(step, ms, bound_of(step, ms, peaks, setting))});
   }
   return table;
 }

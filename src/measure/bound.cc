@@ -13,11 +13,6 @@ namespace {
 
 constexpr double kShortMs = 0.005;  // a clock reading, a fork and a join, an indirect call
 
-// Where most of the multiplications are.
-bool is_product(const StepProfile& step) {
-  return step.kind == "gemm" || step.kind == "conv" || step.kind == "attention";
-}
-
 std::string time_text(double milliseconds) {
   return milliseconds < 0.1 ? fmt::format("{:.2g} µs", milliseconds * 1e3) : fmt::format("{:.3g} ms", milliseconds);
 }
@@ -39,9 +34,7 @@ const char* to_string(Bound::By by) {
 
 Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks& peaks, const StepSetting& setting) {
   const double threads = std::clamp(setting.threads, 1, hardware_threads());
-  const double gflops =
-      threads *
-      (setting.bf16_products && is_product(step) && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops);
+  const double gflops = threads * (step.bf16_products && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops);
   const double activation_bytes = step.bytes - step.weight_bytes;
   const double weights_rate = threads * peaks.read_gbytes(setting.model_bytes),
                activations_rate = threads * peaks.read_gbytes(activation_bytes);
@@ -57,9 +50,8 @@ Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks&
   return bound;
 }
 
-std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound,
-                           const StepSetting& setting) {
-  const char* peak = setting.bf16_products && is_product(step) ? "bf16" : "f32";
+std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound) {
+  const char* peak = step.bf16_products ? "bf16" : "f32";
   const std::string taken = time_text(milliseconds), share = share_text(bound.share);
   if (step.kind == "interpreted") return fmt::format("Interpreted, without machine code: {}.", step.why_interpreted);
   switch (bound.by) {

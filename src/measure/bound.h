@@ -10,9 +10,8 @@ namespace hone {
 
 // What a step runs on.
 struct StepSetting {
-  double model_bytes = 0;      // of all constants: between two uses of a weight the others pass through the caches
-  bool bf16_products = false;  // of this step
-  int threads = 1;             // peaks of one thread count as often
+  double model_bytes = 0;  // of all constants: between two uses of a weight the others pass through the caches
+  int threads = 1;         // peaks of one thread count as often
 };
 
 struct Bound {
@@ -28,7 +27,6 @@ const char* to_string(Bound::By by);  // "-" "compute" "memory" "overhead"
 Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks& peaks, const StepSetting& setting);
 
 // One sentence: "Reads 9.4 MB of weights once: memory allows 0.30 ms, it takes 0.36 ms (83 %)."
-std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound,
-                           const StepSetting& setting);
+std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound);
 
 }  // namespace hone

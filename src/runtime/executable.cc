@@ -354,6 +354,7 @@ std::vector<StepProfile> Executable::step_profiles() const {
                         .flops = work.flops,
                         .bytes = work.bytes,
                         .weight_bytes = work.weight_bytes,
+                        .bf16_products = step.plan && step.plan->kernel().speed(*step.plan, prepared_->target()).bf16,
                         .weights = weights_of(step)});
   }
   return profiles;

@@ -16,6 +16,7 @@ struct StepProfile {
   std::string why_interpreted;            // empty for compiled steps
   double flops = 0, bytes = 0;            // predicted
   double weight_bytes = 0;                // the part of `bytes` that is constants
+  bool bf16_products = false;             // by the CPU's bf16 dot products, not by f32 multiply-adds
   std::vector<std::string> weights = {};  // labels of the constants it reads
 };
 

@@ -55,6 +55,24 @@ TEST(Gemm, KnownRowsChooseOtherTilesAndGiveTheSame) {
     }
 }
 
+// What is made f32 in scratch first is multiplied as f32 is.
+TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
+  Philox rng(32);
+  constexpr int64_t kN = 100, kK = 77;
+  const Tensor w = random_tensor(DType::bf16, {kN, kK}, rng),
+               wide = Tensor::from_floats(DType::f32, {kN, kK}, w.to_floats());
+  for (const Target& target : test_targets())
+    for (int64_t m : {9, 17, 128, 200}) {
+      const GemmPlan plan = plain_plan(kN, kK, DType::bf16, DType::bf16);
+      if (!gemm_shape(plan, target, gemm_case(m)).widens_rows) continue;
+      const Tensor a = random_tensor(DType::bf16, {m, kK}, rng);
+      GemmRunner halves(plan, target, w), singles(plain_plan(kN, kK, DType::f32, DType::f32), target, wide);
+      EXPECT_EQ(halves.run(a, 2), singles.run(Tensor::from_floats(DType::f32, {m, kK}, a.to_floats())))
+          << name_of(target) << " " << m;
+      EXPECT_TRUE(halves.intact());
+    }
+}
+
 // Code for any number of rows, for these alone and for those of one case: the same bits.
 TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
   Philox rng(31);

@@ -78,7 +78,8 @@ TEST(Target, RatesDecideWhatMultipliesPairs) {
   for (int64_t rows : {0, 8, 128}) {
     const GemmShape shape = gemm_shape(bf16_product(), intel, gemm_case(rows));
     EXPECT_FALSE(shape.dot) << rows;
-    EXPECT_EQ(shape.panel, PanelType::pairs) << "the layout of weights does not depend on rates";
+    EXPECT_TRUE(shape.widens_rows) << rows;
+    EXPECT_EQ(shape.plain, PanelType::pairs) << "the layout of weights does not depend on rates";
   }
   const AttentionPlan attention{.heads = 4, .kv_heads = 4, .head_dim = 32, .dtype = DType::bf16, .max_length = 128};
   EXPECT_TRUE(attention_shape(attention, zen4).dot);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "base/multiples.h"
 #include "codegen/kernels/gemm/plan.h"
 #include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/copy.h"
@@ -18,6 +19,18 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+
+// void(pointer, bytes): fetches what lies there into the second-level cache.
+Function* emit_fetch(Emitter& e, const std::string& symbol) {
+  llvm::Type* const params[] = {e.ptr, e.i64};
+  Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  e.loop(e.num(0), f->getArg(1), 64, {}, [&](Value* i, const Values&) {
+    e.prefetch(e.at(f->getArg(0), i));
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
 
 // The kernel for the rows of one case: a few, or more than kFewRows.
 class GemmCase {
@@ -40,13 +53,16 @@ class GemmCase {
       const bool any = shrink > 0 || plan.rows.tallest == 0;
       for (int h = any ? 1 : plan.rows.shortest; h <= (any ? shape_.rows : plan.rows.tallest); ++h) add_tile(h);
     }
-    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels);
+    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels, shape_.panel);
     epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
     const bool pairs = shape_.panel == PanelType::pairs;
     if (shape_.source == WeightSource::unpacked)
       prepare_ = shared(pairs ? "unpack_pairs" : "unpack", [&](const std::string& name) {
         return emit_unpack(e_, name, shape_, format_, shape_.row_bytes());
       });
+    if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
+    if (shape_.widens_rows)
+      widen_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
     if (shape_.source == WeightSource::activation)
       prepare_ = shared(pairs ? "pack_pairs" : "pack", [&](const std::string& name) {
         const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
@@ -68,14 +84,20 @@ class GemmCase {
     Value* panel_items = up(n_, shape_.panel_columns() * shape_.item_panels);
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
-    a_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
+    source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
+    a_row_bytes_ = widen_ ? e_.times(k_, 4) : source_row_bytes_;
+    scratch_ = frame_.scratch;
+    if (widen_) {
+      Value* bytes = e_.times(e_.b.CreateMul(block_rows_, k_), 4);
+      scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
+    }
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.b.CreateSub(block_rows_, e_.num(1))), block_rows_);
-    e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
+    e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* panel = e_.times(e_.b.CreateURem(item, panel_items), shape_.item_panels);
-      Value* rest = e_.b.CreateUDiv(item, panel_items);
-      Value* block = e_.b.CreateURem(rest, blocks);
-      one_item(e_.b.CreateUDiv(rest, blocks), inner, block, panel);
-      return Values{};
+      Value* rows = e_.b.CreateUDiv(item, panel_items);  // which block of which batch
+      Value* block = e_.b.CreateURem(rows, blocks);
+      one_item(e_.b.CreateUDiv(rows, blocks), inner, block, panel, e_.b.CreateICmpNE(rows, previous[0]));
+      return Values{rows};
     });
     e_.end_function();
   }
@@ -89,13 +111,19 @@ class GemmCase {
     if (!made) made = make(symbol_ + "_" + name);
     return made;
   }
-  void add_tile(int64_t height) { tiles_[height] = tile(static_cast<int>(height)); }
-  Function* tile(int rows, int panels = 1) {
-    const std::string name = fmt::format("tile{}x{}_{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
+  void add_tile(int64_t height) {
+    const bool keeps = shape_.keeps_panel;
+    if (keeps) first_tiles_[height] = tile(static_cast<int>(height), 1, PanelType::pairs, true);
+    tiles_[height] = tile(static_cast<int>(height), 1, keeps ? PanelType::f32 : shape_.panel);
+  }
+  Function* tile(int rows, int panels, PanelType panel, bool keeps = false) {
+    const std::string name = fmt::format("tile{}x{}_{}{}{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
+                                         panel == PanelType::pairs ? "_pairs" : "", keeps ? "_first" : "",
                                          shape_.source == WeightSource::codes ? "_codes" : "");
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
-      spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
+      spec.panel = panel, spec.keeps = keeps;
+      spec.a_row_bytes = shape_.widens_rows ? plan_.k * 4 : plan_.a_row_stride * size_bytes(plan_.a);
       return emit_tile(e_, symbol, spec);
     });
   }
@@ -112,11 +140,18 @@ class GemmCase {
     return e_.b.CreateAdd(e_.b.CreateMul(outer, e_.kernel_dim(frame_, a)), e_.b.CreateMul(h, e_.kernel_dim(frame_, b)));
   }
 
-  void one_item(Value* batch, Value* inner, Value* block, Value* panel) {
+  void one_item(Value* batch, Value* inner, Value* block, Value* panel, Value* has_other_rows) {
     Value *outer = e_.b.CreateUDiv(batch, inner), *h = e_.b.CreateURem(batch, inner);
     Value* first = e_.b.CreateMul(block, block_rows_);
     Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(outer, h, 2, 8), size_bytes(plan_.a)));
-    a = e_.at(a, e_.b.CreateMul(first, a_row_bytes_));
+    a = e_.at(a, e_.b.CreateMul(first, source_row_bytes_));
+    Value* left = e_.b.CreateSub(m_, first);
+    Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
+    if (widen_) {
+      Value* const arguments[] = {a, source_row_bytes_, rows, k_, frame_.scratch};
+      e_.when(has_other_rows, [&] { e_.b.CreateCall(widen_, arguments); });
+      a = frame_.scratch;
+    }
     Value* column = e_.times(panel, shape_.panel_columns());
     Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (shape_.source == WeightSource::activation) {
@@ -125,8 +160,6 @@ class GemmCase {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
-    Value* left = e_.b.CreateSub(m_, first);
-    Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
     const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place);
@@ -148,9 +181,9 @@ class GemmCase {
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(offset, size));
     const bool nk = plan_.weights == GemmPlan::Weights::activation_nk;
     w = e_.at(w, nk ? e_.b.CreateMul(column, row_bytes) : e_.times(column, size));
-    Value* const arguments[] = {w, row_bytes, k_, e_.b.CreateSub(n_, column), frame_.scratch};
+    Value* const arguments[] = {w, row_bytes, k_, e_.b.CreateSub(n_, column), scratch_};
     e_.b.CreateCall(prepare_, arguments);
-    return frame_.scratch;
+    return scratch_;
   }
 
   Place next_panel(Place place, Value* p) {
@@ -173,23 +206,23 @@ class GemmCase {
   // Part by part of the panel: decoded, then multiplied by all rows.
   void unpacked_strips(Value* a, Value* panel, Value* scales, Value* rows, const Place& place) {
     const auto unpack = [&](Value* first) {
-      Value* const arguments[] = {panel, first, frame_.scratch};
+      Value* const arguments[] = {panel, first, scratch_};
       e_.b.CreateCall(prepare_, arguments);
     };
     if (shape_.block_k == shape_.k) {
       unpack(e_.num(0));
-      return finished_strips(a, frame_.scratch, scales, rows, place);
+      return finished_strips(a, scratch_, scales, rows, place);
     }
-    Value* sums = e_.at(frame_.scratch, shape_.unpacked_bytes());
+    Value* sums = e_.at(scratch_, shape_.unpacked_bytes());
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* row, const Values&) {
       emit_zero(e_, e_.at(sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
       return Values{};
     });
     e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
       unpack(first);
-      Value* part = e_.at(a, e_.times(first, size_bytes(plan_.a)));
+      Value* part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
       strips(rows, [&](Value* tile, Value*, Value* offset) {
-        multiply(tile, offset, part, frame_.scratch, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
+        multiply(tile, offset, part, scratch_, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
       });
       return Values{};
     });
@@ -197,31 +230,59 @@ class GemmCase {
   }
 
   void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
-    strips(rows, [&](Value* tile, Value* height, Value* offset) {
-      multiply(tile, offset, a, w, scales, sums_, e_.num(0));
+    const auto strip = [&](Value* tile, Value* height, Value* offset, Value* weights, Value* beside) {
+      multiply(tile, offset, a, weights, beside, sums_, e_.num(0));
       finish(sums_, height, offset, place);
-    });
+    };
+    Value *done = e_.num(0), *next = nullptr;
+    if (shape_.keeps_panel) {
+      next = e_.at(w, shape_.panel_bytes());
+      const Heights h = heights_of(rows);
+      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(h.taller, done), h.tall, h.low);
+      strip(tile_of(first_tiles_, first), first, done, w, scratch_);
+      done = e_.num(1), w = scratch_;
+    }
+    const auto others = [&](Value* tile, Value* height, Value* offset) {
+      if (next) {
+        Value* const arguments[] = {e_.at(next, e_.times(offset, fetched_per_row())),
+                                    e_.times(height, fetched_per_row())};
+        e_.b.CreateCall(fetch_, arguments);
+      }
+      strip(tile, height, offset, w, scales);
+    };
+    strips(rows, others, done);
   }
 
-  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered: strips_of().
-  void strips(Value* rows, const std::function<void(Value*, Value*, Value*)>& strip) {
-    Value* count = up(rows, shape_.rows);
-    Value *height = e_.b.CreateUDiv(rows, count), *taller = e_.b.CreateURem(rows, count);
-    Value* tall = e_.b.CreateAdd(height, e_.num(1));
-    Value *tall_tile = tile_of(tall), *low_tile = tile_of(height);
-    e_.loop(e_.num(0), taller, 1, {}, [&](Value* i, const Values&) {
-      strip(tall_tile, tall, e_.b.CreateMul(i, tall));
+  // Of the next panel, while a row is multiplied: bytes that make all of it in a full block.
+  int64_t fetched_per_row() const { return round_up(ceil_div(shape_.panel_bytes(), int64_t{128}), 64); }
+
+  // strips_of(): the first `taller` have a row more.
+  struct Heights {
+    Value *count, *taller, *tall, *low;
+  };
+  Heights heights_of(Value* rows) {
+    Value *count = up(rows, shape_.rows), *low = e_.b.CreateUDiv(rows, count);
+    return {count, e_.b.CreateURem(rows, count), e_.b.CreateAdd(low, e_.num(1)), low};
+  }
+
+  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered; `done` strips are.
+  void strips(Value* rows, const std::function<void(Value*, Value*, Value*)>& strip, Value* done = nullptr) {
+    const Heights h = heights_of(rows);
+    Value *tall_tile = tile_of(tiles_, h.tall), *low_tile = tile_of(tiles_, h.low);
+    if (!done) done = e_.num(0);
+    e_.loop(done, h.taller, 1, {}, [&](Value* i, const Values&) {
+      strip(tall_tile, h.tall, e_.b.CreateMul(i, h.tall));
       return Values{};
     });
-    e_.loop(taller, count, 1, {}, [&](Value* i, const Values&) {
-      strip(low_tile, height, e_.b.CreateAdd(e_.b.CreateMul(i, height), taller));
+    e_.loop(e_.larger(h.taller, done), h.count, 1, {}, [&](Value* i, const Values&) {
+      strip(low_tile, h.low, e_.b.CreateAdd(e_.b.CreateMul(i, h.low), h.taller));
       return Values{};
     });
   }
-  Value* tile_of(Value* height) {
-    Value* chosen = tiles_.begin()->second;
-    for (const auto& [rows, tile] : tiles_)
-      if (tile != tiles_.begin()->second)
+  Value* tile_of(const std::map<int64_t, Function*>& tiles, Value* height) {
+    Value* chosen = tiles.begin()->second;
+    for (const auto& [rows, tile] : tiles)
+      if (tile != tiles.begin()->second)
         chosen = e_.b.CreateSelect(e_.b.CreateICmpEQ(height, e_.num(rows)), tile, chosen);
     return chosen;
   }
@@ -245,10 +306,13 @@ class GemmCase {
   const GemmShape shape_;
   Shared& shared_;
   Format format_;
-  Function *epilogue_ = nullptr, *prepare_ = nullptr, *wide_tile_ = nullptr;
-  std::map<int64_t, Function*> tiles_;  // by height
+  Function *epilogue_ = nullptr, *prepare_ = nullptr, *widen_ = nullptr, *fetch_ = nullptr;
+  Function* wide_tile_ = nullptr;
+  std::map<int64_t, Function*> tiles_, first_tiles_;  // by height
   KernelFrame frame_{};
-  Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr, *a_row_bytes_ = nullptr;
+  Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
+  Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
+  Value* scratch_ = nullptr;                                    // behind widened rows
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {

@@ -82,18 +82,26 @@ struct Passes {
 
 namespace {
 
-// As LLVM spells what the target has, beyond x86-64.
+// Each feature as LLVM spells it, in their order.
+constexpr std::pair<Feature, std::string_view> kSpelled[] = {
+    {Feature::avx2, "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"},
+    {Feature::avx_vnni, ",+avxvnni"},
+    {Feature::avx512, ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit"},
+    {Feature::avx512_vbmi, ",+avx512vbmi"},
+    {Feature::avx512_vbmi2, ",+avx512vbmi2"},
+    {Feature::avx512_vnni, ",+avx512vnni"},
+    {Feature::avx512_bf16, ",+avx512bf16"},
+    {Feature::amx_bf16, ",+amx-tile,+amx-bf16"},
+    {Feature::amx_int8, ",+amx-tile,+amx-int8"}};
+constexpr bool spells_all() {
+  for (size_t i = 0; i < std::size(kSpelled); ++i)
+    if (kSpelled[i].first != static_cast<Feature>(i)) return false;
+  return std::size(kSpelled) == kFeatures;
+}
+static_assert(spells_all(), "every feature that code is generated for has its line");
+
+// What the target has, beyond x86-64.
 std::string llvm_features(const Target& target) {
-  constexpr std::pair<Feature, std::string_view> kSpelled[] = {
-      {Feature::avx2, "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"},
-      {Feature::avx_vnni, ",+avxvnni"},
-      {Feature::avx512, ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit"},
-      {Feature::avx512_vbmi, ",+avx512vbmi"},
-      {Feature::avx512_vbmi2, ",+avx512vbmi2"},
-      {Feature::avx512_vnni, ",+avx512vnni"},
-      {Feature::avx512_bf16, ",+avx512bf16"},
-      {Feature::amx_bf16, ",+amx-tile,+amx-bf16"},
-      {Feature::amx_int8, ",+amx-tile,+amx-int8"}};
   std::string text;
   for (const auto& [feature, spelled] : kSpelled)
     if (target.has(feature)) text += spelled;

@@ -343,6 +343,27 @@ llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmSha
   return f;
 }
 
+llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  Value *k = f->getArg(3), *vectors = e.b.CreateUDiv(k, e.num(e.lanes)), *done = e.times(vectors, e.lanes);
+  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), e.times(k, 4)}};
+  e.walk(f->getArg(2), rows, {}, [&](const Values& row, const Values&) {
+    const Emitter::Moving elements[] = {{row[0], int64_t{e.lanes} * 2}, {row[1], int64_t{e.lanes} * 4}};
+    e.walk(vectors, elements, {}, [&](const Values& p, const Values&) {
+      e.store(e.load_elements(DType::bf16, p[0]), p[1]);
+      return Values{};
+    });
+    e.loop(done, k, 1, {}, [&](Value* i, const Values&) {
+      e.store(e.widen(DType::bf16, e.load(e.i16, e.at(row[0], e.times(i, 2)), 2)), e.at(row[1], e.times(i, 4)), 4);
+      return Values{};
+    });
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
+
 llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec) {
   llvm::Function* f = begin_pack(e, symbol, spec);
   Packer(e, spec, f).run_kn();

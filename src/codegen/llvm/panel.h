@@ -15,6 +15,9 @@ namespace hone {
 llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
                             int64_t out_row_bytes);
 
+// void(a, a_row_bytes, rows, k, scratch): rows of bf16 as f32, one behind the other.
+llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
+
 struct PackSpec {
   DType w = DType::f32;              // f32 or bf16
   PanelType panel = PanelType::f32;  // pairs only from bf16

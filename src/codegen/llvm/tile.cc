@@ -34,6 +34,7 @@ class TileBody {
   }
 
   void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
+    if (s_.keeps) kept_ = scales;
     Values before(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32)), zero = before;
     for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
     Value* factor = s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
@@ -166,20 +167,22 @@ class TileBody {
     }
     const int64_t whole = k / step;
     unroll = std::max<int64_t>(1, std::min(unroll, whole));
-    const int64_t trips = whole / unroll;
-    const Emitter::Moving moving[] = {{a, unroll * a_step}, {w, unroll * w_step}};
-    const auto some = [&](Value* a0, Value* w0, int64_t n, Values& now) {
-      for (int64_t i = 0; i < n; ++i) one_step(e_.at(a0, i * a_step), e_.at(w0, i * w_step), step, now);
+    const int64_t trips = whole / unroll, kept_step = step * row_bytes();
+    Value* const kept = kept_;
+    const auto one = [&](Value* a0, Value* w0, Value* kept0, int64_t i, int64_t each, Values& now) {
+      if (kept) kept_ = e_.at(kept0, i * kept_step);
+      one_step(e_.at(a0, i * a_step), e_.at(w0, i * w_step), each, now);
     };
+    std::vector<Emitter::Moving> moving{{a, unroll * a_step}, {w, unroll * w_step}};
+    if (kept) moving.emplace_back(kept, unroll * kept_step);
     sums = e_.walk(e_.num(trips), moving, sums, [&](const Values& p, Values now) {
       chain_ = 0;
-      some(p[0], p[1], unroll, now);
+      for (int64_t i = 0; i < unroll; ++i) one(p[0], p[1], p.back(), i, step, now);
       return now;
     });
     chain_ = 0;
-    const int64_t done = trips * unroll;
-    some(e_.at(a, done * a_step), e_.at(w, done * w_step), whole - done, sums);
-    if (k % step) one_step(e_.at(a, whole * a_step), e_.at(w, whole * w_step), k % step, sums);
+    for (int64_t i = trips * unroll; i < whole; ++i) one(a, w, kept, i, step, sums);
+    if (k % step) one(a, w, kept, whole, k % step, sums);
     return sums;
   }
 
@@ -196,6 +199,8 @@ class TileBody {
         x.low = e_.load(e_.v_f32, p, e_.lanes * 4);
         if (k == 2) x.high = e_.load(e_.v_f32, e_.at(p, row_bytes()), e_.lanes * 4);
       }
+      if (kept_) e_.store(x.low, e_.at(kept_, place(v)), e_.lanes * 4);
+      if (kept_ && k == 2) e_.store(x.high, e_.at(kept_, row_bytes() + place(v)), e_.lanes * 4);
     }
     pair_step(a, k == 1, step, sums);
   }
@@ -288,6 +293,7 @@ class TileBody {
   int chain_ = 0;
   Values row_offset_, zero_points_;
   Value* a_step_y_ = nullptr;
+  Value* kept_ = nullptr;       // where the next step leaves W
   Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
   std::unique_ptr<WeightDecoder> decoder_;
 };
@@ -325,6 +331,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
   CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
+  CHECK(!spec.keeps || (spec.k && spec.panel == PanelType::pairs && !spec.codes && !spec.dot && !spec.segment));
   CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);

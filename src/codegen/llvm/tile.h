@@ -14,6 +14,7 @@ struct TileSpec {
   int64_t panel_bytes = 0;
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
+  bool keeps = false;       // W is read as pairs and left as a panel of f32 at the call's `scales`
   bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
   int64_t k = 0;            // 0: given when called (neither codes nor scales nor segments)
   int64_t a_row_bytes = 0;  // 0: given when called

@@ -73,9 +73,10 @@ bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
   return rows(shrink) < rows(shrink - 1);
 }
 
-KernelSpeed speed(const ConvPlan& plan) {
+KernelSpeed speed(const ConvPlan& plan, const Target& target) {
   const double used = used_columns(plan.product.n);
-  const bool bf16 = plan.product.a == DType::bf16;
+  const bool bf16 =
+      (plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm : winograd_shape(plan, target).gemm).dot;
   switch (plan.method) {
     case ConvPlan::Method::direct:
       return {0.98, 0.6 * used, bf16};

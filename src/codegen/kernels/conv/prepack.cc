@@ -67,7 +67,7 @@ Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights
   const GemmPlan product = laid_out_product(plan, target);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, pool);
   const ConvShape shape = conv_shape(plan, target);
-  const GemmShape s = gemm_shape(product, target);
+  const GemmShape s = panel_shape(product, target);
   const int64_t room = product.k / (plan.product.k / shape.segment);
   const int64_t bytes = s.panels() * s.panel_bytes();
   const PanelMemory memory = pool.take(static_cast<size_t>(plan.groups * bytes));

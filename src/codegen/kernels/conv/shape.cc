@@ -117,7 +117,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan);
   GemmPlan product = plan.product;
-  const bool pairs = gemm_shape(product, target).panel == PanelType::pairs;
+  const bool pairs = panel_shape(product, target).panel == PanelType::pairs;
   if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
   return product;
 }
@@ -125,7 +125,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   ConvShape s;
   choose_place_of_x(s, plan);
-  s.gemm = gemm_shape(laid_out_product(plan, target), target);
+  s.gemm = panel_shape(laid_out_product(plan, target), target);
   if (s.gemm.codec) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
     s.gemm.source = WeightSource::unpacked;

@@ -21,7 +21,7 @@ double products_per_cycle(const GemmShape& shape, const Target& target) {
 
 double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
   const PlaneWindow& w = plan.window;
-  const GemmShape shape = gemm_shape(plan.product, target);
+  const GemmShape shape = panel_shape(plan.product, target);
   const int64_t columns = round_up(plan.product.n, shape.lanes);
   return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
          products_per_cycle(shape, target);
@@ -62,7 +62,7 @@ GemmPlan winograd_product(const ConvPlan& plan) {
 WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink) {
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
-  s.gemm = gemm_shape(winograd_product(plan), target);
+  s.gemm = panel_shape(winograd_product(plan), target);
   const int rows = s.gemm.rows;
   s.gemm.rows = std::max(1, rows - shrink);
   const PlaneWindow& w = plan.window;

@@ -19,14 +19,21 @@ Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   const int64_t block = s.block_rows(m), rows = std::min(m, block);
   args.dims[kGemmBlockRows] = block;
   const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
-  const int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
+  int64_t items = std::min((int64_t{2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
+  // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
+  if (s.widens_rows) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
   return {.items = batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
           .scratch_bytes = s.scratch_bytes(block)};
 }
 
+// Of all M that there is code for, but a few where there is no bound.
+GemmShape shape_of_most(const GemmPlan& plan, const Target& target) {
+  return gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
+}
+
 std::string describe(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
+  const GemmShape s = shape_of_most(plan, target);
   const auto size = [](int64_t extent) { return extent ? std::to_string(extent) : std::string("any"); };
   return fmt::format("k {} n {}: tiles up to {}x{}{}, {}, {}", size(plan.k), size(plan.n), s.rows, s.panel_columns(),
                      plan.n ? fmt::format(", {} panels", s.panels()) : "", weights_of(plan, s), products_of(s));
@@ -37,8 +44,8 @@ bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
   return gemm_shape(plan, target, m, shrink).rows < gemm_shape(plan, target, m, shrink - 1).rows;
 }
 
-KernelSpeed speed(const GemmPlan& plan) {
-  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), plan.a == DType::bf16};
+KernelSpeed speed(const GemmPlan& plan, const Target& target) {
+  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), shape_of_most(plan, target).dot};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }

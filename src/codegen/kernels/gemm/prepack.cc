@@ -21,7 +21,7 @@ class PlainSource {
       : s_(shape),
         bytes_(weights.data().bytes()),
         row_bytes_(shape.k * size_bytes(weights.dtype())),
-        zero_(static_cast<size_t>(shape.panel_rows() * 4)) {}
+        zero_(static_cast<size_t>(shape.rows_of(shape.plain, shape.k) * 4)) {}
 
   // Columns [first, first + lanes) of the panel at `out`.
   void pack(int64_t first, std::byte* out) const {
@@ -29,7 +29,7 @@ class PlainSource {
     LaneRows rows{};
     for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
     transpose_lanes(rows, s_.lanes, whole, LaneChange::none, out, s_.row_bytes());
-    if (whole == s_.panel_rows()) return;
+    if (whole == s_.rows_of(s_.plain, s_.k)) return;
     for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
       std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
   }
@@ -94,14 +94,14 @@ void drop_source(const Tensor& weights) {
 }
 
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
-  const GemmShape shape = gemm_shape(plan, target);
+  const GemmShape shape = panel_shape(plan, target);
   return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k,
                      plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
                      shape.vectors);
 }
 
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = gemm_shape(plan, target);
+  const GemmShape s = panel_shape(plan, target);
   return s.panels() * s.panel_bytes();
 }
 
@@ -112,7 +112,7 @@ Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights
 
 Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
   check_weights(plan, weights);
-  const GemmShape s = gemm_shape(plan, target);
+  const GemmShape s = panel_shape(plan, target);
   const PanelMemory memory = pool.take(static_cast<size_t>(s.panels() * s.panel_bytes()));
   lay_out_panels(s, weights, 0, threads, memory.bytes.data());
   drop_source(weights);

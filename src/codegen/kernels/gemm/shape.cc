@@ -46,12 +46,13 @@ int wide_item(const GemmShape& s, int64_t m) {
   return s.source == WeightSource::codes && s.dot && m == 1 && s.panels() >= 16 ? 4 : 1;
 }
 
-void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m) {
+void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   if (plan.weights != GemmPlan::Weights::prepacked) {
     s.source = WeightSource::activation;
     s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else if (!s.codec) {
-    s.panel = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+    s.panel = s.plain = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+    s.keeps_panel = widens && m == 0 && s.panel == PanelType::pairs && !s.dot;
   } else {
     const bool few = m > 0;
     const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
@@ -100,10 +101,10 @@ void choose_scales(GemmShape& s, const Format& format) {
 
 }  // namespace
 
-bool dot_pays(const Target& target, int64_t m, int vectors) {
+bool dot_pays(const Target& target, int64_t m, int vectors, bool widened_rows) {
   const double rate = target.bf16_dot_rate(), v = vectors,
                rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8;
-  return rate > 0 && 2 * rows * v / rate <= 2 * rows * v + 2 * rows + 2 * v;
+  return rate > 0 && 2 * rows * v / rate <= 2 * rows * v + (widened_rows ? 0 : 2 * rows) + 2 * v;
 }
 
 int balanced_rows(int most, int64_t m) {
@@ -133,10 +134,8 @@ int64_t GemmShape::block_rows(int64_t m) const {
   return round_up(ceil_div(m, blocks), 8);
 }
 
-int64_t GemmShape::panel_rows() const { return panel == PanelType::f32 ? k : (k + 1) / 2; }
-
 int64_t GemmShape::scales_offset() const {
-  if (!codec) return panel_rows() * row_bytes();
+  if (!codec) return rows_of(plain, k) * row_bytes();
   return (loose ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
 }
 
@@ -148,14 +147,17 @@ int64_t GemmShape::panel_bytes() const {
   return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
 }
 
-int64_t GemmShape::unpacked_bytes() const {
-  return round_up((panel == PanelType::f32 ? block_k : (block_k + 1) / 2) * row_bytes(), 64);
+int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block_k) * row_bytes(), 64); }
+
+int64_t GemmShape::widened_bytes(int64_t block_rows) const {
+  return widens_rows ? round_up(block_rows * k * 4, 64) : 0;
 }
 
 int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
-  if (source == WeightSource::activation) return round_up(panel_rows() * row_bytes(), 64);
-  if (source != WeightSource::unpacked) return 0;
-  return unpacked_bytes() + (block_k < k ? block_rows * row_bytes() : 0);
+  const int64_t rows = widened_bytes(block_rows);
+  if (source == WeightSource::activation) return rows + round_up(rows_of(panel, k) * row_bytes(), 64);
+  if (source != WeightSource::unpacked) return rows + (keeps_panel ? k * row_bytes() : 0);
+  return rows + unpacked_bytes() + (block_k < k ? block_rows * row_bytes() : 0);
 }
 
 Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
@@ -177,7 +179,9 @@ Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
   return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
 }
 
-GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
+namespace {
+
+GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens) {
   CHECK(m <= kFewRows);
   const bool avx512 = target.avx512();
   GemmShape s;
@@ -185,14 +189,16 @@ GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int 
   s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
   s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
-          dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2);  // for any n
+          dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2, widens);  // for any n
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
     s.codec = weight_codec(format, target);
     choose_scales(s, format);
   }
-  choose_source(s, plan, m);
+  choose_source(s, plan, m, widens);
   s.dot = s.dot && s.panel == PanelType::pairs;
+  s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
+  if (s.widens_rows) s.a = DType::f32;
   s.rows = balanced_rows(most_rows(s, avx512), m);
   s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
   s.item_panels = wide_item(s, m);
@@ -200,6 +206,14 @@ GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int 
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
   return s;
 }
+
+}  // namespace
+
+GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
+  return shape_of(plan, target, m, shrink, true);
+}
+
+GemmShape panel_shape(const GemmPlan& plan, const Target& target) { return shape_of(plan, target, 0, 0, false); }
 
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {
   if (m <= kFewRows) return {.least = m, .most = m};

@@ -11,6 +11,10 @@
 // What decides bits (where codes are decoded, the unit of the products, how many chains a sum runs in) follows from M
 // by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
 // Rows of a block are cut into strips of nearly equal height, which decides no bits.
+//
+// Where bf16 operands are multiplied in f32, what many tiles read is made f32 once, in scratch: the rows of A of a
+// block before they meet a panel, and a panel of W by the first strip, while it is multiplied. What is left is the loop
+// of f32.
 #pragma once
 
 #include <memory>
@@ -39,8 +43,11 @@ struct GemmShape {
   int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
   int chains = 1;                        // a sum is the sum of so many, whose products lie as far apart in k
   bool dot = false;                      // bf16 dot products of the CPU are used
-  DType a = DType::f32;
-  PanelType panel = PanelType::f32;
+  DType a = DType::f32;                  // as it is multiplied
+  bool widens_rows = false;              // rows of bf16 are made f32 in scratch first
+  PanelType panel = PanelType::f32;      // of W as it is multiplied
+  PanelType plain = PanelType::f32;      // of plain constant weights as they lie
+  bool keeps_panel = false;              // the first strip's tile leaves them in scratch as f32 for the others
   WeightSource source = WeightSource::dense;
   std::shared_ptr<const WeightCodec> codec;  // null: plain weights
   int64_t group = 0;                         // k per scale; k when there is one scale or none
@@ -70,13 +77,16 @@ struct GemmShape {
   }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
-  int64_t panel_rows() const;                       // rows of lanes in a panel as the multiplying loop reads it
+  int64_t rows_of(PanelType type, int64_t elems) const {  // of lanes that so many k make
+    return type == PanelType::f32 ? elems : (elems + 1) / 2;
+  }
   int64_t scales_offset() const;                    // bytes of codes in a prepacked panel
   int64_t numbers_offset() const;                   // of the columns' numbers (i32) in a prepacked panel
   int64_t global_offset() const;                    // of the tensor's global scale (f32) in a prepacked panel
   int64_t panel_bytes() const;                      // of a prepacked panel
   int64_t unpacked_bytes() const;                   // of block_k of a panel in scratch
-  int64_t scratch_bytes(int64_t block_rows) const;  // of a panel or a part of it, and of the sums of its blocks
+  int64_t widened_bytes(int64_t block_rows) const;  // of the rows of A in scratch, first of all
+  int64_t scratch_bytes(int64_t block_rows) const;  // and of a panel or a part of it, and of the sums of its blocks
   int64_t block_rows(int64_t m) const;              // rows of A in an item, of m
 };
 
@@ -84,6 +94,8 @@ Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);
+// Of whoever multiplies its rows where they lie, as convolutions do, or only lays weights out: nothing is widened.
+GemmShape panel_shape(const GemmPlan& plan, const Target& target);
 inline int64_t gemm_case(int64_t m) { return m <= kFewRows ? m : 0; }  // what gemm_shape() asks for
 int tile_chains(const GemmShape& shape, int64_t sums, bool avx512);    // of a tile with so many sums
 
@@ -96,8 +108,9 @@ Strips strips_of(int64_t rows, int most);
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m);
 
 // Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m
-// rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two.
-bool dot_pays(const Target& target, int64_t m, int vectors);
+// rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two,
+// which rows that are widened before don't need.
+bool dot_pays(const Target& target, int64_t m, int vectors, bool widened_rows = false);
 
 // Strips of nearly equal height, at most `most` rows, for m rows: 49 rows are 7 x 7, not 6 x 8 + 1.
 int balanced_rows(int most, int64_t m);

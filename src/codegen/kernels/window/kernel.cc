@@ -62,7 +62,7 @@ bool can_shrink(const WindowPlan& plan, const Target& target, int shrink) {
          single_tile(plan, target, shrink) != single_tile(plan, target, shrink - 1);
 }
 
-KernelSpeed speed(const WindowPlan&) { return {0.95, 0.2}; }
+KernelSpeed speed(const WindowPlan&, const Target&) { return {0.95, 0.2}; }
 
 bool takes(const OpDef& op) { return op.row != nullptr || is_one_of(op, {"conv", "max_pool", "avg_pool"}); }
 

@@ -91,7 +91,7 @@ int64_t channel_blocks(const WindowPlan& plan, const Target& target) {
 }
 
 GemmShape weight_shape(const WindowPlan& plan, const Target& target) {
-  GemmShape shape = gemm_shape(window_weights(plan), target);
+  GemmShape shape = panel_shape(window_weights(plan), target);
   shape.block_k = shape.k;  // all taps are decoded before the first is used
   return shape;
 }
