@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 NamedTensors inputs_for(const Graph& graph, const Bindings& sizes) { return default_inputs(graph, sizes, 1); }
 
 struct Timed {
-  double first = 0, later = 0;  // milliseconds
+  double first = 0, later = 0, last = 0;  // milliseconds; the median of the later runs, and the last of them
 };
 
 Timed timed(Session& session, const NamedTensors& inputs) {
@@ -34,6 +34,7 @@ Timed timed(Session& session, const NamedTensors& inputs) {
   t.first = 1e3 * seconds_of([&] { session.run(inputs); });
   std::vector<double> later;
   for (int i = 0; i < 5; ++i) later.push_back(1e3 * seconds_of([&] { session.run(inputs); }));
+  t.last = later.back();
   t.later = median(later);
   return t;
 }
@@ -46,7 +47,7 @@ void shuffle(std::vector<Bindings>& sizes) {
 // `share` and `more` milliseconds: what a first run may take beside a later one.
 void over_all(Session& session, const Graph& graph, const std::vector<Bindings>& sizes, double share, double more,
               size_t after) {
-  int of_one = 0, late = 0;
+  int of_one = 0, late = 0, noise = 0;
   double worst = 0;
   std::vector<double> ratios, extra;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -59,13 +60,14 @@ void over_all(Session& session, const Graph& graph, const std::vector<Bindings>&
     extra.push_back(t.first - t.later);
     worst = std::max(worst, (t.first - more) / t.later);
     late += t.first > share * t.later + more;
+    noise += t.last > share * t.later + more;
   }
   const SessionStatistics s = session.statistics();
   fmt::print(
       "{} sizes: {} kernels, {} for the first size ({:.2f}x); first run / later ones: median {:.3f}, {:+.3f} ms; "
-      "above {:.2f} x + {} ms: {} of {}; planning {:.3f} ms each\n",
+      "above {:.2f} x + {} ms: {} of {} (of fifth later runs: {}); planning {:.3f} ms each\n",
       sizes.size(), s.kernels_compiled, of_one, static_cast<double>(s.kernels_compiled) / std::max(of_one, 1),
-      median(ratios), median(extra), share, more, late, ratios.size(),
+      median(ratios), median(extra), share, more, late, ratios.size(), noise,
       s.specialise_milliseconds / static_cast<double>(sizes.size()));
 }
 
