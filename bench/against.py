@@ -79,8 +79,8 @@ def shape_flags(row):
     """--shapes stands for the dimensions of an image input, whose names only the model knows."""
     if not row.flags or row.flags[0] != "--shapes":
         return row.flags
-    inputs = json.loads(run(args.new / "hone", "info", row.model, "--json"))["inputs"]
-    dims = inputs[0]["type"].partition("[")[2].rstrip("]").split(",")
+    ports = json.loads(run(args.new / "hone", "info", row.model, "--json"))["ports"]
+    dims = next(port["type"] for port in ports if port["direction"] == "input").partition("[")[2].rstrip("]").split(",")
     sizes = (1, 3, *row.flags[1])
     return tuple(part for dim, size in zip(dims, sizes) if not dim.isdigit() for part in ("--dim", f"{dim}={size}"))
 

@@ -23,7 +23,7 @@ struct Group {
   // the group. None: interpreted (exactly one node), or a view.
   std::span<const KernelDef* const> kernels;
   bool view = false;
-  NodeId anchor = kNone;         // kNone for pure pointwise groups
+  NodeId anchor = kNone;          // kNone for pure pointwise groups
   SharedVector<NodeId> nodes;     // in graph order, anchor included
   SharedVector<ValueId> results;  // values that someone outside the group reads
   SharedVector<LeftOut> left_out;

@@ -225,7 +225,8 @@ struct PreparedGraph::Impl {
       for (ValueId v : graph.node(n).operands)
         if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
           step.reads.push_back(v);
-    std::vector<ValueId> writes = compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
+    std::vector<ValueId> writes =
+        compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
     std::erase_if(writes, [&](ValueId v) { return !bound(v); });
     step.writes = std::move(writes);
   }

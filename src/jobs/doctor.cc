@@ -161,7 +161,8 @@ class Doctor {
     const LoweredGraph lowered = lower(parts.head, {.target = target});
     const Arena arena = plan_arena(parts.head, lowered);
     run_memory_ = predict_memory(parts.head, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
-    if (!parts.turns.empty()) leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
+    if (!parts.turns.empty())
+      leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
     else if (options_.peaks) speed_ = predict_speed(parts.head, lowered, target, *options_.peaks);
     else
       add(Severity::note, "no time is predicted: what this machine reaches has not been measured since it started",

@@ -14,7 +14,11 @@ class ArenaPlanner {
 
  public:
   ArenaPlanner(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes)
-      : graph_(graph), lowered_(lowered), sizes_(sizes), last_read_(graph.value_capacity(), -1), range_of_(graph.value_capacity(), kNowhere) {
+      : graph_(graph),
+        lowered_(lowered),
+        sizes_(sizes),
+        last_read_(graph.value_capacity(), -1),
+        range_of_(graph.value_capacity(), kNowhere) {
     for (size_t s = 0; s < lowered.steps.size(); ++s)
       for (ValueId v : lowered.steps[s].reads) last_read(v) = static_cast<int>(s);
     for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
@@ -57,8 +61,7 @@ class ArenaPlanner {
     const Step& step = lowered_.steps[static_cast<size_t>(s)];
     for (ValueId operand : step.overwritable) {
       const size_t found = range_of(operand);
-      if (found == kNowhere || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand))
-        continue;
+      if (found == kNowhere || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand)) continue;
       Range& range = ranges_[found];
       if (range.value != holder(operand)) continue;  // another result has it
       range.live.last_step = std::max(s, last_read(v));

@@ -133,9 +133,9 @@ class Cutter {
   bool is_known(NodeId n) const {
     const Node& node = graph_.node(n);
     return node.subgraphs.empty() && std::ranges::all_of(node.operands, [&](ValueId v) {
-      if (v == kNone || graph_.constant(v)) return true;
-      return graph_.producer(v) == kNone ? node.op->from_types != nullptr : known_.contains(graph_.producer(v));
-    });
+             if (v == kNone || graph_.constant(v)) return true;
+             return graph_.producer(v) == kNone ? node.op->from_types != nullptr : known_.contains(graph_.producer(v));
+           });
   }
 
   void find_inputs(Part& part) {
@@ -175,7 +175,7 @@ class Cutter {
   const Graph& graph_;
   const std::set<NodeId> late_;
   Part head_, turn_, rest_;
-  std::set<NodeId> known_;  // nodes of the head
+  std::set<NodeId> known_;           // nodes of the head
   std::vector<std::string> labels_;  // by ValueId; empty before one is asked for
   std::set<std::string> taken_;
 };

@@ -1,5 +1,5 @@
-// Graphs whose sizes depend on data, in parts: what has sizes that follow from those of the inputs (the head), the nodes
-// behind it that say how large things are (the turn), and what comes after, which is a graph like the first, with
+// Graphs whose sizes depend on data, in parts: what has sizes that follow from those of the inputs (the head), the
+// nodes behind it that say how large things are (the turn), and what comes after, which is a graph like the first, with
 // symbols for what the turn finds.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace hone {
 struct CutGraph {
   Graph head;  // its outputs: what the others read, and what it has of the outputs of the whole
   struct Tail {
-    Graph turn, rest;  // their inputs are those of the whole, or outputs of the parts before, by label
+    Graph turn, rest;                  // their inputs are those of the whole, or outputs of the parts before, by label
     std::vector<std::string> outputs;  // those of the whole, in order: the labels of inputs or outputs of the parts
   };
   std::optional<Tail> tail;  // none: the whole is the head, and gives tensors of known ranks

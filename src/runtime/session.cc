@@ -89,15 +89,15 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->graph.compact();
   if (impl_->compiles()) {
     impl_->target = o.target ? *o.target : host_target();
-    impl_->shared = std::make_unique<StagesShared>(
-        LowerOptions{.target = *impl_->target, .fuse = o.fuse, .exact = o.exact}, o.max_specialisations, impl_->limits,
-        impl_->pool,
-        CompilerOptions{.target = *impl_->target,
-                        .threads = o.threads,
-                        .cache_folder = o.cache_folder,
-                        .carried = o.carried,
-                        .keep_objects = o.keep_objects},
-        static_cast<ValueId>(impl_->graph.value_capacity()));
+    impl_->shared =
+        std::make_unique<StagesShared>(LowerOptions{.target = *impl_->target, .fuse = o.fuse, .exact = o.exact},
+                                       o.max_specialisations, impl_->limits, impl_->pool,
+                                       CompilerOptions{.target = *impl_->target,
+                                                       .threads = o.threads,
+                                                       .cache_folder = o.cache_folder,
+                                                       .carried = o.carried,
+                                                       .keep_objects = o.keep_objects},
+                                       static_cast<ValueId>(impl_->graph.value_capacity()));
     impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared);
   }
   impl_->prepare_milliseconds = milliseconds_since(start);

@@ -42,7 +42,8 @@ NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bind
   std::vector<Tensor> values;
   for (ValueId v : graph.inputs()) values.push_back(inputs.at(graph.value(v).label));
   const Busy busy;
-  std::vector<Tensor> results = evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes));
+  std::vector<Tensor> results =
+      evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes));
   NamedTensors outputs;
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].label, std::move(results[i]));
   return outputs;
@@ -71,8 +72,7 @@ std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspa
   known.merge(evaluated(parts_.turn, known, sizes, workspace, notes));
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
-    for (size_t i = 0; i < results.size(); ++i)
-      known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
+    for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
   } else {
     known.merge(evaluated(parts_.rest, known, sizes, workspace, notes));
   }

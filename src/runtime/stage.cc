@@ -83,7 +83,9 @@ void Stage::cut(std::set<NodeId> undecided) {
   undecided_ = std::move(undecided);
   head_ = std::move(parts.head);
   open_ = OpenGraph::of(head_, shared_.lowering);
-  tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_, number_ + 1 < kMostStages ? number_ + 1 : 0) : nullptr;
+  tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_,
+                                                    number_ + 1 < kMostStages ? number_ + 1 : 0)
+                     : nullptr;
   is_cut_ = true;
 }
 
@@ -93,7 +95,8 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
   if (open_ && !asked_for)
     if (std::optional<RunSizes> sizes = open_->sizes(bindings)) {
       Bindings found = sizes->bindings();
-      return std::make_shared<const Specialised>(Executable(open_->prepared(), std::move(*sizes), shared_.kernels, held), std::move(found), tail_);
+      return std::make_shared<const Specialised>(
+          Executable(open_->prepared(), std::move(*sizes), shared_.kernels, held), std::move(found), tail_);
     }
   FixedGraph fixed = fix_graph(head_, bindings);
   if (!fixed.undecided.empty()) {  // more than was known before
@@ -103,7 +106,8 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
   }
   RunSizes sizes(fixed.graph);
   return std::make_shared<const Specialised>(
-      Executable(std::make_shared<PreparedGraph>(std::move(fixed.graph), shared_.lowering), std::move(sizes), shared_.kernels, held),
+      Executable(std::make_shared<PreparedGraph>(std::move(fixed.graph), shared_.lowering), std::move(sizes),
+                 shared_.kernels, held),
       std::move(fixed.sizes), tail_);
 }
 

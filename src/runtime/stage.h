@@ -22,16 +22,20 @@ namespace hone {
 
 // What the stages of a session share.
 struct StagesShared {
-  StagesShared(LowerOptions how, size_t most, const TokenLimits& of_inputs, RunPool& runs, const CompilerOptions& options,
-               ValueId session_values)
-      : lowering(std::move(how)), max_specialisations(most), limits(of_inputs), pool(runs), kernels(options, session_values) {}
+  StagesShared(LowerOptions how, size_t most, const TokenLimits& of_inputs, RunPool& runs,
+               const CompilerOptions& options, ValueId session_values)
+      : lowering(std::move(how)),
+        max_specialisations(most),
+        limits(of_inputs),
+        pool(runs),
+        kernels(options, session_values) {}
 
   const LowerOptions lowering;
   const size_t max_specialisations;
   const TokenLimits& limits;  // of the first stage's inputs
   RunPool& pool;
   SharedKernels kernels;
-  std::mutex making;  // held by the thread that makes something, with what only that uses
+  std::mutex making;         // held by the thread that makes something, with what only that uses
   mutable std::mutex mutex;  // held for a moment by all that read or change what follows, and what stages keep
   SessionStatistics statistics;
   std::shared_ptr<const Specialised> last;  // made of the first stage

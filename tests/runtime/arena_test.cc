@@ -1,8 +1,8 @@
 // Where results lie: over a dying operand where the kernel reads each element before it writes it, else apart.
 #include "runtime/arena.h"
 
-#include "runtime/session.h"
 #include "runtime/cut_graph.h"
+#include "runtime/session.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/graph_bound.h"
 

@@ -1,8 +1,8 @@
 // Graphs whose shapes depend on data: what has fixed shapes is compiled, the rest is evaluated, and the results are
 // those of the reference.
 #include "ops/evaluate.h"
-#include "runtime/session.h"
 #include "runtime/cut_graph.h"
+#include "runtime/session.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/runtime/encoder.h"
 
