@@ -62,6 +62,7 @@ void over_all(Session& session, const Graph& graph, const std::vector<Bindings>&
     late += t.first > share * t.later + more;
     noise += t.last > share * t.later + more;
   }
+  if (ratios.empty()) fail("{} sizes are too few: more than {} are needed", sizes.size(), after);
   const SessionStatistics s = session.statistics();
   fmt::print(
       "{} sizes: {} kernels, {} for the first size ({:.2f}x); first run / later ones: median {:.3f}, {:+.3f} ms; "
