@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/philox.h"
@@ -72,17 +73,26 @@ void over_all(Session& session, const Graph& graph, const std::vector<Bindings>&
       s.specialise_milliseconds / static_cast<double>(sizes.size()));
 }
 
-// Planning alone: a session that keeps one set of sizes, over all of them again and again.
+// Planning alone: a session that keeps one set of sizes, over all of them again and again; with warm caches, and with
+// what other work leaves of them.
 void planning(const Graph& graph, SessionOptions options, const std::vector<Bindings>& sizes, int rounds) {
   options.max_specialisations = 1;
   Session session(graph, options);
   for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
-  const double seconds = seconds_of([&] {
+  const auto microseconds = [&](const std::function<void()>& between) {
+    double seconds = 0;
     for (int i = 0; i < rounds; ++i)
-      for (const Bindings& each : sizes) session.prepare(each, Session::Code::any_sizes);
-  });
-  fmt::print("planning alone: {:.1f} us a set of sizes\n",
-             1e6 * seconds / (rounds * static_cast<double>(sizes.size())));
+      for (const Bindings& each : sizes) {
+        between();
+        seconds += seconds_of([&] { session.prepare(each, Session::Code::any_sizes); });
+      }
+    return 1e6 * seconds / (rounds * static_cast<double>(sizes.size()));
+  };
+  std::vector<int64_t> other(size_t{1} << 23);  // 64 MiB
+  const double warm = microseconds([] {}), cold = microseconds([&] {
+                                             for (int64_t& each : other) ++each;
+                                           });
+  fmt::print("planning alone: {:.1f} us a set of sizes, {:.1f} when caches hold other things\n", warm, cold);
 }
 
 void these_against_any(const Graph& graph, const SessionOptions& options, const Bindings& sizes) {

@@ -4,7 +4,8 @@
 
 namespace hone {
 
-Refusal Lowering::epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const {
+Refusal Lowering::epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias,
+                           bool batched) const {
   const ValueId result = graph.result(step.group.anchor);
   ExprBuilderForGroup builder(graph, first_operand);
   if (bias != kNone) sum = sum + builder.get(bias);

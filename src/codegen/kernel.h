@@ -25,9 +25,10 @@
 
 namespace hone {
 
+using KernelDims = std::array<int64_t, 48>;
 struct KernelArgs {
   std::array<void*, 16> pointers{};
-  std::array<int64_t, 48> dims{};
+  KernelDims dims{};
 };
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 

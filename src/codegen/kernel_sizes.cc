@@ -10,13 +10,13 @@
 namespace hone {
 namespace {
 
-std::string text_of(const Graph& graph, ValueId v, const std::vector<int64_t>& shape) {
+std::string text_of(const Graph& graph, ValueId v, std::span<const int64_t> shape) {
   TensorType type = graph.type(v);
   type.shape = to_shape(shape);
   return fmt::format("%{} {}", graph.value(v).name, to_string(type));
 }
 
-void check_value(const Graph& graph, ValueId v, const std::vector<int64_t>& shape) {
+void check_value(const Graph& graph, ValueId v, std::span<const int64_t> shape) {
   int64_t elements = 1;
   for (int64_t size : shape) {
     if (size < 0 || size > kMostElements / elements)
@@ -38,14 +38,19 @@ std::vector<ValueId> values_in_memory(const Graph& graph) {
   return values;
 }
 
-void check_constants(const Graph& graph) {
-  for (ValueId v : graph.constants()) check_value(graph, v, constant_shape(graph.type(v).shape));
+void check_constant_sizes(const Graph& graph) {
+  const auto check = [&](ValueId v) {
+    if (is_constant(graph.type(v).shape)) check_value(graph, v, constant_shape(graph.type(v).shape));
+  };
+  for (ValueId v : graph.inputs()) check(v);
+  for (ValueId v : graph.constants()) check(v);
+  for (NodeId n : graph.nodes())
+    for (ValueId v : graph.node(n).results) check(v);
 }
 
-void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> in_memory) {
-  for (ValueId v : graph.inputs()) check_value(graph, v, sizes.shape(v));
-  for (NodeId n : graph.nodes())
-    for (ValueId v : graph.node(n).results) check_value(graph, v, sizes.shape(v));
+void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> values,
+                 std::span<const ValueId> in_memory) {
+  for (ValueId v : values) check_value(graph, v, sizes.shape(v));
   for (ValueId v : in_memory) {
     const int64_t bytes = element_count(sizes.shape(v)) * size_bytes(graph.type(v).dtype);
     require_memory(bytes, text_of(graph, v, sizes.shape(v)));
@@ -53,9 +58,8 @@ void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const Valu
 }
 
 Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& sizes) {
-  const auto is_empty = [&](ValueId v) {
-    return v != kNone && std::ranges::find(sizes.shape(v), 0) != sizes.shape(v).end();
-  };
+  if (!sizes.has_zeros()) return {};
+  const auto is_empty = [&](ValueId v) { return v != kNone && std::ranges::count(sizes.shape(v), 0) > 0; };
   for (NodeId n : group.nodes) {
     const Node& node = graph.node(n);
     for (ValueId v : node.results)

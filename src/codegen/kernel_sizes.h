@@ -1,4 +1,4 @@
-// RunSizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter,
+// Sizes that kernels compute with. What a file may ask for beyond them is an Error, or left to the interpreter,
 // before any plan is made: everything behind these checks multiplies sizes without overflow.
 #pragma once
 
@@ -16,11 +16,12 @@ constexpr int64_t kMostElements = int64_t{1} << 44;
 
 // Results that lie in memory whatever is fused with them: what is moved or interpreted.
 std::vector<ValueId> values_in_memory(const Graph& graph);
-// Throws Error for a constant with more elements than kMostElements.
-void check_constants(const Graph& graph);
-// Throws Error for another value with more elements than that, and for one of `in_memory` that exceeds the limit of the
-// process.
-void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> in_memory);
+// Throws Error for a value of constant shape with more elements than kMostElements.
+void check_constant_sizes(const Graph& graph);
+// Throws Error for one of `values` with more elements than that, and for one of `in_memory` that exceeds the limit of
+// the process.
+void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> values,
+                 std::span<const ValueId> in_memory);
 
 // Kernels run over elements that exist: a group with a value that has none is interpreted. Operands of concat may be
 // empty.

@@ -14,7 +14,7 @@ namespace {
 // Bytes that an operand or result moves; of a table whose rows are numbered, only the rows that are read.
 template <class ShapeOf>
 double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& shape_of) {
-  const std::vector<int64_t> shape = shape_of(v);
+  const auto shape = shape_of(v);
   const double elements = static_cast<double>(element_count(shape));
   const TensorType& type = graph.type(v);
   const double each = type.is_packed()
@@ -22,22 +22,22 @@ double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& 
                       : type.dtype == DType::string ? 0
                                                     : size_bytes(type.dtype);
   const auto numbers = step.plan ? step.plan->kernel().row_numbers : nullptr;
-  if (!numbers || step.pointers[static_cast<size_t>(numbers(*step.plan).table)].value != v) return each * elements;
-  return each * static_cast<double>(element_count(shape_of(step.group.results[0])));
+  if (!numbers || step->pointers[static_cast<size_t>(numbers(*step.plan).table)].value != v) return each * elements;
+  return each * static_cast<double>(element_count(shape_of(step->group.results[0])));
 }
 
 template <class ShapeOf>
 StepWork work_with(const Graph& graph, const Step& step, const ShapeOf& shape_of) {
   StepWork work;
-  for (NodeId n : step.group.nodes) work.flops += node_flops(graph, n);
-  work.bytes = step.moved_bytes;
+  for (NodeId n : step->group.nodes) work.flops += node_flops(graph, n);
+  work.bytes = step->moved_bytes;
   if (work.bytes > 0) return work;
-  for (ValueId v : step.reads) {
+  for (ValueId v : step->reads) {
     const double bytes = bytes_of(graph, step, v, shape_of);
     work.bytes += bytes;
     if (graph.constant(v)) work.weight_bytes += bytes;
   }
-  for (ValueId v : step.writes) work.bytes += bytes_of(graph, step, v, shape_of);
+  for (ValueId v : step->writes) work.bytes += bytes_of(graph, step, v, shape_of);
   return work;
 }
 
@@ -75,7 +75,9 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
 
 Shape Lowering::shape(ValueId v) const { return sizes ? to_shape(sizes->shape(v)) : graph.type(v).shape; }
 std::vector<int64_t> Lowering::fixed_shape(ValueId v) const {
-  return sizes ? sizes->shape(v) : constant_shape(graph.type(v).shape);
+  if (!sizes) return constant_shape(graph.type(v).shape);
+  const std::span<const int64_t> shape = sizes->shape(v);
+  return {shape.begin(), shape.end()};
 }
 const Tensor* Lowering::constant(ValueId v) const {
   if (v == kNone) return nullptr;
@@ -103,9 +105,11 @@ std::vector<DType> Lowering::dtypes(const std::vector<ValueId>& values) const {
   return result;
 }
 
-void Lowering::bind(Step& step, ValueId v, Plane plane, int64_t offset) { step.pointers.push_back({plane, v, offset}); }
+void Lowering::bind(StepFrame& step, ValueId v, Plane plane, int64_t offset) {
+  step.pointers.push_back({plane, v, offset});
+}
 
-void Lowering::bind_made(Step& step, Tensor table) {
+void Lowering::bind_made(StepFrame& step, Tensor table) {
   step.pointers.push_back({Plane::made, kNone, std::ssize(step.made)});
   step.made.push_back(std::move(table));
 }
@@ -123,38 +127,45 @@ std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
 }
 
 struct PreparedGraph::Impl {
+  // What a group was prepared to.
+  struct Steps {
+    std::vector<Step> steps;
+    std::function<Refusal(const RunSizes& sizes, StepCall& placed)> place;  // completes the last; null: complete
+  };
   // One group on its way to steps. Prepared once; a group that can't be is prepared for each run's sizes.
   struct Unit {
     Group group;
-    std::optional<Prepared> prepared;
+    std::optional<Steps> prepared;
     std::vector<Unit> alone;  // its nodes as groups of their own, made when the sizes of a run ask for that
   };
 
   Graph graph;
   LowerOptions options;
   Formulas formulas;
-  RunSizes::Shapes constant_shapes;  // by ValueId; empty where a size is open
-  std::vector<std::pair<ValueId, std::vector<Extent>>> open_shapes;
+  GraphSizes graph_sizes;
   std::vector<ValueId> alias_of;
   std::vector<Unit> units;
-  std::vector<NodeId> views;
+  std::vector<std::pair<ValueId, ValueId>> views;  // of what, and the view
   std::vector<ValueId> in_memory;
-  bool open = false;  // some size is
+  bool open;  // some size is
 
-  Impl(Graph g, LowerOptions o) : graph(std::move(g)), options(std::move(o)) {
-    note_shapes();
+  Impl(Graph g, LowerOptions o)
+      : graph(std::move(g)),
+        options(std::move(o)),
+        graph_sizes(graph, formulas),
+        open(!graph_sizes.open_values().empty()) {
     alias_of.resize(graph.value_capacity());
     for (size_t v = 0; v < alias_of.size(); ++v) alias_of[v] = static_cast<ValueId>(v);
-    check_constants(graph);
+    check_constant_sizes(graph);
     in_memory = values_in_memory(graph);
-    if (!open) check_sizes(graph, RunSizes(graph), in_memory);  // before anything multiplies them
+    if (!open) check_sizes(graph, RunSizes(graph), {}, in_memory);  // before anything multiplies them
     for (Group& group : fuse(graph, options.fuse)) {
       check_stop();
       if (group.results.empty()) continue;  // dead code
       if (group.view) {
         const Node& node = graph.node(group.anchor);
         alias_of[static_cast<size_t>(node.results[0])] = alias_of[static_cast<size_t>(node.operands[0])];
-        views.push_back(group.anchor);
+        views.emplace_back(node.operands[0], node.results[0]);
       } else {
         units.push_back({std::move(group), {}, {}});
         if (open) units.back().prepared = prepared_for_any(units.back().group);
@@ -162,60 +173,37 @@ struct PreparedGraph::Impl {
     }
   }
 
-  void note_shapes() {
-    constant_shapes.resize(graph.value_capacity());
-    const auto note = [&](ValueId v) {
-      const Shape& shape = graph.type(v).shape;
-      if (is_constant(shape)) {
-        constant_shapes[static_cast<size_t>(v)] = constant_shape(shape);
-        return;
-      }
-      open = true;
-      auto& [value, extents] = open_shapes.emplace_back(v, std::vector<Extent>());
-      for (const Dim& dim : shape) extents.push_back(formulas.extent(dim));
-    };
-    for (ValueId v : graph.inputs()) note(v);
-    for (ValueId v : graph.constants()) note(v);
-    for (NodeId n : graph.nodes())
-      for (ValueId v : graph.node(n).results) note(v);
-  }
-
   RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
-    std::vector<int64_t> numbers = formulas.evaluate(bindings);
-    RunSizes::Shapes actual = constant_shapes;
-    for (const auto& [v, shape] : open_shapes) {
-      std::vector<int64_t>& sizes = actual[static_cast<size_t>(v)].edit();
-      sizes.reserve(shape.size());
-      for (Extent e : shape) sizes.push_back(e.is_constant() ? e.number : numbers[static_cast<size_t>(e.formula)]);
-    }
-    return RunSizes(std::move(bindings), std::move(numbers), std::move(actual), std::move(known));
+    return graph_sizes.of_run(formulas, std::move(bindings), std::move(known));
   }
 
   // By the first class that agrees, in the order in which they are asked.
-  Refusal prepare(const Group& group, const RunSizes* actual, Prepared& prepared) {
+  Refusal prepare(const Group& group, const RunSizes* actual, Steps& steps) {
     const Lowering lowering{graph, options.target, options.exact, formulas, actual};
     Refusal refusal{fmt::format("no code generation for {}", graph.node(group.nodes[0]).op->name)};
     for (const KernelDef* kernel : group.kernels) {
-      prepared = {};
+      Prepared prepared;
       prepared.steps.emplace_back().group = group;
       refusal = kernel->lower(lowering, prepared);
-      for (const Step& step : prepared.steps)
+      for (const StepDraft& step : prepared.steps)
         if (refusal.accepted() && step.plan) refusal = supports(*step.plan, options.target);
       if (!refusal.accepted()) continue;
-      for (Step& step : prepared.steps) finish(lowering, step, prepared.place || step.plan);
+      for (StepDraft& step : prepared.steps)
+        steps.steps.push_back(finished(lowering, std::move(step), prepared.place || step.plan));
+      steps.place = std::move(prepared.place);
       return refusal;
     }
     return refusal;
   }
 
-  std::optional<Prepared> prepared_for_any(const Group& group) {
-    Prepared prepared;
-    if (!prepare(group, nullptr, prepared).accepted()) return std::nullopt;
-    return prepared;
+  std::optional<Steps> prepared_for_any(const Group& group) {
+    Steps steps;
+    if (!prepare(group, nullptr, steps).accepted()) return std::nullopt;
+    return steps;
   }
 
-  // What follows from the group: name, reads, writes.
-  void finish(const Lowering& lowering, Step& step, bool compiled) {
+  // With what follows from the group: name, reads, writes.
+  Step finished(const Lowering& lowering, StepDraft step, bool compiled) {
     const Group& group = step.group;
     step.name = graph.value(group.results.empty() ? graph.node(group.nodes[0]).results[0] : group.results[0]).name;
     std::set<ValueId> pointed_to, read;
@@ -225,16 +213,18 @@ struct PreparedGraph::Impl {
       for (ValueId v : graph.node(n).operands)
         if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
           step.reads.push_back(v);
-    std::vector<ValueId> writes =
+    step.writes =
         compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
-    std::erase_if(writes, [&](ValueId v) { return !bound(v); });
-    step.writes = std::move(writes);
+    std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
+    StepFrame& frame = step;
+    return {std::make_shared<const StepFrame>(std::move(frame)), std::move(step)};
   }
 
   LoweredGraph place(const RunSizes& actual) {
-    if (open) check_sizes(graph, actual, in_memory);
+    if (open) check_sizes(graph, actual, graph_sizes.open_values(), in_memory);
     LoweredGraph lowered{.steps = {}, .alias_of = alias_of};
-    for (NodeId n : views) check_view(graph.node(n), actual);
+    lowered.steps.reserve(units.size());
+    for (const auto& [from, to] : views) check_view(from, to, actual);
     for (Unit& unit : units) {
       check_stop();
       place(unit, actual, lowered.steps);
@@ -242,8 +232,7 @@ struct PreparedGraph::Impl {
     return lowered;
   }
 
-  void check_view(const Node& node, const RunSizes& actual) const {
-    const ValueId from = node.operands[0], to = node.results[0];
+  void check_view(ValueId from, ValueId to, const RunSizes& actual) const {
     if (element_count(actual.shape(from)) != element_count(actual.shape(to)))
       fail("%{} {} is a view of %{} {}, which has another number of elements", graph.value(to).name,
            to_string(graph.type(to)), graph.value(from).name, to_string(graph.type(from)));
@@ -267,24 +256,23 @@ struct PreparedGraph::Impl {
 
   Refusal placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
     if (Refusal refusal = sizes_refusal(graph, unit.group, actual); !refusal.accepted()) return refusal;
-    Prepared now;
-    const Prepared* prepared = unit.prepared ? &*unit.prepared : &now;
+    Steps now;
     if (!unit.prepared)
       if (Refusal refusal = prepare(unit.group, open ? &actual : nullptr, now); !refusal.accepted()) return refusal;
+    const Steps& prepared = unit.prepared ? *unit.prepared : now;
     const size_t first = steps.size();
-    steps.insert(steps.end(), prepared->steps.begin(), prepared->steps.end());
-    const Refusal refusal = prepared->place ? prepared->place(actual, steps.back()) : Refusal();
-    if (!refusal.accepted()) steps.resize(first);
+    steps.insert(steps.end(), prepared.steps.begin(), prepared.steps.end());
+    const Refusal refusal = prepared.place ? prepared.place(actual, steps.back()) : Refusal();
+    if (!refusal.accepted()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
     for (size_t s = first; s < steps.size(); ++s) steps[s].lasting &= unit.prepared.has_value();
     return refusal;
   }
 
   void interpret(NodeId n, const std::string& why, const RunSizes& actual, std::vector<Step>& steps) {
-    Step step;
+    StepDraft step;
     step.group = group_of_one(graph, n);
     step.why_interpreted = why;
-    finish({graph, options.target, options.exact, formulas, &actual}, step, false);
-    steps.push_back(std::move(step));
+    steps.push_back(finished({graph, options.target, options.exact, formulas, &actual}, std::move(step), false));
   }
 };
 

@@ -24,22 +24,36 @@ struct PointerBinding {
   int64_t byte_offset = 0;  // made: which table
 };
 
-struct Step {
+// What of a step no run's sizes change.
+struct StepFrame {
   std::string name;  // of the value it computes
   Group group;
-  std::optional<KernelPlan> plan;  // none: interpreted (group.nodes has one node)
-  bool lasting = false;            // the plan is the group's for all sizes, or for many
   std::string why_interpreted;
-  SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
-  SharedVector<PointerBinding> pointers;
-  std::array<int64_t, 48> dims{};
-  SharedVector<ValueId> reads, writes;  // values in memory
+  std::vector<PointerBinding> pointers;
+  std::vector<ValueId> reads, writes;  // values in memory
   // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
   // element i before it writes element i of a result, and never again.
-  SharedVector<ValueId> overwritable;
+  std::vector<ValueId> overwritable;
   int64_t shared_bytes = 0;
-  std::vector<Tensor> made;  // tables for these sizes
+  std::vector<Tensor> made;  // tables
   double moved_bytes = 0;    // where the step is a part of what its node moves
+};
+
+// And what they do.
+struct StepCall {
+  std::optional<KernelPlan> plan;     // none: interpreted (group.nodes has one node)
+  bool lasting = false;               // the plan is the group's for all sizes, or for many
+  SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
+  KernelDims dims{};
+};
+
+// For the sizes of one run. Steps of different runs share their frames.
+struct Step : StepCall {
+  Step(std::shared_ptr<const StepFrame> frame, StepCall call) : StepCall(std::move(call)), frame_(std::move(frame)) {}
+  const StepFrame* operator->() const { return frame_.get(); }
+
+ private:
+  std::shared_ptr<const StepFrame> frame_;
 };
 
 struct LoweredGraph {

@@ -25,10 +25,11 @@ int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimen
 
 // A group made ready: its steps (one; moves may need several), and what completes the one step for a run's sizes; null
 // where it is complete.
+struct StepDraft : StepFrame, StepCall {};
 struct Prepared {
-  std::vector<Step> steps;
-  std::function<Refusal(const RunSizes& sizes, Step& step)> place;
-  Step& step() { return steps[0]; }
+  std::vector<StepDraft> steps;
+  std::function<Refusal(const RunSizes& sizes, StepCall& placed)> place;
+  StepDraft& step() { return steps[0]; }
 };
 
 // The plans that one group has for different sizes, made once each and then shared.
@@ -36,15 +37,15 @@ template <class Key>
 class PlanVariants {
  public:
   template <class Make>
-  Refusal choose(const Key& key, const Target& target, Step& step, const Make& make) {
+  Refusal choose(const Key& key, const Target& target, StepCall& placed, const Make& make) {
     auto found = plans_.find(key);
     if (found == plans_.end()) {
       const KernelPlan plan = make();
       if (Refusal refusal = supports(plan, target); !refusal.accepted()) return refusal;
       found = plans_.emplace(key, plan).first;
     }
-    step.plan = found->second;
-    step.lasting = true;
+    placed.plan = found->second;
+    placed.lasting = true;
     return {};
   }
 
@@ -90,11 +91,11 @@ struct Lowering {
 
   // What follows `sum`, which reads the first `first_operand` arguments: the bias and the group's other nodes as the
   // program, their operands and the results bound. `batched`: results of several matrices, no operands per row.
-  Refusal epilogue(Step& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;
+  Refusal epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;
 
   std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
-  static void bind(Step& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);
-  static void bind_made(Step& step, Tensor table);  // for these sizes
+  static void bind(StepFrame& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);
+  static void bind_made(StepFrame& step, Tensor table);  // of constant sizes
   bool in_group(const Group& group, NodeId n) const;
   std::set<NodeId> behind_anchor(const Group& group) const;  // the anchor and what is computed from it
 };

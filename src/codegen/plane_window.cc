@@ -64,8 +64,8 @@ bool has_open_plane(const Shape& x, const Shape& out) {
   return is_open(x) || is_open(out);
 }
 
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, const std::vector<int64_t>& x,
-                                          const std::vector<int64_t>& out) {
+std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
+                                          std::span<const int64_t> out) {
   const Node& node = graph.node(n);
   if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
   const Window window = window_of(graph, node);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codegen/fields.h"
+#include "codegen/kernel.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -33,7 +34,6 @@ struct PlaneWindow {
 // [6] pad_top, [7] pad_left, [8] kernel_height, [9] kernel_width. What launch() derives from them lies behind
 // everything else.
 inline constexpr int kPlaneDims = 2, kDerivedDims = 32;
-using KernelDims = std::array<int64_t, 48>;
 
 // The window without the sizes of its plane, which go into `dims`; those of the window go there too, and stay.
 PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
@@ -50,8 +50,8 @@ struct PlacedWindow {
 
 // Of node `n`, whose x is [N,W,C] or [N,H,W,C] and has these sizes, as has the result; none: x has more dimensions, or
 // its channels come before them.
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, const std::vector<int64_t>& x,
-                                          const std::vector<int64_t>& out);
+std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
+                                          std::span<const int64_t> out);
 bool has_padding(const Graph& graph, NodeId n);  // whatever the sizes are
 // Whether the sizes of x and the result are open but for the number of images and channels.
 bool has_open_plane(const Shape& x, const Shape& out);

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "base/shared_vector.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -28,19 +29,17 @@ class Formulas {
   std::vector<Dim> dims_;
 };
 
+// The sizes of one run's values, one behind the other.
 class RunSizes {
  public:
-  using Shapes = std::vector<SharedVector<int64_t>>;  // by ValueId; empty where a value has none
-
   explicit RunSizes(const Graph& graph);  // whose shapes are constant
-  RunSizes(Bindings bindings, std::vector<int64_t> numbers, Shapes shapes, std::map<ValueId, Tensor> known)
-      : bindings_(std::move(bindings)),
-        numbers_(std::move(numbers)),
-        shapes_(std::move(shapes)),
-        known_(std::move(known)) {}
 
   int64_t of(Extent e) const { return e.is_constant() ? e.number : numbers_[static_cast<size_t>(e.formula)]; }
-  const std::vector<int64_t>& shape(ValueId v) const { return shapes_[static_cast<size_t>(v)]; }
+  std::span<const int64_t> shape(ValueId v) const {
+    const auto [begin, rank] = (*places_)[static_cast<size_t>(v)];
+    return std::span(extents_).subspan(begin, rank);
+  }
+  bool has_zeros() const { return has_zeros_; }  // some size is 0
   const Bindings& bindings() const { return bindings_; }
   // An input whose value follows from the sizes alone: positions, a mask of ones; null for others.
   const Tensor* known(ValueId v) const {
@@ -49,10 +48,35 @@ class RunSizes {
   }
 
  private:
+  friend class GraphSizes;
+  struct Place {
+    uint32_t begin = 0, rank = 0;
+  };
+  using Places = std::vector<Place>;  // by ValueId
+  RunSizes() = default;
+
   Bindings bindings_;
   std::vector<int64_t> numbers_;
-  Shapes shapes_;
+  std::shared_ptr<const Places> places_;
+  std::vector<int64_t> extents_;
+  bool has_zeros_ = false;
   std::map<ValueId, Tensor> known_;
+};
+
+// The sizes of a graph's values, with formulas where they are open.
+class GraphSizes {
+ public:
+  GraphSizes(const Graph& graph, Formulas& formulas);
+  const std::vector<ValueId>& open_values() const { return open_values_; }  // with an open size
+  // `formulas`: those given first, and more.
+  RunSizes of_run(const Formulas& formulas, Bindings bindings, std::map<ValueId, Tensor> known) const;
+
+ private:
+  std::shared_ptr<const RunSizes::Places> places_;
+  std::vector<int64_t> extents_;              // 0 where one is open
+  std::vector<std::pair<size_t, int>> open_;  // place among the extents, and formula
+  std::vector<ValueId> open_values_;
+  bool has_zeros_ = false;
 };
 
 }  // namespace hone

@@ -99,19 +99,19 @@ const Microarchitecture& microarchitecture(std::string_view name) {
 Target::Target(Features features, const Microarchitecture& rates, const CacheSizes& caches)
     : features_(features), rates_(&rates), caches_(caches) {
   CHECK(features.has(Feature::avx2), "code needs AVX2");
+  const auto add = [&](const DotUnit& unit) { units_[unit_count_++] = unit; };
+  add({"vfmadd231ps", DType::f32, DType::f32, DType::f32, 1, lanes(), 1, 1});
+  if (has(Feature::avx512_bf16)) add({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates.bf16});
+  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni))
+    add({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates.int8});
+  if (has(Feature::amx_bf16)) add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
+  if (has(Feature::amx_int8)) add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates.amx_int8});
 }
 
-std::vector<DotUnit> Target::units() const {
-  std::vector<DotUnit> units{{"vfmadd231ps", DType::f32, DType::f32, DType::f32, 1, lanes(), 1, 1}};
-  if (has(Feature::avx512_bf16))
-    units.push_back({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates_->bf16});
-  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni))
-    units.push_back({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates_->int8});
-  if (has(Feature::amx_bf16))
-    units.push_back({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates_->amx_bf16});
-  if (has(Feature::amx_int8))
-    units.push_back({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates_->amx_int8});
-  return units;
+const DotUnit* Target::vector_unit(DType operands) const {
+  const auto fits = [&](const DotUnit& unit) { return unit.m == 1 && unit.a == operands && unit.b == operands; };
+  const auto found = std::ranges::find_if(units(), fits);
+  return found == units().end() ? nullptr : &*found;
 }
 
 bool Target::operator==(const Target& other) const {

@@ -3,6 +3,8 @@
 // time, never a wrong result.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +45,9 @@ class Target {
   const Microarchitecture& rates() const { return *rates_; }
 
   // The units it has, f32 multiply-adds first.
-  std::vector<DotUnit> units() const;
-  // The rate of vdpbf16ps: 0 where there is none.
-  double bf16_dot_rate() const { return has(Feature::avx512_bf16) ? rates_->bf16 : 0; }
+  std::span<const DotUnit> units() const { return {units_.data(), unit_count_}; }
+  // The one that multiplies vectors of such elements, lane by lane; null when there is none.
+  const DotUnit* vector_unit(DType operands) const;
 
   bool operator==(const Target& other) const;
 
@@ -53,6 +55,8 @@ class Target {
   Features features_;
   const Microarchitecture* rates_;
   CacheSizes caches_;
+  std::array<DotUnit, 5> units_{};
+  size_t unit_count_ = 0;
 };
 
 // As --isa takes it: a level, or `host`, and features added to it or taken away: "avx512", "avx2+avx_vnni",

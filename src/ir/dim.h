@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,9 +62,9 @@ std::string to_string(const Shape& shape);  // "[B,S,384]"
 std::vector<int64_t> evaluate(const Shape& shape, const Bindings& bindings);
 std::vector<int64_t> constant_shape(const Shape& shape);  // Bug unless all are constant
 bool is_constant(const Shape& shape);
-Shape to_shape(const std::vector<int64_t>& sizes);
+Shape to_shape(std::span<const int64_t> sizes);
 Dim element_count(const Shape& shape);
-int64_t element_count(const std::vector<int64_t>& sizes);  // throws Error on overflow
+int64_t element_count(std::span<const int64_t> sizes);  // throws Error on overflow
 
 // Whether two sizes may turn out equal once symbols are bound: not when they differ by a constant.
 bool may_be_same(const Dim& a, const Dim& b);

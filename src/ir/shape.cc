@@ -32,7 +32,7 @@ bool is_constant(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_constant(); });
 }
 
-Shape to_shape(const std::vector<int64_t>& sizes) { return Shape(sizes.begin(), sizes.end()); }
+Shape to_shape(std::span<const int64_t> sizes) { return Shape(sizes.begin(), sizes.end()); }
 
 Dim element_count(const Shape& shape) {
   Dim count = 1;
@@ -40,7 +40,7 @@ Dim element_count(const Shape& shape) {
   return count;
 }
 
-int64_t element_count(const std::vector<int64_t>& sizes) {
+int64_t element_count(std::span<const int64_t> sizes) {
   int64_t count = 1;
   bool empty = false;
   for (int64_t size : sizes) {

@@ -175,7 +175,7 @@ class Doctor {
       const double flops = work_of(parts.head, step).flops;
       total_flops_ += flops;
       if (step.plan) continue;
-      Interpreted& entry = interpreted_[{parts.head.node(step.group.nodes[0]).op->name, step.why_interpreted}];
+      Interpreted& entry = interpreted_[{parts.head.node(step->group.nodes[0]).op->name, step->why_interpreted}];
       ++entry.nodes, entry.flops += flops;
     }
     for (NodeId n : parts.turns) ++interpreted_[{whole.node(n).op->name, "shapes depend on data"}].nodes;

@@ -21,7 +21,7 @@ std::string ops_of(const Graph& graph, const Group& group) {
 
 // Whether the step's elements only change places.
 bool only_moves(const Graph& graph, const Step& step) {
-  return std::all_of(step.group.nodes.begin(), step.group.nodes.end(),
+  return std::all_of(step->group.nodes.begin(), step->group.nodes.end(),
                      [&](NodeId n) { return graph.node(n).op->moves; });
 }
 
@@ -68,20 +68,20 @@ class Explanation {
                             {"why", "why interpreted"}},
                 .note = "MFLOP and bytes are predicted: each operand and result once."};
     for (const Step& step : lowered_.steps) {
-      const std::string ops = ops_of(graph(), step.group);
+      const std::string ops = ops_of(graph(), step->group);
       const StepWork work = work_of(graph(), step);
-      table.rows.push_back({step.name, ops, std::string(step.plan ? step.plan->kernel().name : "interpreted"),
+      table.rows.push_back({step->name, ops, std::string(step.plan ? step.plan->kernel().name : "interpreted"),
                             number(work.flops * 1e-6), number(work.bytes),
                             step.plan ? Cell(code_of(*step.plan)) : Cell(),
-                            step.plan ? Cell() : Cell(step.why_interpreted)});
+                            step.plan ? Cell() : Cell(step->why_interpreted)});
       interpreted_ += !step.plan;
-      for (const std::string& refused : step.refused) refused_.rows.push_back({step.name, refused});
-      for (const LeftOut& left : step.group.left_out)
+      for (const std::string& refused : step.refused) refused_.rows.push_back({step->name, refused});
+      for (const LeftOut& left : step->group.left_out)
         left_out_.rows.push_back(
-            {step.name, graph().node(left.node).op->name, graph().value(graph().result(left.node)).name, left.why});
+            {step->name, graph().node(left.node).op->name, graph().value(graph().result(left.node)).name, left.why});
       if (!only_moves(graph(), step)) continue;
-      const TensorType& type = graph().type(step.writes[0]);
-      moves_.rows.push_back({step.name, ops, to_string(type), number(work.bytes)});
+      const TensorType& type = graph().type(step->writes[0]);
+      moves_.rows.push_back({step->name, ops, to_string(type), number(work.bytes)});
     }
     return table;
   }
@@ -99,7 +99,7 @@ class Explanation {
     const Arena arena = plan_arena(graph(), lowered_);
     std::map<std::string, int64_t> laid_out;
     for (const Step& step : lowered_.steps)
-      for (const PointerBinding& pointer : step.pointers) {
+      for (const PointerBinding& pointer : step->pointers) {
         if (pointer.plane != PointerBinding::Plane::prepacked) continue;
         const Prepacking& prepacking = step.plan->kernel().prepacking;
         laid_out[fmt::format("{} {}", pointer.value, prepacking.key(*step.plan, target_))] =

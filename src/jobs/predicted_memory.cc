@@ -30,8 +30,8 @@ class Account {
       plans_.insert(step.plan->text());
       KernelArgs args{.dims = step.dims};
       scratch_ = std::max(scratch_, launch(*step.plan, target_, args).scratch_bytes);
-      shared_ = std::max(shared_, step.shared_bytes);
-      for (const PointerBinding& pointer : step.pointers) add_weights(*step.plan, pointer);
+      shared_ = std::max(shared_, step->shared_bytes);
+      for (const PointerBinding& pointer : step->pointers) add_weights(*step.plan, pointer);
     }
     memory_.panels += (memory_.panels / kStretch + 1) * kHugePage;
     memory_.weight_pages += laid_out_at_once_;
@@ -64,7 +64,7 @@ class Account {
   // The reference rules compute in double, from copies of their operands in double.
   int64_t interpreted(const Step& step) {
     int64_t bytes = 0;
-    for (NodeId n : step.group.nodes) {
+    for (NodeId n : step->group.nodes) {
       const Node& node = graph_.node(n);
       for (ValueId v : node.operands)
         if (v != kNone) bytes += elements_of(v) * 16;

@@ -19,7 +19,7 @@ PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, co
   for (const Step& step : lowered.steps) {
     works.push_back(work_of(graph, step));
     all_bytes += works.back().bytes;
-    for (ValueId v : step.reads)
+    for (ValueId v : step->reads)
       if (const Tensor* constant = graph.constant(v)) weights += static_cast<double>(constant->bytes());
   }
   PredictedSpeed total;

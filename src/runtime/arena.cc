@@ -20,14 +20,14 @@ class ArenaPlanner {
         last_read_(graph.value_capacity(), -1),
         range_of_(graph.value_capacity(), kNowhere) {
     for (size_t s = 0; s < lowered.steps.size(); ++s)
-      for (ValueId v : lowered.steps[s].reads) last_read(v) = static_cast<int>(s);
+      for (ValueId v : lowered.steps[s]->reads) last_read(v) = static_cast<int>(s);
     for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
   }
 
   Arena plan() {
     Arena arena;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
-      for (ValueId v : lowered_.steps[s].writes) {
+      for (ValueId v : lowered_.steps[s]->writes) {
         if (range_of(v) != kNowhere) continue;  // the parts of a value are written one after the other
         if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
         else start_range(v, static_cast<int>(s));
@@ -37,8 +37,7 @@ class ArenaPlanner {
     const MemoryPlan plan = plan_memory(live);
     arena.bytes = plan.arena_bytes, arena.lower_bound = plan.lower_bound;
     for (size_t v = 0; v < range_of_.size(); ++v)
-      if (range_of_[v] != kNowhere)
-        arena.offsets.emplace_hint(arena.offsets.end(), static_cast<ValueId>(v), plan.offsets[range_of_[v]]);
+      if (range_of_[v] != kNowhere) arena.offsets.emplace_back(static_cast<ValueId>(v), plan.offsets[range_of_[v]]);
     return arena;
   }
 
@@ -59,7 +58,7 @@ class ArenaPlanner {
 
   bool place_over_operand(ValueId v, int s) {
     const Step& step = lowered_.steps[static_cast<size_t>(s)];
-    for (ValueId operand : step.overwritable) {
+    for (ValueId operand : step->overwritable) {
       const size_t found = range_of(operand);
       if (found == kNowhere || last_read(operand) != s || !same_size(v, operand) || !read_once(step, operand)) continue;
       Range& range = ranges_[found];
@@ -80,7 +79,7 @@ class ArenaPlanner {
   int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph_.type(v).dtype, sizes_.shape(v)); }
 
   bool read_once(const Step& step, ValueId v) const {
-    return std::ranges::count_if(step.pointers, [&](const PointerBinding& p) {
+    return std::ranges::count_if(step->pointers, [&](const PointerBinding& p) {
              return p.value != kNone && holder(p.value) == holder(v);
            }) == 1;
   }
@@ -95,7 +94,7 @@ class ArenaPlanner {
 
 }  // namespace
 
-int64_t bytes_in_memory(DType dtype, const std::vector<int64_t>& shape) {
+int64_t bytes_in_memory(DType dtype, std::span<const int64_t> shape) {
   return checked_mul(element_count(shape), size_bytes(dtype));
 }
 int64_t bytes_in_memory(const TensorType& type) { return bytes_in_memory(type.dtype, constant_shape(type.shape)); }

@@ -2,19 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "codegen/lower.h"
 
 namespace hone {
 
-int64_t bytes_in_memory(DType dtype, const std::vector<int64_t>& shape);  // of a plain tensor
-int64_t bytes_in_memory(const TensorType& type);                          // of constant shape
+int64_t bytes_in_memory(DType dtype, std::span<const int64_t> shape);  // of a plain tensor
+int64_t bytes_in_memory(const TensorType& type);                       // of constant shape
 
 struct Arena {
-  int64_t bytes = 0, lower_bound = 0;  // lower_bound: the largest set of values that live at once
-  int in_place = 0;                    // results that took over the memory of an operand
-  std::map<ValueId, int64_t> offsets;  // by the value that holds the memory
+  int64_t bytes = 0, lower_bound = 0;                // lower_bound: the largest set of values that live at once
+  int in_place = 0;                                  // results that took over the memory of an operand
+  std::vector<std::pair<ValueId, int64_t>> offsets;  // of values that hold memory
 };
 
 // Every value from the step that writes it to the last one that reads it, outputs to the end. A result is written over

@@ -71,8 +71,8 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
     const Step& step = lowered_.steps[i];
     if (!step.plan) continue;
     check_stop();
-    for (size_t p = 0; p < step.pointers.size(); ++p)
-      if (step.pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), shared);
+    for (size_t p = 0; p < step->pointers.size(); ++p)
+      if (step->pointers[p].plane != PointerBinding::Plane::none) prepare_pointer(i, static_cast<int>(p), shared);
   }
 }
 
@@ -83,9 +83,9 @@ const Tensor* Executable::constant(ValueId v) const {
 
 // Of results without elements, by an op that could find no fault in its operands' values.
 bool Executable::computes_nothing(const Step& step) const {
-  const Node& node = graph().node(step.group.nodes[0]);
+  const Node& node = graph().node(step->group.nodes[0]);
   const auto looks_at_values = [](const KernelDef* kernel) { return kernel->row_numbers != nullptr; };
-  if (step.group.kernels.empty() || node.op->moves || std::ranges::any_of(step.group.kernels, looks_at_values))
+  if (step->group.kernels.empty() || node.op->moves || std::ranges::any_of(step->group.kernels, looks_at_values))
     return false;
   return std::ranges::all_of(node.results, [&](ValueId v) { return bytes_of(v) == 0; });
 }
@@ -99,12 +99,12 @@ void Executable::place_values() {
         sizes_.known(v) ? Place{Place::Kind::constant, 0} : Place{Place::Kind::input, static_cast<int64_t>(i)};
   }
   for (const Step& step : lowered_.steps)
-    for (ValueId v : step.reads)
+    for (ValueId v : step->reads)
       if (graph.constant(holder(v))) places_[static_cast<size_t>(holder(v))] = {Place::Kind::constant, 0};
   plan_ = plan_arena(graph, lowered_, sizes_);
   shared_offset_ = plan_.bytes;
   for (const Step& step : lowered_.steps)
-    plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step.shared_bytes));
+    plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step->shared_bytes));
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
 }
 
@@ -119,11 +119,11 @@ void Executable::plan_calls() {
       ready.call = launch(*step.plan, prepared_->target(), args_[i]);
       if (ready.call.items > 0) ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
       scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
-      CHECK(step.pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step.name,
-            step.pointers.size());
+      CHECK(step->pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step->name,
+            step->pointers.size());
     } else if (!computes_nothing(step)) {
       ready.how = How::interpreted;
-      const Node& node = graph().node(step.group.nodes[0]);
+      const Node& node = graph().node(step->group.nodes[0]);
       Interpreted& interpreted = interpreted_[i];
       interpreted.attributes = substituted(node.attributes, sizes_.bindings());
       for (ValueId v : node.results) {
@@ -140,7 +140,7 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
-    for (const PointerBinding& pointer : step.pointers)
+    for (const PointerBinding& pointer : step->pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId weights = holder(pointer.value);
         if (const auto missing = store_of(weights, shared).missing(*step.plan, weights))
@@ -183,13 +183,13 @@ void Executable::find_code(SharedKernels& shared) {
 
 void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) {
   const Step& step = lowered_.steps[i];
-  const PointerBinding& binding = step.pointers[static_cast<size_t>(position)];
+  const PointerBinding& binding = step->pointers[static_cast<size_t>(position)];
   if (binding.plane == PointerBinding::Plane::shared) {
     arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
     return;
   }
   if (binding.plane == PointerBinding::Plane::made) {
-    const Tensor& table = step.made[static_cast<size_t>(binding.byte_offset)];
+    const Tensor& table = step->made[static_cast<size_t>(binding.byte_offset)];
     args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(table.data().bytes().data());
     return;
   }
@@ -232,12 +232,13 @@ std::byte* Executable::address(ValueId v, const Workspace& workspace) const {
 
 Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   if (const Tensor* own = constant(v)) return *own;
-  return Tensor(graph().type(v).dtype, sizes_.shape(v),
+  const std::span<const int64_t> shape = sizes_.shape(v);
+  return Tensor(graph().type(v).dtype, {shape.begin(), shape.end()},
                 Buffer(nullptr, {address(v, workspace), static_cast<size_t>(bytes_of(v))}));
 }
 
 void Executable::interpret(size_t i, const Workspace& workspace) const {
-  const Node& node = graph().node(lowered_.steps[i].group.nodes[0]);
+  const Node& node = graph().node(lowered_.steps[i]->group.nodes[0]);
   const Interpreted& known = interpreted_.at(i);
   std::vector<Tensor> operands(node.operands.size());
   std::vector<const Tensor*> pointers(node.operands.size(), nullptr);
@@ -266,7 +267,7 @@ void Executable::check_row_numbers(const Step& step, const KernelArgs& args) con
         numbers.dtype == DType::i64 ? static_cast<const int64_t*>(ids)[i] : static_cast<const int32_t*>(ids)[i];
     if (id >= -rows && id < rows) continue;
     const auto value = [&](int pointer) -> const Value& {
-      return graph().value(step.pointers[static_cast<size_t>(pointer)].value);
+      return graph().value(step->pointers[static_cast<size_t>(pointer)].value);
     };
     fail("%{}: element {} is {}, but \"{}\" has {} rows", value(numbers.numbers).name, i, id,
          value(numbers.table).label, rows);
@@ -329,13 +330,13 @@ std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {
 
 std::string Executable::ops_of(const Step& step) const {
   std::string ops;
-  for (NodeId n : step.group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph().node(n).op->name);
+  for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph().node(n).op->name);
   return ops;
 }
 
 std::vector<std::string> Executable::weights_of(const Step& step) const {
   std::vector<std::string> labels;
-  for (ValueId v : step.reads) {
+  for (ValueId v : step->reads) {
     const Value& weights = graph().value(holder(v));
     if (weights.constant && !weights.label.empty()) labels.push_back(weights.label);
   }
@@ -347,10 +348,10 @@ std::vector<StepProfile> Executable::step_profiles() const {
   std::vector<StepProfile> profiles;
   for (const Step& step : lowered_.steps) {
     const StepWork work = work_of(fixed, step, sizes_);
-    profiles.push_back({.name = step.name,
+    profiles.push_back({.name = step->name,
                         .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
                         .ops = ops_of(step),
-                        .why_interpreted = step.why_interpreted,
+                        .why_interpreted = step->why_interpreted,
                         .flops = work.flops,
                         .bytes = work.bytes,
                         .weight_bytes = work.weight_bytes,
@@ -363,8 +364,8 @@ std::vector<StepProfile> Executable::step_profiles() const {
 void Executable::require_finite_results(const Step& step, const NamedTensors& inputs,
                                         const Workspace& workspace) const {
   std::vector<ValueId> operands;
-  for (ValueId v : step.reads) operands.push_back(holder(v));
-  for (ValueId v : step.writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
+  for (ValueId v : step->reads) operands.push_back(holder(v));
+  for (ValueId v : step->writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile,

@@ -65,8 +65,7 @@ class Executable {
 
   void reserve(Workspace& workspace) const;  // what a run takes
   // In a workspace that has that, and has begun a run. `profile`, when given, gets the marks of the steps: a first
-  // one, unless it has that, and each one's end. `check`:
-  // every result must be finite (check_finite.h).
+  // one, unless it has that, and each one's end. `check`: every result must be finite (check_finite.h).
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check) const;
 
   std::vector<StepProfile> step_profiles() const;

@@ -39,9 +39,10 @@ MemoryPlan place(const std::vector<LiveRange>& ranges, const std::vector<size_t>
   MemoryPlan plan;
   plan.offsets.assign(ranges.size(), 0);
   std::vector<size_t> placed;
+  std::vector<std::pair<int64_t, int64_t>> taken;
   for (size_t r : order) {
     check_stop();
-    std::vector<std::pair<int64_t, int64_t>> taken;
+    taken.clear();
     for (size_t p : placed)
       if (overlap_in_time(ranges[r], ranges[p]))
         taken.emplace_back(plan.offsets[p], checked_add(plan.offsets[p], aligned(ranges[p].bytes)));

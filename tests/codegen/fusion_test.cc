@@ -69,7 +69,7 @@ TEST(Fusion, SharedOperandsAreLookedAtOnce) {
   graph.add_output(x, "y");
   const LoweredGraph lowered = lower(graph, {});
   ASSERT_EQ(lowered.steps.size(), 1u);
-  EXPECT_EQ(lowered.steps[0].group.nodes.size(), 61u);
+  EXPECT_EQ(lowered.steps[0]->group.nodes.size(), 61u);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace hone {
 
 Refusal lower_attention(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const Shape q = lowering.shape(node.operands[0]), k = lowering.shape(node.operands[1]),
@@ -57,7 +57,7 @@ Refusal lower_attention(const Lowering& lowering, Prepared& prepared) {
   step.dims[6] = q[2].constant();
   const Extent batches = lowering.extent(q[0]), queries = lowering.extent(q[1]), keys = lowering.extent(k[1]);
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
-                                                                                  Step& placed) mutable {
+                                                                                  StepCall& placed) mutable {
     auto& d = placed.dims;
     d[0] = sizes.of(batches), d[1] = sizes.of(queries), d[2] = sizes.of(keys);
     for (size_t i = 0; i < 3; ++i) d[7 + i] = sizes.of(mask_strides[i]);

@@ -9,7 +9,7 @@
 namespace hone {
 
 Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
@@ -42,7 +42,7 @@ Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
     return r;
   const bool any_plane = has_open_plane(x_shape, y_shape);
   prepared.place = [=, &graph, target = lowering.target, exact = lowering.exact,
-                    plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, Step& placed) mutable {
+                    plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, StepCall& placed) mutable {
     const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
     if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
     ConvPlan chosen = plan;

@@ -14,9 +14,9 @@ constexpr int64_t kFewestPieces = 16;
 
 int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
 
-// Products in a cycle: one vector, times the rate of the CPU's bf16 dot product where that is used.
+// Products in a cycle: one vector, times the rate of the unit that is used.
 double products_per_cycle(const GemmShape& shape, const Target& target) {
-  return shape.lanes * (shape.dot ? target.bf16_dot_rate() : 1);
+  return shape.lanes * target.vector_unit(shape.dot ? DType::bf16 : DType::f32)->rate;
 }
 
 double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {

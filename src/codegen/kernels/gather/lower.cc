@@ -5,7 +5,7 @@
 namespace hone {
 
 Refusal lower_gather(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId table = node.operands[0], ids = node.operands[1];
@@ -36,7 +36,7 @@ Refusal lower_gather(const Lowering& lowering, Prepared& prepared) {
   step.lasting = true;
   const Extent tables = lowering.count(Shape(shape.begin(), shape.begin() + axis)),
                rows = lowering.extent(shape[static_cast<size_t>(axis)]), numbers = lowering.count(lowering.shape(ids));
-  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[2] = sizes.of(numbers), d[1] = sizes.of(rows), d[0] = sizes.of(tables) * d[2];
     return Refusal{};

@@ -31,7 +31,7 @@ std::optional<Batches> batches_of(const Lowering& lowering, const Shape& a, cons
   return batches;
 }
 
-void write_batches(const Batches& batches, const RunSizes& sizes, std::array<int64_t, 48>& d) {
+void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d) {
   d[1] = 1;
   for (Extent extent : batches.extents) d[1] *= sizes.of(extent);
   const bool two = batches.extents.size() == 2;
@@ -67,7 +67,7 @@ Refusal choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool
 }  // namespace
 
 Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const bool is_linear = std::string_view(node.op->name) == "linear";
@@ -101,7 +101,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const Shape rows(a_shape.begin() + (batches ? std::ssize(a_shape) - 2 : 0), a_shape.end() - 1);
   const Extent m = lowering.count(rows), n_extent = lowering.extent(n), k_extent = lowering.extent(k);
   const bool by_rows = plan.weights == GemmPlan::Weights::activation_kn;
-  const auto fill = [=](const RunSizes& sizes, Step& placed) {
+  const auto fill = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
     d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
@@ -111,7 +111,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.
   const bool two = !plan.w_format.empty();
   prepared.place = [=, target = lowering.target, plans = PlanVariants<bool>()](const RunSizes& sizes,
-                                                                               Step& placed) mutable {
+                                                                               StepCall& placed) mutable {
     fill(sizes, placed);
     const bool few = two && placed.dims[0] <= kFewRows;
     return plans.choose(few, target, placed, [&] {

@@ -102,9 +102,11 @@ void choose_scales(GemmShape& s, const Format& format) {
 }  // namespace
 
 bool dot_pays(const Target& target, int64_t m, int vectors, bool widened_rows) {
-  const double rate = target.bf16_dot_rate(), v = vectors,
-               rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8;
-  return rate > 0 && 2 * rows * v / rate <= 2 * rows * v + (widened_rows ? 0 : 2 * rows) + 2 * v;
+  const DotUnit* pairs = target.vector_unit(DType::bf16);
+  if (!pairs) return false;
+  const double v = vectors, rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8,
+               multiply_adds = pairs->k * rows * v;
+  return multiply_adds / pairs->rate <= multiply_adds + (widened_rows ? 0 : 2 * rows) + 2 * v;
 }
 
 int balanced_rows(int most, int64_t m) {

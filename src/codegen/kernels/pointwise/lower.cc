@@ -9,7 +9,7 @@
 namespace hone {
 
 Refusal lower_pointwise(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   if (graph.node(step.group.nodes[0]).op->moves) return lower_moves(lowering, prepared);
   for (NodeId n : step.group.nodes)
@@ -32,7 +32,7 @@ Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
                       const std::vector<Strided>& operands, const Strided& results) {
   using Inner = PointwisePlan::Inner;
   const Graph& graph = lowering.graph;
-  Step& step = prepared.steps.back();
+  StepDraft& step = prepared.steps.back();
   std::vector<Shape> all;
   for (const Strided& operand : operands) all.push_back(operand.strides);
   all.push_back(results.strides);
@@ -69,7 +69,7 @@ Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
   for (ValueId v : results.values) bind_from(v, results.offset);
   if (dims.size() > step.dims.size()) return {fmt::format("{} extents and strides", dims.size())};
   step.plan = plan;
-  const auto write = [](const std::vector<Extent>& numbers, const auto& value, Step& placed) {
+  const auto write = [](const std::vector<Extent>& numbers, const auto& value, StepCall& placed) {
     std::ranges::transform(numbers, placed.dims.begin(), value);
   };
   if (std::ranges::all_of(dims, &Extent::is_constant)) {
@@ -77,7 +77,7 @@ Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
     return {};
   }
   step.lasting = true;
-  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     write(
         dims, [&](Extent e) { return sizes.of(e); }, placed);
     return Refusal{};

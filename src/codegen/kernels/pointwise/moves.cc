@@ -186,7 +186,7 @@ std::vector<Stretches> repeated(const std::vector<int64_t>& shape, const std::ve
 // One step for each part of each result that is wanted.
 Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Prepared& prepared) {
   const Graph& graph = lowering.graph;
-  std::vector<Step>& steps = prepared.steps;
+  std::vector<StepDraft>& steps = prepared.steps;
   const Group group = steps[0].group;
   const Node& node = graph.node(group.anchor);
   const bool has_value = node.operands.size() > 1 && node.operands[1] != kNone;

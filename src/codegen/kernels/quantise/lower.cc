@@ -6,8 +6,8 @@
 namespace hone {
 
 Refusal lower_quantise(const Lowering& lowering, Prepared& prepared) {
-  std::vector<Step>& steps = prepared.steps;
-  const Step step = steps[0];
+  std::vector<StepDraft>& steps = prepared.steps;
+  const StepDraft step = steps[0];
   const Graph& graph = lowering.graph;
   if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
   const Node& node = graph.node(step.group.anchor);

@@ -39,7 +39,7 @@ Refusal quantise_refusal(const Format& format) {
   return {};
 }
 
-QuantiseParts quantise_parts(QuantisePlan plan, const Target& target, const std::array<int64_t, 48>& dims) {
+QuantiseParts quantise_parts(QuantisePlan plan, const Target& target, const KernelDims& dims) {
   const Format format = parse_format(plan.format);
   const QuantisePrograms p = quantise_programs(format);
   QuantiseParts parts;

@@ -26,14 +26,12 @@ struct QuantiseParts {
   int64_t count = 0;  // dims[8]
   int64_t bytes = 0;
 };
-QuantiseParts quantise_parts(QuantisePlan next, const Target& target, const std::array<int64_t, 48>& dims);
+QuantiseParts quantise_parts(QuantisePlan next, const Target& target, const KernelDims& dims);
 
 // How kernels that round find their way through row-major elements.
 struct QuantiseArgs {
   int64_t lines = 1, length = 0, line_stride = 0, groups_per_line = 1, stretches = 1, stretch_stride = 0;
-  std::array<int64_t, 48> dims() const {
-    return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride};
-  }
+  KernelDims dims() const { return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride}; }
 };
 // Refused where elements that share a scale don't lie one after the other in long enough stretches.
 Refusal quantise_args(const Format& format, std::span<const int64_t> shape, QuantiseArgs& args);

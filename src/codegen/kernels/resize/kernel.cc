@@ -41,7 +41,7 @@ constexpr KernelClass<ResizePlan> resize{.name = "resize",
 
 }  // namespace
 
-ResizeTables for_any_plane(ResizePlan& plan, std::array<int64_t, 48>& dims) {
+ResizeTables for_any_plane(ResizePlan& plan, KernelDims& dims) {
   dims[1] = plan.height, dims[2] = plan.width, dims[3] = plan.rows.places(), dims[4] = plan.columns.places();
   const auto taken = [](ResizePlan::Axis& axis) { return std::exchange(axis, {.taps = axis.taps}); };
   ResizeTables tables{taken(plan.rows), taken(plan.columns)};

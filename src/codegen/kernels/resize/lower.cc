@@ -43,7 +43,7 @@ bool is_identity(const ResizedAxis& resized) {
 }  // namespace
 
 Refusal lower_resize(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;

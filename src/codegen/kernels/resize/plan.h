@@ -45,7 +45,7 @@ struct ResizePlan {
 struct ResizeTables {
   ResizePlan::Axis rows, columns;
 };
-ResizeTables for_any_plane(ResizePlan& plan, std::array<int64_t, 48>& dims);
+ResizeTables for_any_plane(ResizePlan& plan, KernelDims& dims);
 
 Refusal lower_resize(const Lowering& lowering, Prepared& prepared);
 

@@ -10,7 +10,7 @@
 namespace hone {
 
 Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const Shape shape = lowering.shape(node.operands[0]);
@@ -81,7 +81,7 @@ Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
   step.plan = plan;
   step.lasting = true;
   const Extent rows = lowering.count(Shape(like.begin(), like.end() - 1)), length = lowering.extent(like.back());
-  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[0] = sizes.of(rows), d[1] = sizes.of(length);
     for (size_t i = 0; i < along.size(); ++i)

@@ -8,7 +8,7 @@
 namespace hone {
 
 Refusal lower_transpose(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
@@ -34,7 +34,7 @@ Refusal lower_transpose(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, node.results[0]);
   step.plan = plan;
   step.lasting = true;
-  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     std::ranges::transform(dims, placed.dims.begin(), [&](Extent e) { return sizes.of(e); });
     return Refusal{};
   };

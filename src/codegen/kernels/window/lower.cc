@@ -43,7 +43,7 @@ Expr counted_taps(WindowPlan& plan, const PlacedWindow& placed, bool with_paddin
 
 // A reduction over axes with others behind them: a window as large as its plane.
 Refusal lower_reduction(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId x = node.operands[0];
@@ -70,7 +70,7 @@ Refusal lower_reduction(const Lowering& lowering, Prepared& prepared) {
     return r;
   const Extent outer = lowering.extent(run->outer), taps = lowering.extent(run->length);
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                              Step& placed) mutable {
+                                                                              StepCall& placed) mutable {
     WindowPlan chosen = plan;
     chosen.plane.width = chosen.plane.kernel_width = sizes.of(taps);
     placed.dims[0] = sizes.of(outer);
@@ -89,7 +89,7 @@ std::vector<int64_t> one_image(Shape shape) {
 }  // namespace
 
 Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
@@ -136,7 +136,7 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
   }
   if (Refusal r = lowering.epilogue(step, plan, value, 2, bias, false); !r.accepted()) return r;
   prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                                      Step& placed) mutable {
+                                                                                      StepCall& placed) mutable {
     const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
     if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
     WindowPlan chosen = plan;

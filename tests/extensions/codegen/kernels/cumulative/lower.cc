@@ -5,7 +5,7 @@
 namespace hone {
 
 Refusal lower_cumulative(const Lowering& lowering, Prepared& prepared) {
-  Step& step = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId x = node.operands[0], out = node.results[0];
@@ -24,7 +24,7 @@ Refusal lower_cumulative(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, out);
   const Extent extents[] = {lowering.count(Shape(shape.begin(), shape.begin() + axis)),
                             lowering.extent(shape[static_cast<size_t>(axis)]), lowering.extent(inner)};
-  prepared.place = [=](const RunSizes& sizes, Step& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
     return Refusal{};
   };
