@@ -119,10 +119,12 @@ class Cutter {
 
   // By which a value is handed on.
   const std::string& label(ValueId v) {
-    std::string wanted = "&" + graph_.value(v).name;
-    while (labels_[static_cast<size_t>(v)].empty() && taken_.contains(wanted)) wanted += "&";
-    if (labels_[static_cast<size_t>(v)].empty()) set_label(v, wanted);
-    return labels_[static_cast<size_t>(v)];
+    const std::string& known = labels_[static_cast<size_t>(v)];
+    if (!known.empty()) return known;
+    std::string label = "&" + graph_.value(v).name;
+    while (taken_.contains(label)) label += "&";
+    set_label(v, label);
+    return known;
   }
   void set_label(ValueId v, const std::string& label) {
     taken_.insert(label);

@@ -4,13 +4,10 @@
 #include <set>
 
 #include "codegen/shapes.h"
+#include "runtime/cut_graph.h"
 
 namespace hone {
 namespace {
-
-bool has_rank(const TensorType& type) {
-  return type.container == Container::none && type.ranked && type.dtype != DType::string;
-}
 
 void note_symbols(const Shape& shape, std::vector<std::string>& symbols) {
   for (const Dim& dim : shape) dim.collect_symbols(symbols);
@@ -72,27 +69,18 @@ std::optional<OpenGraph> OpenGraph::of(const Graph& given, const LowerOptions& o
   if (given.symbols().empty()) return std::nullopt;
   Graph graph = given;
   graph.reinfer();  // what a file states of shapes is not taken on trust
+  if (!undecided_for_any_sizes(graph).empty()) return std::nullopt;
   OpenGraph open;
   std::vector<std::string> decided;  // symbols that have values when the nodes so far are done
   open.known_.resize(graph.value_capacity());
-  for (ValueId v : graph.inputs()) {
-    if (!has_rank(graph.type(v))) return std::nullopt;
-    note_symbols(graph.type(v).shape, decided);
-  }
-  for (ValueId v : graph.constants()) {
-    if (!has_rank(graph.type(v))) return std::nullopt;
-    open.known_[static_cast<size_t>(v)] = !graph.type(v).is_packed();
-  }
+  for (ValueId v : graph.inputs()) note_symbols(graph.type(v).shape, decided);
+  for (ValueId v : graph.constants()) open.known_[static_cast<size_t>(v)] = !graph.type(v).is_packed();
   Graph rest = graph;
   std::vector<NodeId> follows;
   for (NodeId n : graph.nodes()) {
     const Node& node = graph.node(n);
-    if (!node.subgraphs.empty()) return std::nullopt;
     std::vector<std::string> symbols = decided;
-    for (ValueId v : node.results) {
-      if (!has_rank(graph.type(v))) return std::nullopt;
-      note_symbols(graph.type(v).shape, symbols);
-    }
+    for (ValueId v : node.results) note_symbols(graph.type(v).shape, symbols);
     const bool known = node.op->from_types || std::ranges::all_of(node.operands, [&](ValueId v) {
                          return v == kNone || open.known_[static_cast<size_t>(v)];
                        });

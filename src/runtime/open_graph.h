@@ -17,7 +17,7 @@ namespace hone {
 
 class OpenGraph {
  public:
-  // None where no sizes are open, or some ranks or bodies are.
+  // None where no sizes are open, and where some nodes are undecided_for_any_sizes().
   static std::optional<OpenGraph> of(const Graph& given, const LowerOptions& options);
 
   // None where some sizes depend on data. Throws Error for sizes that do not fit an op's rule.

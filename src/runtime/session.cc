@@ -34,7 +34,8 @@ struct Session::Impl {
 
   std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Workspace* workspace) {
     const RunPool::Run run(pool, workspace);
-    return compiles() ? run_compiled(given, notes, run.workspace()) : interpret(given, notes, run.workspace());
+    return compiles() ? first->run(given, {}, own_code, run.workspace(), notes)
+                      : interpret(given, notes, run.workspace());
   }
 
   std::vector<Tensor> interpret(const NamedTensors& given, const RunNotes& notes, const Workspace& workspace) {
@@ -43,10 +44,6 @@ struct Session::Impl {
     const Busy busy;
     const RunNotes checks{.check = notes.check};  // a model that is interpreted has no steps to time
     return evaluate(graph, given, after_each(graph, given, workspace, checks));
-  }
-
-  std::vector<Tensor> run_compiled(const NamedTensors& given, const RunNotes& notes, Workspace& workspace) {
-    return first->run(given, {}, own_code, workspace, notes);
   }
 
   std::vector<Tensor> timed_run(const NamedTensors& given, RunProfile* profile, Workspace* workspace) {
@@ -60,7 +57,7 @@ struct Session::Impl {
   int64_t direct_bytes(const Executable& made) const {
     std::map<ValueId, int64_t> direct;
     for (const Step& step : made.lowered().steps)
-      for (const PointerBinding& pointer : step.pointers)
+      for (const PointerBinding& pointer : step->pointers)
         if (pointer.plane == PointerBinding::Plane::data && pointer.value != kNone)
           if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)];
               v < static_cast<ValueId>(graph.value_capacity()))

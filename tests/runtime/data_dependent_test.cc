@@ -165,6 +165,14 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
   }
 }
 
+TEST(DataDependent, InputsThatNothingReadsAreOfAnyKind) {
+  const Tensor x = Tensor::of<float>({2}, {1, 2});
+  Session session(parse("%a : f32[*] = input  %b : string[B] = input  %x : f32[S] = input  %y = neg %x  return %y"),
+                  {});
+  const Tensor words = Tensor::strings({1}, {"a"});
+  EXPECT_EQ(session.run({{"a", x}, {"b", words}, {"x", x}})[0].to_floats(), (std::vector<float>{-1, -2}));
+}
+
 TEST(DataDependent, InputsOfUnknownRankAndContainersRun) {
   Session session(parse("%x : f32[*] = input  %y = neg %x  return %y"), {});
   EXPECT_EQ(session.run({{"x", Tensor::of<float>({1, 2}, {1, 2})}})[0].to_floats(), (std::vector<float>{-1, -2}));
