@@ -136,63 +136,73 @@ struct KernelDef {
   RowNumbers (*row_numbers)(const KernelPlan& plan) = nullptr;  // null where no operand numbers rows
 };
 
+// A function that a class gives or not. (Whether a plain pointer to one is null is no constant to GCC's sanitizers.)
+template <class Signature>
+struct Given {
+  Signature* call = nullptr;
+  bool is_given = false;
+  constexpr Given() = default;
+  constexpr Given(Signature* function) : call(function), is_given(true) {}  // NOLINT: a function is a given one
+};
+
 // A KernelDef as its class states it, of plans of its own type.
 template <class Plan>
 struct KernelClass {
   std::string_view name, doc;
-  bool (*takes)(const OpDef& op);
+  Given<bool(const OpDef& op)> takes;
   int precedence = 0;
   GroupRules group = {};
-  Refusal (*lower)(const Lowering& lowering, Prepared& prepared);
-  Refusal (*supports)(const Plan&, const Target&);
-  Launch (*launch)(const Plan&, const Target&, KernelArgs&);
-  std::string (*describe)(const Plan&, const Target&);
-  bool (*can_shrink)(const Plan&, const Target&, int) = nullptr;
-  KernelSpeed (*speed)(const Plan&, const Target&) = nullptr;
-  RowNumbers (*row_numbers)(const Plan&) = nullptr;
-  std::string (*prepack_key)(const Plan&, const Target&) = nullptr;
-  int64_t (*prepacked_bytes)(const Plan&, const Target&) = nullptr;
-  Buffer (*prepack)(const Plan&, const Target&, const Tensor&, int, PanelPool&) = nullptr;
+  Given<Refusal(const Lowering& lowering, Prepared& prepared)> lower;
+  Given<Refusal(const Plan&, const Target&)> supports;
+  Given<Launch(const Plan&, const Target&, KernelArgs&)> launch;
+  Given<std::string(const Plan&, const Target&)> describe;
+  Given<bool(const Plan&, const Target&, int)> can_shrink = {};
+  Given<KernelSpeed(const Plan&, const Target&)> speed = {};
+  Given<RowNumbers(const Plan&)> row_numbers = {};
+  Given<std::string(const Plan&, const Target&)> prepack_key = {};
+  Given<int64_t(const Plan&, const Target&)> prepacked_bytes = {};
+  Given<Buffer(const Plan&, const Target&, const Tensor&, int, PanelPool&)> prepack = {};
   using PlanType = Plan;
 };
 
-// extern constinit const KernelDef gemm_kernel_def = kernel_def<gemm>();      where `constexpr KernelClass<GemmPlan>
-// gemm`
+//   constexpr KernelClass<GemmPlan> gemm{…};  extern constinit const KernelDef gemm_kernel_def = kernel_def<gemm>();
 template <const auto& Class>
 constexpr KernelDef kernel_def() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
-  static_assert(Class.takes && Class.lower, "a class says when it applies");
-  static_assert(Class.supports && Class.launch && Class.describe, "a class says all three of its plans");
+  static_assert(Class.takes.is_given && Class.lower.is_given, "a class says when it applies");
+  static_assert(Class.supports.is_given && Class.launch.is_given && Class.describe.is_given,
+                "a class says all three of its plans");
   static_assert(names_every_member<Plan>(), "fields() of a plan names each of its members once");
-  static_assert(!Class.prepack == !Class.prepack_key && !Class.prepack == !Class.prepacked_bytes,
-                "constants are laid out with all three of key, bytes and prepack, or not at all");
-  KernelDef def{
-      .name = Class.name,
-      .doc = Class.doc,
-      .takes = Class.takes,
-      .precedence = Class.precedence,
-      .group = Class.group,
-      .lower = Class.lower,
-      .supports = [](const KernelPlan& p, const Target& t) { return Class.supports(p.get<Plan>(), t); },
-      .launch = [](const KernelPlan& p, const Target& t, KernelArgs& a) { return Class.launch(p.get<Plan>(), t, a); },
-      .describe = [](const KernelPlan& p, const Target& t) { return Class.describe(p.get<Plan>(), t); },
-      .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
-      .speed = [](const KernelPlan&, const Target&) { return KernelSpeed(); },
-      .prepacking = {}};
-  if constexpr (Class.speed != nullptr)
-    def.speed = [](const KernelPlan& p, const Target& t) { return Class.speed(p.get<Plan>(), t); };
-  if constexpr (Class.row_numbers != nullptr)
-    def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers(p.get<Plan>()); };
-  if constexpr (Class.can_shrink != nullptr)
+  static_assert(
+      Class.prepack.is_given == Class.prepack_key.is_given && Class.prepack.is_given == Class.prepacked_bytes.is_given,
+      "constants are laid out with all three of key, bytes and prepack, or not at all");
+  KernelDef def{.name = Class.name,
+                .doc = Class.doc,
+                .takes = Class.takes.call,
+                .precedence = Class.precedence,
+                .group = Class.group,
+                .lower = Class.lower.call,
+                .supports = [](const KernelPlan& p, const Target& t) { return Class.supports.call(p.get<Plan>(), t); },
+                .launch = [](const KernelPlan& p, const Target& t,
+                             KernelArgs& a) { return Class.launch.call(p.get<Plan>(), t, a); },
+                .describe = [](const KernelPlan& p, const Target& t) { return Class.describe.call(p.get<Plan>(), t); },
+                .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
+                .speed = [](const KernelPlan&, const Target&) { return KernelSpeed(); },
+                .prepacking = {}};
+  if constexpr (Class.speed.is_given)
+    def.speed = [](const KernelPlan& p, const Target& t) { return Class.speed.call(p.get<Plan>(), t); };
+  if constexpr (Class.row_numbers.is_given)
+    def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers.call(p.get<Plan>()); };
+  if constexpr (Class.can_shrink.is_given)
     def.can_shrink = [](const KernelPlan& p, const Target& t, int shrink) {
-      return Class.can_shrink(p.get<Plan>(), t, shrink);
+      return Class.can_shrink.call(p.get<Plan>(), t, shrink);
     };
-  if constexpr (Class.prepack != nullptr)
+  if constexpr (Class.prepack.is_given)
     def.prepacking = {
-        .key = [](const KernelPlan& p, const Target& t) { return Class.prepack_key(p.get<Plan>(), t); },
-        .bytes = [](const KernelPlan& p, const Target& t) { return Class.prepacked_bytes(p.get<Plan>(), t); },
+        .key = [](const KernelPlan& p, const Target& t) { return Class.prepack_key.call(p.get<Plan>(), t); },
+        .bytes = [](const KernelPlan& p, const Target& t) { return Class.prepacked_bytes.call(p.get<Plan>(), t); },
         .lay_out = [](const KernelPlan& p, const Target& t, const Tensor& weights, int threads,
-                      PanelPool& pool) { return Class.prepack(p.get<Plan>(), t, weights, threads, pool); }};
+                      PanelPool& pool) { return Class.prepack.call(p.get<Plan>(), t, weights, threads, pool); }};
   return def;
 }
 
