@@ -37,6 +37,19 @@ function(layer name)
   endif()
 endfunction()
 
+# add_op_calls(): hone_op_calls gives ops/calls.h, which a program writes from the definitions of ops.
+function(add_op_calls)
+  add_executable(generate_calls ${PROJECT_SOURCE_DIR}/src/ops/generate/main.cc)
+  target_link_libraries(generate_calls PRIVATE hone_ops)
+  set(calls ${PROJECT_BINARY_DIR}/gen/ops/calls.h)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gen/ops)
+  add_custom_command(OUTPUT ${calls} COMMAND generate_calls ${calls} DEPENDS generate_calls VERBATIM)
+  add_custom_target(op_calls DEPENDS ${calls})
+  add_library(hone_op_calls INTERFACE)
+  target_include_directories(hone_op_calls INTERFACE ${PROJECT_BINARY_DIR}/gen)
+  add_dependencies(hone_op_calls op_calls)
+endfunction()
+
 # The sources of a layer below `root`, which is laid out as src/ is.
 function(layer_sources name root result)
   get_property(folder GLOBAL PROPERTY HONE_FOLDER_${name})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/calls.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -61,16 +62,15 @@ LayerVectors windows(const Attributes& attributes, const std::vector<int64_t>& w
 
 bool multiplies_vectors(const Graph& graph, const Layer& layer) {
   if (layer.weight == kNone || layer.inputs.size() != 1) return false;
-  const std::string_view op = graph.node(layer.node).op->name;
+  const Node& node = graph.node(layer.node);
   const TensorType& weight = graph.type(layer.weight);
-  const bool is_matrix = op == "linear" || op == "conv" || (op == "matmul" && weight.rank() == 2);
+  const bool is_matrix = node.op->operands.of(1).weight && (node.op != &matmul_def || weight.rank() == 2);
   return is_matrix && (weight.is_packed() || is_float(weight.dtype));
 }
 
 LayerVectors layer_vectors(const Graph& graph, const Layer& layer, const Tensor& input) {
   const Node& node = graph.node(layer.node);
-  const std::string_view op = node.op->name;
-  if (op == "conv") return windows(node.attributes, graph.constant(layer.weight)->shape(), input);
+  if (node.op == &conv_def) return windows(node.attributes, graph.constant(layer.weight)->shape(), input);
   const bool reads_columns = layer.inputs[0] == 1 && node.attributes.get_or<int64_t>("transpose_b", 0) == 0;
   return reads_columns ? columns(input) : rows(input);
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/threads.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -20,8 +20,8 @@ int64_t chunk_of(int64_t groups, int64_t width) {
 Graph product_graph(const std::vector<int64_t>& shape) {
   Graph graph;
   const ValueId x = graph.add_input("x", plain_type(DType::f32, to_shape(shape)));
-  const ValueId columns = graph.emit(ops::get("transpose"), {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
-  graph.add_output(graph.emit(ops::get("matmul"), {columns, x}), "moment");
+  const ValueId columns = ops::transpose(graph, {.x = x, .perm = std::vector<int64_t>{0, 2, 1}});
+  graph.add_output(ops::matmul(graph, {columns, x}), "moment");
   return graph;
 }
 

@@ -72,6 +72,8 @@ bool may_be_same(const Dim& a, const Dim& b);
 // NumPy broadcasting; throws Error naming both shapes when constants do not go together. Of a symbolic dimension and a
 // constant above 1 the result is the constant; of two that may or may not be equal it is unknown.
 Shape broadcast(const Shape& a, const Shape& b);
+// Whether it does, whatever values the symbols have.
+bool broadcasts_to(const Shape& from, const Shape& to);
 
 // Matches a declared shape against actual sizes: binds plain symbols, checks everything else; throws Error that names
 // `what`.

@@ -145,6 +145,21 @@ ValueId Graph::emit(const OpDef& op, std::vector<ValueId> operands, Attributes a
   return result(id);
 }
 
+NodeId Graph::add_node(Call call, std::string result_name) {
+  return add_node(*call.op, std::move(call.operands), std::move(call.attributes), std::move(result_name),
+                  std::move(call.subgraphs));
+}
+
+std::vector<ValueId> Graph::emit_all(Call call, std::string result_name) {
+  return node(add_node(std::move(call), std::move(result_name))).results;
+}
+
+ValueId Graph::emit(Call call, std::string result_name) {
+  const std::vector<ValueId> results = emit_all(std::move(call), std::move(result_name));
+  CHECK(results.size() == 1, "an op of {} results", results.size());
+  return results[0];
+}
+
 void Graph::add_output(ValueId id, std::string label) {
   CHECK(value(id).live);
   if (!output_labels_.insert(label).second) fail("graph {} already has an output \"{}\"", name, label);
@@ -155,6 +170,13 @@ void Graph::add_output(ValueId id, std::string label) {
 void Graph::set_insertion_point(NodeId before) {
   CHECK(before == kNone || node(before).live, "insertion point {} is erased", before);
   insertion_point_ = before;
+}
+
+std::vector<NodeId> Graph::nodes(const OpDef& op) const {
+  std::vector<NodeId> found;
+  for (NodeId id : order_)
+    if (node(id).op == &op) found.push_back(id);
+  return found;
 }
 
 std::vector<NodeId> Graph::nodes(std::string_view op_name) const {

@@ -40,6 +40,14 @@ struct Node {
   bool live = true;
 };
 
+// A node to be: ops/calls.h has one function for each op that makes one from named operands and attributes.
+struct Call {
+  const OpDef* op = nullptr;
+  std::vector<ValueId> operands;  // kNone where absent
+  Attributes attributes;
+  std::vector<Graph> subgraphs;
+};
+
 struct Output {
   ValueId value;
   std::string label;  // name for callers
@@ -61,16 +69,20 @@ class Graph {
   // Sizes that the op's shape rule can't know become new symbols, _1, _2, ….
   NodeId add_node(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
                   std::string result_name = "", std::vector<Graph> subgraphs = {});
+  NodeId add_node(Call call, std::string result_name = "");
   ValueId emit(const OpDef& op, std::vector<ValueId> operands, Attributes attributes = {},
                std::string result_name = "");  // its only result
+  ValueId emit(Call call, std::string result_name = "");
+  std::vector<ValueId> emit_all(Call call, std::string result_name = "");  // its results
   void add_output(ValueId value, std::string label);
   int symbols_minted() const { return symbols_minted_; }
   void mint_symbols_after(int count);       // for bodies, whose symbols must differ from those around them
   void set_insertion_point(NodeId before);  // new nodes go before it; kNone: at the end
 
   // Reading.
-  std::span<const NodeId> nodes() const { return order_; }    // in order
-  std::vector<NodeId> nodes(std::string_view op_name) const;  // a copy: safe while editing
+  std::span<const NodeId> nodes() const { return order_; }  // in order
+  std::vector<NodeId> nodes(const OpDef& op) const;         // a copy: safe while editing
+  std::vector<NodeId> nodes(std::string_view op_name) const;
   const Node& node(NodeId id) const;
   const Value& value(ValueId id) const;
   ValueId operand(NodeId id, int i) const { return node(id).operands[static_cast<size_t>(i)]; }

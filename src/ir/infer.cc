@@ -24,17 +24,17 @@ std::string operand_list(std::span<const TensorType* const> operands) {
 
 void check_operands(const OpDef& op, std::span<const TensorType* const> operands) {
   const auto count = static_cast<int>(operands.size());
-  if (count < op.min_operands || (op.max_operands >= 0 && count > op.max_operands)) {
-    const std::string accepted = op.max_operands < 0 ? fmt::format("at least {}", op.min_operands)
-                                 : op.min_operands == op.max_operands
-                                     ? fmt::format("{}", op.min_operands)
-                                     : fmt::format("{} to {}", op.min_operands, op.max_operands);
+  const int least = op.operands.least(), most = op.operands.most();
+  if (count < least || (most >= 0 && count > most)) {
+    const std::string accepted = most < 0        ? fmt::format("at least {}", least)
+                                 : least == most ? fmt::format("{}", least)
+                                                 : fmt::format("{} to {}", least, most);
     fail("takes {} operands, found {}", accepted, count);
   }
   // Of any number of operands, each counts; those of bodies may be absent.
-  const int required = op.max_operands < 0 && op.bodies == 0 ? count : op.min_operands;
-  for (int i = 0; i < required; ++i)
-    if (!operands[static_cast<size_t>(i)]) fail("operand {} is required but absent", i);
+  const size_t required = most < 0 && op.bodies == 0 ? operands.size() : static_cast<size_t>(least);
+  for (size_t i = 0; i < required; ++i)
+    if (!operands[i]) fail("operand {} ({}) is required but absent", i, op.operands.of(i).name);
 }
 
 const AttributeSpec* find_spec(const OpDef& op, const std::string& name) {
@@ -86,6 +86,16 @@ std::vector<TensorType> infer_unranked(const OpDef& op, const InferArgs& args) {
 }
 
 }  // namespace
+
+int OperandSpecs::least() const {
+  return static_cast<int>(std::ranges::count_if(*this, [](const OperandSpec& spec) {
+    return spec.count == OperandSpec::Count::one || spec.count == OperandSpec::Count::several;
+  }));
+}
+
+int OperandSpecs::factors() const { return static_cast<int>(std::ranges::count_if(*this, &OperandSpec::factor)); }
+
+int OperandSpecs::most() const { return size_ > 0 && specs_[size_ - 1].repeats() ? -1 : static_cast<int>(size_); }
 
 void expect_addressable(const TensorType& type) {
   if (type.rank() > kMostDimensions)

@@ -75,6 +75,12 @@ Shape broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  return from.size() <= to.size() &&
+         std::equal(from.rbegin(), from.rend(), to.rbegin(),
+                    [](const Dim& own, const Dim& whole) { return own == Dim(1) || own == whole; });
+}
+
 void bind_shape(const Shape& declared, const std::vector<int64_t>& actual, Bindings& bindings,
                 const std::string& what) {
   if (declared.size() != actual.size())

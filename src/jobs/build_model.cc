@@ -14,6 +14,7 @@
 #include "measure/environment.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -102,7 +103,7 @@ LoadedModel build_model(const BuildOptions& options) {
     return model;
   }
   model.graph = def.build(request);
-  if (!model.graph.nodes("batch_norm").empty())
+  if (!model.graph.nodes(batch_norm_def).empty())
     settle_batch_norms(model.graph, sizes_for_statistics(model.graph), options.seed);
   model.graph.metadata["random_weights"] = fmt::format("seed {}", options.seed);
   return model;

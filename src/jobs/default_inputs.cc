@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "ops/calls.h"
 #include "ops/elements.h"
 
 namespace hone {
@@ -58,14 +59,14 @@ std::optional<int64_t> noted(const Graph& graph, const std::string& key) {
 std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input) {
   for (const Graph::Use& use : graph.uses(input)) {
     const Node& node = graph.node(use.node);
-    const std::string_view op = node.op->name;
-    if (op == "gather" && use.operand == 1) {
+    const OpDef* const op = node.op;
+    if (op == &gather_def && use.operand == 1) {
       const auto axis = static_cast<size_t>(node.attributes.get_or<int64_t>("axis", 0));
       const Shape& table = graph.type(node.operands[0]).shape;
       if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
     }
     const Shape& scores = graph.type(node.operands[0]).shape;  // empty where its rank is not known
-    if (op == "cross_entropy" && use.operand == 1 && !scores.empty() && scores.back().is_constant())
+    if (op == &cross_entropy_def && use.operand == 1 && !scores.empty() && scores.back().is_constant())
       return scores.back().constant();
   }
   return std::nullopt;

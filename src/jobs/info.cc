@@ -6,6 +6,7 @@
 
 #include "ir/bodies.h"
 #include "ir/flops.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -95,7 +96,7 @@ Table ops_table(const Graph& graph, const Arithmetic& arithmetic) {
 // The constant that a value is, perhaps in another shape; kNone for others.
 ValueId constant_behind(const Graph& graph, ValueId id) {
   const OpDef* producer = graph.producer_op(id);
-  if (producer && std::string_view(producer->name) == "reshape") id = graph.operand(graph.producer(id), 0);
+  if (producer && producer == &reshape_def) id = graph.operand(graph.producer(id), 0);
   return graph.constant(id) ? id : kNone;
 }
 
@@ -107,7 +108,7 @@ int64_t codes_beyond_scales(const Graph& graph) {
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     for (const Graph& body : node.subgraphs) count += codes_beyond_scales(body);
-    if (std::string_view(node.op->name) != "dequantize_linear") continue;
+    if (node.op != &dequantize_linear_def) continue;
     if (constant_behind(graph, node.operands[0]) == kNone) continue;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId constant = node.operands[i] == kNone ? kNone : constant_behind(graph, node.operands[i]);

@@ -9,6 +9,7 @@
 #include "jobs/quantize_model.h"
 #include "jobs/scratch_folder.h"
 #include "measure/environment.h"
+#include "ops/calls.h"
 #include "report/number_text.h"
 
 namespace hone {
@@ -49,8 +50,8 @@ struct Account {
 bool reads_an_input(const Graph& graph, ValueId ids) {
   while (graph.producer(ids) != kNone) {
     const Node& node = graph.node(graph.producer(ids));
-    const std::string_view op = node.op->name;
-    if (op != "cast" && op != "reshape" && op != "squeeze" && op != "unsqueeze") return false;
+    const OpDef* const op = node.op;
+    if (op != &cast_def && op != &reshape_def && op != &squeeze_def && op != &unsqueeze_def) return false;
     ids = node.operands[0];
   }
   return graph.value(ids).kind == ValueKind::input;
@@ -59,17 +60,18 @@ bool reads_an_input(const Graph& graph, ValueId ids) {
 Part part_of(const Graph& graph, ValueId weight, bool changed) {
   for (const Graph::Use& use : graph.uses(weight)) {
     const Node& node = graph.node(use.node);
-    const std::string_view op = node.op->name;
-    if (op == "gather") return reads_an_input(graph, node.operands[1]) ? Part::tables : Part::position_tables;
-    if (op == "linear" || op == "conv" || op == "matmul")
-      return use.operand == 2 ? Part::biases : changed ? Part::packed_layers : Part::kept_layers;
-    if (op.ends_with("_norm")) return Part::norms;
+    const OpDef* const op = node.op;
+    if (op == &gather_def) return reads_an_input(graph, node.operands[1]) ? Part::tables : Part::position_tables;
+    const OperandSpec& spec = op->operands.of(static_cast<size_t>(use.operand));
+    if (spec.bias) return Part::biases;
+    if (spec.weight) return changed ? Part::packed_layers : Part::kept_layers;
+    if (std::string_view(op->name).ends_with("_norm")) return Part::norms;
   }
   return Part::others;
 }
 
 std::vector<Variant> variants(const MemoryOptions& options, const Graph& graph) {
-  const bool has_tables = std::ranges::any_of(graph.nodes("gather"), [&](NodeId n) {
+  const bool has_tables = std::ranges::any_of(graph.nodes(gather_def), [&](NodeId n) {
     const Tensor* table = graph.constant(graph.operand(n, 0));
     return table && is_float(table->dtype()) && table->shape().size() == 2;
   });

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/tensor_file.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -159,8 +160,8 @@ void run_data_set(const fs::path& set, const Graph& graph, Session& session, con
 
 bool is_random(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](NodeId n) {
-    const std::string_view op = graph.node(n).op->name;
-    return op.starts_with("random_") || op == "multinomial";
+    return std::ranges::any_of(graph.node(n).op->attributes,
+                               [](const AttributeSpec& spec) { return std::string_view(spec.name) == "seed"; });
   });
 }
 

@@ -3,7 +3,7 @@
 #include "io/artefact_size.h"
 #include "io/onnx/export_model.h"
 #include "io/onnx/export_size.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -47,7 +47,7 @@ double PlanFiles::cost(size_t tensor, size_t format) const {
   const CandidateTensor& t = candidates_.tensors[tensor];
   const Tensor constant = is_kept(t, format) ? t.plain : stored(t.rounded[format], candidates_.formats[format]);
   Graph graph;
-  graph.add_output(graph.emit(ops::get("neg"), {graph.add_constant(t.name, constant)}), "y");
+  graph.add_output(ops::neg(graph, {graph.add_constant(t.name, constant)}), "y");
   return static_cast<double>(bytes_of(graph, {}));
 }
 

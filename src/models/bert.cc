@@ -8,7 +8,7 @@
 #include "models/classifier.h"
 #include "models/token_inputs.h"
 #include "models/transformer.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -97,8 +97,8 @@ class BertBuilder {
     const ValueId type = builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, hidden);
     const ValueId positions = builder_.positions(Dim::symbol("S"), config_.positions);
     const ValueId position = builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, hidden);
-    const ValueId typed_words = graph_.emit(ops::get("add"), {words, type});
-    return builder_.layer_norm(graph_.emit(ops::get("add"), {typed_words, position}), "embeddings.LayerNorm", hidden,
+    const ValueId typed_words = ops::add(graph_, {words, type});
+    return builder_.layer_norm(ops::add(graph_, {typed_words, position}), "embeddings.LayerNorm", hidden,
                                config_.epsilon, "embedded");
   }
 
@@ -122,7 +122,7 @@ class BertBuilder {
 
   ValueId pooler(ValueId x) {
     const ValueId dense = builder_.linear(builder_.first_token(x), "pooler.dense", config_.hidden, config_.hidden);
-    return graph_.emit(ops::get("tanh"), {dense}, {}, "pooled");
+    return ops::tanh(graph_, {dense}, "pooled");
   }
 
   void encoder_outputs(ValueId x) {
@@ -147,19 +147,19 @@ class BertBuilder {
   }
 
   ValueId largest_tokens(ValueId x, ValueId mask) {
-    const ValueId kept = graph_.emit(ops::get("not_equal"), {mask, graph_.add_scalar(int64_t{0})});
-    const ValueId column = graph_.emit(ops::get("unsqueeze"), {kept}, {{"axes", std::vector<int64_t>{2}}});
+    const ValueId kept = ops::not_equal(graph_, {mask, graph_.add_scalar(int64_t{0})});
+    const ValueId column = ops::unsqueeze(graph_, {.x = kept, .axes = std::vector<int64_t>{2}});
     const ValueId lowest = graph_.add_scalar(std::numeric_limits<float>::lowest());
-    const ValueId masked = graph_.emit(ops::get("where"), {column, x, lowest});
-    return graph_.emit(ops::get("reduce_max"), {masked}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}});
+    const ValueId masked = ops::where(graph_, {.condition = column, .a = x, .b = lowest});
+    return ops::reduce_max(graph_, {.x = masked, .axes = std::vector<int64_t>{1}, .keepdims = 0});
   }
 
   void sentence_outputs(ValueId x, ValueId mask) {
     const std::string mode = pooling_mode();
     ValueId pooled = mode == "cls_token"    ? builder_.first_token(x)
                      : mode == "max_tokens" ? largest_tokens(x, mask)
-                                            : graph_.emit(ops::get("mean_pool"), {x, mask}, {}, "mean");
-    if (request_.normalise) pooled = graph_.emit(ops::get("l2_normalise"), {pooled}, {}, "unit");
+                                            : ops::mean_pool(graph_, {.x = x, .mask = mask}, "mean");
+    if (request_.normalise) pooled = ops::l2_normalise(graph_, {pooled}, "unit");
     graph_.add_output(pooled, "embedding");
   }
 

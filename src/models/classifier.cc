@@ -1,7 +1,7 @@
 #include "models/classifier.h"
 
 #include "base/error.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 
@@ -27,7 +27,7 @@ void classifier_outputs(TransformerBuilder& builder, ValueId pooled, ValueId lab
         "single_label_classification with at least 2. "
         "Leave labels out of the inputs",
         config.source(), classes, problem);
-  graph.add_output(graph.emit(ops::get("cross_entropy"), {logits, labels}, {}, "loss"), "loss");
+  graph.add_output(ops::cross_entropy(graph, {.logits = logits, .labels = labels}, "loss"), "loss");
 }
 
 }  // namespace hone

@@ -2,7 +2,7 @@
 // then the mean over the image and one linear layer. The names are those of a torch.nn.Sequential called features.
 #include "models/config.h"
 #include "models/vision.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -19,7 +19,7 @@ Graph build_convnet(const ModelRequest& request) {
   for (const int64_t width : config.sizes("widths")) {
     x = layers.convolution(x, fmt::format("features.{}", index), {.inputs = channels, .outputs = width, .kernel = 3});
     x = layers.batch_norm(x, fmt::format("features.{}", index + 1), width);
-    x = layers.halving_max_pool(graph.emit(ops::get("relu"), {x}));
+    x = layers.halving_max_pool(ops::relu(graph, {x}));
     channels = width;
     index += 4;
   }

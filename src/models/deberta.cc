@@ -11,6 +11,7 @@
 #include "models/classifier.h"
 #include "models/distances.h"
 #include "models/token_inputs.h"
+#include "ops/calls.h"
 #include "ops/registry.h"
 
 namespace hone {
@@ -116,7 +117,7 @@ class DebertaBuilder {
   Graph build() {
     const ValueId ids = input_of(graph_, "input_ids");
     mask_ = inputs_.has("attention_mask") ? input_of(graph_, "attention_mask") : builder_.all_tokens();
-    kept_ = emit("cast", {mask_}, {{"dtype", DType::f32}});
+    kept_ = ops::cast(graph_, {.x = mask_, .dtype = DType::f32});
     pair_mask_ = mask_of_pairs();
     if (config_.relative && config_.to_position) falling_ = distances(ids, Order::falling);
     if (config_.relative && config_.from_position) rising_ = distances(ids, Order::rising);
@@ -137,27 +138,29 @@ class DebertaBuilder {
     return graph_.emit(ops::get(op), std::move(operands), std::move(attributes), std::move(name));
   }
   ValueId unsqueezed(ValueId x, std::vector<int64_t> axes) {
-    return emit("unsqueeze", {x}, {{"axes", std::move(axes)}});
+    return ops::unsqueeze(graph_, {.x = x, .axes = std::move(axes)});
   }
 
   ValueId without_bias(ValueId x, const std::string& name, int64_t inputs, int64_t outputs) {
-    return emit("linear", {x, builder_.weight(name + ".weight", {outputs, inputs})});
+    return ops::linear(graph_, {.x = x, .w = builder_.weight(name + ".weight", {outputs, inputs})});
   }
 
   // x where the mask is 1, 0 elsewhere.
-  ValueId masked(ValueId x, const char* name) { return emit("mul", {x, unsqueezed(kept_, {2})}, {}, name); }
+  ValueId masked(ValueId x, const char* name) { return ops::mul(graph_, {x, unsqueezed(kept_, {2})}, name); }
 
   ValueId embeddings(ValueId ids) {
     const int64_t columns = config_.embedding;
     ValueId x = builder_.embedding(ids, "embeddings.word_embeddings", config_.vocabulary, columns);
     if (config_.absolute_positions) {
       const ValueId positions = builder_.positions(Dim::symbol("S"), config_.positions);
-      x = emit("add", {x, builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, columns)});
+      x = ops::add(graph_,
+                   {x, builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, columns)});
     }
     if (config_.token_types > 0) {  // without token types every token is of type 0
       const ValueId types =
           inputs_.has("token_type_ids") ? input_of(graph_, "token_type_ids") : graph_.add_scalar(int64_t{0});
-      x = emit("add", {x, builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, columns)});
+      x = ops::add(graph_,
+                   {x, builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, columns)});
     }
     if (columns != config_.hidden) x = without_bias(x, "embeddings.embed_proj", columns, config_.hidden);
     return masked(builder_.layer_norm(x, "embeddings.LayerNorm", config_.hidden, config_.epsilon), "embedded");
@@ -166,9 +169,9 @@ class DebertaBuilder {
   // f32[B,1,S,S] to add to scores: the lowest f32 but where both tokens count. A token that does not count sees all
   // alike.
   ValueId mask_of_pairs() {
-    const ValueId both = emit("mul", {unsqueezed(kept_, {1, 3}), unsqueezed(kept_, {1, 2})});
-    const ValueId dropped = emit("sub", {graph_.add_scalar(1.0f), both});
-    return emit("mul", {dropped, graph_.add_scalar(std::numeric_limits<float>::lowest())}, {}, "mask");
+    const ValueId both = ops::mul(graph_, {unsqueezed(kept_, {1, 3}), unsqueezed(kept_, {1, 2})});
+    const ValueId dropped = ops::sub(graph_, {graph_.add_scalar(1.0f), both});
+    return ops::mul(graph_, {dropped, graph_.add_scalar(std::numeric_limits<float>::lowest())}, "mask");
   }
 
   // f32[2S,hidden]: what the model knows of each distance.
@@ -185,14 +188,14 @@ class DebertaBuilder {
     Shape shape = graph_.type(x).shape;
     shape.back() = config_.hidden / config_.heads;
     shape.insert(shape.end() - 1, config_.heads);
-    const ValueId split = emit("reshape", {x}, {{"shape", shape}});
+    const ValueId split = ops::reshape(graph_, {.x = x, .shape = shape});
     const auto perm = shape.size() == 4 ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{1, 0, 2};
-    return emit("transpose", {split}, {{"perm", perm}});
+    return ops::transpose(graph_, {.x = split, .perm = perm});
   }
 
   // The products of each token's row with those of the distances from it, f32[B,heads,S,S].
   ValueId products(ValueId tokens, ValueId distances) {
-    const ValueId all = emit("matmul", {by_head(tokens), by_head(distances)}, {{"transpose_b", int64_t{1}}});
+    const ValueId all = ops::matmul(graph_, {.a = by_head(tokens), .b = by_head(distances), .transpose_b = 1});
     return lines_aligned(graph_, all);
   }
 
@@ -205,18 +208,20 @@ class DebertaBuilder {
     const int64_t hidden = config_.hidden, columns = hidden / config_.heads;
     const Shape of_head{config_.heads, 1, columns};
     const auto bias = [&](const char* name) {
-      return emit("reshape", {builder_.as_f32(builder_.weight(at + name, {hidden}))}, {{"shape", of_head}});
+      return ops::reshape(graph_, {.x = builder_.as_f32(builder_.weight(at + name, {hidden})), .shape = of_head});
     };
     const ValueId none = graph_.add_constant("", Tensor(DType::f32, constant_shape(of_head)));
-    const ValueId biases = emit("concat", {bias("q_bias"), none, bias("v_bias")}, {{"axis", int64_t{1}}});
-    const ValueId all = emit("linear", {x, builder_.weight(at + "in_proj.weight", {3 * hidden, hidden}),
-                                        emit("reshape", {biases}, {{"shape", Shape{3 * hidden}}})});
+    const ValueId biases = ops::concat(graph_, {.inputs = {bias("q_bias"), none, bias("v_bias")}, .axis = 1});
+    const ValueId all = ops::linear(graph_, {.x = x,
+                                             .w = builder_.weight(at + "in_proj.weight", {3 * hidden, hidden}),
+                                             .b = ops::reshape(graph_, {.x = biases, .shape = Shape{3 * hidden}})});
     const Shape shape = graph_.type(x).shape;
-    const ValueId split = emit("reshape", {all}, {{"shape", Shape{shape[0], shape[1], config_.heads, 3, columns}}});
+    const ValueId split =
+        ops::reshape(graph_, {.x = all, .shape = Shape{shape[0], shape[1], config_.heads, 3, columns}});
     const auto part = [&](int64_t i, const char* name) {
       const ValueId one =
-          emit("slice", {split}, {{"starts", Shape{i}}, {"ends", Shape{i + 1}}, {"axes", std::vector<int64_t>{3}}});
-      return emit("reshape", {one}, {{"shape", shape}}, label + name);
+          ops::slice(graph_, {.x = split, .starts = Shape{i}, .ends = Shape{i + 1}, .axes = std::vector<int64_t>{3}});
+      return ops::reshape(graph_, {.x = one, .shape = shape}, label + name);
     };
     return {part(0, "_query"), part(1, "_key"), part(2, "_value")};
   }
@@ -249,16 +254,17 @@ class DebertaBuilder {
     ValueId scores = kNone;
     if (falling_ != kNone) scores = products(p.query, distance_keys(at));
     if (rising_ != kNone) {
-      const ValueId from_distances =
-          emit("transpose", {products(p.key, distance_queries(at))}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
-      scores = scores == kNone ? from_distances : emit("add", {scores, from_distances});
+      const ValueId from_distances = ops::transpose(
+          graph_, {.x = products(p.key, distance_queries(at)), .perm = std::vector<int64_t>{0, 1, 3, 2}});
+      scores = scores == kNone ? from_distances : ops::add(graph_, {scores, from_distances});
     }
     ValueId added = pair_mask_;
     if (scores != kNone)
-      added = emit("add", {emit("mul", {scores, graph_.add_scalar(static_cast<float>(scale))}), pair_mask_}, {},
-                   label + "_distances");
-    return emit("attention", {p.query, p.key, p.value, added}, {{"heads", config_.heads}, {"scale", scale}},
-                label + "_context");
+      added = ops::add(graph_, {ops::mul(graph_, {scores, graph_.add_scalar(static_cast<float>(scale))}), pair_mask_},
+                       label + "_distances");
+    return ops::attention(
+        graph_, {.q = p.query, .k = p.key, .v = p.value, .mask = added, .heads = config_.heads, .scale = scale},
+        label + "_context");
   }
 
   ValueId encoder_layer(ValueId x, int64_t layer) {
@@ -288,11 +294,11 @@ class DebertaBuilder {
     const std::vector<int64_t> swap{0, 2, 1};
     const ValueId w = builder_.weight("encoder.conv.conv.weight", {hidden, hidden / groups, window});
     const ValueId b = builder_.weight("encoder.conv.conv.bias", {hidden});
-    const ValueId channels = emit("transpose", {embedded}, {{"perm", swap}});
-    const ValueId sums =
-        emit("conv", {channels, w, b}, {{"groups", groups}, {"pads", std::vector<int64_t>{before, before}}});
-    const ValueId rows = masked(emit("transpose", {sums}, {{"perm", swap}}), "convolved");
-    const ValueId sum = emit("add", {x, builder_.activation(rows, config_.convolution_activation)});
+    const ValueId channels = ops::transpose(graph_, {.x = embedded, .perm = swap});
+    const ValueId sums = ops::conv(
+        graph_, {.x = channels, .w = w, .b = b, .pads = std::vector<int64_t>{before, before}, .groups = groups});
+    const ValueId rows = masked(ops::transpose(graph_, {.x = sums, .perm = swap}), "convolved");
+    const ValueId sum = ops::add(graph_, {x, builder_.activation(rows, config_.convolution_activation)});
     return masked(builder_.layer_norm(sum, "encoder.conv.LayerNorm", hidden, config_.epsilon),
                   "layer0_with_neighbours");
   }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "ops/calls.h"
 #include "ops/registry.h"
 
 namespace hone {
@@ -32,8 +33,8 @@ std::vector<int64_t> bucket_rows(const DistanceTable& table) {
 ValueId distance_rows(Graph& graph, ValueId ids, const DistanceTable& table, Order order) {
   const auto of = [&](const char* op, ValueId a, ValueId b) { return graph.emit(ops::get(op), {a, b}); };
   const auto scalar = [&](int64_t value) { return graph.add_scalar(value); };
-  const ValueId length = of("gather", graph.emit(ops::get("shape_of"), {ids}), scalar(1));
-  const ValueId columns = graph.emit(ops::get("iota"), {}, {{"shape", Shape{2 * graph.type(ids).shape[1]}}});
+  const ValueId length = of("gather", ops::shape_of(graph, {ids}), scalar(1));
+  const ValueId columns = ops::iota(graph, {.shape = Shape{2 * graph.type(ids).shape[1]}});
   const ValueId last = of("sub", length, scalar(1));
   const ValueId distances = order == Order::rising ? of("sub", columns, last) : of("sub", last, columns);
   const int64_t most = table.farthest > 0 ? table.farthest : table.span;
@@ -46,12 +47,9 @@ ValueId distance_rows(Graph& graph, ValueId ids, const DistanceTable& table, Ord
 ValueId lines_aligned(Graph& graph, ValueId products) {
   const Shape shape = graph.type(products).shape;
   const Dim s = shape[2], line = 2 * s - 1;
-  const auto reshape = [&](ValueId x, const Shape& to) {
-    return graph.emit(ops::get("reshape"), {x}, {{"shape", to}});
-  };
+  const auto reshape = [&](ValueId x, const Shape& to) { return ops::reshape(graph, {.x = x, .shape = to}); };
   const auto slice = [&](ValueId x, const Dim& start, const Dim& end, int64_t axis) {
-    return graph.emit(ops::get("slice"), {x},
-                      {{"starts", Shape{start}}, {"ends", Shape{end}}, {"axes", std::vector<int64_t>{axis}}});
+    return ops::slice(graph, {.x = x, .starts = Shape{start}, .ends = Shape{end}, .axes = std::vector<int64_t>{axis}});
   };
   const ValueId flat = reshape(products, {shape[0], shape[1], 2 * s * s});
   const ValueId from_first = slice(flat, s - 1, s - 1 + s * line, 2);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/calls.h"
 #include "ops/registry.h"
 
 namespace hone {
@@ -18,7 +19,7 @@ ValueId LayerBuilder::weight(const std::string& name, const std::vector<int64_t>
 }
 
 ValueId LayerBuilder::as_f32(ValueId x) {
-  return graph_.type(x).dtype == DType::f32 ? x : graph_.emit(ops::get("cast"), {x}, {{"dtype", DType::f32}});
+  return graph_.type(x).dtype == DType::f32 ? x : ops::cast(graph_, {.x = x, .dtype = DType::f32});
 }
 
 ValueId LayerBuilder::only_input(const std::string& name, const Shape& shape) {
@@ -31,7 +32,7 @@ ValueId LayerBuilder::only_input(const std::string& name, const Shape& shape) {
 ValueId LayerBuilder::linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs,
                              const std::string& result) {
   const ValueId w = weight(name + ".weight", {outputs, inputs}), b = weight(name + ".bias", {outputs});
-  return graph_.emit(ops::get("linear"), {x, w, b}, {}, result);
+  return ops::linear(graph_, {.x = x, .w = w, .b = b}, result);
 }
 
 ValueId LayerBuilder::activation(ValueId x, const std::string& name) {

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "models/config.h"
 #include "models/vision.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -94,7 +94,7 @@ class MobileNetV3Builder {
     y = layers_.activation(normed(y, next(), depthwise), block.activation);
     if (block.squeezes) y = squeeze_and_excite(y, next(), wide);
     y = normed(y, next(), {.inputs = wide, .outputs = block.outputs});
-    return block.stride == 1 && inputs == block.outputs ? graph_.emit(ops::get("add"), {y, x}) : y;
+    return block.stride == 1 && inputs == block.outputs ? ops::add(graph_, {y, x}) : y;
   }
 
   // Hu et al., "Squeeze-and-excitation networks" (2017).
@@ -102,10 +102,10 @@ class MobileNetV3Builder {
     const int64_t squeezed = squeezed_channels(channels);
     ValueId scale = layers_.spatial_mean(x, 1);
     scale = layers_.biased_convolution(scale, at + ".fc1", {.inputs = channels, .outputs = squeezed});
-    scale = graph_.emit(ops::get("relu"), {scale});
+    scale = ops::relu(graph_, {scale});
     scale = layers_.biased_convolution(scale, at + ".fc2", {.inputs = squeezed, .outputs = channels});
-    scale = graph_.emit(ops::get("hard_sigmoid"), {scale}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
-    return graph_.emit(ops::get("mul"), {x, scale});
+    scale = ops::hard_sigmoid(graph_, {.x = scale, .alpha = 1.0 / 6, .beta = 0.5});
+    return ops::mul(graph_, {x, scale});
   }
 
   const ModelConfig config_;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/philox.h"
 #include "base/stop.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
 
 namespace hone {
@@ -72,7 +73,7 @@ void settle_batch_norms(Graph& graph, const Bindings& sizes, uint64_t seed) {
   for (NodeId n : concrete.nodes()) {
     check_stop();
     const Node& node = concrete.node(n);
-    if (std::string_view(node.op->name) == "batch_norm") {
+    if (node.op == &batch_norm_def) {
       Moments moments = moments_of_channels(at(node.operands[0]));
       at(node.operands[3]) = std::move(moments.mean);
       at(node.operands[4]) = std::move(moments.variance);

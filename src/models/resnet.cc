@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "models/config.h"
 #include "models/vision.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -60,7 +60,7 @@ class ResNetBuilder {
 
  private:
   int64_t expansion() const { return config_.bottleneck ? 4 : 1; }
-  ValueId relu(ValueId x) { return graph_.emit(ops::get("relu"), {x}); }
+  ValueId relu(ValueId x) { return ops::relu(graph_, {x}); }
 
   ValueId normed(ValueId x, const std::string& convolution, const std::string& norm, const Convolution& shape) {
     return layers_.batch_norm(layers_.convolution(x, convolution, shape), norm, shape.outputs);
@@ -93,7 +93,7 @@ class ResNetBuilder {
     if (stride != 1 || inputs != outputs)
       x = normed(x, at + ".downsample.0", at + ".downsample.1",
                  {.inputs = inputs, .outputs = outputs, .stride = stride});
-    return relu(graph_.emit(ops::get("add"), {y, x}));
+    return relu(ops::add(graph_, {y, x}));
   }
 
   const ResNetConfig config_;

@@ -1,6 +1,6 @@
 #include "models/vision.h"
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -10,7 +10,7 @@ using Integers = std::vector<int64_t>;
 ValueId emit_convolution(VisionBuilder& builder, std::vector<ValueId> operands, const Convolution& shape) {
   const int64_t pad = (shape.kernel - 1) / 2;
   return builder.graph().emit(
-      ops::get("conv"), std::move(operands),
+      conv_def, std::move(operands),
       {{"strides", Integers(2, shape.stride)}, {"pads", Integers(4, pad)}, {"groups", shape.groups}});
 }
 
@@ -38,16 +38,16 @@ ValueId VisionBuilder::batch_norm(ValueId x, const std::string& name, int64_t ch
   std::vector<ValueId> operands{x};
   for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"})
     operands.push_back(as_f32(weight(name + part, {channels})));
-  return graph().emit(ops::get("batch_norm"), std::move(operands), {{"epsilon", epsilon}});
+  return graph().emit(batch_norm_def, std::move(operands), {{"epsilon", epsilon}});
 }
 
 ValueId VisionBuilder::halving_max_pool(ValueId x) {
-  return graph().emit(ops::get("max_pool"), {x},
-                      {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}});
+  return ops::max_pool(
+      graph(), {.x = x, .kernel_shape = Integers{3, 3}, .strides = Integers{2, 2}, .pads = Integers{1, 1, 1, 1}});
 }
 
 ValueId VisionBuilder::spatial_mean(ValueId x, int64_t keepdims) {
-  return graph().emit(ops::get("reduce_mean"), {x}, {{"axes", Integers{2, 3}}, {"keepdims", keepdims}});
+  return ops::reduce_mean(graph(), {.x = x, .axes = Integers{2, 3}, .keepdims = keepdims});
 }
 
 }  // namespace hone

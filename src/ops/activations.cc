@@ -127,8 +127,7 @@ extern constinit const OpDef selu_def{.name = "selu",
                                       .pointwise = selu};
 extern constinit const OpDef prelu_def{.name = "prelu",
                                        .doc = "x, or slope * x below 0; operands x, slope.",
-                                       .min_operands = 2,
-                                       .max_operands = 2,
+                                       .operands = {"x", "slope"},
                                        .pointwise = [](Args a) {
                                          const Expr& x = number_operand(a, 0);
                                          return select(x < 0, number_operand(a, 1) * x, x);

@@ -1,6 +1,7 @@
 // argmax and argmin: where the extreme along an axis is.
 #include "ops/elements.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -50,6 +51,15 @@ std::vector<Tensor> eval_position(const EvalArgs& a, Better better) {
 constexpr auto kGreater = [](auto x, auto y) { return x != x ? y == y : x > y; };
 constexpr auto kLess = [](auto x, auto y) { return x != x ? y == y : x < y; };
 
+// argmax and argmin give positions along one axis.
+std::optional<Transposed> transposed_rule(const TransposeArgs& a) {
+  Transposed other{&a.op, a.attributes, a.perm};
+  const size_t axis = checked_axis(a.attributes.get_or<int64_t>("axis", -1), a.perm.size());
+  other.attributes.set("axis", a.perm[axis]);
+  if (a.attributes.get_or<int64_t>("keepdims", 0) == 0) other.result = without(a.perm, {a.perm[axis]});
+  return other;
+}
+
 }  // namespace
 
 extern constinit const OpDef argmax_def{
@@ -57,12 +67,14 @@ extern constinit const OpDef argmax_def{
     .doc = "Index (i64) of the largest element along an axis: the first of equals, the first NaN if there is one.",
     .attributes = kAttributes,
     .infer = infer_position,
-    .eval = [](const EvalArgs& a) { return eval_position(a, kGreater); }};
+    .eval = [](const EvalArgs& a) { return eval_position(a, kGreater); },
+    .transposed = transposed_rule};
 extern constinit const OpDef argmin_def{
     .name = "argmin",
     .doc = "Index (i64) of the smallest element along an axis: the first of equals, the first NaN if there is one.",
     .attributes = kAttributes,
     .infer = infer_position,
-    .eval = [](const EvalArgs& a) { return eval_position(a, kLess); }};
+    .eval = [](const EvalArgs& a) { return eval_position(a, kLess); },
+    .transposed = transposed_rule};
 
 }  // namespace hone

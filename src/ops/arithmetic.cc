@@ -54,54 +54,43 @@ Expr floored_remainder(Args a) {
 
 }  // namespace
 
-extern constinit const OpDef add_def{
-    .name = "add", .doc = "a + b", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) {
-      return number_operand(a, 0) + number_operand(a, 1);
-    }};
-extern constinit const OpDef sub_def{
-    .name = "sub", .doc = "a - b", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) {
-      return number_operand(a, 0) - number_operand(a, 1);
-    }};
-extern constinit const OpDef mul_def{
-    .name = "mul", .doc = "a * b", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) {
-      return number_operand(a, 0) * number_operand(a, 1);
-    }};
+extern constinit const OpDef add_def{.name = "add", .doc = "a + b", .operands = {"a", "b"}, .pointwise = [](Args a) {
+                                       return number_operand(a, 0) + number_operand(a, 1);
+                                     }};
+extern constinit const OpDef sub_def{.name = "sub", .doc = "a - b", .operands = {"a", "b"}, .pointwise = [](Args a) {
+                                       return number_operand(a, 0) - number_operand(a, 1);
+                                     }};
+extern constinit const OpDef mul_def{.name = "mul", .doc = "a * b", .operands = {"a", "b"}, .pointwise = [](Args a) {
+                                       return number_operand(a, 0) * number_operand(a, 1);
+                                     }};
 extern constinit const OpDef div_def{.name = "div",
                                      .doc = "a / b; integers truncate toward zero, and x / 0 is 0 for them.",
-                                     .min_operands = 2,
-                                     .max_operands = 2,
+                                     .operands = {"a", "b"},
                                      .pointwise = [](Args a) { return number_operand(a, 0) / number_operand(a, 1); }};
 extern constinit const OpDef min_def{
-    .name = "min",
-    .doc = "The smaller of a and b; NaN if either is.",
-    .min_operands = 2,
-    .max_operands = 2,
-    .pointwise = [](Args a) { return min(number_operand(a, 0), number_operand(a, 1)); }};
+    .name = "min", .doc = "The smaller of a and b; NaN if either is.", .operands = {"a", "b"}, .pointwise = [](Args a) {
+      return min(number_operand(a, 0), number_operand(a, 1));
+    }};
 extern constinit const OpDef max_def{
-    .name = "max",
-    .doc = "The larger of a and b; NaN if either is.",
-    .min_operands = 2,
-    .max_operands = 2,
-    .pointwise = [](Args a) { return max(number_operand(a, 0), number_operand(a, 1)); }};
+    .name = "max", .doc = "The larger of a and b; NaN if either is.", .operands = {"a", "b"}, .pointwise = [](Args a) {
+      return max(number_operand(a, 0), number_operand(a, 1));
+    }};
 extern constinit const OpDef pow_def{
     .name = "pow",
     .doc = "a to the power b: floats as C's pow; integers wrap, and truncate where b is negative.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"a", "b"},
     .pointwise = power};
 extern constinit const OpDef fmod_def{
     .name = "fmod",
     .doc =
         "The exact remainder a - trunc(a / b) * b, with the sign of a, as C's fmod; NaN where |a / b| is past 2^46 "
         "(f64: 2^104). Integers: x mod 0 is x.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"a", "b"},
     .pointwise = truncated_remainder};
 extern constinit const OpDef mod_def{
     .name = "mod",
     .doc = "The remainder a - floor(a / b) * b, with the sign of b, zeros too; otherwise as fmod.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"a", "b"},
     .pointwise = floored_remainder};
 extern constinit const OpDef neg_def{
     .name = "neg", .doc = "-x", .pointwise = [](Args a) { return -number_operand(a, 0); }};

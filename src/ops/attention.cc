@@ -137,18 +137,26 @@ Dim attention_flops(const InferArgs& a) {
   return 2 * scores * (a[0].shape[2] + infer_attention(a)[0].shape[2]);
 }
 
+bool attention_fits_all_sizes(const InferArgs& a, const TensorType&) {
+  const Shape &q = a[0].shape, &k = a[1].shape, &v = a[2].shape;
+  if (q.size() != 3 || k.size() != 3 || k != v || q[0] != k[0]) return false;
+  return !a.has(3) || broadcasts_to(a[3].shape, {q[0], a.attributes.get<int64_t>("heads"), q[1], k[1]});
+}
+
 }  // namespace
 
-extern constinit const OpDef attention_def{.name = "attention",
-                                           .doc =
-                                               "softmax(scale · q·kᵀ + mask) · v for each head: q[B,S,H*D], "
-                                               "k[B,T,G*D], v[B,T,G*E], mask broadcastable to [B,H,S,T] → "
-                                               "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads.",
-                                           .min_operands = 3,
-                                           .max_operands = 4,
-                                           .attributes = kAttributes,
-                                           .infer = infer_attention,
-                                           .eval = eval_attention,
-                                           .flops = attention_flops};
+extern constinit const OpDef attention_def{
+    .name = "attention",
+    .doc =
+        "softmax(scale · q·kᵀ + mask) · v for each head: q[B,S,H*D], "
+        "k[B,T,G*D], v[B,T,G*E], mask broadcastable to [B,H,S,T] → "
+        "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads.",
+    .operands = {factor("q"), factor("k"), factor("v"), optional("mask")},
+    .attributes = kAttributes,
+    .infer = infer_attention,
+    .eval = eval_attention,
+    .summed_axis = [](const Attributes&, size_t operand) -> int64_t { return operand == 2 ? -2 : -1; },
+    .fits_all_sizes = attention_fits_all_sizes,
+    .flops = attention_flops};
 
 }  // namespace hone

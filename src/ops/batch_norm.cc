@@ -41,8 +41,7 @@ extern constinit const OpDef batch_norm_def{.name = "batch_norm",
                                             .doc =
                                                 "(x - mean) / sqrt(variance + epsilon) * scale + bias; x[N,C,...], the "
                                                 "others [C]: operands x, scale, bias, mean, variance.",
-                                            .min_operands = 5,
-                                            .max_operands = 5,
+                                            .operands = {"x", "scale", "bias", "mean", "variance"},
                                             .attributes = kAttributes,
                                             .infer = infer_batch_norm,
                                             .eval = eval_batch_norm};

@@ -26,19 +26,17 @@ Expr bit_shift(Args a) {
 }  // namespace
 
 extern constinit const OpDef bitwise_and_def{
-    .name = "bitwise_and", .doc = "a and b, bit by bit", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) {
+    .name = "bitwise_and", .doc = "a and b, bit by bit", .operands = {"a", "b"}, .pointwise = [](Args a) {
       return integer_operand(a, 0) & integer_operand(a, 1);
     }};
 extern constinit const OpDef bitwise_or_def{
-    .name = "bitwise_or", .doc = "a or b, bit by bit", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) {
+    .name = "bitwise_or", .doc = "a or b, bit by bit", .operands = {"a", "b"}, .pointwise = [](Args a) {
       return integer_operand(a, 0) | integer_operand(a, 1);
     }};
 extern constinit const OpDef bitwise_xor_def{
-    .name = "bitwise_xor",
-    .doc = "a or b but not both, bit by bit",
-    .min_operands = 2,
-    .max_operands = 2,
-    .pointwise = [](Args a) { return integer_operand(a, 0) ^ integer_operand(a, 1); }};
+    .name = "bitwise_xor", .doc = "a or b but not both, bit by bit", .operands = {"a", "b"}, .pointwise = [](Args a) {
+      return integer_operand(a, 0) ^ integer_operand(a, 1);
+    }};
 extern constinit const OpDef bitwise_not_def{.name = "bitwise_not",
                                              .doc = "Every bit of x inverted.",
                                              .pointwise = [](Args a) { return ~integer_operand(a, 0); }};
@@ -47,8 +45,7 @@ extern constinit const OpDef bit_shift_def{
     .doc =
         "a shifted by b bits: left, or right with the sign bit filled in. A negative b, or one of at least the "
         "width of a, shifts every bit out.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"a", "b"},
     .attributes = kShiftAttributes,
     .pointwise = bit_shift};
 

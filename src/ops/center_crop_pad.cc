@@ -58,8 +58,7 @@ extern constinit const OpDef center_crop_pad_def{
     .doc =
         "The middle of x along axes that shrink; x in the middle of zeros along axes that grow. An odd element is cut "
         "off or added at the end. The shape is an attribute or the second operand.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"x", computed("computed_shape")},
     .attributes = kAttributes,
     .infer = infer_center_crop_pad,
     .eval = eval_center_crop_pad};

@@ -67,8 +67,7 @@ extern constinit const OpDef col2im_def{
         "x[N,C*T,L], the T elements of a window at each of L places, added up where they lie in images [N,C,...]. "
         "Sizes "
         "of image and window are attributes or the operands x, image_shape, block_shape.",
-    .min_operands = 1,
-    .max_operands = 3,
+    .operands = {"x", computed("computed_image_shape"), computed("computed_block_shape")},
     .attributes = kAttributes,
     .infer = infer_col2im,
     .eval = eval_col2im};

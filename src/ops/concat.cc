@@ -1,6 +1,8 @@
 // concat: operands one after the other along an axis.
 #include "ops/elements.h"
+#include "ops/moves.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -43,16 +45,28 @@ std::vector<Tensor> eval_concat(const EvalArgs& a) {
   return {out.finish()};
 }
 
+std::optional<std::vector<Move>> concat_moves(const MoveArgs& a) {
+  const size_t rank = a.shapes[0].size(), axis = checked_axis(a.given.attributes.get<int64_t>("axis"), rank);
+  std::vector<Move> moves;
+  std::vector<int64_t> start(rank, 0);
+  for (size_t i = 0; i < a.shapes.size(); ++i) {
+    moves.push_back({.operand = i, .axes = whole_axes(a.shapes[i]), .start = start});
+    start[axis] += a.shapes[i][axis];
+  }
+  return moves;
+}
+
 }  // namespace
 
 extern constinit const OpDef concat_def{
     .name = "concat",
     .doc = "The operands one after the other along an axis; their other dimensions are equal.",
-    .min_operands = 1,
-    .max_operands = -1,
+    .operands = {several("inputs")},
     .attributes = kAttributes,
     .infer = infer_concat,
     .eval = eval_concat,
-    .moves = true};
+    .transposed = transposed_along_axis,
+    .moves = true,
+    .move_map = concat_moves};
 
 }  // namespace hone

@@ -307,7 +307,7 @@ extern constinit const OpDef if_def{.name = "if",
                                     .doc =
                                         "The results of the first body where the condition holds, else of the second. "
                                         "Operands: condition, captures of the first body, captures of the second.",
-                                    .max_operands = -1,
+                                    .operands = {"condition", any_number("captures")},
                                     .attributes = kIfAttributes,
                                     .results = -1,
                                     .infer = infer_if,
@@ -322,8 +322,7 @@ extern constinit const OpDef loop_def{
         "trip_count, condition (either may be absent), carried values, captures. The body takes the iteration's "
         "number, the condition and these; it gives the next condition, the carried values and slices that are "
         "collected along a new first axis.",
-    .min_operands = 0,
-    .max_operands = -1,
+    .operands = {optional("trip_count"), optional("condition"), any_number("others")},
     .attributes = kLoopAttributes,
     .results = -1,
     .infer = infer_loop,
@@ -336,7 +335,7 @@ extern constinit const OpDef scan_def{
     .doc =
         "Runs its body for each slice. Operands: states, tensors to slice, captures. The body takes the states, one "
         "slice of each tensor and the captures; it gives the states and slices that are collected along an axis.",
-    .max_operands = -1,
+    .operands = {several("others")},
     .attributes = kScanAttributes,
     .results = -1,
     .infer = infer_scan,

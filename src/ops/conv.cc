@@ -129,6 +129,9 @@ std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
 
 std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(sum_dtype(a, 0, 1), convolved(a, 2))}; }
 
+// Channels: of weights [O,C/groups,...], too, but those that are a matrix.
+int64_t channel_axis(const Attributes& attributes, size_t) { return channels_last(attributes) ? -1 : 1; }
+
 Dim conv_flops(const InferArgs& a) {
   const Shape w = weight_shape(a.attributes, a[1].shape);
   return 2 * element_count(convolved(a, 5)) * w[1] * element_count(spatial(w));
@@ -196,11 +199,11 @@ extern constinit const OpDef conv_def{
     .doc =
         "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
         "where an operand is). Generated code reads channels_last and w as a matrix.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {factor("x"), factor(weight("w")), optional(bias("b"))},
     .attributes = kConvAttributes,
     .infer = infer_conv,
     .eval = eval_conv_of_any_layout,
+    .summed_axis = channel_axis,
     .flops = conv_flops};
 extern constinit const OpDef deform_conv_def{
     .name = "deform_conv",
@@ -209,8 +212,7 @@ extern constinit const OpDef deform_conv_def{
         "(down, "
         "right; G offset_groups), linear between elements and zero outside x, times mask[N,G*T,oh,ow], plus b[O]: "
         "operands x, w, offset, b, mask.",
-    .min_operands = 3,
-    .max_operands = 5,
+    .operands = {"x", "w", "offset", optional("b"), optional("mask")},
     .attributes = kDeformAttributes,
     .infer = infer_deform_conv,
     .eval = eval_deform_conv,

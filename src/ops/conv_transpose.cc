@@ -117,8 +117,7 @@ extern constinit const OpDef conv_transpose_def{
     .doc =
         "Each element of x[N,C,...] times w[C,O/groups,...], summed where the products lie in the result, plus b[O]: "
         "along each spatial dimension (size - 1) * stride + output_padding + reach of the window - pads.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"x", "w", optional(bias("b"))},
     .attributes = kAttributes,
     .infer = infer_conv_transpose,
     .eval = eval_conv_transpose,

@@ -42,8 +42,7 @@ extern constinit const OpDef cosine_window_def{
     .name = "cosine_window",
     .doc =
         "w[n] = sum over k of coefficients[k] · cos(2π·k·n / N), n < size; the size is operand 0 where it is computed.",
-    .min_operands = 0,
-    .max_operands = 1,
+    .operands = {computed("computed_size")},
     .attributes = kAttributes,
     .infer = infer_window,
     .eval = eval_window};

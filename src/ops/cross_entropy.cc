@@ -55,8 +55,7 @@ extern constinit const OpDef cross_entropy_def{.name = "cross_entropy",
                                                .doc =
                                                    "The mean of log(sum(exp(logits))) - logits[label] over the rows of "
                                                    "logits[B,C] with labels[B]; NaN when every row is ignored.",
-                                               .min_operands = 2,
-                                               .max_operands = 2,
+                                               .operands = {"logits", "labels"},
                                                .attributes = kAttributes,
                                                .infer = infer_cross_entropy,
                                                .eval = eval_cross_entropy};

@@ -56,8 +56,7 @@ extern constinit const OpDef cumsum_def{
     .name = "cumsum",
     .doc =
         "Sums of the elements up to each one along an axis; integers wrap. Operands: x, and axis where it is computed.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"x", computed("computed_axis")},
     .attributes = kAttributes,
     .infer = infer_running,
     .eval = eval_running<Running::sum>};
@@ -66,8 +65,7 @@ extern constinit const OpDef cumprod_def{
     .doc =
         "Products of the elements up to each one along an axis; integers wrap. Operands: x, and axis where it is "
         "computed.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"x", computed("computed_axis")},
     .attributes = kAttributes,
     .infer = infer_running,
     .eval = eval_running<Running::product>};

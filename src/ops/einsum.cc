@@ -187,8 +187,7 @@ extern constinit const OpDef einsum_def{
     .doc =
         "Sums over the dimensions that the result lacks of the products of the operands' elements, e.g. "
         "bij,bjk->bik. Dimensions of one letter are equal or 1; a letter that repeats in a term takes its diagonal.",
-    .min_operands = 1,
-    .max_operands = -1,
+    .operands = {several("inputs")},
     .attributes = kAttributes,
     .infer = infer_einsum,
     .eval = eval_einsum};

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "ops/elements.h"
+#include "ops/moves.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -22,14 +24,26 @@ std::vector<Tensor> eval_expand(const EvalArgs& a) {
   return {copy_strided(plain(a[0]), sizes, strides_broadcast(a[0].shape(), sizes))};
 }
 
+std::optional<Transposed> transposed_rule(const TransposeArgs& a) {
+  if (!a.attributes.has("shape") || a[0].rank() != a.perm.size()) return std::nullopt;
+  Shape shape = a.attributes.get<Shape>("shape");
+  if (shape.size() > a.perm.size()) return std::nullopt;
+  shape.insert(shape.begin(), a.perm.size() - shape.size(), Dim(1));
+  Transposed other{&a.op, a.attributes, a.perm};
+  other.attributes.set("shape", permuted(shape, inverse(a.perm)));
+  return other;
+}
+
 }  // namespace
 
 extern constinit const OpDef expand_def{.name = "expand",
                                         .doc = "x broadcast with a shape, as in NumPy.",
-                                        .max_operands = 2,
+                                        .operands = {"x", computed("computed_shape")},
                                         .attributes = kAttributes,
                                         .infer = infer_expand,
                                         .eval = eval_expand,
-                                        .moves = true};
+                                        .transposed = transposed_rule,
+                                        .moves = true,
+                                        .move_map = [](const MoveArgs& a) { return std::optional(repeating_move(a)); }};
 
 }  // namespace hone

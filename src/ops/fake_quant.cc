@@ -3,6 +3,7 @@
 #include "formats/element_rounding.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -29,6 +30,13 @@ Expr round_to(Args a) {
   return cast(a[0].type(), rounded_element(format, cast(Scalar::f32, a[0])));
 }
 
+// Formats that do not group elements by where they lie.
+std::optional<Transposed> transposed_rule(const TransposeArgs& a) {
+  const Geometry::Kind kind = a.attributes.get<Format>("format").geometry.kind;
+  if (kind != Geometry::Kind::none && kind != Geometry::Kind::tensor) return std::nullopt;
+  return Transposed{&a.op, a.attributes, a.perm};
+}
+
 }  // namespace
 
 extern constinit const OpDef round_to_def{.name = "round_to",
@@ -41,6 +49,7 @@ extern constinit const OpDef fake_quant_def{
     .doc = "x rounded to what a number format can hold, scales included; NaN stays NaN.",
     .attributes = kAttributes,
     .infer = infer_fake_quant,
-    .eval = eval_fake_quant};
+    .eval = eval_fake_quant,
+    .transposed = transposed_rule};
 
 }  // namespace hone

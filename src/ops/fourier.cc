@@ -203,8 +203,7 @@ extern constinit const OpDef dft_def{
         "y[k] = sum over n of x[n] exp(-2πi·k·n/N) along an axis of x[...,1 or 2], whose last dimension holds real and "
         "imaginary parts; the inverse has exp(+...) and divides by N. Operands 1 and 2 are the length N and the axis "
         "where they are computed.",
-    .min_operands = 1,
-    .max_operands = 3,
+    .operands = {"x", computed("computed_length"), computed("computed_axis")},
     .attributes = kDftAttributes,
     .infer = infer_dft,
     .eval = eval_dft};
@@ -213,8 +212,7 @@ extern constinit const OpDef stft_def{
     .doc =
         "The dft of each frame of signal[B,L,1 or 2], times window[length]?: [B,(L-length)/step+1,bins,2]. Operands 2 "
         "and 3 are step and length where they are computed.",
-    .min_operands = 1,
-    .max_operands = 4,
+    .operands = {"signal", optional("window"), computed("computed_step"), computed("computed_length")},
     .attributes = kStftAttributes,
     .infer = infer_stft,
     .eval = eval_stft};

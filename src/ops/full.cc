@@ -62,14 +62,13 @@ std::vector<Tensor> eval_iota(const EvalArgs& a) {
 
 extern constinit const OpDef full_def{.name = "full",
                                       .doc = "A tensor of one value.",
-                                      .min_operands = 0,
+                                      .operands = {computed("computed_shape")},
                                       .attributes = kFullAttributes,
                                       .infer = infer_full,
                                       .eval = eval_full};
 extern constinit const OpDef iota_def{.name = "iota",
                                       .doc = "0, 1, 2, ... along an axis, the same for all other positions.",
-                                      .min_operands = 0,
-                                      .max_operands = 0,
+                                      .operands = {},
                                       .attributes = kIotaAttributes,
                                       .infer = infer_iota,
                                       .eval = eval_iota};

@@ -52,10 +52,10 @@ extern constinit const OpDef gather_def{.name = "gather",
                                             "table[..., indices, ...] along an axis: the indices' dimensions take the "
                                             "place of the axis. Negative indices count from "
                                             "the end; the table may be packed.",
-                                        .min_operands = 2,
-                                        .max_operands = 2,
+                                        .operands = {weight("table"), indices("indices")},
                                         .attributes = kAttributes,
                                         .infer = infer_gather,
-                                        .eval = eval_gather};
+                                        .eval = eval_gather,
+                                        .fits_all_sizes = [](const InferArgs&, const TensorType&) { return true; }};
 
 }  // namespace hone

@@ -57,8 +57,7 @@ extern constinit const OpDef gather_elements_def{
     .doc =
         "For every index the element of the data at the same position, but for the axis, where the index counts; "
         "negative ones from the end.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"x", "indices"},
     .attributes = kGatherAttributes,
     .infer = infer_gather_elements,
     .eval = [](const EvalArgs& a) {
@@ -67,8 +66,7 @@ extern constinit const OpDef gather_elements_def{
 extern constinit const OpDef scatter_elements_def{
     .name = "scatter_elements",
     .doc = "The data with an update (third operand) for every index (second) put where gather_elements would read.",
-    .min_operands = 3,
-    .max_operands = 3,
+    .operands = {"x", "indices", "updates"},
     .attributes = kScatterAttributes,
     .infer = infer_scatter_elements,
     .eval = [](const EvalArgs& a) { return std::vector<Tensor>{scatter(a[0], positions(a), a[2], a.attributes)}; }};

@@ -96,8 +96,7 @@ extern constinit const OpDef gather_nd_def{
     .doc =
         "For every tuple of indices the slice of the data that it addresses, from the first axis on or from the one "
         "after the batch dimensions. Negative indices count from the end.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"x", "indices"},
     .attributes = kGatherAttributes,
     .infer = infer_gather_nd,
     .eval = eval_gather_nd};
@@ -106,8 +105,7 @@ extern constinit const OpDef scatter_nd_def{
     .doc =
         "The data with a slice of updates (third operand) for every tuple of indices (second) put where gather_nd "
         "would read.",
-    .min_operands = 3,
-    .max_operands = 3,
+    .operands = {"x", "indices", "updates"},
     .attributes = kScatterAttributes,
     .infer = infer_scatter_nd,
     .eval = eval_scatter_nd};

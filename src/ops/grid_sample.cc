@@ -167,8 +167,7 @@ extern constinit const OpDef grid_sample_def{
     .doc =
         "x[N,C,...] at the coordinates grid[N,...,d], d spatial dimensions of x: the result is [N,C] and the middle "
         "dimensions of grid.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"x", "grid"},
     .attributes = kSampleAttributes,
     .infer = infer_grid_sample,
     .eval = eval_grid_sample};
@@ -177,8 +176,7 @@ extern constinit const OpDef affine_grid_def{
     .doc =
         "For each place of images of a size, theta[N,d,d+1] times its coordinates (x, y, z) and 1: a grid "
         "[N,...,d] for grid_sample. The size [N,C,...] is an attribute or the second operand.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"theta", computed("computed_size")},
     .attributes = kAffineAttributes,
     .infer = infer_affine_grid,
     .eval = eval_affine_grid};

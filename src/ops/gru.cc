@@ -42,8 +42,7 @@ extern constinit const OpDef gru_def{
         "z, r = f(W·x + R·h + b), n = g(Wn·x + Rn·(r ∘ h) + b), h' = (1 - z) ∘ n + z ∘ h with f = sigmoid, g = tanh, "
         "over x[S,B,I]: every h [S,D,B,H] and the last of each sequence [D,B,H]. Operands x, w[D,3H,I] (z, r, n), "
         "r[D,3H,H], b[D,6H]? (of w, then of r), lengths[B]?, initial_h[D,B,H]?.",
-    .min_operands = 3,
-    .max_operands = 6,
+    .operands = {"x", "w", "r", optional("b"), optional("lengths"), optional("initial_h")},
     .attributes = kAttributes,
     .results = 2,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },

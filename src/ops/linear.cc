@@ -37,6 +37,11 @@ std::vector<Tensor> eval_linear(const EvalArgs& a) {
   return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
 }
 
+bool linear_fits_all_sizes(const InferArgs& a, const TensorType&) {
+  const Shape& w = a[1].shape;
+  return a[0].shape.back() == w[1] && w[1].is_constant() && (!a.has(2) || a[2].shape == Shape{w[0]});
+}
+
 Dim linear_flops(const InferArgs& a) { return 2 * element_count(a[0].shape) * a[1].shape[0]; }
 
 }  // namespace
@@ -45,10 +50,10 @@ extern constinit const OpDef linear_def{
     .name = "linear",
     .doc =
         "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {factor("x"), factor(weight("w")), optional(bias("b"))},
     .infer = infer_linear,
     .eval = eval_linear,
+    .fits_all_sizes = linear_fits_all_sizes,
     .flops = linear_flops};
 
 }  // namespace hone

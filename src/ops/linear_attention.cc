@@ -159,8 +159,7 @@ extern constinit const OpDef linear_attention_def{
         "For each step: S = exp(decay) · S + k ⊗ v, y = scale · qᵀS; with delta, beta · (v - Sᵀk) in place of v. "
         "q[B,T,H*K], k[B,T,G*K], v[B,T,G*V], S[B,G,K,V]?, decay[B,T,G] or [B,T,G*K]?, beta[B,T,G] or [B,T,1]? → "
         "y[B,T,H*V], S.",
-    .min_operands = 3,
-    .max_operands = 6,
+    .operands = {"q", "k", "v", optional("state"), optional("decay"), optional("beta")},
     .attributes = kAttributes,
     .results = 2,
     .infer = infer_linear_attention,

@@ -73,8 +73,8 @@ extern constinit const OpDef lstm_def{
         "g = h = tanh, over x[S,B,I]; o reads c': every h [S,D,B,H], the last h and the last c of each sequence "
         "[D,B,H]. Operands x, w[D,4H,I] (i, o, f, c), r[D,4H,H], b[D,8H]? (of w, then of r), lengths[B]?, "
         "initial_h[D,B,H]?, initial_c[D,B,H]?, peepholes[D,3H]? (i, o, f).",
-    .min_operands = 3,
-    .max_operands = 8,
+    .operands = {"x", "w", "r", optional("b"), optional("lengths"), optional("initial_h"), optional("initial_c"),
+                 optional("p")},
     .attributes = kAttributes,
     .results = 3,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },

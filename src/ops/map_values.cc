@@ -57,8 +57,7 @@ extern constinit const OpDef map_values_def{
     .doc =
         "values[i] where keys[i] equals the element of x, of several the last; the default where none does. Operands: "
         "x, keys[K], values[K], default[]; keys as x, any types.",
-    .min_operands = 4,
-    .max_operands = 4,
+    .operands = {"x", "keys", "values", "default_value"},
     .infer = infer_map_values,
     .eval = eval_map_values};
 

@@ -90,6 +90,15 @@ Dim matmul_flops(const InferArgs& a) {
   return 2 * element_count(shape) * a[0].shape.back();
 }
 
+bool matmul_fits_all_sizes(const InferArgs& a, const TensorType& result) {
+  const Shape &left = a[0].shape, &right = a[1].shape;
+  if (left.size() < 2 || right.size() < 2) return false;
+  const bool transposed = a.attributes.get_or<int64_t>("transpose_b", 0) != 0;
+  const Shape lead(result.shape.begin(), result.shape.end() - 2);
+  return left.back() == right[right.size() - (transposed ? 1 : 2)] &&
+         broadcasts_to({left.begin(), left.end() - 2}, lead) && broadcasts_to({right.begin(), right.end() - 2}, lead);
+}
+
 }  // namespace
 
 extern constinit const OpDef matmul_def{.name = "matmul",
@@ -97,11 +106,15 @@ extern constinit const OpDef matmul_def{.name = "matmul",
                                             "a[...,M,K] · b[...,K,N]: f32 (f64 where an operand is), or their own "
                                             "type for integers, which wrap. Leading "
                                             "dimensions broadcast; transpose_b=1 reads b as [...,N,K].",
-                                        .min_operands = 2,
-                                        .max_operands = 2,
+                                        .operands = {factor(weight("a")), factor(weight("b"))},
                                         .attributes = kMatmulAttributes,
                                         .infer = infer_matmul,
                                         .eval = eval_matmul,
+                                        .summed_axis = [](const Attributes& attributes, size_t operand) -> int64_t {
+                                          return operand == 1 && attributes.get_or<int64_t>("transpose_b", 0) == 0 ? -2
+                                                                                                                   : -1;
+                                        },
+                                        .fits_all_sizes = matmul_fits_all_sizes,
                                         .flops = matmul_flops};
 
 }  // namespace hone

@@ -71,8 +71,7 @@ extern constinit const OpDef max_unpool_def{
     .doc =
         "The elements of x[N,C,...] at the positions indices of a tensor of zeros, from which a pool with this window "
         "would make x. output_shape, an attribute or the third operand, gives more zeros.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"x", "indices", computed("computed_shape")},
     .attributes = kAttributes,
     .infer = infer_max_unpool,
     .eval = eval_max_unpool};

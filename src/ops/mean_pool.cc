@@ -40,8 +40,7 @@ std::vector<Tensor> eval_mean_pool(const EvalArgs& a) {
 extern constinit const OpDef mean_pool_def{
     .name = "mean_pool",
     .doc = "sum(x * mask) / max(sum(mask), 1e-9) over the tokens: x[B,S,C], mask[B,S] (integers) → [B,C].",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"x", "mask"},
     .infer = infer_mean_pool,
     .eval = eval_mean_pool};
 

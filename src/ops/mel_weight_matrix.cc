@@ -65,8 +65,7 @@ extern constinit const OpDef mel_weight_matrix_def{
     .doc =
         "[dft_length/2+1, mel_bins] with a triangle of height 1 in each column; operands are the scalars mel_bins, "
         "dft_length, sample_rate, lower and upper edge in Hz.",
-    .min_operands = 5,
-    .max_operands = 5,
+    .operands = {"mel_bins", "dft_length", "sample_rate", "lower_edge", "upper_edge"},
     .attributes = kAttributes,
     .infer = infer_mel,
     .eval = eval_mel};

@@ -64,8 +64,7 @@ extern constinit const OpDef nll_loss_def{
     .doc =
         "-weight[label] * x[n,label,...] for x[N,C,...], labels[N,...], weight[C] (1 when absent); their sum, or their "
         "sum over the sum of those weights: NaN when every label is ignored.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"x", "labels", optional("weight")},
     .attributes = kAttributes,
     .infer = infer_nll_loss,
     .eval = eval_nll_loss};

@@ -96,8 +96,8 @@ extern constinit const OpDef non_max_suppression_def{
         "boxes, "
         "scores, max_output_boxes_per_class (default 0), iou_threshold, score_threshold (scores at or below do not "
         "count).",
-    .min_operands = 2,
-    .max_operands = 5,
+    .operands = {"boxes", "scores", optional("max_output_boxes_per_class"), optional("iou_threshold"),
+                 optional("score_threshold")},
     .attributes = kAttributes,
     .infer = infer_non_max_suppression,
     .eval = eval_non_max_suppression};

@@ -61,8 +61,7 @@ std::optional<Tensor> has_from_types(const InferArgs& a) {
 
 extern constinit const OpDef optional_def{.name = "optional",
                                           .doc = "An optional that holds the operand?, or nothing.",
-                                          .min_operands = 0,
-                                          .max_operands = 1,
+                                          .operands = {optional("x")},
                                           .attributes = kAttributes,
                                           .infer = infer_optional,
                                           .eval = eval_optional,
@@ -75,8 +74,7 @@ extern constinit const OpDef optional_get_element_def{.name = "optional_get_elem
 extern constinit const OpDef optional_has_element_def{
     .name = "optional_has_element",
     .doc = "Whether there is an operand and, if it is an optional, whether that holds something (bool).",
-    .min_operands = 0,
-    .max_operands = 1,
+    .operands = {optional("x")},
     .infer = [](const InferArgs&) { return std::vector{plain_type(DType::boolean, {})}; },
     .eval = eval_has,
     .containers = true,

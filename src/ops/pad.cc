@@ -4,8 +4,10 @@
 
 #include "base/memory_limit.h"
 #include "ops/elements.h"
+#include "ops/moves.h"
 #include "ops/read_positions.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -119,6 +121,13 @@ std::vector<Tensor> eval_pad(const EvalArgs& a) {
   return {out.finish()};
 }
 
+std::optional<std::vector<Move>> pad_moves(const MoveArgs& a) {
+  if (!a.are_known) return std::nullopt;
+  std::vector<Stretches> axes;
+  for (const std::vector<int64_t>& reads : padded_positions(a.given, a.shapes[0])) axes.push_back(stretches(reads));
+  return one_move(std::move(axes));
+}
+
 }  // namespace
 
 extern constinit const OpDef pad_def{
@@ -126,10 +135,12 @@ extern constinit const OpDef pad_def{
     .doc =
         "x with a border around it, as NumPy's pad: of a value (a scalar, the second operand; default 0), or of its "
         "own elements. Negative pads cut.",
-    .max_operands = 4,
+    .operands = {"x", optional("value"), computed("computed_pads"), computed("computed_axes")},
     .attributes = kAttributes,
     .infer = infer_pad,
     .eval = eval_pad,
-    .moves = true};
+    .transposed = transposed_on_axes,
+    .moves = true,
+    .move_map = pad_moves};
 
 }  // namespace hone

@@ -42,15 +42,13 @@ extern constinit const OpDef quantize_linear_def{
     .doc =
         "round(x / scale) + zero_point as an integer `dtype`: the quotient is f32, ties go to even, the sum saturates "
         "at the type's bounds. To a small float, x / scale is rounded to nearest even and saturates.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"x", "scale", optional("zero_point")},
     .attributes = kQuantizeAttributes,
     .pointwise = quantize};
 extern constinit const OpDef dequantize_linear_def{
     .name = "dequantize_linear",
     .doc = "(x - zero_point) * scale in f32, rounded to `dtype`; the difference of integers is exact.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"x", "scale", optional("zero_point")},
     .attributes = kDequantizeAttributes,
     .pointwise = dequantize};
 

@@ -113,8 +113,7 @@ extern constinit const OpDef random_uniform_def{
     .doc =
         "Independent numbers from low to high; element i is a function of the seed and i. Operand 0 is the shape "
         "where it is computed.",
-    .min_operands = 0,
-    .max_operands = 1,
+    .operands = {computed("computed_shape")},
     .attributes = kUniformAttributes,
     .infer = infer_random,
     .eval = eval_uniform};
@@ -123,8 +122,7 @@ extern constinit const OpDef random_normal_def{
     .doc =
         "Independent normal numbers; element i is a function of the seed and i. Operand 0 is the shape where it is "
         "computed.",
-    .min_operands = 0,
-    .max_operands = 1,
+    .operands = {computed("computed_shape")},
     .attributes = kNormalAttributes,
     .infer = infer_random,
     .eval = eval_normal};

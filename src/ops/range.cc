@@ -59,8 +59,7 @@ extern constinit const OpDef range_def{.name = "range",
                                        .doc =
                                            "start, start + step, … up to but without limit; the operands start, limit "
                                            "and step are scalars of one element type.",
-                                       .min_operands = 3,
-                                       .max_operands = 3,
+                                       .operands = {"start", "limit", "step"},
                                        .infer = infer_range,
                                        .eval = eval_range};
 

@@ -48,7 +48,7 @@ std::vector<Program> activation_programs(const Attributes& attributes, const Cel
   size_t alphas = 0, betas = 0;
   for (const std::string& name : names) {
     const OpDef* op = ops::find(name);
-    if (!op || !op->pointwise || op->min_operands != 1 || op->max_operands != 1)
+    if (!op || !op->pointwise || op->operands.least() != 1 || op->operands.most() != 1)
       fail("activation \"{}\" is not a pointwise op of one operand, such as tanh, sigmoid, relu", name);
     Attributes own;
     take_next(attributes, "activation_alpha", *op, "alpha", alphas, own);

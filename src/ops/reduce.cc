@@ -1,10 +1,12 @@
 // Reductions over axes: reduce_sum, reduce_mean, reduce_prod, reduce_max, reduce_min. Which axes is an attribute, or an
 // operand where it is computed.
 #include <limits>
+#include <numeric>
 
 #include "ops/elements.h"
 #include "ops/row.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -143,30 +145,49 @@ RowRule row_of(Args a, Reduction::Kind kind) {
   return {.reductions = {{kind, a[0]}}, .results = {row_positions(a, 1).value(0)}};
 }
 
+bool follow_each_other(std::vector<int64_t> axes) {
+  std::sort(axes.begin(), axes.end());
+  return axes.empty() || axes.back() - axes.front() + 1 == std::ssize(axes);
+}
+
+// Kernels reduce axes that follow each other, with or without others behind them.
+std::optional<Transposed> transposed_rule(const TransposeArgs& a) {
+  if (a.operands.size() > 1) return std::nullopt;
+  std::vector<int64_t> all(a.perm.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int64_t> axes = a.attributes.get_or<std::vector<int64_t>>("axes", all),
+                             after = moved_axes(axes, a.perm);
+  if (follow_each_other(moved_axes(axes, all)) && !follow_each_other(after)) return std::nullopt;
+  Transposed other{&a.op, a.attributes, a.perm};
+  other.attributes.set("axes", after);
+  if (a.attributes.get_or<int64_t>("keepdims", 1) == 0) other.result = without(a.perm, after);
+  return other;
+}
+
 }  // namespace
 
 extern constinit const OpDef reduce_sum_def{.name = "reduce_sum",
                                             .doc = "The sum over axes; integers wrap.",
-                                            .min_operands = 1,
-                                            .max_operands = 2,
+                                            .operands = {"x", computed("computed_axes")},
                                             .attributes = kAttributes,
                                             .infer = infer_number,
                                             .eval = [](const EvalArgs& a) { return eval_reduce(a, kZero, kSum); },
+                                            .transposed = transposed_rule,
                                             .row = [](Args a) { return row_of(a, Reduction::Kind::sum); }};
 extern constinit const OpDef reduce_prod_def{.name = "reduce_prod",
                                              .doc = "The product over axes; integers wrap.",
-                                             .min_operands = 1,
-                                             .max_operands = 2,
+                                             .operands = {"x", computed("computed_axes")},
                                              .attributes = kAttributes,
                                              .infer = infer_number,
-                                             .eval = [](const EvalArgs& a) { return eval_reduce(a, kOne, kProduct); }};
+                                             .eval = [](const EvalArgs& a) { return eval_reduce(a, kOne, kProduct); },
+                                             .transposed = transposed_rule};
 extern constinit const OpDef reduce_mean_def{.name = "reduce_mean",
                                              .doc = "The mean over axes; floats only. Over no elements it is NaN.",
-                                             .min_operands = 1,
-                                             .max_operands = 2,
+                                             .operands = {"x", computed("computed_axes")},
                                              .attributes = kAttributes,
                                              .infer = infer_mean,
                                              .eval = eval_mean,
+                                             .transposed = transposed_rule,
                                              .row = [](Args a) {
                                                RowRule rule = row_of(a, Reduction::Kind::sum);
                                                rule.results[0] = rule.results[0] / row_positions(a, 1).length();
@@ -175,20 +196,20 @@ extern constinit const OpDef reduce_mean_def{.name = "reduce_mean",
 extern constinit const OpDef reduce_max_def{
     .name = "reduce_max",
     .doc = "The largest element over axes; NaN if any is. Over no elements -inf, or the least value of the type.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"x", computed("computed_axes")},
     .attributes = kAttributes,
     .infer = infer_axes,
     .eval = [](const EvalArgs& a) { return eval_reduce(a, kLeast, kMax); },
+    .transposed = transposed_rule,
     .row = [](Args a) { return row_of(a, Reduction::Kind::max); }};
 extern constinit const OpDef reduce_min_def{
     .name = "reduce_min",
     .doc = "The smallest element over axes; NaN if any is. Over no elements inf, or the largest value of the type.",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"x", computed("computed_axes")},
     .attributes = kAttributes,
     .infer = infer_axes,
     .eval = [](const EvalArgs& a) { return eval_reduce(a, kMost, kMin); },
+    .transposed = transposed_rule,
     .row = [](Args a) { return row_of(a, Reduction::Kind::min); }};
 
 }  // namespace hone

@@ -6,8 +6,10 @@
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/interpolation.h"
+#include "ops/moves.h"
 #include "ops/read_positions.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -285,6 +287,21 @@ std::vector<Tensor> eval_resize(const EvalArgs& a) {
   return {Tensor::from_doubles(dtype, sizes, y)};
 }
 
+// Where places are elements of x; none: several elements make a place, or the border does.
+std::optional<std::vector<Move>> resize_moves(const MoveArgs& a) {
+  if (!a.are_known) return std::nullopt;
+  std::vector<Stretches> axes = whole_axes(a.shapes[0]);
+  for (const ResizedAxis& each : resize_samples(a.given, a.shapes[0])) {
+    std::vector<int64_t> reads;
+    for (const Sample& sample : each.places)
+      for (const Weighted& element : sample)
+        if (element.weight == 1) reads.push_back(element.position);
+    if (reads.size() != each.places.size()) return std::nullopt;
+    axes[each.axis] = stretches(reads);
+  }
+  return one_move(std::move(axes));
+}
+
 }  // namespace
 
 extern constinit const OpDef resize_def{
@@ -292,11 +309,12 @@ extern constinit const OpDef resize_def{
     .doc =
         "x sampled at the places of a larger or smaller tensor: operands x, roi (starts, then ends), scales, sizes. "
         "One of scales and sizes (or the attribute sizes) is given. Integers round to nearest even and saturate.",
-    .min_operands = 1,
-    .max_operands = 4,
+    .operands = {"x", computed("roi"), computed("scales"), computed("computed_sizes")},
     .attributes = kAttributes,
     .infer = infer_resize,
     .eval = eval_resize,
-    .moves = true};
+    .transposed = transposed_on_axes,
+    .moves = true,
+    .move_map = resize_moves};
 
 }  // namespace hone

@@ -45,8 +45,7 @@ std::vector<Tensor> eval_reverse_sequence(const EvalArgs& a) {
 extern constinit const OpDef reverse_sequence_def{
     .name = "reverse_sequence",
     .doc = "Each sequence of x with its first elements, as many as the second operand says for it, in reverse order.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"x", "lengths"},
     .attributes = kAttributes,
     .infer = infer_reverse_sequence,
     .eval = eval_reverse_sequence};

@@ -22,8 +22,7 @@ extern constinit const OpDef rnn_def{
     .doc =
         "h' = f(w·x + r·h + b) with f = tanh, over x[S,B,I]: every h [S,D,B,H] and the last of each sequence "
         "[D,B,H]. Operands x, w[D,H,I], r[D,H,H], b[D,2H]?, lengths[B]?, initial_h[D,B,H]?.",
-    .min_operands = 3,
-    .max_operands = 6,
+    .operands = {"x", "w", "r", optional("b"), optional("lengths"), optional("initial_h")},
     .attributes = kAttributes,
     .results = 2,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },

@@ -217,8 +217,7 @@ extern constinit const OpDef roi_align_def{
     .doc =
         "Regions rois[R,4] (x1, y1, x2, y2) of the images batch_indices[R] of x[N,C,H,W], cut into bins, each the mean "
         "or maximum of samples between elements: [R,C,output_height,output_width].",
-    .min_operands = 3,
-    .max_operands = 3,
+    .operands = {"x", "rois", "batch_indices"},
     .attributes = kAlignAttributes,
     .infer = infer_roi_align,
     .eval = eval_roi_align};
@@ -227,8 +226,7 @@ extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                                   "Regions rois[R,5] (image, x1, y1, x2, y2) of x[N,C,H,W], cut into "
                                                   "bins, each its largest element or 0 where it "
                                                   "has none: [R,C,height,width].",
-                                              .min_operands = 2,
-                                              .max_operands = 2,
+                                              .operands = {"x", "rois"},
                                               .attributes = kMaxAttributes,
                                               .infer = infer_max_roi_pool,
                                               .eval = eval_max_roi_pool};

@@ -176,57 +176,56 @@ std::vector<Tensor> eval_concat(const EvalArgs& a) {
 extern constinit const OpDef sequence_empty_def{
     .name = "sequence_empty",
     .doc = "A sequence without items.",
-    .min_operands = 0,
-    .max_operands = 0,
+    .operands = {},
     .attributes = kEmptyAttributes,
     .infer =
         [](const InferArgs& a) { return std::vector{sequence_of(a.attributes.get_or<DType>("dtype", DType::f32))}; },
     .eval = [](const EvalArgs& a) { return std::vector{Tensor::sequence(a.results[0].dtype, {})}; }};
 extern constinit const OpDef sequence_construct_def{.name = "sequence_construct",
                                                     .doc = "The sequence of the operands.",
-                                                    .max_operands = -1,
+                                                    .operands = {several("items")},
                                                     .infer = infer_construct,
                                                     .eval = eval_construct,
                                                     .any_rank = true};
 extern constinit const OpDef sequence_at_def{
     .name = "sequence_at",
     .doc = "The item of a sequence at a position; negative ones count from the end.",
-    .min_operands = 2,
-    .max_operands = 2,
+    .operands = {"sequence", "position"},
     .infer = infer_at,
     .eval = eval_at,
     .containers = true};
 extern constinit const OpDef sequence_insert_def{
     .name = "sequence_insert",
     .doc = "A sequence with one more item, before the one at a position? or at the end.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"sequence", "item", optional("position")},
     .infer = infer_insert,
     .eval = eval_insert,
     .containers = true};
 extern constinit const OpDef sequence_erase_def{
     .name = "sequence_erase",
     .doc = "A sequence without the item at a position?, by default the last.",
-    .max_operands = 2,
+    .operands = {"sequence", optional("position")},
     .infer = infer_erase,
     .eval = eval_erase,
     .containers = true};
 extern constinit const OpDef sequence_length_def{
     .name = "sequence_length",
     .doc = "The number of items (i64).",
+    .operands = {"sequence"},
     .infer = infer_length,
     .eval = [](const EvalArgs& a) { return std::vector{Tensor::scalar<int64_t>(std::ssize(a[0].items()))}; },
     .containers = true};
 extern constinit const OpDef sequence_split_def{
     .name = "sequence_split",
     .doc = "x cut along an axis into parts of one length (a scalar, default 1) or of the lengths in operand 1.",
-    .max_operands = 2,
+    .operands = {"x", computed("computed_lengths")},
     .attributes = kSplitAttributes,
     .infer = infer_split,
     .eval = eval_split,
     .any_rank = true};
 extern constinit const OpDef sequence_concat_def{.name = "sequence_concat",
                                                  .doc = "The items of a sequence as one tensor.",
+                                                 .operands = {"sequence"},
                                                  .attributes = kConcatAttributes,
                                                  .infer = infer_concat,
                                                  .eval = eval_concat,

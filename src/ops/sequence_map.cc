@@ -65,7 +65,7 @@ extern constinit const OpDef sequence_map_def{
     .doc =
         "The body's results for each item, a sequence for each output. Operands: inputs of the body, of which the "
         "first is a sequence, then captures.",
-    .max_operands = -1,
+    .operands = {"sequence", any_number("others")},
     .attributes = kAttributes,
     .results = -1,
     .infer = infer_map,

@@ -2,6 +2,8 @@
 // part.
 #include "ops/elements.h"
 #include "ops/rules.h"
+#include "ops/slice_run.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -73,6 +75,10 @@ extern constinit const OpDef slice_def{
     .attributes = kAttributes,
     .infer = infer_slice,
     .eval = eval_slice,
-    .moves = true};
+    .transposed = transposed_on_axes,
+    .moves = true,
+    .move_map = [](const MoveArgs& a) {
+      return slice_moves(a, a.given.attributes.get_or<std::vector<int64_t>>("steps", {}));
+    }};
 
 }  // namespace hone

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "ir/minted.h"
+#include "ops/rules.h"
 
 namespace hone {
 namespace {
@@ -45,6 +47,24 @@ std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step
   const Dim from = backward ? length - 1 - *first : *first, to = backward ? from - span : from + span;
   const int64_t stride = std::clamp(step, -kBeyond, kBeyond);  // longer ones reach no second position either
   return SliceRun{from, to, stride, floordiv(span + std::abs(stride) - 1, std::abs(stride))};
+}
+
+std::optional<std::vector<Move>> slice_moves(const MoveArgs& a, std::vector<int64_t> steps) {
+  if (!a.are_known) return std::nullopt;
+  const EvalArgs& given = a.given;
+  const std::vector<int64_t>& shape = a.shapes[0];
+  const std::vector<int64_t> starts = integers_argument(given, 1, "starts"), ends = integers_argument(given, 2, "ends");
+  std::vector<int64_t> axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (given.attributes.has("axes") || given.has(3)) axes = axes_argument(given, 3);
+  steps.resize(starts.size(), 1);
+  const std::vector<size_t> checked = checked_axes(axes, shape.size());
+  std::vector<Stretches> result = whole_axes(shape);
+  for (size_t i = 0; i < checked.size(); ++i) {
+    const SliceRun run = slice_run(starts[i], ends[i], steps[i], shape[checked[i]]).value();
+    result[checked[i]] = {{run.start.constant(), run.count.constant(), run.step}};
+  }
+  return one_move(std::move(result));
 }
 
 }  // namespace hone

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "ir/dim.h"
+#include "ops/moves.h"
 
 namespace hone {
 
@@ -20,5 +20,8 @@ struct SliceRun {
 //   - symbolic bounds lie in an axis of constant length (a table longer than any input needs),
 // so that a whole graph does not depend on data for a case that never happens; `slice` checks it when it runs.
 std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step, const Dim& length);
+
+// Of x sliced along the axes that operand 3 or an attribute names, else the first ones; no steps: 1 along each.
+std::optional<std::vector<Move>> slice_moves(const MoveArgs& a, std::vector<int64_t> steps);
 
 }  // namespace hone

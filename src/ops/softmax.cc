@@ -5,6 +5,7 @@
 #include "ops/elements.h"
 #include "ops/row.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -59,6 +60,7 @@ extern constinit const OpDef softmax_def{
     .infer = infer_softmax,
     .eval =
         [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return std::exp(x) / sum; }); },
+    .transposed = transposed_along_row,
     .row = softmax_rows};
 extern constinit const OpDef log_softmax_def{
     .name = "log_softmax",
@@ -67,6 +69,7 @@ extern constinit const OpDef log_softmax_def{
     .infer = infer_softmax,
     .eval =
         [](const EvalArgs& a) { return eval_along_axis(a, [](double x, double sum) { return x - std::log(sum); }); },
+    .transposed = transposed_along_row,
     .row = log_softmax_rows};
 
 }  // namespace hone

@@ -1,6 +1,8 @@
 // split: consecutive parts of a tensor along an axis, one result each.
 #include "ops/elements.h"
+#include "ops/moves.h"
 #include "ops/rules.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -47,15 +49,30 @@ std::vector<Tensor> eval_split(const EvalArgs& a) {
   return parts;
 }
 
+std::optional<std::vector<Move>> split_moves(const MoveArgs& a) {
+  const size_t rank = a.shapes[0].size(), axis = checked_axis(a.given.attributes.get_or<int64_t>("axis", 0), rank);
+  std::vector<Move> moves;
+  int64_t first = 0;
+  for (size_t i = 0; i < a.given.results.size(); ++i) {
+    const std::vector<int64_t> shape = a.result_shape(i);
+    moves.push_back({.result = i, .axes = whole_axes(shape), .start = std::vector<int64_t>(rank, 0)});
+    moves.back().axes[axis][0].from = first;
+    first += shape[axis];
+  }
+  return moves;
+}
+
 }  // namespace
 
 extern constinit const OpDef split_def{.name = "split",
                                        .doc = "x cut along an axis into parts of given lengths, one result each.",
-                                       .max_operands = 2,
+                                       .operands = {"x", computed("computed_sizes")},
                                        .attributes = kAttributes,
                                        .results = -1,
                                        .infer = infer_split,
                                        .eval = eval_split,
-                                       .moves = true};
+                                       .transposed = transposed_along_axis,
+                                       .moves = true,
+                                       .move_map = split_moves};
 
 }  // namespace hone

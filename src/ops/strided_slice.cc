@@ -3,6 +3,7 @@
 #include "ops/elements.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
+#include "ops/transposed.h"
 
 namespace hone {
 namespace {
@@ -55,6 +56,11 @@ std::vector<Tensor> eval_strided_slice(const EvalArgs& a) {
   return {copy_strided(plain(a[0]), sizes_of(a.results[0]), strides, offset)};
 }
 
+std::optional<std::vector<Move>> strided_moves(const MoveArgs& a) {
+  if (!a.are_known) return std::nullopt;
+  return slice_moves(a, has_steps(a.given) ? integers_argument(a.given, 4, "steps") : std::vector<int64_t>());
+}
+
 }  // namespace
 
 extern constinit const OpDef strided_slice_def{
@@ -62,10 +68,13 @@ extern constinit const OpDef strided_slice_def{
     .doc =
         "x[start:end:step] along axes as in NumPy: negative bounds count from the end, bounds outside are clamped, "
         "negative steps walk backward.",
-    .max_operands = 5,
+    .operands = {"x", computed("computed_starts"), computed("computed_ends"), computed("computed_axes"),
+                 computed("computed_steps")},
     .attributes = kAttributes,
     .infer = infer_strided_slice,
     .eval = eval_strided_slice,
-    .moves = true};
+    .transposed = transposed_on_axes,
+    .moves = true,
+    .move_map = strided_moves};
 
 }  // namespace hone

@@ -32,8 +32,7 @@ std::vector<Tensor> eval_concat(const EvalArgs& a) {
 
 extern constinit const OpDef string_concat_def{.name = "string_concat",
                                                .doc = "The strings of a followed by those of b; shapes broadcast.",
-                                               .min_operands = 2,
-                                               .max_operands = 2,
+                                               .operands = {"a", "b"},
                                                .infer = infer_concat,
                                                .eval = eval_concat};
 

@@ -73,8 +73,7 @@ extern constinit const OpDef tensor_scatter_def{
     .doc =
         "The cache [B,...] with the rows of update along the axis written from row indices[b] on for sample b, or from "
         "row 0. Rows that don't fit are an Error, or go on at the start.",
-    .min_operands = 2,
-    .max_operands = 3,
+    .operands = {"cache", "update", optional("indices")},
     .attributes = kAttributes,
     .infer = infer_tensor_scatter,
     .eval = eval_tensor_scatter};

@@ -136,15 +136,13 @@ extern constinit const OpDef parse_numbers_def{
 
 extern constinit const OpDef equal_strings_def{.name = "equal_strings",
                                                .doc = "Whether a and b are the same string; they broadcast.",
-                                               .min_operands = 2,
-                                               .max_operands = 2,
+                                               .operands = {"a", "b"},
                                                .infer = infer_equal,
                                                .eval = eval_equal};
 extern constinit const OpDef where_strings_def{
     .name = "where_strings",
     .doc = "a where the condition (bool) holds, otherwise b, both of strings; all three broadcast.",
-    .min_operands = 3,
-    .max_operands = 3,
+    .operands = {"condition", "a", "b"},
     .infer = infer_where,
     .eval = eval_where};
 

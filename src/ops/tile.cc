@@ -1,5 +1,6 @@
 // tile: a tensor repeated as a whole along its axes.
 #include "ops/elements.h"
+#include "ops/moves.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -37,10 +38,11 @@ std::vector<Tensor> eval_tile(const EvalArgs& a) {
 
 extern constinit const OpDef tile_def{.name = "tile",
                                       .doc = "x repeated along each axis, as in NumPy.",
-                                      .max_operands = 2,
+                                      .operands = {"x", computed("computed_repeats")},
                                       .attributes = kAttributes,
                                       .infer = infer_tile,
                                       .eval = eval_tile,
-                                      .moves = true};
+                                      .moves = true,
+                                      .move_map = [](const MoveArgs& a) { return std::optional(repeating_move(a)); }};
 
 }  // namespace hone

@@ -59,7 +59,7 @@ extern constinit const OpDef top_k_def{.name = "top_k",
                                        .doc =
                                            "The k largest or smallest elements along an axis, in order, and their "
                                            "indices (i64); of equal elements the first. NaN is the largest.",
-                                       .max_operands = 2,
+                                       .operands = {"x", computed("computed_k")},
                                        .attributes = kAttributes,
                                        .results = 2,
                                        .infer = infer_top_k,

@@ -38,6 +38,7 @@ extern constinit const OpDef transpose_def{.name = "transpose",
                                            .attributes = kAttributes,
                                            .infer = infer_transpose,
                                            .eval = eval_transpose,
+                                           .fits_all_sizes = [](const InferArgs&, const TensorType&) { return true; },
                                            .moves = true};
 
 }  // namespace hone

@@ -195,8 +195,8 @@ extern constinit const OpDef tree_ensemble_def{
         "with splits[n] as modes[n] says (0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=), or is NaN and missing[n] is 1, else to "
         "on_false[n]; a number below 0 is leaf -1 - number. Leaf l has the votes vote_starts[l] to vote_starts[l + 1], "
         "each a weight for a target → f32[N,targets] (f64 where the weights are); 0 where nothing votes.",
-    .min_operands = 11,
-    .max_operands = 11,
+    .operands = {"x", "features", "modes", "splits", "missing", "on_true", "on_false", "roots", "vote_starts",
+                 "vote_targets", "vote_weights"},
     .attributes = kAttributes,
     .infer = infer_tree_ensemble,
     .eval = eval_tree_ensemble};

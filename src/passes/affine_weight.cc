@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/small_float.h"
+#include "ops/calls.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
-#include "ops/registry.h"
 #include "passes/match.h"
 
 namespace hone {
@@ -14,7 +14,7 @@ namespace {
 
 // A plain constant, or one seen in another shape; none for other values.
 std::optional<Tensor> known_tensor(const Graph& graph, ValueId id) {
-  const NodeId reshape = produced_by(graph, id, "reshape");
+  const NodeId reshape = produced_by(graph, id, reshape_def);
   const Tensor* tensor = graph.constant(reshape == kNone ? id : graph.operand(reshape, 0));
   if (!tensor || tensor->is_packed() || !is_constant(graph.type(id).shape)) return std::nullopt;
   return tensor->reshaped(constant_shape(graph.type(id).shape));
@@ -36,7 +36,7 @@ std::optional<CutBlocks> cut_blocks(const Tensor& places, size_t axis, int64_t b
 }
 
 std::optional<Beside> beside(const Graph& graph, ValueId id, const std::vector<int64_t>& codes) {
-  const NodeId gather = produced_by(graph, id, "gather");
+  const NodeId gather = produced_by(graph, id, gather_def);
   std::optional<Tensor> tensor = known_tensor(graph, gather == kNone ? id : graph.operand(gather, 0));
   if (!tensor) return std::nullopt;
   if (gather == kNone) return Beside{std::move(*tensor), {}};
@@ -58,7 +58,7 @@ bool same_blocks(const std::optional<CutBlocks>& a, const std::optional<CutBlock
 Tensor spread(const std::optional<CutBlocks>& cut, const Tensor& beside) {
   if (!cut) return beside;
   const Tensor* operands[] = {&beside, &cut->places};
-  return evaluate_node(ops::get("gather"), operands, {{"axis", static_cast<int64_t>(cut->axis)}})[0];
+  return evaluate_node(gather_def, operands, {{"axis", static_cast<int64_t>(cut->axis)}})[0];
 }
 
 }  // namespace

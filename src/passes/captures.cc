@@ -1,4 +1,5 @@
 #include "passes/captures.h"
+#include "ops/calls.h"
 
 #include <algorithm>
 #include <string_view>
@@ -19,16 +20,16 @@ std::optional<Capture> in_body(const Node& node, size_t body, size_t input) {
 }  // namespace
 
 std::optional<Capture> capture_at(const Node& node, size_t operand) {
-  const std::string_view op = node.op->name;
+  const OpDef* const op = node.op;
   if (node.subgraphs.empty()) return std::nullopt;
-  if (op == "if") {
+  if (op == &if_def) {
     const size_t taken = count_of(node, "then_captures");
     if (operand == 0) return std::nullopt;
     return operand <= taken ? in_body(node, 0, operand - 1) : in_body(node, 1, operand - 1 - taken);
   }
-  const size_t first = op == "loop"   ? 2 + count_of(node, "carried")
-                       : op == "scan" ? count_of(node, "states") + count_of(node, "scans")
-                                      : count_of(node, "inputs");
+  const size_t first = op == &loop_def   ? 2 + count_of(node, "carried")
+                       : op == &scan_def ? count_of(node, "states") + count_of(node, "scans")
+                                         : count_of(node, "inputs");
   return operand < first ? std::nullopt : in_body(node, 0, operand);
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/weight_matrix.h"
@@ -29,21 +29,21 @@ bool is_product(const Attributes& attributes) {
 }  // namespace
 
 ValueId to_channels_last(Graph& graph, ValueId x) {
-  if (graph.type(x).rank() == 4) return graph.emit(ops::get("transpose"), {x}, {{"perm", Axes{0, 2, 3, 1}}});
-  const ValueId rows = graph.emit(ops::get("transpose"), {x}, {{"perm", Axes{0, 2, 1}}});
-  return graph.emit(ops::get("unsqueeze"), {rows}, {{"axes", Axes{1}}});
+  if (graph.type(x).rank() == 4) return ops::transpose(graph, {.x = x, .perm = Axes{0, 2, 3, 1}});
+  const ValueId rows = ops::transpose(graph, {.x = x, .perm = Axes{0, 2, 1}});
+  return ops::unsqueeze(graph, {.x = rows, .axes = Axes{1}});
 }
 
 ValueId to_channels_first(Graph& graph, ValueId y, size_t rank) {
-  if (rank == 4) return graph.emit(ops::get("transpose"), {y}, {{"perm", Axes{0, 3, 1, 2}}});
-  const ValueId rows = graph.emit(ops::get("squeeze"), {y}, {{"axes", Axes{1}}});
-  return graph.emit(ops::get("transpose"), {rows}, {{"perm", Axes{0, 2, 1}}});
+  if (rank == 4) return ops::transpose(graph, {.x = y, .perm = Axes{0, 3, 1, 2}});
+  const ValueId rows = ops::squeeze(graph, {.x = y, .axes = Axes{1}});
+  return ops::transpose(graph, {.x = rows, .perm = Axes{0, 2, 1}});
 }
 
 ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes attributes) {
-  if (is_product(attributes)) return graph.emit(ops::get("linear"), std::move(operands));
+  if (is_product(attributes)) return graph.emit(linear_def, std::move(operands));
   attributes.set("channels_last", int64_t{1});
-  return graph.emit(ops::get("conv"), std::move(operands), std::move(attributes));
+  return graph.emit(conv_def, std::move(operands), std::move(attributes));
 }
 
 namespace {
@@ -126,9 +126,8 @@ Graph channels_last(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
-    const std::string_view name = node.op->name;
-    const bool is_conv = name == "conv";
-    if ((!is_conv && name != "max_pool" && name != "avg_pool") || !has_line_or_plane(graph, node)) continue;
+    const bool is_conv = node.op == &conv_def;
+    if ((!is_conv && node.op != &max_pool_def && node.op != &avg_pool_def) || !has_line_or_plane(graph, node)) continue;
     const ValueId weights = is_conv ? weights_of(graph, Node(node), made) : kNone;
     if (!is_conv || weights != kNone) move_channels(graph, id, weights);
   }

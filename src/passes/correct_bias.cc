@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "ops/calls.h"
 #include "passes/layer.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -44,7 +45,7 @@ std::string bias_label(const Graph& graph, const std::string& layer) {
 void set_bias(Graph& graph, const Layer& layer, ValueId old_bias, Tensor bias) {
   const Node node = graph.node(layer.node);
   const ValueId value = graph.add_constant("", std::move(bias));
-  replace_node(graph, layer.node, *node.op, {node.operands[0], node.operands[1], value}, node.attributes);
+  replace_node(graph, layer.node, {node.op, {node.operands[0], node.operands[1], value}, node.attributes});
   graph.set_label(value,
                   old_bias == kNone ? bias_label(graph, layer.name) : derived_label(graph, old_bias, ".corrected"));
 }
@@ -69,8 +70,8 @@ void correct(Graph& graph, const Layer& layer, const Graph& original, const Stat
 Graph correct_bias(Graph graph, const PassContext& context) {
   if (!context.statistics) fail("bias correction needs calibration data");
   for (const Layer& layer : layers_of(graph)) {
-    const std::string_view op = graph.node(layer.node).op->name;
-    if (layer.weight != kNone && (op == "linear" || op == "conv"))
+    const OpDef* const op = graph.node(layer.node).op;
+    if (layer.weight != kNone && (op == &linear_def || op == &conv_def))
       correct(graph, layer, context.get<BiasCorrection>().original, *context.statistics);
   }
   graph.erase_unused_constants();

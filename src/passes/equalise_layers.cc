@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"
@@ -43,7 +44,7 @@ Ranges factors_to_mean(Ranges ranges) {
 
 // A conv whose result the batch_norm alone reads gets even rows.
 void even_out_before(Graph& graph, NodeId norm) {
-  const NodeId conv = produced_by(graph, graph.operand(norm, 0), "conv");
+  const NodeId conv = produced_by(graph, graph.operand(norm, 0), conv_def);
   if (conv == kNone || graph.use_count(graph.result(conv)) != 1 || !can_scale_result(graph, conv)) return;
   const Ranges factors = factors_to_mean(row_ranges(*graph.constant(graph.operand(conv, 1))));
   scale_result(graph, conv, factors);
@@ -57,13 +58,13 @@ Graph equalise_layers(Graph graph, const PassContext& context) {
   for (const SharedInput& input : shared_inputs(graph)) {
     const NodeId node = scaling_node(graph, input);
     if (node == kNone) continue;
-    const std::string_view op = graph.node(node).op->name;
+    const OpDef* const op = graph.node(node).op;
     const bool is_planned = std::any_of(input.layers.begin(), input.layers.end(),
                                         [&](const Layer& layer) { return plan.format_of(layer.weight) != nullptr; });
-    if (op == "batch_norm" && is_planned) {
+    if (op == &batch_norm_def && is_planned) {
       even_out_before(graph, node);
       scale_input(graph, input, factors_to_mean(largest_weights(graph, input)));
-    } else if ((op == "linear" || op == "conv") && (is_planned || plan.format_of(graph.operand(node, 1)))) {
+    } else if ((op == &linear_def || op == &conv_def) && (is_planned || plan.format_of(graph.operand(node, 1)))) {
       const Ranges rows = row_ranges(*graph.constant(graph.operand(node, 1)));
       scale_input(graph, input, factors_to_meet(rows, largest_weights(graph, input)));
     }

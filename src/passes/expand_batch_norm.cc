@@ -1,5 +1,6 @@
 // batch_norm that no product before it could take up: a multiple of each channel and an addition, in the epilogue of
 // whatever computes x.
+#include "ops/calls.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 
@@ -20,7 +21,7 @@ void expand(Graph& graph, NodeId id) {
   const auto epsilon = static_cast<float>(node.attributes.get_or<double>("epsilon", 1e-5));
   std::vector<int64_t> pixels;  // axes after the channels
   for (size_t i = 1; i + 1 < graph.type(node.operands[0]).rank(); ++i) pixels.push_back(static_cast<int64_t>(i));
-  const auto per_channel = [&](ValueId v) { return graph.emit(ops::get("unsqueeze"), {v}, {{"axes", pixels}}); };
+  const auto per_channel = [&](ValueId v) { return ops::unsqueeze(graph, {.x = v, .axes = pixels}); };
 
   graph.set_insertion_point(id);
   const ValueId deviation = op("sqrt", {op("add", {node.operands[4], graph.add_scalar(epsilon)})});
@@ -33,7 +34,7 @@ void expand(Graph& graph, NodeId id) {
 }
 
 Graph expand_batch_norm(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes("batch_norm"))
+  for (NodeId id : graph.nodes(batch_norm_def))
     if (is_all_f32(graph, id)) expand(graph, id);
   return graph;
 }

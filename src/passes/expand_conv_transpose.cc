@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "ir/minted.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 #include "passes/channels_last.h"
 #include "passes/match.h"
@@ -154,7 +154,7 @@ ValueId convolution(Graph& graph, const Plan& plan, const Part& part, ValueId x,
   const auto& [above, beside] = part[0];
   std::vector<ValueId> operands{x, graph.add_constant("", weights_of(plan, part, *graph.constant(weight)))};
   if (bias != kNone && part.size() > 1)
-    bias = graph.emit(ops::get("concat"), std::vector<ValueId>(part.size(), bias), {{"axis", int64_t{0}}});
+    bias = ops::concat(graph, {.inputs = std::vector<ValueId>(part.size(), bias), .axis = 0});
   if (bias != kNone) operands.push_back(bias);
   return emit_convolution(
       graph, operands,
@@ -169,21 +169,18 @@ ValueId interleaved(Graph& graph, const Plan& plan, ValueId y) {
   const int64_t s = plan.rows.stride, t = plan.columns.stride;
   if (s * t == 1) return y;
   const Dim images = graph.type(y).shape[0], &height = plan.rows.places, &width = plan.columns.places;
-  const auto reshaped = [&](ValueId v, const Shape& shape) {
-    return graph.emit(ops::get("reshape"), {v}, {{"shape", shape}});
-  };
+  const auto reshaped = [&](ValueId v, const Shape& shape) { return ops::reshape(graph, {.x = v, .shape = shape}); };
   if (s > 1) {
     y = reshaped(y, {images * height, width, s, t * plan.outputs});
-    y = graph.emit(ops::get("transpose"), {y}, {{"perm", List{0, 2, 1, 3}}});
+    y = ops::transpose(graph, {.x = y, .perm = List{0, 2, 1, 3}});
   }
   return reshaped(y, {images, height * s, width * t, plan.outputs});
 }
 
 ValueId cut(Graph& graph, const Plan& plan, ValueId y) {
   if (!plan.rows.is_cut && !plan.columns.is_cut) return y;
-  return graph.emit(
-      ops::get("slice"), {y},
-      {{"axes", List{1, 2}}, {"starts", Shape{0, 0}}, {"ends", Shape{plan.rows.size, plan.columns.size}}});
+  return ops::slice(
+      graph, {.x = y, .starts = Shape{0, 0}, .ends = Shape{plan.rows.size, plan.columns.size}, .axes = List{1, 2}});
 }
 
 // A constant that is one number, or one for each channel of results of `rank` dimensions.
@@ -219,8 +216,7 @@ ValueId on_phases(Graph& graph, const Plan& plan, NodeId user, ValueId v, ValueI
     const Tensor constant = *graph.constant(operand);
     const bool is_number = constant.elements() == 1;
     const ValueId one = graph.add_constant("", constant.reshaped(is_number ? List{} : List{plan.outputs}));
-    operands.push_back(
-        is_number ? one : graph.emit(ops::get("concat"), std::vector<ValueId>(count, one), {{"axis", int64_t{0}}}));
+    operands.push_back(is_number ? one : ops::concat(graph, {.inputs = std::vector<ValueId>(count, one), .axis = 0}));
   }
   return graph.emit(*node.op, operands, node.attributes);
 }
@@ -233,7 +229,7 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
   const ValueId x = to_channels_last(graph, node.operands[0]);
   std::vector<ValueId> phases;
   for (const Part& part : parts_of(plan)) phases.push_back(convolution(graph, plan, part, x, weight, bias));
-  ValueId all = phases.size() == 1 ? phases[0] : graph.emit(ops::get("concat"), phases, {{"axis", int64_t{3}}});
+  ValueId all = phases.size() == 1 ? phases[0] : ops::concat(graph, {.inputs = phases, .axis = 3});
   std::vector<NodeId> replaced{id};
   while (true) {
     const ValueId y = graph.result(replaced.back());
@@ -256,7 +252,7 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
 }
 
 Graph expand_conv_transpose(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes("conv_transpose"))
+  for (NodeId id : graph.nodes(conv_transpose_def))
     if (const std::optional<Plan> plan = plan_of(graph, graph.node(id))) expand(graph, id, *plan);
   graph.erase_unused_constants();
   return graph;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -24,9 +24,9 @@ bool is_plain_constant(const Graph& graph, ValueId id) {
 // The linear or conv that feeds nothing but this batch_norm, if its channels are the axis that is normalised.
 NodeId product_before(const Graph& graph, NodeId norm) {
   const ValueId x = graph.operand(norm, 0);
-  NodeId product = produced_by(graph, x, "conv");
+  NodeId product = produced_by(graph, x, conv_def);
   if (product != kNone && channels_last(graph.node(product).attributes)) return kNone;
-  if (product == kNone && graph.type(x).rank() == 2) product = produced_by(graph, x, "linear");
+  if (product == kNone && graph.type(x).rank() == 2) product = produced_by(graph, x, linear_def);
   return product != kNone && graph.use_count(x) == 1 ? product : kNone;
 }
 
@@ -87,17 +87,17 @@ void fold(Graph& graph, NodeId norm, const Folding& f) {
   const std::vector<int64_t> channels{static_cast<int64_t>(bias.size())};
   const ValueId new_weight = graph.add_constant("", scaled_rows(f.weight, factors));
   const ValueId new_bias = graph.add_constant("", Tensor::from_doubles(dtype, channels, bias));
-  const OpDef& op = *graph.node(f.product).op;
+  const OpDef* const op = graph.node(f.product).op;
   const Attributes attributes = graph.node(f.product).attributes;
   const ValueId shift = graph.operand(norm, 2), product = f.product;
-  replace_node(graph, norm, op, {old[0], new_weight, new_bias}, attributes);
+  replace_node(graph, norm, {op, {old[0], new_weight, new_bias}, attributes});
   graph.erase(product);
   graph.set_label(new_weight, derived_label(graph, old[1], ".folded"));
   graph.set_label(new_bias, derived_label(graph, old.size() > 2 && old[2] != kNone ? old[2] : shift, ".folded"));
 }
 
 Graph fold_batch_norm(Graph graph, const PassContext&) {
-  for (NodeId norm : graph.nodes("batch_norm"))
+  for (NodeId norm : graph.nodes(batch_norm_def))
     if (const std::optional<Folding> folding = read(graph, norm)) fold(graph, norm, *folding);
   graph.erase_unused_constants();
   return graph;

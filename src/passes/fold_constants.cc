@@ -1,4 +1,5 @@
 #include "base/stop.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -66,7 +67,7 @@ Graph fold_constants(Graph graph, const PassContext&) {
   for (NodeId id : nodes) {
     check_stop();
     const Node& node = graph.node(id);
-    if (std::string_view(node.op->name) == "fake_quant") continue;
+    if (node.op == &fake_quant_def) continue;
     const std::optional<Operands> operands = constant_operands(graph, node);
     if (operands && results_are_small(graph, node, operands->bytes)) fold(graph, id, *operands, budget);
   }

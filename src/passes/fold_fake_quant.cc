@@ -1,8 +1,8 @@
 // fake_quant over a constant: the constant is packed. Post-training quantisation is `quantize` followed by this.
 #include <algorithm>
 
+#include "ops/calls.h"
 #include "ops/evaluate.h"
-#include "ops/registry.h"
 #include "passes/captures.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -26,7 +26,7 @@ void keep_result_types(Graph& graph, ValueId constant) {
       if (graph.type(results[r]).dtype == before[i][r].dtype) continue;
       const auto place = std::find(graph.nodes().begin(), graph.nodes().end(), uses[i].node) + 1;
       graph.set_insertion_point(place == graph.nodes().end() ? kNone : *place);
-      const ValueId cast = graph.emit(ops::get("cast"), {results[r]}, {{"dtype", before[i][r].dtype}});
+      const ValueId cast = ops::cast(graph, {.x = results[r], .dtype = before[i][r].dtype});
       graph.set_insertion_point(kNone);
       graph.replace_all_uses(results[r], cast);
       graph.set_operand(graph.producer(cast), 0, results[r]);
@@ -39,13 +39,13 @@ void keep_result_types(Graph& graph, ValueId constant) {
 Tensor in_format(const Tensor& plain, const Format& format, const Packer& packer) {
   if (!is_fake_only(format)) return packer.pack(format, plain);
   const Tensor* operand = &plain;
-  return evaluate_node(ops::get("fake_quant"), {&operand, 1}, {{"format", format}})[0];
+  return evaluate_node(fake_quant_def, {&operand, 1}, {{"format", format}})[0];
 }
 
 Graph fold_fake_quant(Graph graph, const PassContext& context) {
   const Packer reference;
   const Packer& packer = context.packer ? *context.packer : reference;
-  for (NodeId id : graph.nodes("fake_quant")) {
+  for (NodeId id : graph.nodes(fake_quant_def)) {
     const ValueId source = graph.operand(id, 0);
     const Tensor* tensor = graph.constant(source);
     if (!tensor) continue;

@@ -24,7 +24,4 @@ std::vector<Layer> layers_of(const Graph& graph);  // in the order of the nodes
 
 std::string layer_name(std::string_view weight_label);
 
-// Operand `i` of such an op is a weight, or the table of a gather.
-bool is_weight_operand(std::string_view op, int i);
-
 }  // namespace hone

@@ -5,16 +5,16 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/calls.h"
 
 namespace hone {
 
-NodeId produced_by(const Graph& graph, ValueId id, std::string_view op) {
-  const OpDef* producer = graph.producer_op(id);
-  return producer && op == producer->name ? graph.producer(id) : kNone;
+NodeId produced_by(const Graph& graph, ValueId id, const OpDef& op) {
+  return graph.producer_op(id) == &op ? graph.producer(id) : kNone;
 }
 
 std::optional<double> uniform_value(const Graph& graph, ValueId id) {
-  if (const NodeId full = produced_by(graph, id, "full"); full != kNone)
+  if (const NodeId full = produced_by(graph, id, full_def); full != kNone)
     return graph.node(full).attributes.get<double>("value");
   const Tensor* constant = graph.constant(id);
   if (!constant || constant->is_packed() || constant->dtype() == DType::string || constant->elements() == 0)
@@ -45,7 +45,7 @@ constexpr int kMaxDepth = 8;  // deeper products are none of the forms that are 
 
 // One mul or div by a number.
 std::optional<Scaled> scaled_once(const Graph& graph, ValueId id) {
-  const NodeId mul = produced_by(graph, id, "mul"), div = produced_by(graph, id, "div");
+  const NodeId mul = produced_by(graph, id, mul_def), div = produced_by(graph, id, div_def);
   if (!is_float(graph.type(id).dtype)) return std::nullopt;
   if (const auto found = with_number(graph, mul)) return Scaled{found->value, found->number};
   if (const auto found = with_number(graph, div); found && !found->reversed && found->number != 0)
@@ -59,7 +59,7 @@ void collect_factors(const Graph& graph, ValueId id, ValueId stop, int depth, Pr
       product.factor *= scaled->factor;
       return collect_factors(graph, scaled->value, stop, depth + 1, product);
     }
-    if (const NodeId mul = produced_by(graph, id, "mul"); mul != kNone) {
+    if (const NodeId mul = produced_by(graph, id, mul_def); mul != kNone) {
       collect_factors(graph, graph.operand(mul, 0), stop, depth + 1, product);
       return collect_factors(graph, graph.operand(mul, 1), stop, depth + 1, product);
     }
@@ -99,15 +99,16 @@ bool reduces_last_axis(const Graph& graph, NodeId node) {
   return type.ranked && axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1);
 }
 
-NodeId replace_node(Graph& graph, NodeId old, const OpDef& op, std::vector<ValueId> operands, Attributes attributes) {
+NodeId replace_node(Graph& graph, NodeId old, Call call) {
+  const char* const op = call.op->name;
   graph.set_insertion_point(old);
-  const NodeId node = graph.add_node(op, std::move(operands), std::move(attributes));
+  const NodeId node = graph.add_node(std::move(call));
   const std::vector<ValueId> from = graph.node(old).results, to = graph.node(node).results;
   CHECK(from.size() == to.size());
   std::vector<std::string> names;
   for (size_t i = 0; i < from.size(); ++i) {
     CHECK(may_be_same(graph.type(from[i]), graph.type(to[i])), "{} is replaced by {} of type {}",
-          graph.value(from[i]).name, op.name, to_string(graph.type(to[i])));
+          graph.value(from[i]).name, op, to_string(graph.type(to[i])));
     graph.replace_all_uses(from[i], to[i]);
     names.push_back(graph.value(from[i]).name);
   }

@@ -10,7 +10,7 @@
 namespace hone {
 
 // The node of that op which produces the value, or kNone.
-NodeId produced_by(const Graph& graph, ValueId id, std::string_view op);
+NodeId produced_by(const Graph& graph, ValueId id, const OpDef& op);
 
 // The number that every element of the value is: a constant of equal elements or a `full`. None for other values.
 std::optional<double> uniform_value(const Graph& graph, ValueId id);
@@ -47,8 +47,7 @@ ValueId operand_beside(const Graph& graph, NodeId node, ValueId known);
 bool reduces_last_axis(const Graph& graph, NodeId node);
 
 // The same result computed by a new node at the place of `old`: takes over uses and name. Returns the new node.
-NodeId replace_node(Graph& graph, NodeId old, const OpDef& op, std::vector<ValueId> operands,
-                    Attributes attributes = {});
+NodeId replace_node(Graph& graph, NodeId old, Call call);
 
 // All uses of the node's only result go to `value`, which exists already; the node goes.
 void replace_by_value(Graph& graph, NodeId old, ValueId value);

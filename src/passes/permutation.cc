@@ -4,11 +4,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "ops/calls.h"
 
 namespace hone {
 
 bool is_permutation(const Graph& graph, NodeId node) {
-  return std::string_view(graph.node(node).op->name) == "transpose" && graph.type(graph.operand(node, 0)).ranked &&
+  return graph.node(node).op == &transpose_def && graph.type(graph.operand(node, 0)).ranked &&
          graph.type(graph.result(node)).ranked;
 }
 
@@ -25,34 +26,6 @@ Permutation permutation_of(const Graph& graph, NodeId transpose) {
   perm = graph.node(transpose).attributes.get_or<std::vector<int64_t>>("perm", perm);
   for (int64_t& axis : perm) axis += axis < 0 ? rank : 0;
   return perm;
-}
-
-Permutation inverse(const Permutation& perm) {
-  Permutation result(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
-Permutation composed(const Permutation& first, const Permutation& second) {
-  Permutation result;
-  for (int64_t axis : second) result.push_back(first[static_cast<size_t>(axis)]);
-  return result;
-}
-
-Shape permuted(const Shape& shape, const Permutation& perm) {
-  Shape result;
-  for (int64_t axis : perm) result.push_back(shape[static_cast<size_t>(axis)]);
-  return result;
-}
-
-bool keeps_order(const Shape& shape, const Permutation& perm) {
-  int64_t last = -1;
-  for (int64_t axis : perm) {
-    if (shape[static_cast<size_t>(axis)] == Dim(1)) continue;
-    if (axis < last) return false;
-    last = axis;
-  }
-  return true;
 }
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "formats/packed.h"
+#include "ops/calls.h"
 #include "passes/captures.h"
 #include "passes/layer.h"
 #include "passes/match.h"
@@ -61,7 +62,8 @@ void note_readers(QuantizeCandidate& candidate, const Graph& graph, const std::v
     const auto operand = static_cast<size_t>(use.operand);
     if (const std::optional<Capture> capture = capture_at(node, operand))
       note_readers(candidate, *capture->body, capture->body->uses(capture->input));
-    else if (is_weight_operand(node.op->name, use.operand) && graph.type(node.operands[operand]).rank() >= 2)
+    else if (node.op->operands.of(static_cast<size_t>(use.operand)).weight &&
+             graph.type(node.operands[operand]).rank() >= 2)
       note_part(candidate, Part::weight, layer_name(candidate.name), node.op->name);
   }
 }
@@ -113,7 +115,7 @@ bool becomes_matrix(const Graph& graph, ValueId id) {
   if (graph.type(id).rank() <= 2 || graph.type(id).is_packed()) return false;
   const std::vector<Graph::Use> uses = graph.uses(id);
   const auto weighs_conv = [&](const Graph::Use& use) {
-    return use.operand == 1 && std::string_view(graph.node(use.node).op->name) == "conv";
+    return use.operand == 1 && graph.node(use.node).op == &conv_def;
   };
   return !uses.empty() && static_cast<int>(uses.size()) == graph.use_count(id) &&
          std::all_of(uses.begin(), uses.end(), weighs_conv);
@@ -218,7 +220,7 @@ Choices activation_choices(const Graph& graph, const std::vector<Layer>& layers)
     const auto [place, is_new] = places.emplace(layer.name, all.choices.size());
     if (is_new) {
       const ValueId input = graph.operand(layer.node, layer.inputs[0]);
-      const NodeId rounded = produced_by(graph, input, "fake_quant");
+      const NodeId rounded = produced_by(graph, input, fake_quant_def);
       const TensorType& type = graph.type(input);
       all.choices.push_back({.value = unrounded(graph, input),
                              .name = layer.name + ".in",
@@ -300,7 +302,7 @@ bool QuantisationPlan::rounds_input(NodeId layer) const {
 }
 
 ValueId unrounded(const Graph& graph, ValueId input) {
-  const NodeId rounded = produced_by(graph, input, "fake_quant");
+  const NodeId rounded = produced_by(graph, input, fake_quant_def);
   return rounded == kNone ? input : graph.operand(rounded, 0);
 }
 

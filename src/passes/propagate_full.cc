@@ -2,18 +2,16 @@
 // of zeros without being computed, whatever the batch size.
 #include "base/stop.h"
 #include "ir/minted.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
-#include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace hone {
 namespace {
 
-bool moves_elements(std::string_view op) {
-  for (const char* name : {"reshape", "flatten", "squeeze", "unsqueeze", "transpose", "expand", "slice"})
-    if (op == name) return true;
-  return false;
+bool moves_elements(const OpDef& op) {
+  return op.view || &op == &transpose_def || &op == &expand_def || &op == &slice_def;
 }
 
 // Values of all operands, one of which is a `full`.
@@ -23,7 +21,7 @@ std::optional<std::vector<double>> operand_values(const Graph& graph, const Node
   for (ValueId id : node.operands) {
     const std::optional<double> value = id == kNone ? std::nullopt : uniform_value(graph, id);
     if (!value) return std::nullopt;
-    any_full = any_full || produced_by(graph, id, "full") != kNone;
+    any_full = any_full || produced_by(graph, id, full_def) != kNone;
     values.push_back(*value);
   }
   if (!any_full) return std::nullopt;
@@ -48,13 +46,13 @@ Graph propagate_full(Graph graph, const PassContext&) {
   for (NodeId id : nodes) {
     check_stop();
     const Node& node = graph.node(id);
-    if (!node.op->pointwise && !moves_elements(node.op->name)) continue;
+    if (!node.op->pointwise && !moves_elements(*node.op)) continue;
     const std::optional<std::vector<double>> values = operand_values(graph, node);
     if (!values) continue;
     const std::optional<double> value = node.op->pointwise ? apply(graph, node, *values) : values->front();
     const TensorType type = graph.type(node.results[0]);
     if (value && type.ranked && !depends_on_data(type.shape))
-      replace_node(graph, id, ops::get("full"), {}, {{"shape", type.shape}, {"value", *value}, {"dtype", type.dtype}});
+      replace_node(graph, id, ops::Full{.shape = type.shape, .value = *value, .dtype = type.dtype});
   }
   return graph;
 }

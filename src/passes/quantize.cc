@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -31,7 +31,7 @@ void quantize_constant(Graph& graph, const QuantizeChoice& choice) {
   if (choice.shape != graph.constant(constant)->shape()) constant = as_matrix(graph, constant);
   const std::vector<Graph::Use> uses = graph.uses(constant);
   graph.set_insertion_point(uses[0].node);
-  const ValueId rounded = graph.emit(ops::get("fake_quant"), {constant}, {{"format", *choice.format}});
+  const ValueId rounded = ops::fake_quant(graph, {.x = constant, .format = *choice.format});
   graph.set_insertion_point(kNone);
   for (const Graph::Use& use : uses) graph.set_operand(use.node, use.operand, rounded);
 }
@@ -40,10 +40,7 @@ void quantize_constant(Graph& graph, const QuantizeChoice& choice) {
 Format along_sums(Format format, const Graph& graph, const Graph::Use& use) {
   if (format.geometry.kind != Geometry::Kind::group || format.geometry.axis != -1) return format;
   const Node& node = graph.node(use.node);
-  const std::string_view op = node.op->name;
-  const bool is_right = op == "matmul" && use.operand == 1 && node.attributes.get_or<int64_t>("transpose_b", 0) == 0;
-  if (op == "conv" && !channels_last(node.attributes)) format.geometry.axis = 1;
-  else if (is_right || (op == "attention" && use.operand == 2)) format.geometry.axis = -2;
+  format.geometry.axis = static_cast<int>(node.op->axis_of_sums(node.attributes, static_cast<size_t>(use.operand)));
   return format;
 }
 
@@ -64,7 +61,7 @@ void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choic
       ValueId& result = rounded.try_emplace({x, to_string(format)}, kNone).first->second;
       if (result == kNone) {
         graph.set_insertion_point(id);
-        result = graph.emit(ops::get("fake_quant"), {x}, {{"format", format}});
+        result = ops::fake_quant(graph, {.x = x, .format = format});
       }
       graph.set_operand(id, operand, result);
     }
@@ -80,7 +77,7 @@ Graph apply(Graph graph, const QuantisationPlan& plan) {
   quantize_activations(graph, plan.activations);
   for (const QuantizeChoice& choice : plan.constants)
     if (choice.format) quantize_constant(graph, choice);
-  for (NodeId id : graph.nodes("fake_quant"))
+  for (NodeId id : graph.nodes(fake_quant_def))
     if (graph.use_count(graph.result(id)) == 0) graph.erase(id);
   graph.erase_unused_constants();
   graph.reinfer();

@@ -5,7 +5,7 @@
 // transpose_b.
 #include <cmath>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -23,7 +23,7 @@ struct Heads {
 
 // The operand of a transpose by this permutation, kNone for anything else.
 ValueId transposed_from(const Graph& graph, ValueId id, const Permutation& wanted) {
-  const NodeId node = produced_by(graph, id, "transpose");
+  const NodeId node = produced_by(graph, id, transpose_def);
   if (node == kNone || !graph.node(node).attributes.has("perm")) return kNone;
   Permutation perm = graph.node(node).attributes.get<Permutation>("perm");
   for (int64_t& axis : perm) axis += axis < 0 ? static_cast<int64_t>(perm.size()) : 0;
@@ -33,7 +33,7 @@ ValueId transposed_from(const Graph& graph, ValueId id, const Permutation& wante
 // `split` [B,L,H,D] as reshape of [B,L,H*D].
 std::optional<Heads> split_heads(const Graph& graph, ValueId split, double factor) {
   const Scaled inner = peel_scale(graph, split);
-  const NodeId reshape = produced_by(graph, inner.value, "reshape");
+  const NodeId reshape = produced_by(graph, inner.value, reshape_def);
   if (reshape == kNone) return std::nullopt;
   const ValueId x = graph.operand(reshape, 0);
   const Shape &from = graph.type(x).shape, &to = graph.type(inner.value).shape;
@@ -68,7 +68,7 @@ struct Scores {
 };
 std::optional<Scores> scores_of(const Graph& graph, ValueId id) {
   const Scaled scaled = peel_scale(graph, id);
-  const NodeId product = produced_by(graph, scaled.value, "matmul");
+  const NodeId product = produced_by(graph, scaled.value, matmul_def);
   if (product == kNone) return std::nullopt;
   const bool transpose_b = graph.node(product).attributes.get_or<int64_t>("transpose_b", 0) == 1;
   const std::optional<Heads> q = heads_of(graph, graph.operand(product, 0));
@@ -86,7 +86,7 @@ struct Match {
 
 std::optional<Match> masked_scores(const Graph& graph, ValueId id) {
   if (const auto scores = scores_of(graph, id)) return Match{*scores, kNone, {}};
-  const NodeId add = produced_by(graph, id, "add");
+  const NodeId add = produced_by(graph, id, add_def);
   if (add == kNone) return std::nullopt;
   for (int i : {0, 1}) {
     const ValueId mask = graph.operand(add, 1 - i);
@@ -100,7 +100,7 @@ std::optional<Match> masked_scores(const Graph& graph, ValueId id) {
 // From the matmul with v back to everything that goes in.
 std::optional<Match> match_product(const Graph& graph, NodeId product) {
   if (graph.node(product).attributes.get_or<int64_t>("transpose_b", 0) == 1) return std::nullopt;
-  const NodeId softmax = produced_by(graph, graph.operand(product, 0), "softmax");
+  const NodeId softmax = produced_by(graph, graph.operand(product, 0), softmax_def);
   if (softmax == kNone || graph.use_count(graph.result(softmax)) != 1) return std::nullopt;
   const auto axis = graph.node(softmax).attributes.get_or<int64_t>("axis", -1);
   if (axis != -1 && axis != 3) return std::nullopt;
@@ -113,25 +113,28 @@ std::optional<Match> match_product(const Graph& graph, NodeId product) {
 
 void recognise(Graph& graph, NodeId merge) {
   const ValueId joined = transposed_from(graph, graph.operand(merge, 0), {0, 2, 1, 3});
-  const NodeId product = joined == kNone ? kNone : produced_by(graph, joined, "matmul");
+  const NodeId product = joined == kNone ? kNone : produced_by(graph, joined, matmul_def);
   if (product == kNone) return;
   const std::optional<Match> found = match_product(graph, product);
   if (!found) return;
   const Scores& scores = found->scores;
   const int64_t columns = graph.type(scores.q.value).shape[2].constant() / scores.q.heads;
-  Attributes attributes{{"heads", scores.q.heads}};
   const double usual = 1 / std::sqrt(static_cast<double>(columns));
-  if (std::abs(scores.factor - usual) > 1e-6 * usual) attributes.set("scale", scores.factor);
+  const bool is_usual = std::abs(scores.factor - usual) <= 1e-6 * usual;
   const TensorType type = graph.type(graph.result(merge));
   const Shape& q = graph.type(scores.q.value).shape;
   if (type.shape != Shape{q[0], q[1], graph.type(found->v.value).shape[2]} || type.dtype != DType::f32) return;
-  std::vector<ValueId> operands{scores.q.value, scores.k.value, found->v.value};
-  if (found->mask != kNone) operands.push_back(found->mask);
-  replace_node(graph, merge, ops::get("attention"), operands, attributes);
+  replace_node(graph, merge,
+               ops::Attention{.q = scores.q.value,
+                              .k = scores.k.value,
+                              .v = found->v.value,
+                              .mask = found->mask,
+                              .heads = scores.q.heads,
+                              .scale = is_usual ? std::nullopt : std::optional(scores.factor)});
 }
 
 Graph recognise_attention(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes("reshape")) recognise(graph, id);
+  for (NodeId id : graph.nodes(reshape_def)) recognise(graph, id);
   return graph;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -17,7 +17,7 @@ bool is_power(const Graph& graph, ValueId id, ValueId x, int exponent, double fa
   const Product product = flatten_product(graph, id, x);
   if (!close(product.factor, factor)) return false;
   if (product.values.size() == 1) {
-    const NodeId pow = produced_by(graph, product.values[0], "pow");
+    const NodeId pow = produced_by(graph, product.values[0], pow_def);
     const auto found = with_number(graph, pow);
     return found && !found->reversed && found->value == x && found->number == exponent;
   }
@@ -27,7 +27,7 @@ bool is_power(const Graph& graph, ValueId id, ValueId x, int exponent, double fa
 
 // x + 0.044715 x^3, or 1 + 0.044715 x^2 where not cubic.
 bool is_polynomial(const Graph& graph, ValueId id, ValueId x, bool cubic) {
-  const NodeId add = produced_by(graph, id, "add");
+  const NodeId add = produced_by(graph, id, add_def);
   if (add == kNone) return false;
   for (int i : {0, 1}) {
     const ValueId first = graph.operand(add, i), second = graph.operand(add, 1 - i);
@@ -58,8 +58,7 @@ void collect_candidates(const Graph& graph, ValueId id, int depth, std::vector<V
   if (std::find(candidates.begin(), candidates.end(), id) == candidates.end()) candidates.push_back(id);
   const OpDef* op = graph.producer_op(id);
   if (!op || depth == 0) return;
-  const std::string_view name = op->name;
-  if (name != "mul" && name != "div" && name != "add" && name != "pow") return;
+  if (op != &mul_def && op != &div_def && op != &add_def && op != &pow_def) return;
   for (ValueId operand : graph.node(graph.producer(id)).operands)
     collect_candidates(graph, operand, depth - 1, candidates);
 }
@@ -76,8 +75,8 @@ NodeId find_root(const Graph& graph, ValueId bracket, ValueId x) {
   for (int step = 0; step < 4; ++step) {
     const NodeId user = only_user(graph, top);
     if (user == kNone) return kNone;
-    const std::string_view name = graph.node(user).op->name;
-    if (name != "mul" && name != "div") return kNone;
+    const OpDef* const op = graph.node(user).op;
+    if (op != &mul_def && op != &div_def) return kNone;
     top = graph.result(user);
     Product product = flatten_product(graph, top, x);
     std::sort(product.values.begin(), product.values.end());
@@ -90,7 +89,7 @@ NodeId find_root(const Graph& graph, ValueId bracket, ValueId x) {
 
 void recognise(Graph& graph, NodeId curve, bool is_tanh) {
   const NodeId add = only_user(graph, graph.result(curve));
-  if (add == kNone || std::string_view(graph.node(add).op->name) != "add") return;
+  if (add == kNone || graph.node(add).op != &add_def) return;
   const auto bracket = with_number(graph, add);
   if (!bracket || bracket->number != 1) return;
   const ValueId argument = graph.operand(curve, 0);
@@ -100,15 +99,15 @@ void recognise(Graph& graph, NodeId curve, bool is_tanh) {
     if (!(is_tanh ? is_tanh_argument(graph, argument, x) : is_erf_argument(graph, argument, x))) continue;
     const NodeId root = find_root(graph, graph.result(add), x);
     if (root == kNone) continue;
-    replace_node(graph, root, ops::get("gelu"), {x},
-                 is_tanh ? Attributes{{"approximate", std::string("tanh")}} : Attributes{});
+    using Approximation = std::optional<std::string>;
+    replace_node(graph, root, ops::Gelu{.x = x, .approximate = is_tanh ? Approximation("tanh") : std::nullopt});
     return;
   }
 }
 
 Graph recognise_gelu(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes("erf")) recognise(graph, id, false);
-  for (NodeId id : graph.nodes("tanh")) recognise(graph, id, true);
+  for (NodeId id : graph.nodes(erf_def)) recognise(graph, id, false);
+  for (NodeId id : graph.nodes(tanh_def)) recognise(graph, id, true);
   return graph;
 }
 

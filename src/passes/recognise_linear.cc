@@ -1,8 +1,8 @@
 // MatMul by a constant [K,N], and an addition of a constant [N] after it: how exporters spell a dense layer.
 #include <map>
 
+#include "ops/calls.h"
 #include "ops/evaluate.h"
-#include "ops/registry.h"
 #include "passes/match.h"
 #include "passes/packed_transpose.h"
 #include "passes/pass.h"
@@ -18,16 +18,16 @@ void matmul_to_linear(Graph& graph, NodeId id, Transposed& transposed) {
   const Tensor* weight = graph.constant(w);
   if (!weight || weight->shape().size() != 2 || !is_float(weight->dtype())) return;
   if (graph.node(id).attributes.get_or<int64_t>("transpose_b", 0) == 1) {
-    replace_node(graph, id, ops::get("linear"), {x, w});
+    replace_node(graph, id, ops::Linear{.x = x, .w = w});
     return;
   }
   if (!transposed.contains(w)) {
     std::optional<Tensor> rows = packed_transpose(*weight);
     if (!rows && weight->is_packed()) return;
-    if (!rows) rows = evaluate_node(ops::get("transpose"), {&weight, 1})[0];
+    if (!rows) rows = evaluate_node(transpose_def, {&weight, 1})[0];
     transposed[w] = graph.add_constant("", *std::move(rows));
   }
-  replace_node(graph, id, ops::get("linear"), {x, transposed[w]});
+  replace_node(graph, id, ops::Linear{.x = x, .w = transposed[w]});
 }
 
 // [N], or [1,...,1,N] as [N]; kNone when the constant is no bias for `outputs` columns.
@@ -48,20 +48,19 @@ void absorb_bias(Graph& graph, NodeId linear) {
   const std::vector<Graph::Use> uses = graph.uses(y);
   if (uses.size() != 1 || graph.use_count(y) != 1) return;
   const NodeId add = uses[0].node;
-  if (std::string_view(graph.node(add).op->name) != "add" || graph.type(y).rank() == 0 ||
-      graph.type(graph.result(add)) != graph.type(y))
+  if (graph.node(add).op != &add_def || graph.type(y).rank() == 0 || graph.type(graph.result(add)) != graph.type(y))
     return;
   const ValueId bias = as_bias(graph, operand_beside(graph, add, y), graph.type(y).shape.back());
   if (bias == kNone) return;
-  replace_node(graph, add, ops::get("linear"), {operands[0], operands[1], bias});
+  replace_node(graph, add, ops::Linear{.x = operands[0], .w = operands[1], .b = bias});
   graph.erase(linear);
 }
 
 Graph recognise_linear(Graph graph, const PassContext&) {
   Transposed transposed;
-  for (NodeId id : graph.nodes("matmul")) matmul_to_linear(graph, id, transposed);
+  for (NodeId id : graph.nodes(matmul_def)) matmul_to_linear(graph, id, transposed);
   for (const auto& [columns, rows] : transposed) graph.set_label(rows, derived_label(graph, columns, ".transposed"));
-  for (NodeId id : graph.nodes("linear")) absorb_bias(graph, id);
+  for (NodeId id : graph.nodes(linear_def)) absorb_bias(graph, id);
   graph.erase_unused_constants();
   return graph;
 }

@@ -13,6 +13,7 @@
 
 #include "base/stop.h"
 #include "base/threads.h"
+#include "ops/calls.h"
 #include "ops/elements.h"
 #include "passes/affine_encoding.h"
 #include "passes/affine_weight.h"
@@ -65,7 +66,7 @@ std::optional<Groups> blocks(const Graph& graph, NodeId id, const AffineWeight& 
   const std::vector<Graph::Use> uses = graph.uses(graph.result(id));
   if (uses.size() != 1 || graph.use_count(graph.result(id)) != 1) return std::nullopt;
   const NodeId root = uses[0].node;
-  if (std::string_view(graph.node(root).op->name) != "reshape") return std::nullopt;
+  if (graph.node(root).op != &reshape_def) return std::nullopt;
   const Shape& joined = graph.type(graph.result(root)).shape;
   const std::vector<int64_t>& shape = weight.codes.shape();
   const size_t axis = is_constant(joined) ? joined_axis(shape, constant_shape(joined)) : 0;
@@ -223,8 +224,8 @@ bool transpose(Graph& graph, NodeId id) {
 
 // conv by a packed matrix [O, window * I] that is spread out as [O,window,I] and then [O,I,window] reads the matrix.
 bool gather_weights(Graph& graph, NodeId conv) {
-  const NodeId moved = produced_by(graph, graph.operand(conv, 1), "transpose");
-  const NodeId spread = moved == kNone ? kNone : produced_by(graph, graph.operand(moved, 0), "reshape");
+  const NodeId moved = produced_by(graph, graph.operand(conv, 1), transpose_def);
+  const NodeId spread = moved == kNone ? kNone : produced_by(graph, graph.operand(moved, 0), reshape_def);
   if (spread == kNone || graph.node(conv).attributes.has("kernel_shape")) return false;
   const ValueId matrix = graph.operand(spread, 0);
   const TensorType& type = graph.type(graph.result(spread));
@@ -247,14 +248,14 @@ Graph recognise_packed(Graph graph, const PassContext&) {
   constexpr int64_t kHeld = 8 << 20;  // bytes of codes that are no longer read before they are let go
   int64_t held = 0;
   bool changed = false;
-  for (NodeId id : graph.nodes("dequantize_linear")) {
+  for (NodeId id : graph.nodes(dequantize_linear_def)) {
     check_stop();
     const int64_t codes = recognise(graph, id);
     held += codes, changed |= codes > 0;
     if (held > kHeld) graph.erase_unused_constants(), held = 0;
   }
-  for (NodeId id : graph.nodes("transpose")) changed |= transpose(graph, id);
-  for (NodeId id : graph.nodes("conv")) changed |= gather_weights(graph, id);
+  for (NodeId id : graph.nodes(transpose_def)) changed |= transpose(graph, id);
+  for (NodeId id : graph.nodes(conv_def)) changed |= gather_weights(graph, id);
   if (!changed) return graph;
   graph.erase_unused_constants();
   retype_captures(graph);

@@ -1,3 +1,4 @@
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -5,8 +6,8 @@ namespace hone {
 namespace {
 
 Graph remove_dropout(Graph graph, const PassContext&) {
-  for (const char* op : {"dropout", "identity"})
-    for (NodeId id : graph.nodes(op)) replace_by_value(graph, id, graph.operand(id, 0));
+  for (const OpDef* op : {&dropout_def, &identity_def})
+    for (NodeId id : graph.nodes(*op)) replace_by_value(graph, id, graph.operand(id, 0));
   return graph;
 }
 

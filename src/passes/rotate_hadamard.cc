@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"
@@ -51,15 +51,15 @@ ValueId rotate_value(Graph& graph, ValueId x, int64_t block, ValueId matrix) {
   Shape blocks = whole;
   blocks.back() = Dim(whole.back().constant() / block);
   blocks.push_back(Dim(block));
-  const ValueId split = graph.emit(ops::get("reshape"), {x}, {{"shape", blocks}});
-  const ValueId product = graph.emit(ops::get("linear"), {split, matrix});
-  return graph.emit(ops::get("reshape"), {product}, {{"shape", whole}});
+  const ValueId split = ops::reshape(graph, {.x = x, .shape = blocks});
+  const ValueId product = ops::linear(graph, {.x = split, .w = matrix});
+  return ops::reshape(graph, {.x = product, .shape = whole});
 }
 
 // A product with a matrix that is no weight has rotated it already.
 bool is_rotated(const Graph& graph, ValueId x) {
-  const NodeId joined = produced_by(graph, x, "reshape");
-  const NodeId product = joined == kNone ? kNone : produced_by(graph, graph.operand(joined, 0), "linear");
+  const NodeId joined = produced_by(graph, x, reshape_def);
+  const NodeId product = joined == kNone ? kNone : produced_by(graph, graph.operand(joined, 0), linear_def);
   return product != kNone && graph.constant(graph.operand(product, 1)) &&
          graph.value(graph.operand(product, 1)).label.empty();
 }
@@ -69,7 +69,7 @@ Graph rotate_hadamard(Graph graph, const PassContext& context) {
   std::map<int64_t, ValueId> matrices;
   for (SharedInput& input : shared_inputs(graph)) {
     std::erase_if(input.layers, [&](const Layer& layer) {
-      return std::string_view(graph.node(layer.node).op->name) != "linear" || !plan.format_of(layer.weight);
+      return graph.node(layer.node).op != &linear_def || !plan.format_of(layer.weight);
     });
     if (input.layers.empty() || is_rotated(graph, input.value)) continue;
     const int64_t block = block_for(input_channels(graph, input.layers[0]).per_row);

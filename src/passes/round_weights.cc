@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "formats/scale_search.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -96,10 +97,9 @@ const LayerStatistics* statistics_of(const Graph& graph, NodeId rounding, const 
   if (found == statistics->layers.end()) return nullptr;
   for (const Graph::Use& use : graph.uses(graph.result(rounding))) {
     const Node& node = graph.node(use.node);
-    const std::string_view op = node.op->name;
-    const bool has_rows = op == "linear" || op == "conv" ||
-                          (op == "matmul" && (use.operand == 0 || node.attributes.get_or<int64_t>("transpose_b", 0)));
-    if (!has_rows) return nullptr;
+    const auto operand = static_cast<size_t>(use.operand);
+    const OperandSpec& spec = node.op->operands.of(operand);
+    if (!spec.factor || !spec.weight || node.op->axis_of_sums(node.attributes, operand) == -2) return nullptr;
   }
   return &found->second;
 }
@@ -109,7 +109,7 @@ Graph round_weights(Graph graph, const PassContext& context) {
   check_rounding_method(options.method);
   if (options.method == "gptq" && !context.statistics)
     fail("rounding by gptq needs calibration data; give some, or choose scale-search");
-  for (NodeId id : graph.nodes("fake_quant")) {
+  for (NodeId id : graph.nodes(fake_quant_def)) {
     const ValueId source = graph.operand(id, 0);
     const Tensor* weight = graph.constant(source);
     const Format format = graph.node(id).attributes.get<Format>("format");

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -19,20 +19,17 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
 
 // How many leading operands of the node are products' operands.
 size_t computed_operands(const Graph& graph, const Node& node) {
-  const std::string_view op = node.op->name;
-  if (op == "conv")
-    return graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 ||
-                   is_depthwise(graph, node)
-               ? 0
-               : 2;
-  return op == "linear" || op == "matmul" ? 2 : op == "attention" ? 3 : 0;
+  if (node.op == &conv_def &&
+      (graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 || is_depthwise(graph, node)))
+    return 0;
+  return static_cast<size_t>(node.op->operands.factors());
 }
 
 ValueId rounded(Graph& graph, ValueId x, NodeId before) {
   if (const Tensor* constant = graph.constant(x))
     return graph.add_constant(derived_label(graph, x, ".bf16"), constant->converted(DType::bf16));
   graph.set_insertion_point(before);
-  const ValueId cast = graph.emit(ops::get("cast"), {x}, {{"dtype", DType::bf16}});
+  const ValueId cast = ops::cast(graph, {.x = x, .dtype = DType::bf16});
   graph.set_insertion_point(kNone);
   return cast;
 }

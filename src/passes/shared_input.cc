@@ -4,15 +4,15 @@
 #include <cmath>
 #include <map>
 
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 #include "passes/match.h"
 
 namespace hone {
 namespace {
 
-bool is_op(const Graph& graph, NodeId node, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), std::string_view(graph.node(node).op->name)) != names.end();
+bool is_op(const Graph& graph, NodeId node, std::initializer_list<const OpDef*> ops) {
+  return std::ranges::find(ops, graph.node(node).op) != ops.end();
 }
 
 // A plain constant that nothing else reads: it may change and keep its name.
@@ -26,32 +26,32 @@ bool is_finite(const Tensor& tensor) {
 }
 
 bool can_scale(const Graph& graph, const Layer& layer) {
-  if (!is_op(graph, layer.node, {"linear", "conv"}) || layer.weight == kNone) return false;
+  if (!is_op(graph, layer.node, {&linear_def, &conv_def}) || layer.weight == kNone) return false;
   const Attributes& attributes = graph.node(layer.node).attributes;
   if (channels_last(attributes) || attributes.has("kernel_shape")) return false;
-  const bool is_rounded = produced_by(graph, graph.operand(layer.node, 0), "fake_quant") != kNone;
+  const bool is_rounded = produced_by(graph, graph.operand(layer.node, 0), fake_quant_def) != kNone;
   return !is_rounded && is_own_constant(graph, layer.weight) && graph.type(layer.weight).dtype == DType::f32 &&
          graph.constant(layer.weight)->elements() > 0 && is_finite(*graph.constant(layer.weight));
 }
 
 size_t channel_axis(const Graph& graph, NodeId node) {
-  return is_op(graph, node, {"conv", "batch_norm"}) ? 1 : graph.type(graph.result(node)).rank() - 1;
+  return is_op(graph, node, {&conv_def, &batch_norm_def}) ? 1 : graph.type(graph.result(node)).rank() - 1;
 }
 
 // The operand whose channels the node passes on, each by itself and with any positive factor; kNone for other nodes.
 ValueId passed_on(const Graph& graph, NodeId node, size_t axis) {
   const Node& n = graph.node(node);
-  if (is_op(graph, node, {"relu", "leaky_relu"})) return n.operands[0];
-  if (is_op(graph, node, {"max_pool", "avg_pool", "mean_pool"}) && axis == 1 && !channels_last(n.attributes))
+  if (is_op(graph, node, {&relu_def, &leaky_relu_def})) return n.operands[0];
+  if (is_op(graph, node, {&max_pool_def, &avg_pool_def, &mean_pool_def}) && axis == 1 && !channels_last(n.attributes))
     return n.operands[0];
   const int64_t heads = n.attributes.get_or<int64_t>("heads", 0);
-  const bool is_attention = is_op(graph, node, {"attention"}) && axis == graph.type(n.results[0]).rank() - 1;
+  const bool is_attention = is_op(graph, node, {&attention_def}) && axis == graph.type(n.results[0]).rank() - 1;
   return is_attention && n.attributes.get_or<int64_t>("kv_heads", heads) == heads ? n.operands[2] : kNone;
 }
 
 // Constants of the node that multiply, or are added to, the channels of its result.
 std::vector<int> channel_constants(const Graph& graph, NodeId node) {
-  if (!is_op(graph, node, {"layer_norm", "rms_norm", "batch_norm", "linear", "conv"})) return {};
+  if (!is_op(graph, node, {&layer_norm_def, &rms_norm_def, &batch_norm_def, &linear_def, &conv_def})) return {};
   std::vector<int> found{1};
   if (graph.node(node).operands.size() > 2 && graph.operand(node, 2) != kNone) found.push_back(2);
   return found;
@@ -84,12 +84,12 @@ std::vector<double> over_taps(const LayerStatistics& statistics, const InputChan
 // A multiplication of the value before the first of the layers, which all read its result.
 void multiply(Graph& graph, const SharedInput& input, const std::vector<double>& factors) {
   const size_t rank = graph.type(input.value).rank();
-  const bool is_image = is_op(graph, input.layers[0].node, {"conv"});
+  const bool is_image = is_op(graph, input.layers[0].node, {&conv_def});
   std::vector<int64_t> shape{static_cast<int64_t>(factors.size())};
   if (is_image) shape.resize(rank - 1, 1);
   graph.set_insertion_point(input.layers[0].node);
   const ValueId scale = graph.add_constant("", Tensor::from_doubles(DType::f32, shape, factors));
-  const ValueId product = graph.emit(ops::get("mul"), {input.value, scale});
+  const ValueId product = ops::mul(graph, {input.value, scale});
   graph.set_insertion_point(kNone);
   for (const Layer& layer : input.layers) graph.set_operand(layer.node, 0, product);
 }
@@ -99,7 +99,7 @@ void multiply(Graph& graph, const SharedInput& input, const std::vector<double>&
 bool can_scale_result(const Graph& graph, NodeId node) {
   const std::vector<int> constants = channel_constants(graph, node);
   return !constants.empty() && graph.node(node).operands.size() > 1 &&
-         !(is_op(graph, node, {"conv"}) && channels_last(graph.node(node).attributes)) &&
+         !(is_op(graph, node, {&conv_def}) && channels_last(graph.node(node).attributes)) &&
          std::all_of(constants.begin(), constants.end(), [&](int i) {
            const ValueId id = graph.operand(node, i);
            return id != kNone && is_own_constant(graph, id) && graph.type(id).dtype == DType::f32;

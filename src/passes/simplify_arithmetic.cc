@@ -1,5 +1,6 @@
 // Pointwise ops that change nothing (up to the sign of a zero), and a mask of attention that masks nothing.
 #include "base/stop.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -7,23 +8,23 @@ namespace hone {
 namespace {
 
 // x + 0, 0 + x, x - 0, x * 1, 1 * x, x / 1.
-bool changes_nothing(std::string_view op, const WithNumber& found) {
-  if (op == "add") return found.number == 0;
-  if (op == "mul") return found.number == 1;
+bool changes_nothing(const OpDef* op, const WithNumber& found) {
+  if (op == &add_def) return found.number == 0;
+  if (op == &mul_def) return found.number == 1;
   if (found.reversed) return false;
-  return (op == "sub" && found.number == 0) || (op == "div" && found.number == 1);
+  return (op == &sub_def && found.number == 0) || (op == &div_def && found.number == 1);
 }
 
 Graph simplify_arithmetic(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     check_stop();
-    const std::string_view name = graph.node(id).op->name;
-    if (name == "cast" && graph.type(graph.operand(id, 0)) == graph.type(graph.result(id)))
+    const OpDef* const op = graph.node(id).op;
+    if (op == &cast_def && graph.type(graph.operand(id, 0)) == graph.type(graph.result(id)))
       replace_by_value(graph, id, graph.operand(id, 0));
-    else if (const auto found = with_number(graph, id); found && changes_nothing(name, *found))
+    else if (const auto found = with_number(graph, id); found && changes_nothing(op, *found))
       replace_by_value(graph, id, found->value);
-    else if (name == "attention" && graph.node(id).operands.size() == 4 && graph.operand(id, 3) != kNone &&
+    else if (op == &attention_def && graph.node(id).operands.size() == 4 && graph.operand(id, 3) != kNone &&
              uniform_value(graph, graph.operand(id, 3)) == 0.0)
       graph.set_operand(id, 3, kNone);
   }

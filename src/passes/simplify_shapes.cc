@@ -3,7 +3,7 @@
 
 #include "base/stop.h"
 #include "ir/minted.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/permutation.h"
@@ -21,7 +21,7 @@ void simplify_view(Graph& graph, NodeId id) {
   const ValueId source = graph.operand(graph.producer(x), 0);
   if (type == graph.type(source)) return replace_by_value(graph, id, source);
   if (!type.ranked || depends_on_data(type.shape)) return;  // the view between may be what finds the sizes
-  replace_node(graph, id, ops::get("reshape"), {source}, {{"shape", type.shape}});
+  replace_node(graph, id, ops::Reshape{.x = source, .shape = type.shape});
 }
 
 void simplify_transpose(Graph& graph, NodeId id) {
@@ -33,18 +33,17 @@ void simplify_transpose(Graph& graph, NodeId id) {
     source = graph.operand(inner, 0);
   }
   if (std::is_sorted(perm.begin(), perm.end())) return replace_by_value(graph, id, source);
-  if (inner != kNone) replace_node(graph, id, ops::get("transpose"), {source}, {{"perm", perm}});
+  if (inner != kNone) replace_node(graph, id, ops::Transpose{.x = source, .perm = perm});
 }
 
 Graph simplify_shapes(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
-    const std::string_view name = node.op->name;
     check_stop();
     if (is_view(node.op)) simplify_view(graph, id);
     else if (is_permutation(graph, id)) simplify_transpose(graph, id);
-    else if ((name == "expand" || (name == "concat" && node.operands.size() == 1)) &&
+    else if ((node.op == &expand_def || (node.op == &concat_def && node.operands.size() == 1)) &&
              graph.type(graph.result(id)) == graph.type(graph.operand(id, 0)))
       replace_by_value(graph, id, graph.operand(id, 0));
   }

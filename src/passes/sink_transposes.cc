@@ -6,11 +6,12 @@
 
 #include "base/stop.h"
 #include "ir/minted.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
-#include "ops/registry.h"
-#include "passes/axis_rules.h"
+#include "ops/transposed.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/permutation.h"
 
 namespace hone {
 namespace {
@@ -19,7 +20,7 @@ bool costs(const Shape& shape, const Permutation& perm) { return !keeps_order(sh
 
 int count_transposes(const Graph& graph) {
   int count = 0;
-  for (NodeId id : graph.nodes("transpose"))
+  for (NodeId id : graph.nodes(transpose_def))
     count += !is_permutation(graph, id) || costs(graph.type(graph.operand(id, 0)).shape, permutation_of(graph, id));
   return count;
 }
@@ -42,7 +43,7 @@ class Meetings {
   }
 
  private:
-  NodeId passed(NodeId id) const { return has_axis_rule(*graph_.node(id).op) ? id : kNone; }
+  NodeId passed(NodeId id) const { return has_transposed(*graph_.node(id).op) ? id : kNone; }
 
   NodeId meet(NodeId a, NodeId b) const {
     for (int steps = 0; a != b; ++steps) {
@@ -71,7 +72,7 @@ class Sinker {
       if (ahead_.erase(id) == 0) continue;
       check_stop();
       if (is_permutation(graph_, id)) join(id);
-      else if (has_axis_rule(*graph_.node(id).op)) sink(id);
+      else if (has_transposed(*graph_.node(id).op)) sink(id);
     }
     for (const auto& [key, made] : moved_constants_)
       graph_.set_label(made, derived_label(graph_, key.first, ".transposed"));
@@ -105,7 +106,7 @@ class Sinker {
 
   void want(const Node& node, NodeId id, ValueId operand) {
     if (is_permutation(graph_, id)) future(operand).wanted = permutation_of(graph_, id);
-    if (!has_axis_rule(*node.op)) return;
+    if (!has_transposed(*node.op)) return;
     for (ValueId result : node.results) {
       const Permutation wanted = future(result).wanted;
       if (wanted.size() == graph_.type(operand).rank() && !wanted.empty()) future(operand).wanted = wanted;
@@ -121,7 +122,7 @@ class Sinker {
     if (std::is_sorted(perm.begin(), perm.end())) replace_by_value(graph_, id, source);
     else {
       const Future kept = future(graph_.result(id));
-      future(graph_.result(replace_node(graph_, id, ops::get("transpose"), {source}, {{"perm", perm}}))) = kept;
+      future(graph_.result(replace_node(graph_, id, ops::Transpose{.x = source, .perm = perm}))) = kept;
     }
     drop(inner);
   }
@@ -132,17 +133,24 @@ class Sinker {
 
   void sink(NodeId id) {
     const Node node = graph_.node(id);
-    const std::span operands(node.operands.data(), std::min(transposed_operands(node), node.operands.size()));
+    const std::span operands(node.operands.data(), transposed_operands(*node.op, node.operands.size()));
     const auto first = std::find_if(operands.begin(), operands.end(),
                                     [&](ValueId v) { return permutation_before(graph_, v) != kNone; });
     if (first == operands.end()) return;
     const Permutation perm = permutation_of(graph_, graph_.producer(*first));
     if (!has_ranked_operands(node)) return;
-    const std::optional<Moved> moved = moved_before(graph_, node, perm);
+    const std::optional<Transposed> moved =
+        transposed({*node.op, types_of(node.operands), graph_.type(node.results[0]), node.attributes, perm});
     if (!moved || !has_ranks(node, moved->result.size()) || !pays(id, operands, *moved, perm)) return;
     for (ValueId operand : operands)
       if (!has_source(node, operand, perm)) return;
     move(id, operands.size(), *moved, perm);
+  }
+
+  std::vector<const TensorType*> types_of(std::span<const ValueId> values) const {
+    std::vector<const TensorType*> types;
+    for (ValueId v : values) types.push_back(v == kNone ? nullptr : &graph_.type(v));
+    return types;
   }
 
   bool has_ranked_operands(const Node& node) const {
@@ -161,7 +169,7 @@ class Sinker {
 
   // No more transposes after than before: those of operands that go against those of results that stay. More for a
   // while where the uses of an operand come together.
-  bool pays(NodeId id, std::span<const ValueId> operands, const Moved& moved, const Permutation& perm) {
+  bool pays(NodeId id, std::span<const ValueId> operands, const Transposed& moved, const Permutation& perm) {
     int gone = 0, left = 0;
     for (ValueId operand : std::set(operands.begin(), operands.end())) {
       const NodeId transpose = transpose_by(operand, perm);
@@ -223,15 +231,14 @@ class Sinker {
       return graph_.constant(operand) ? moved_constant(operand, perm) : transposed_here(operand, inverse(perm));
     const Shape shape = source_shape(graph_.type(operand).shape, perm);
     if (shape == graph_.type(operand).shape) return operand;
-    return graph_.emit(ops::get("reshape"), {operand}, {{"shape", shape}});
+    return ops::reshape(graph_, {.x = operand, .shape = shape});
   }
 
   ValueId moved_constant(ValueId constant, const Permutation& perm) {
     const auto [found, is_new] = moved_constants_.try_emplace({constant, perm}, kNone);
     const Tensor* tensor = graph_.constant(constant);
     if (is_new)
-      found->second =
-          graph_.add_constant("", evaluate_node(ops::get("transpose"), {&tensor, 1}, {{"perm", inverse(perm)}})[0]);
+      found->second = graph_.add_constant("", evaluate_node(transpose_def, {&tensor, 1}, {{"perm", inverse(perm)}})[0]);
     return found->second;
   }
 
@@ -239,7 +246,7 @@ class Sinker {
   ValueId transposed_here(ValueId operand, const Permutation& perm) {
     const NodeId other = existing(operand, perm);
     if (!ahead_.contains(other)) return graph_.result(other);
-    const ValueId here = graph_.emit(ops::get("transpose"), {operand}, {{"perm", perm}});
+    const ValueId here = ops::transpose(graph_, {.x = operand, .perm = perm});
     const Future kept = future(graph_.result(other));
     future(here) = kept;
     ahead_.erase(other);
@@ -247,7 +254,7 @@ class Sinker {
     return here;
   }
 
-  void move(NodeId id, size_t transposed, const Moved& moved, const Permutation& perm) {
+  void move(NodeId id, size_t transposed, const Transposed& moved, const Permutation& perm) {
     const Node node = graph_.node(id);
     std::vector<ValueId> operands = node.operands;
     graph_.set_insertion_point(id);
@@ -270,7 +277,7 @@ class Sinker {
     type.shape = permuted(type.shape, inverse(perm));
     graph_.refine_type(source, type);
     const bool in_order = std::is_sorted(perm.begin(), perm.end());
-    const ValueId result = in_order ? source : graph_.emit(ops::get("transpose"), {source}, {{"perm", perm}});
+    const ValueId result = in_order ? source : ops::transpose(graph_, {.x = source, .perm = perm});
     const Future kept = future(old);
     future(result) = kept;
     graph_.replace_all_uses(old, result);
@@ -284,12 +291,12 @@ class Sinker {
 
 // A transpose that leaves the elements in their order is a view.
 void make_views(Graph& graph) {
-  for (NodeId id : graph.nodes("transpose")) {
+  for (NodeId id : graph.nodes(transpose_def)) {
     const Shape shape = graph.type(graph.result(id)).shape;
     const ValueId source = graph.operand(id, 0);
     if (is_permutation(graph, id) && !depends_on_data(shape) &&
         keeps_order(graph.type(source).shape, permutation_of(graph, id)))
-      replace_node(graph, id, ops::get("reshape"), {source}, {{"shape", shape}});
+      replace_node(graph, id, ops::Reshape{.x = source, .shape = shape});
   }
 }
 

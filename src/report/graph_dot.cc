@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "ir/bodies.h"
+#include "ops/calls.h"
 #include "report/graph_layers.h"
 
 namespace hone {
@@ -19,11 +20,10 @@ struct Colours {
 
 // By how an op computes: products are blue, rows green, look-ups violet, movement grey, elementwise sand.
 Colours colours_of(const OpDef& op) {
-  const std::string_view name = op.name;
-  if (name == "attention") return {"#cfe3e8", "#1f7a8c"};
-  if (op.row || name == "fake_quant") return {"#d9f0e1", "#2a8a57"};
-  if (op.flops || name == "max_pool" || name == "avg_pool") return {"#d6e6fb", "#2f6fc0"};
-  if (name == "gather") return {"#eadcf5", "#8648b0"};
+  if (&op == &attention_def) return {"#cfe3e8", "#1f7a8c"};
+  if (op.row || &op == &fake_quant_def) return {"#d9f0e1", "#2a8a57"};
+  if (op.flops || &op == &max_pool_def || &op == &avg_pool_def) return {"#d6e6fb", "#2f6fc0"};
+  if (&op == &gather_def) return {"#eadcf5", "#8648b0"};
   if (op.moves || op.view) return {"#eceff2", "#7b8794"};
   if (op.pointwise) return {"#faf0d8", "#b08a2c"};
   return {"#f4f4f4", "#5f6b78"};

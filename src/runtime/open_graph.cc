@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/shapes.h"
+#include "ops/calls.h"
 #include "runtime/cut_graph.h"
 
 namespace hone {
@@ -13,44 +14,25 @@ void note_symbols(const Shape& shape, std::vector<std::string>& symbols) {
   for (const Dim& dim : shape) dim.collect_symbols(symbols);
 }
 
-// Whether the op's shape rule holds for all sizes: what it compares is equal as formulas. Other nodes' rules are asked
-// again with each run's sizes.
+// Whether the op's shape rule holds for all sizes. Other nodes' rules are asked again with each run's sizes.
 bool holds_for_all_sizes(const Graph& graph, const Node& node) {
-  const auto shape = [&](size_t i) -> const Shape& { return graph.type(node.operands[i]).shape; };
-  const auto broadcasts = [](const Shape& from, const Shape& to) {
-    return from.size() <= to.size() && broadcast_strides(from, to).has_value();
-  };
-  const std::string_view op = node.op->name;
-  const Shape& result = graph.type(node.results[0]).shape;
+  const TensorType& result = graph.type(node.results[0]);
+  std::vector<const TensorType*> types;
+  for (ValueId v : node.operands) types.push_back(v == kNone ? nullptr : &graph.type(v));
   const auto others = [&](const auto& holds) {
     return std::all_of(node.operands.begin() + 1, node.operands.end(),
                        [&](ValueId v) { return v == kNone || holds(v); });
   };
-  if (op == "transpose" || op == "gather") return true;
+  if (node.op->fits_all_sizes) {
+    const std::vector<const Tensor*> unknown(types.size());
+    return node.op->fits_all_sizes({types, unknown, node.attributes}, result);
+  }
   if (node.op->view) return others([&](ValueId v) { return graph.constant(v) != nullptr; });
   if (node.op->pointwise)
-    return std::ranges::all_of(node.operands,
-                               [&](ValueId v) { return v == kNone || broadcasts(graph.type(v).shape, result); });
-  if (node.op->row)  // vectors along the row
-    return !shape(0).empty() && others([&](ValueId v) { return graph.type(v).shape == Shape{shape(0).back()}; });
-  if (op == "linear")
-    return shape(0).back() == shape(1).back() && shape(1).back().is_constant() &&
-           (node.operands.size() < 3 || node.operands[2] == kNone || shape(2) == Shape{shape(1)[0]});
-  if (op == "matmul") {
-    const Shape &a = shape(0), &b = shape(1);
-    if (a.size() < 2 || b.size() < 2) return false;
-    const bool transposed = node.attributes.get_or<int64_t>("transpose_b", 0) != 0;
-    const Shape lead(result.begin(), result.end() - 2);
-    return a.back() == b[b.size() - (transposed ? 1 : 2)] && broadcasts({a.begin(), a.end() - 2}, lead) &&
-           broadcasts({b.begin(), b.end() - 2}, lead);
-  }
-  if (op == "attention") {
-    const Shape &q = shape(0), &k = shape(1), &v = shape(2);
-    if (q.size() != 3 || k.size() != 3 || !(k == v) || !(q[0] == k[0])) return false;
-    return node.operands.size() < 4 || node.operands[3] == kNone ||
-           broadcasts(shape(3), {q[0], node.attributes.get<int64_t>("heads"), q[1], k[1]});
-  }
-  return false;
+    return std::ranges::all_of(types, [&](const TensorType* t) { return !t || broadcasts_to(t->shape, result.shape); });
+  if (!node.op->row) return false;
+  const Shape& x = types[0]->shape;  // the others are vectors along the row
+  return !x.empty() && others([&](ValueId v) { return graph.type(v).shape == Shape{x.back()}; });
 }
 
 bool has_open_sizes(const Graph& graph, const Node& node) {

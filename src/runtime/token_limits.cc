@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -18,7 +19,7 @@ int64_t stated_positions(const Graph& graph) {
 int64_t rows_selected_by(const Graph& graph, ValueId input) {
   for (const Graph::Use& use : graph.uses(input)) {
     const Node& node = graph.node(use.node);
-    if (std::string_view(node.op->name) != "gather" || use.operand != 1) continue;
+    if (node.op != &gather_def || use.operand != 1) continue;
     const Tensor* table = graph.constant(node.operands[0]);
     if (table && node.attributes.get_or<int64_t>("axis", 0) == 0 && !table->shape().empty()) return table->dim(0);
   }

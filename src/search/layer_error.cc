@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ops/registry.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -14,7 +14,7 @@ Graph product_graph() {
   const Dim n = Dim::symbol("N"), k = Dim::symbol("K");
   const ValueId d = graph.add_input("d", {.dtype = DType::f32, .shape = {n, k}});
   const ValueId h = graph.add_input("h", {.dtype = DType::f32, .shape = {k, k}});
-  graph.add_output(graph.emit(ops::get("matmul"), {d, h}), "dh");
+  graph.add_output(ops::matmul(graph, {d, h}), "dh");
   return graph;
 }
 

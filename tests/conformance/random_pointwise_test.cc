@@ -44,10 +44,10 @@ class RandomDag {
       return graph.emit(ops::get("where"), {less, any(), any()});
     }
     std::vector<ValueId> operands{any()};
-    if (op.max_operands == 2) operands.push_back(any());
+    if (op.operands.most() == 2) operands.push_back(any());
     const ValueId y = graph.emit(op, operands);
     // Products and sums of what came before grow without limit, and a sine of something huge means nothing.
-    return op.max_operands == 2 ? graph.emit(ops::get("clip"), {y}, {{"min", -4.0}, {"max", 4.0}}) : y;
+    return op.operands.most() == 2 ? graph.emit(ops::get("clip"), {y}, {{"min", -4.0}, {"max", 4.0}}) : y;
   }
 
   Philox rng_;

@@ -35,7 +35,7 @@ TEST(Graph, NamesOpAndOperandsWhenTheyDoNotFit) {
   EXPECT_NE(error_of([&] { g.emit(test::add_def, {x, y}); }).find("add(f32[3], f32[4])"), std::string::npos);
   EXPECT_NE(error_of([&] { g.emit(test::add_def, {x, i}); }).find("f32, i64"), std::string::npos);
   EXPECT_NE(error_of([&] { g.emit(test::add_def, {x}); }).find("takes 2 operands"), std::string::npos);
-  EXPECT_NE(error_of([&] { g.emit(test::add_def, {x, kNone}); }).find("operand 1 is required"), std::string::npos);
+  EXPECT_NE(error_of([&] { g.emit(test::add_def, {x, kNone}); }).find("operand 1 (b) is required"), std::string::npos);
   EXPECT_NE(error_of([&] { g.emit(test::cast_def, {x}); }).find("dtype"), std::string::npos);
   EXPECT_NE(error_of([&] {
               g.emit(test::cast_def, {x}, {{"dtipe", DType::i64}});

@@ -18,28 +18,25 @@ inline constexpr AttributeSpec kDtype[] = {{"dtype", AttributeKind::dtype, true}
 inline std::vector<TensorType> same_type(const InferArgs& a) { return {a[0]}; }
 
 inline const OpDef add_def{
-    .name = "add", .doc = "", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) { return a[0] + a[1]; }};
+    .name = "add", .doc = "", .operands = {"a", "b"}, .pointwise = [](Args a) { return a[0] + a[1]; }};
 inline const OpDef mul_def{
-    .name = "mul", .doc = "", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) { return a[0] * a[1]; }};
+    .name = "mul", .doc = "", .operands = {"a", "b"}, .pointwise = [](Args a) { return a[0] * a[1]; }};
 inline const OpDef less_def{
-    .name = "less", .doc = "", .min_operands = 2, .max_operands = 2, .pointwise = [](Args a) { return a[0] < a[1]; }};
-inline const OpDef clip_def{.name = "clip", .doc = "", .min_operands = 1, .max_operands = 3, .pointwise = [](Args a) {
-                              Expr x = a[0];
-                              if (a.operands.size() > 1 && a[1]) x = max(x, a[1]);
-                              if (a.operands.size() > 2 && a[2]) x = min(x, a[2]);
-                              return x;
-                            }};
+    .name = "less", .doc = "", .operands = {"a", "b"}, .pointwise = [](Args a) { return a[0] < a[1]; }};
+inline const OpDef clip_def{
+    .name = "clip", .doc = "", .operands = {"x", optional("low"), optional("high")}, .pointwise = [](Args a) {
+      Expr x = a[0];
+      if (a.operands.size() > 1 && a[1]) x = max(x, a[1]);
+      if (a.operands.size() > 2 && a[2]) x = min(x, a[2]);
+      return x;
+    }};
 inline const OpDef cast_def{.name = "cast", .doc = "", .attributes = kDtype, .pointwise = [](Args a) {
                               return cast(compute_scalar(a.attributes.get<DType>("dtype")), a[0]);
                             }};
-inline const OpDef every_def{.name = "every",
-                             .doc = "",
-                             .min_operands = 0,
-                             .max_operands = -1,
-                             .attributes = kEveryKind,
-                             .infer = [](const InferArgs&) {
-                               return std::vector<TensorType>{{DType::f32, {}, {}}};
-                             }};
+inline const OpDef every_def{
+    .name = "every", .doc = "", .operands = {any_number("x")}, .attributes = kEveryKind, .infer = [](const InferArgs&) {
+      return std::vector<TensorType>{{DType::f32, {}, {}}};
+    }};
 inline const OpDef split_def{.name = "split", .doc = "", .results = 2, .infer = [](const InferArgs& a) {
                                return std::vector<TensorType>{a[0], {DType::i64, a[0].shape, {}}};
                              }};

@@ -34,6 +34,34 @@ TEST(OpTable, EveryOpIsDocumentedAndIsPointwiseOrEvaluatedButNotBoth) {
   }
 }
 
+bool is_snake_case(std::string_view name) {
+  return !name.empty() &&
+         std::ranges::all_of(name, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+TEST(OpTable, OperandsHaveNamesOfTheirOwnAndThoseThatMayBeAbsentComeLast) {
+  using Count = OperandSpec::Count;
+  for (const OpDef* op : ops::all()) {
+    SCOPED_TRACE(op->name);
+    std::set<std::string> names;
+    for (const AttributeSpec& spec : op->attributes) names.insert(spec.name);
+    bool optional = false, repeats = false;
+    for (const OperandSpec& spec : op->operands) {
+      EXPECT_TRUE(is_snake_case(spec.name)) << spec.name;
+      EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+      EXPECT_FALSE(repeats) << spec.name << " follows what there are several of";
+      EXPECT_FALSE(optional && spec.count == Count::one) << spec.name << " follows what may be absent";
+      optional |= spec.count == Count::optional;
+      repeats |= spec.repeats();
+    }
+    EXPECT_EQ(op->operands.most(), repeats ? -1 : static_cast<int>(op->operands.size()));
+    EXPECT_LE(op->operands.least(), static_cast<int>(op->operands.size()));
+    if (op->move_map) {
+      EXPECT_TRUE(op->moves);
+    }
+  }
+}
+
 // Ops with bodies have tests of their own (control_test.cc): a sample has no bodies.
 std::vector<const OpDef*> ops_with_samples() {
   std::vector<const OpDef*> found;
@@ -99,8 +127,9 @@ TEST(OpTable, UnknownAttributesAndWrongNumbersOfOperandsAreErrors) {
     one.attributes.set("no_such_attribute", int64_t{1});
     EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
     one.attributes.erase("no_such_attribute");
-    while (static_cast<int>(one.operands.size()) <= op->max_operands) one.operands.push_back(Tensor::scalar<float>(1));
-    if (op->max_operands >= 0) {
+    while (static_cast<int>(one.operands.size()) <= op->operands.most())
+      one.operands.push_back(Tensor::scalar<float>(1));
+    if (op->operands.most() >= 0) {
       EXPECT_THROW(evaluate_node(*op, one.pointers(), one.attributes), Error);
     }
     for (const AttributeSpec& spec : op->attributes) {

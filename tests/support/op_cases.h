@@ -26,7 +26,7 @@ inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   if (name == "matmul") return matmul_cases(rng);
   if (name == "attention") return attention_cases(rng);
   if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);
-  if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.max_operands);
+  if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.operands.most());
   if (const OpCases cases = spatial_cases(name, rng); !cases.empty()) return cases;
   if (name == "batch_norm") return batch_norm_cases(rng);
   if (name == "mean_pool") return mean_pool_cases(rng);

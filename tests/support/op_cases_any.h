@@ -55,7 +55,7 @@ inline std::vector<Attributes> attributes_samples(const OpDef& op) {
 inline OpCases any_cases(const OpDef& op, Philox& rng) {
   OpCases cases;
   const auto add = [&](DType dtype, const Sizes64& shape, const Attributes& attributes) {
-    for (int count = op.min_operands; count <= std::max(op.min_operands, op.max_operands); ++count) {
+    for (int count = op.operands.least(); count <= std::max(op.operands.least(), op.operands.most()); ++count) {
       OpCase one{{}, attributes};
       for (int i = 0; i < count; ++i)
         one.operands.emplace_back(is_float(dtype)

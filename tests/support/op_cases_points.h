@@ -86,7 +86,7 @@ inline OpCases points_cases(const OpDef& op, Philox& rng) {
   if (name == "shrink") return float_cases(rng, 1, {{"threshold", 1.0}, {"bias", 0.5}});
   if (name == "prelu" || name == "mod" || name == "fmod") return joined({float_cases(rng, 2), integer_cases(rng, 2)});
   if (name == "pow") return joined({float_cases(rng, 2, {}, {0.1f, 4}), integer_cases(rng, 2)});
-  if (name.starts_with("bitwise_")) return integer_cases(rng, op.max_operands);
+  if (name.starts_with("bitwise_")) return integer_cases(rng, op.operands.most());
   if (name == "bit_shift") return shift_cases(rng);
   if (name == "is_inf") return is_inf_cases();
   if (name.starts_with("reduce_")) return joined({reduce_cases(op, rng), more_reduce_cases(op, rng)});

@@ -84,7 +84,7 @@ inline void append(OpCases& to, OpCases more) {
 // Cases of a pointwise op; ops that are not listed take floats.
 inline OpCases pointwise_cases(const OpDef& op, Philox& rng) {
   const std::string_view name = op.name;
-  const int operands = op.max_operands;
+  const int operands = op.operands.most();
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };

@@ -1,6 +1,7 @@
 #include "io/onnx/affine.h"
 
 #include "base/checked.h"
+#include "ops/calls.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -46,7 +47,7 @@ ValueId repeated(const OnnxNode& n, ValueId scale, size_t axis, int64_t length, 
   Tensor block(DType::i64, {length});
   const std::span<int64_t> blocks = block.mutable_as<int64_t>();
   for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<int64_t>(i) / block_size;
-  return n.emit("gather", {scale, n.constant(std::move(block))}, {{"axis", static_cast<int64_t>(axis)}});
+  return ops::gather(n, {.table = scale, .indices = n.constant(std::move(block)), .axis = static_cast<int64_t>(axis)});
 }
 
 // Calls apply(x, scale, zero) with operands that broadcast; its result has x's shape.
@@ -76,7 +77,7 @@ ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Apply apply) {
 
 ValueId dequantised(const OnnxNode& n, const AffineCodes& codes, DType dtype) {
   return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
-    return n.emit("dequantize_linear", {x, scale, zero}, {{"dtype", dtype}});
+    return ops::dequantize_linear(n, {.x = x, .scale = scale, .zero_point = zero, .dtype = dtype});
   });
 }
 
@@ -85,11 +86,11 @@ ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool
   return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
     const DType precision = n.type(scale).dtype;
     if (!saturate || precision != DType::f32) {
-      x = n.emit("div", {n.cast(x, precision), scale});
+      x = ops::div(n, {n.cast(x, precision), scale});
       scale = n.scalar(1, DType::f32);
     }
-    if (!saturate) return n.emit("cast_unsaturated", {x}, {{"dtype", dtype}});
-    return n.emit("quantize_linear", {x, scale, zero}, {{"dtype", dtype}});
+    if (!saturate) return ops::cast_unsaturated(n, {.x = x, .dtype = dtype});
+    return ops::quantize_linear(n, {.x = x, .scale = scale, .zero_point = zero, .dtype = dtype});
   });
 }
 
@@ -97,13 +98,14 @@ ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool
 AffineCodes quantised_dynamically(const OnnxNode& n, ValueId x) {
   const ValueId none = n.scalar(0, DType::f32);
   const Attributes all{{"keepdims", int64_t{0}}};
-  const ValueId low = n.emit("min", {n.emit("reduce_min", {x}, all), none}),
-                high = n.emit("max", {n.emit("reduce_max", {x}, all), none});
-  const ValueId step = n.emit("div", {n.emit("sub", {high, low}), n.scalar(255, DType::f32)});
-  const ValueId scale = n.emit("where", {n.emit("equal", {step, none}), n.scalar(1, DType::f32), step});
+  const ValueId low = ops::min(n, {n.emit({&reduce_min_def, {x}, all}), none}),
+                high = ops::max(n, {n.emit({&reduce_max_def, {x}, all}), none});
+  const ValueId step = ops::div(n, {ops::sub(n, {high, low}), n.scalar(255, DType::f32)});
+  const ValueId scale =
+      ops::where(n, {.condition = ops::equal(n, {step, none}), .a = n.scalar(1, DType::f32), .b = step});
   const Attributes to_u8{{"dtype", DType::u8}};
-  const ValueId zero = n.emit("quantize_linear", {n.emit("neg", {low}), scale}, to_u8);
-  return {n.emit("quantize_linear", {x, scale, zero}, to_u8), scale, zero};
+  const ValueId zero = n.emit({&quantize_linear_def, {ops::neg(n, {low}), scale}, to_u8});
+  return {n.emit({&quantize_linear_def, {x, scale, zero}, to_u8}), scale, zero};
 }
 
 }  // namespace hone

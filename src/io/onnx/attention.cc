@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -19,7 +20,7 @@ ValueId grouped(const OnnxNode& n, ValueId x, int64_t groups) {
 ValueId weighted(const OnnxNode& n, ValueId weights, const AttentionCall& call) {
   const Shape shape = n.shape(weights, 4);
   const ValueId values = split_heads(n, call.v, call.kv_heads);
-  const ValueId sums = n.emit("matmul", {grouped(n, weights, call.kv_heads), values});
+  const ValueId sums = ops::matmul(n, {grouped(n, weights, call.kv_heads), values});
   return merge_heads(n, n.reshape(sums, {shape[0], call.heads, shape[2], n.shape(values, 4)[3]}));
 }
 
@@ -41,7 +42,7 @@ Cached cached(const OnnxNode& n, ValueId x, ValueId past, int64_t heads) {
   const bool merged = n.rank(x) == 3;
   const ValueId split = merged ? split_heads(n, x, heads) : x;
   if (past == kNone) return {merged ? x : merge_heads(n, x), split};
-  const ValueId present = n.emit("concat", {past, split}, {{"axis", int64_t{2}}});
+  const ValueId present = ops::concat(n, {.inputs = {past, split}, .axis = 2});
   return {merge_heads(n, present), present};
 }
 
@@ -50,15 +51,15 @@ ValueId scores(const OnnxNode& n, const AttentionCall& call) {
   const Shape from = n.shape(q, 4), to = n.shape(k, 4);
   if (!call.scale && !to[3].is_constant()) n.unsupported("heads of an unknown number of columns");
   const double scale = call.scale ? *call.scale : 1 / std::sqrt(static_cast<double>(to[3].constant()));
-  const ValueId product = n.emit("matmul", {grouped(n, q, call.kv_heads), k}, {{"transpose_b", int64_t{1}}});
+  const ValueId product = ops::matmul(n, {.a = grouped(n, q, call.kv_heads), .b = k, .transpose_b = 1});
   const ValueId all = n.reshape(product, {from[0], call.heads, from[2], to[2]});
-  return n.emit("mul", {all, n.scalar(scale, n.type(all).dtype)});
+  return ops::mul(n, {all, n.scalar(scale, n.type(all).dtype)});
 }
 
 ValueId capped(const OnnxNode& n, ValueId scores, double softcap) {
   if (softcap == 0) return scores;
   const ValueId cap = n.scalar(softcap, n.type(scores).dtype);
-  return n.emit("mul", {n.emit("tanh", {n.emit("div", {scores, cap})}), cap});
+  return ops::mul(n, {ops::tanh(n, {ops::div(n, {scores, cap})}), cap});
 }
 
 ValueId attended(const OnnxNode& n, const AttentionCall& call) {
@@ -67,33 +68,33 @@ ValueId attended(const OnnxNode& n, const AttentionCall& call) {
     Attributes attributes{
         {"heads", call.heads}, {"kv_heads", call.kv_heads}, {"causal", static_cast<int64_t>(call.causal)}};
     if (call.scale) attributes.set("scale", *call.scale);
-    return n.cast(n.emit("attention", {call.q, call.k, call.v, call.bias}, attributes), dtype);
+    return n.cast(n.emit({&attention_def, {call.q, call.k, call.v, call.bias}, attributes}), dtype);
   }
   ValueId bias = call.bias;
   if (call.causal) {
     const Dim queries = n.shape(call.q, 3)[1], keys = n.shape(call.k, 3)[1];
     const ValueId last = n.reshape(positions(n, keys - queries, queries), {queries, 1});
-    const ValueId visible = n.emit("less_or_equal", {positions(n, 0, keys), last});
+    const ValueId visible = ops::less_or_equal(n, {positions(n, 0, keys), last});
     bias = sum_of_biases(n, bias, bias_of(n, visible, -std::numeric_limits<double>::infinity()));
   }
   ValueId all = capped(n, scores(n, call), call.softcap);
-  if (bias != kNone) all = n.emit("add", {all, n.cast(bias, n.type(all).dtype)});
-  return n.cast(weighted(n, n.emit("softmax", {all}), call), dtype);
+  if (bias != kNone) all = ops::add(n, {all, n.cast(bias, n.type(all).dtype)});
+  return n.cast(weighted(n, ops::softmax(n, {all}), call), dtype);
 }
 
 ValueId bias_of(const OnnxNode& n, ValueId visible, double hidden) {
-  return n.emit("where", {visible, n.scalar(0, DType::f32), n.scalar(hidden, DType::f32)});
+  return ops::where(n, {.condition = visible, .a = n.scalar(0, DType::f32), .b = n.scalar(hidden, DType::f32)});
 }
 
 ValueId sum_of_biases(const OnnxNode& n, ValueId a, ValueId b) {
   if (a == kNone || b == kNone) return a == kNone ? b : a;
-  return n.emit("add", {n.cast(a, DType::f32), n.cast(b, DType::f32)});
+  return ops::add(n, {n.cast(a, DType::f32), n.cast(b, DType::f32)});
 }
 
 ValueId positions(const OnnxNode& n, const Dim& first, const Dim& count) {
-  const ValueId all = n.emit("iota", {}, {{"shape", Shape{first + count}}});
+  const ValueId all = ops::iota(n, {.shape = Shape{first + count}});
   if (first == Dim(0)) return all;
-  return n.emit("slice", {all}, {{"starts", Shape{first}}, {"ends", Shape{first + count}}});
+  return ops::slice(n, {.x = all, .starts = Shape{first}, .ends = Shape{first + count}});
 }
 
 ValueId rotated(const OnnxNode& n, ValueId x, ValueId cos, ValueId sin, const Dim& columns, bool interleaved) {
@@ -103,9 +104,9 @@ ValueId rotated(const OnnxNode& n, ValueId x, ValueId cos, ValueId sin, const Di
     checked_range(columns.constant(), 0, shape.back().constant(), "the number of columns to turn");
   const int64_t last = static_cast<int64_t>(shape.size()) - 1;
   const auto parts = [&](ValueId from, const Dim& first, const Dim& second) {
-    return n.emit_all("split", {from}, {{"axis", int64_t{-1}}, {"sizes", Shape{first, second}}});
+    return ops::split(n, {.x = from, .axis = -1, .sizes = Shape{first, second}});
   };
-  const auto joined = [&](std::vector<ValueId> pieces) { return n.emit("concat", pieces, {{"axis", last}}); };
+  const auto joined = [&](std::vector<ValueId> pieces) { return ops::concat(n, {.inputs = pieces, .axis = last}); };
   if (shape.back() != columns) {
     const std::vector<ValueId> ends = parts(x, columns, shape.back() - columns);
     return joined({rotated(n, ends[0], cos, sin, columns, interleaved), ends[1]});
@@ -116,14 +117,14 @@ ValueId rotated(const OnnxNode& n, ValueId x, ValueId cos, ValueId sin, const Di
   pairs.push_back(2);
   const std::vector<ValueId> xs = interleaved ? parts(n.reshape(x, pairs), 1, 1) : parts(x, half, half);
   const ValueId a = n.reshape(xs[0], halves), b = n.reshape(xs[1], halves);
-  const auto product = [&](ValueId left, ValueId right) { return n.emit("mul", {left, right}); };
-  const ValueId turned_a = n.emit("sub", {product(a, cos), product(b, sin)}),
-                turned_b = n.emit("add", {product(a, sin), product(b, cos)});
+  const auto product = [&](ValueId left, ValueId right) { return ops::mul(n, {left, right}); };
+  const ValueId turned_a = ops::sub(n, {product(a, cos), product(b, sin)}),
+                turned_b = ops::add(n, {product(a, sin), product(b, cos)});
   if (!interleaved) return joined({turned_a, turned_b});
   Shape single = halves;
   single.push_back(1);
   const ValueId both =
-      n.emit("concat", {n.reshape(turned_a, single), n.reshape(turned_b, single)}, {{"axis", last + 1}});
+      ops::concat(n, {.inputs = {n.reshape(turned_a, single), n.reshape(turned_b, single)}, .axis = last + 1});
   return n.reshape(both, shape);
 }
 

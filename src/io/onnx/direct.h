@@ -1,21 +1,14 @@
-// Import functions of operators that are one op with the same operands: import_direct<"abs">.
+// Import functions of operators that are one op with the same operands: import_direct<abs_def>.
 #pragma once
 
-#include <algorithm>
-
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone::onnx {
 
-template <size_t n>
-struct OpName {
-  char text[n];
-  consteval OpName(const char (&name)[n]) { std::copy_n(name, n, text); }  // NOLINT: names are implicit
-};
-
-template <OpName op>
+template <const OpDef& op>
 std::vector<ValueId> import_direct(OnnxNode& n) {
-  return {n.emit(op.text, n.all_inputs())};
+  return {n.emit({&op, n.all_inputs()})};
 }
 
 }  // namespace hone::onnx

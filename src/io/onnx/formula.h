@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone::onnx {
 
@@ -17,19 +18,19 @@ class Formula {
   operator ValueId() const { return value_; }  // NOLINT: it is the value
   DType dtype() const { return n_->type(value_).dtype; }
 
-  Formula apply(std::string_view op, Attributes attributes = {}) const {
-    return {*n_, n_->emit(op, {value_}, std::move(attributes))};
+  Formula apply(const OpDef& op, Attributes attributes = {}) const {
+    return {*n_, n_->emit({&op, {value_}, std::move(attributes)})};
   }
-  Formula apply(std::string_view op, ValueId other, Attributes attributes = {}) const {
-    return {*n_, n_->emit(op, {value_, other}, std::move(attributes))};
+  Formula apply(const OpDef& op, ValueId other, Attributes attributes = {}) const {
+    return {*n_, n_->emit({&op, {value_, other}, std::move(attributes)})};
   }
   Formula cast(DType dtype) const { return {*n_, n_->cast(value_, dtype)}; }
   Formula number(double value) const { return {*n_, n_->scalar(value, dtype())}; }  // of this element type
 
-  friend Formula operator+(Formula a, Formula b) { return a.apply("add", b); }
-  friend Formula operator-(Formula a, Formula b) { return a.apply("sub", b); }
-  friend Formula operator*(Formula a, Formula b) { return a.apply("mul", b); }
-  friend Formula operator/(Formula a, Formula b) { return a.apply("div", b); }
+  friend Formula operator+(Formula a, Formula b) { return a.apply(add_def, b); }
+  friend Formula operator-(Formula a, Formula b) { return a.apply(sub_def, b); }
+  friend Formula operator*(Formula a, Formula b) { return a.apply(mul_def, b); }
+  friend Formula operator/(Formula a, Formula b) { return a.apply(div_def, b); }
   template <Number T>
   friend Formula operator+(Formula a, T b) {
     return a + a.number(b);
@@ -60,7 +61,7 @@ class Formula {
   ValueId value_;
 };
 
-inline Formula sqrt(Formula x) { return x.apply("sqrt"); }
+inline Formula sqrt(Formula x) { return x.apply(sqrt_def); }
 inline Formula square(Formula x) { return x * x; }
 
 // x in a float type whose sums and squares neither overflow early nor lose digits: f32 for narrower floats, f64 for

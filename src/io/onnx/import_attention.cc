@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "io/onnx/attention.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -24,12 +25,11 @@ ValueId visible_keys(const OnnxNode& n, ValueId mask, const Dim& batch, const Di
   switch (shape.size()) {
     case 1: {
       const ValueId bounds = n.cast(mask, DType::i64), columns = positions(n, 0, keys);
-      if (shape[0] == batch) return n.emit("less", {columns, n.reshape(bounds, {batch, 1, 1, 1})});
+      if (shape[0] == batch) return ops::less(n, {columns, n.reshape(bounds, {batch, 1, 1, 1})});
       if (shape[0] != 2 * batch) break;
-      const std::vector<ValueId> ends = n.emit_all("split", {n.reshape(bounds, {2 * batch, 1, 1, 1})},
-                                                   {{"axis", int64_t{0}}, {"sizes", Shape{batch, batch}}});
-      return n.emit("logical_and",
-                    {n.emit("less", {columns, ends[0]}), n.emit("greater_or_equal", {columns, ends[1]})});
+      const std::vector<ValueId> ends =
+          ops::split(n, {.x = n.reshape(bounds, {2 * batch, 1, 1, 1}), .axis = 0, .sizes = Shape{batch, batch}});
+      return ops::logical_and(n, {ops::less(n, {columns, ends[0]}), ops::greater_or_equal(n, {columns, ends[1]})});
     }
     case 2:
       return n.cast(n.reshape(mask, {shape[0], 1, 1, shape[1]}), DType::boolean);
@@ -48,7 +48,7 @@ ValueId padding_bias(const OnnxNode& n, ValueId mask, const Dim& batch, const Di
 // --- Attention, MultiHeadAttention -----------------------------------------------------------------------------------
 
 std::vector<ValueId> parts(const OnnxNode& n, ValueId x, int64_t axis, Shape sizes) {
-  return n.emit_all("split", {x}, {{"axis", axis}, {"sizes", std::move(sizes)}});
+  return ops::split(n, {.x = x, .axis = axis, .sizes = std::move(sizes)});
 }
 
 // One of two that lie in x [2,...].
@@ -63,8 +63,8 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   if (n.has(6)) n.unsupported("past_sequence_length: a buffer that past and present share");
   const ValueId x = n.in(0), weights = n.in(1);
   const Dim batch = n.shape(x, 3)[0];
-  ValueId projected = n.cast(n.emit("matmul", {x, weights}), n.type(x).dtype);
-  if (n.has(2)) projected = n.emit("add", {projected, n.in(2)});
+  ValueId projected = n.cast(ops::matmul(n, {x, weights}), n.type(x).dtype);
+  if (n.has(2)) projected = ops::add(n, {projected, n.in(2)});
   const Dim third = floordiv(n.shape(weights, 2)[1], 3);
   const Shape sizes = n.has_attribute("qkv_hidden_sizes") ? n.sizes("qkv_hidden_sizes") : Shape{third, third, third};
   if (sizes.size() != 3) fail("qkv_hidden_sizes has {} values; expected 3", sizes.size());
@@ -79,8 +79,8 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   call.causal = n.integer("unidirectional", 0) != 0;
   const ValueId y = attended(n, call);
   if (!n.wants(1)) return {y};
-  const auto alone = [&](ValueId cache) { return n.emit("unsqueeze", {cache}, {{"axes", std::vector<int64_t>{0}}}); };
-  return {y, n.emit("concat", {alone(k.present), alone(v.present)}, {{"axis", int64_t{0}}})};
+  const auto alone = [&](ValueId cache) { return ops::unsqueeze(n, {.x = cache, .axes = std::vector<int64_t>{0}}); };
+  return {y, ops::concat(n, {.inputs = {alone(k.present), alone(v.present)}, .axis = 0})};
 }
 
 // [B,L,H,count,D] as `count` tensors [B,L,H*D].
@@ -109,7 +109,7 @@ void add_bias(const OnnxNode& n, ValueId bias, std::vector<ValueId>& qkv) {
     sizes.push_back(n.shape(x, 3)[2]);
   }
   const std::vector<ValueId> biases = parts(n, bias, 0, sizes);
-  for (size_t i = 0; i < qkv.size(); ++i) qkv[i] = n.emit("add", {qkv[i], biases[i]});
+  for (size_t i = 0; i < qkv.size(); ++i) qkv[i] = ops::add(n, {qkv[i], biases[i]});
 }
 
 std::vector<ValueId> import_multi_head_attention(OnnxNode& n) {
@@ -131,8 +131,8 @@ std::vector<ValueId> import_multi_head_attention(OnnxNode& n) {
 
 // One dimension of x as an i64 scalar.
 ValueId size_along(const OnnxNode& n, ValueId x, int64_t axis) {
-  const ValueId shape = n.emit("shape_of", {x});
-  return n.reshape(n.emit("slice", {shape}, {{"starts", Shape{axis}}, {"ends", Shape{axis + 1}}}), {});
+  const ValueId shape = ops::shape_of(n, {x});
+  return n.reshape(ops::slice(n, {.x = shape, .starts = Shape{axis}, .ends = Shape{axis + 1}}), {});
 }
 
 ValueId integer(const OnnxNode& n, int64_t value) { return n.constant(Tensor::scalar<int64_t>(value)); }
@@ -153,7 +153,8 @@ ValueId key_positions(const OnnxNode& n, ValueId past, ValueId total) {
     if (keys.is_constant() && room.is_constant()) return positions(n, 0, std::max(keys.constant(), room.constant()));
   }
   const ValueId longest = n.reshape(n.cast(total, DType::i64), {});
-  return n.emit("range", {integer(n, 0), n.emit("max", {size_along(n, past, 2), longest}), integer(n, 1)});
+  return ops::range(
+      n, {.start = integer(n, 0), .limit = ops::max(n, {size_along(n, past, 2), longest}), .step = integer(n, 1)});
 }
 
 Tokens tokens_of(const OnnxNode& n, ValueId q, ValueId past) {
@@ -162,9 +163,9 @@ Tokens tokens_of(const OnnxNode& n, ValueId q, ValueId past) {
   const ValueId steps = n.reshape(positions(n, 0, queries), {1, queries});
   if (past == kNone) return {kNone, positions(n, 0, queries), steps};
   const ValueId last = n.reshape(n.cast(n.in(5), DType::i64), {batch, 1});
-  const ValueId filled = n.emit("sub", {n.emit("add", {last, integer(n, 1)}), size_along(n, q, 1)});
-  const ValueId before = n.emit("max", {filled, integer(n, 0)});
-  return {before, key_positions(n, past, n.in(6)), n.emit("add", {before, steps})};
+  const ValueId filled = ops::sub(n, {ops::add(n, {last, integer(n, 1)}), size_along(n, q, 1)});
+  const ValueId before = ops::max(n, {filled, integer(n, 0)});
+  return {before, key_positions(n, past, n.in(6)), ops::add(n, {before, steps})};
 }
 
 // Keys or values with the new ones where the old ones of their row end.
@@ -172,12 +173,13 @@ Cached placed(const OnnxNode& n, ValueId x, ValueId past, int64_t heads, const T
   if (past == kNone) return cached(n, x, kNone, heads);
   const ValueId room = size_along(n, past, 2);
   const ValueId all = n.transpose(cached(n, x, past, heads).present, {0, 2, 1, 3});  // [B,P+S,G,D]
-  const ValueId moved = n.emit("add", {n.emit("sub", {tokens.columns, tokens.past}), room});
-  const ValueId end = n.emit("sub", {size_along(n, all, 1), integer(n, 1)});
-  const ValueId is_old = n.emit("less", {tokens.columns, tokens.past});
-  const ValueId from = n.emit("where", {is_old, tokens.columns, n.emit("min", {moved, end})});  // [B,T]
-  const ValueId index = n.emit("unsqueeze", {from}, {{"axes", std::vector<int64_t>{2}}});
-  const ValueId rows = n.emit("gather_nd", {all, index}, {{"batch_dims", int64_t{1}}});
+  const ValueId moved = ops::add(n, {ops::sub(n, {tokens.columns, tokens.past}), room});
+  const ValueId end = ops::sub(n, {size_along(n, all, 1), integer(n, 1)});
+  const ValueId is_old = ops::less(n, {tokens.columns, tokens.past});
+  const ValueId from =
+      ops::where(n, {.condition = is_old, .a = tokens.columns, .b = ops::min(n, {moved, end})});  // [B,T]
+  const ValueId index = ops::unsqueeze(n, {.x = from, .axes = std::vector<int64_t>{2}});
+  const ValueId rows = ops::gather_nd(n, {.x = all, .indices = index, .batch_dims = 1});
   const ValueId present = n.transpose(rows, {0, 2, 1, 3});
   return {merge_heads(n, present), present};
 }
@@ -186,10 +188,10 @@ Cached placed(const OnnxNode& n, ValueId x, ValueId past, int64_t heads, const T
 ValueId window_bias(const OnnxNode& n, const Tokens& tokens, int64_t window) {
   const Shape shape = n.shape(tokens.rows, 2);
   const ValueId rows = n.reshape(tokens.rows, {shape[0], 1, shape[1], 1});
-  ValueId visible = n.emit("less_or_equal", {tokens.columns, rows});
+  ValueId visible = ops::less_or_equal(n, {tokens.columns, rows});
   if (window > 0) {
-    const ValueId first = n.emit("sub", {rows, integer(n, window - 1)});
-    visible = n.emit("logical_and", {visible, n.emit("greater_or_equal", {tokens.columns, first})});
+    const ValueId first = ops::sub(n, {rows, integer(n, window - 1)});
+    visible = ops::logical_and(n, {visible, ops::greater_or_equal(n, {tokens.columns, first})});
   }
   return bias_of(n, visible, -kInfinity);
 }
@@ -200,7 +202,7 @@ ValueId rotated_heads(const OnnxNode& n, ValueId x, int64_t heads, ValueId at, V
   const Shape shape = n.shape(x, 3);
   const Dim columns = 2 * n.shape(cos_table, 2)[1];
   const auto angles = [&](ValueId table) {
-    return n.emit("unsqueeze", {n.emit("gather", {table, at})}, {{"axes", std::vector<int64_t>{2}}});
+    return ops::unsqueeze(n, {.x = ops::gather(n, {.table = table, .indices = at}), .axes = std::vector<int64_t>{2}});
   };
   const ValueId split = n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)});
   return n.reshape(rotated(n, split, angles(cos_table), angles(sin_table), columns, interleaved), shape);
@@ -251,7 +253,7 @@ ValueId rotated_sequence(const OnnxNode& n, ValueId x, int64_t heads, ValueId co
   const Shape shape = n.shape(x, merged ? 3 : 4);
   if (merged && heads < 1) fail("the number of heads is {}; expected 1 or more", heads);
   const auto per_head = [&](ValueId angles) {
-    return n.emit("unsqueeze", {angles}, {{"axes", std::vector<int64_t>{merged ? 2 : 1}}});
+    return ops::unsqueeze(n, {.x = angles, .axes = std::vector<int64_t>{merged ? 2 : 1}});
   };
   const ValueId split = merged ? n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)}) : x;
   const Dim width = columns == 0 ? n.shape(split, 4)[3] : Dim(columns);
@@ -262,8 +264,8 @@ ValueId rotated_sequence(const OnnxNode& n, ValueId x, int64_t heads, ValueId co
 std::vector<ValueId> import_rotary_embedding(OnnxNode& n) {
   ValueId cos = n.in(1), sin = n.in(2);
   if (n.has(3)) {
-    cos = n.emit("gather", {cos, n.in(3)});
-    sin = n.emit("gather", {sin, n.in(3)});
+    cos = ops::gather(n, {.table = cos, .indices = n.in(3)});
+    sin = ops::gather(n, {.table = sin, .indices = n.in(3)});
   }
   const int64_t heads = n.rank(n.in(0)) == 3 ? n.count("num_heads") : 0;
   return {rotated_sequence(n, n.in(0), heads, cos, sin, n.integer("rotary_embedding_dim", 0))};
@@ -278,11 +280,12 @@ std::vector<ValueId> import_microsoft_rotary_embedding(OnnxNode& n) {
   const Dim queries = shape[merged ? 1 : 2], half = n.shape(cos, 2)[1];
   if (half == Dim(0)) fail("the table of cosines has no columns");
   ValueId at = n.cast(n.in(1), DType::i64);
-  if (n.rank(at) == 1) at = n.reshape(n.emit("add", {positions(n, 0, queries), at}), {1, queries});
+  if (n.rank(at) == 1) at = n.reshape(ops::add(n, {positions(n, 0, queries), at}), {1, queries});
   const int64_t columns = n.integer("rotary_embedding_dim", 0);
   int64_t heads = 0;
   if (merged) heads = columns != 0 ? n.count("num_heads") : known_size(n, floordiv(shape[2], 2 * half), "heads");
-  return {rotated_sequence(n, x, heads, n.emit("gather", {cos, at}), n.emit("gather", {sin, at}), columns)};
+  return {rotated_sequence(n, x, heads, ops::gather(n, {.table = cos, .indices = at}),
+                           ops::gather(n, {.table = sin, .indices = at}), columns)};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "io/onnx/affine.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -80,7 +81,7 @@ std::vector<ValueId> import_matmul_nbits(OnnxNode& n) {
          blocks, block, bits);
   const ValueId w = weights(n, 1, 2, 3, bits, rows, columns, block);
   const DType dtype = n.type(n.in(0)).dtype;
-  return {n.cast(n.emit("linear", {n.in(0), w, n.in_or_none(5)}), dtype)};
+  return {n.cast(ops::linear(n, {.x = n.in(0), .w = w, .b = n.in_or_none(5)}), dtype)};
 }
 
 std::vector<ValueId> import_gather_block_quantized(OnnxNode& n) {
@@ -104,7 +105,7 @@ std::vector<ValueId> import_gather_block_quantized(OnnxNode& n) {
     if (rows == 0 || columns == 0) fail("the data are {}; expected codes", to_string(n.type(data)));
     table = n.reshape(weights(n, 0, 2, 3, bits, rows, columns, block), shape);
   }
-  return {n.cast(n.emit("gather", {table, n.in(1)}, along), n.type(scale).dtype)};
+  return {n.cast(n.emit({&gather_def, {table, n.in(1)}, along}), n.type(scale).dtype)};
 }
 
 constexpr OnnxOperator kOperators[] = {

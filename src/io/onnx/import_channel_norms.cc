@@ -1,5 +1,6 @@
 // Normalisations of [N,C,...] with a scale and a shift per channel.
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -13,8 +14,8 @@ ValueId along(const OnnxNode& n, ValueId v, size_t axis, size_t rank) {
 }
 
 ValueId scaled_and_shifted(const OnnxNode& n, ValueId x, size_t axis, size_t rank) {
-  const ValueId scaled = n.emit("mul", {x, along(n, n.in(1), axis, rank)});
-  return n.emit("add", {scaled, along(n, n.in(2), axis, rank)});
+  const ValueId scaled = ops::mul(n, {x, along(n, n.in(1), axis, rank)});
+  return ops::add(n, {scaled, along(n, n.in(2), axis, rank)});
 }
 
 // x [N,C,...] as [N,groups,elements of a group], each group with mean 0 and variance 1.
@@ -22,7 +23,7 @@ ValueId normalised_groups(const OnnxNode& n, const Dim& groups) {
   const Shape x = n.shape(n.in(0));
   if (x.size() < 2) fail("x is {}; accepted: [N,C,...]", to_string(n.type(n.in(0))));
   const Dim elements = floordiv(element_count(Shape(x.begin() + 1, x.end())), groups);
-  return n.emit("layer_norm", {n.reshape(n.in(0), {x[0], groups, elements})}, {{"epsilon", n.number("epsilon", 1e-5)}});
+  return ops::layer_norm(n, {.x = n.reshape(n.in(0), {x[0], groups, elements}), .epsilon = n.number("epsilon", 1e-5)});
 }
 
 std::vector<ValueId> import_instance_normalization(OnnxNode& n) {
@@ -45,7 +46,12 @@ std::vector<ValueId> import_group_normalization_18(OnnxNode& n) {
 }
 
 ValueId batch_norm(const OnnxNode& n, ValueId mean, ValueId variance) {
-  return n.emit("batch_norm", {n.in(0), n.in(1), n.in(2), mean, variance}, {{"epsilon", n.number("epsilon", 1e-5)}});
+  return ops::batch_norm(n, {.x = n.in(0),
+                             .scale = n.in(1),
+                             .bias = n.in(2),
+                             .mean = mean,
+                             .variance = variance,
+                             .epsilon = n.number("epsilon", 1e-5)});
 }
 
 // By the statistics of this very batch; the running ones are carried on.
@@ -54,15 +60,13 @@ std::vector<ValueId> trained_batch_norm(const OnnxNode& n) {
   const ValueId x = n.cast(n.in(0), dtype);
   std::vector<int64_t> axes{0};
   for (size_t i = 2; i < n.rank(x); ++i) axes.push_back(static_cast<int64_t>(i));
-  const auto mean_of = [&](ValueId v) {
-    return n.emit("reduce_mean", {v}, {{"axes", axes}, {"keepdims", int64_t{0}}});
-  };
-  const ValueId mean = mean_of(x), centred = n.emit("sub", {x, along(n, mean, 1, n.rank(x))});
-  const ValueId variance = mean_of(n.emit("mul", {centred, centred}));
+  const auto mean_of = [&](ValueId v) { return ops::reduce_mean(n, {.x = v, .axes = axes, .keepdims = 0}); };
+  const ValueId mean = mean_of(x), centred = ops::sub(n, {x, along(n, mean, 1, n.rank(x))});
+  const ValueId variance = mean_of(ops::mul(n, {centred, centred}));
   const double momentum = n.number("momentum", 0.9);
   const auto carried_on = [&](ValueId running, ValueId now) {
-    return n.emit("add", {n.emit("mul", {running, n.scalar(momentum, dtype)}),
-                          n.emit("mul", {now, n.scalar(1 - momentum, dtype)})});
+    return ops::add(
+        n, {ops::mul(n, {running, n.scalar(momentum, dtype)}), ops::mul(n, {now, n.scalar(1 - momentum, dtype)})});
   };
   return {batch_norm(n, mean, variance), carried_on(n.in(3), mean), carried_on(n.in(4), variance)};
 }
@@ -86,16 +90,16 @@ std::vector<ValueId> import_lrn(OnnxNode& n) {
   if (n.rank(n.in(0)) < 2) fail("x is {}; accepted: [N,C,...]", to_string(type));
   const Shape& x = type.shape;
   const int64_t size = n.count("size");
-  const ValueId square = n.emit("mul", {n.in(0), n.in(0)});
+  const ValueId square = ops::mul(n, {n.in(0), n.in(0)});
   const ValueId planes = n.reshape(square, {x[0], 1, x[1], element_count(Shape(x.begin() + 2, x.end()))});
-  const ValueId mean = n.emit("avg_pool", {planes},
-                              {{"kernel_shape", std::vector<int64_t>{size, 1}},
-                               {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
-                               {"count_include_pad", int64_t{1}}});
+  const ValueId mean = ops::avg_pool(n, {.x = planes,
+                                         .kernel_shape = std::vector<int64_t>{size, 1},
+                                         .pads = std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0},
+                                         .count_include_pad = 1});
   const auto number = [&](const char* name, double fallback) { return n.scalar(n.number(name, fallback), type.dtype); };
-  const ValueId sum = n.emit("mul", {n.reshape(mean, x), number("alpha", 1e-4)});
-  const ValueId divisor = n.emit("pow", {n.emit("add", {sum, number("bias", 1)}), number("beta", 0.75)});
-  return {n.emit("div", {n.in(0), divisor})};
+  const ValueId sum = ops::mul(n, {n.reshape(mean, x), number("alpha", 1e-4)});
+  const ValueId divisor = ops::pow(n, {ops::add(n, {sum, number("bias", 1)}), number("beta", 0.75)});
+  return {ops::div(n, {n.in(0), divisor})};
 }
 
 constexpr OnnxOperator kOperators[] = {

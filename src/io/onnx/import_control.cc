@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -16,7 +17,7 @@ std::vector<ValueId> import_if(OnnxNode& n) {
   Graph yes = n.body("then_branch", {}, operands);
   const auto captured = static_cast<int64_t>(operands.size()) - 1;
   Graph no = n.body("else_branch", {}, operands);
-  return n.emit_all("if", operands, {{"then_captures", captured}}, {std::move(yes), std::move(no)});
+  return n.emit_all({&if_def, operands, {{"then_captures", captured}}, {std::move(yes), std::move(no)}});
 }
 
 // What a carried value is throughout, given what it is before and after one iteration.
@@ -71,7 +72,7 @@ std::vector<ValueId> import_loop(OnnxNode& n) {
   std::vector<ValueId> captures;
   Graph body = body_of_all_iterations(n, inputs, 2, carried, 1, captures);
   operands.insert(operands.end(), captures.begin(), captures.end());
-  return n.emit_all("loop", operands, {{"carried", static_cast<int64_t>(carried)}}, {std::move(body)});
+  return n.emit_all({&loop_def, operands, {{"carried", static_cast<int64_t>(carried)}}, {std::move(body)}});
 }
 
 std::vector<ValueId> import_scan(OnnxNode& n) {
@@ -99,7 +100,7 @@ std::vector<ValueId> import_scan(OnnxNode& n) {
   std::vector<ValueId> captures;
   Graph body = body_of_all_iterations(n, inputs, 0, states, 0, captures);
   operands.insert(operands.end(), captures.begin(), captures.end());
-  return n.emit_all("scan", operands, attributes, {std::move(body)});
+  return n.emit_all({&scan_def, operands, attributes, {std::move(body)}});
 }
 
 std::vector<ValueId> import_scan_8(OnnxNode& n) {

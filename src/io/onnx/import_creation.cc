@@ -1,6 +1,7 @@
 // Operators that make tensors: Constant, ConstantOfShape, Range, EyeLike, OneHot, Trilu.
 #include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -45,7 +46,7 @@ std::vector<ValueId> import_constant_of_shape(OnnxNode& n) {
   if (exact) attributes = {{"value", number}, {"dtype", value.dtype()}};
   else operands.push_back(n.constant(value));
   add_dims(n, "shape", 0, operands, attributes);
-  return {n.emit(exact ? "full" : "expand", std::move(operands), std::move(attributes))};
+  return {n.emit({exact ? &full_def : &expand_def, std::move(operands), std::move(attributes)})};
 }
 
 // How many numbers a range has, where that is known without data.
@@ -63,10 +64,10 @@ std::optional<Dim> range_count(OnnxNode& n) {
 std::vector<ValueId> import_range(OnnxNode& n) {
   const ValueId start = n.in(0), step = n.in(2);
   const std::optional<Dim> count = range_count(n);
-  if (!count || count->is_constant()) return {n.emit("range", {start, n.in(1), step})};
-  ValueId values = n.emit("iota", {}, {{"shape", Shape{*count}}, {"dtype", n.type(start).dtype}});
-  if (n.dims(step) != Shape{1}) values = n.emit("mul", {values, step});
-  if (n.dims(start) != Shape{0}) values = n.emit("add", {values, start});
+  if (!count || count->is_constant()) return {ops::range(n, {.start = start, .limit = n.in(1), .step = step})};
+  ValueId values = ops::iota(n, {.shape = Shape{*count}, .dtype = n.type(start).dtype});
+  if (n.dims(step) != Shape{1}) values = ops::mul(n, {values, step});
+  if (n.dims(start) != Shape{0}) values = ops::add(n, {values, start});
   return {values};
 }
 
@@ -75,21 +76,22 @@ ValueId diagonals(OnnxNode& n, ValueId x) {
   const Shape shape = n.shape(x);
   if (shape.size() < 2) n.unsupported("a tensor of less than two dimensions; supported: matrices");
   const Shape matrix(shape.end() - 2, shape.end());
-  const ValueId column = n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{1}}});
-  return n.emit("sub", {column, n.emit("iota", {}, {{"shape", matrix}, {"axis", int64_t{0}}})});
+  const ValueId column = ops::iota(n, {.shape = matrix, .axis = 1});
+  return ops::sub(n, {column, ops::iota(n, {.shape = matrix, .axis = 0})});
 }
 
 std::vector<ValueId> import_eye_like(OnnxNode& n) {
   const ValueId x = n.in(0);
   const ValueId wanted = n.scalar(static_cast<double>(n.integer("k", 0)), DType::i64);
-  return {n.cast(n.emit("equal", {diagonals(n, x), wanted}), n.dtype("dtype", n.type(x).dtype))};
+  return {n.cast(ops::equal(n, {diagonals(n, x), wanted}), n.dtype("dtype", n.type(x).dtype))};
 }
 
 std::vector<ValueId> import_trilu(OnnxNode& n) {
   const ValueId x = n.in(0);
   const ValueId k = n.has(1) ? n.reshape(n.in(1), {}) : n.scalar(0, DType::i64);
-  const ValueId kept = n.emit(n.integer("upper", 1) != 0 ? "greater_or_equal" : "less_or_equal", {diagonals(n, x), k});
-  return {n.emit("where", {kept, x, n.scalar(0, n.type(x).dtype)})};
+  const ValueId kept =
+      n.emit({n.integer("upper", 1) != 0 ? &greater_or_equal_def : &less_or_equal_def, {diagonals(n, x), k}});
+  return {ops::where(n, {.condition = kept, .a = x, .b = n.scalar(0, n.type(x).dtype)})};
 }
 
 // gather(values, index == position): of the two values, off and on, any element type.
@@ -97,17 +99,18 @@ std::vector<ValueId> import_one_hot(OnnxNode& n) {
   ValueId index = n.cast(n.in(0), DType::i64);
   const ValueId depth = n.cast(n.reshape(n.in(1), {}), DType::i64);
   const ValueId zero = n.scalar(0, DType::i64), one = n.scalar(1, DType::i64);
-  index = n.emit("where", {n.emit("less", {index, zero}), n.emit("add", {index, depth}), index});
+  index = ops::where(n, {.condition = ops::less(n, {index, zero}), .a = ops::add(n, {index, depth}), .b = index});
   const auto rank = static_cast<int64_t>(n.rank(index));
   const auto at = static_cast<int64_t>(checked_axis(n.integer("axis", -1), n.rank(index) + 1));
   const std::optional<Shape> known = dims_without_data(n, depth);
-  ValueId position = known ? n.emit("iota", {}, {{"shape", *known}}) : n.emit("range", {zero, depth, one});
+  ValueId position =
+      known ? ops::iota(n, {.shape = *known}) : ops::range(n, {.start = zero, .limit = depth, .step = one});
   std::vector<int64_t> inner;
   for (int64_t i = at; i < rank; ++i) inner.push_back(i - at + 1);
-  if (!inner.empty()) position = n.emit("unsqueeze", {position}, {{"axes", inner}});
-  index = n.emit("unsqueeze", {index}, {{"axes", std::vector<int64_t>{at}}});
-  const ValueId hot = n.cast(n.emit("equal", {index, position}), DType::i64);
-  return {n.emit("gather", {n.in(2), hot}, {{"axis", int64_t{0}}})};
+  if (!inner.empty()) position = ops::unsqueeze(n, {.x = position, .axes = inner});
+  index = ops::unsqueeze(n, {.x = index, .axes = std::vector<int64_t>{at}});
+  const ValueId hot = n.cast(ops::equal(n, {index, position}), DType::i64);
+  return {ops::gather(n, {.table = n.in(2), .indices = hot, .axis = 0})};
 }
 
 constexpr OnnxOperator kOperators[] = {

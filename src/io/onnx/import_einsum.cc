@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 #include "ops/einsum.h"
 
 namespace hone {
@@ -39,7 +40,7 @@ class Factor {
       if (has(other, labels_[i]) || has(result, labels_[i])) kept.push_back(labels_[i]);
       else axes.push_back(static_cast<int64_t>(i));
     }
-    if (!axes.empty()) value_ = n_.emit("reduce_sum", {value_}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+    if (!axes.empty()) value_ = ops::reduce_sum(n_, {.x = value_, .axes = axes, .keepdims = 0});
     labels_ = kept;
   }
 
@@ -94,8 +95,8 @@ ValueId product(OnnxNode& n, Factor a, Factor b, const Labels& result) {
   b.drop_own(a.labels(), result);
   a.drop_own(of_b, result);
   const Roles roles = roles_of(a, b, result);
-  const ValueId matrices = n.emit("matmul", {a.as_matrices(roles.batch, roles.left, roles.summed),
-                                             b.as_matrices(roles.batch, roles.summed, roles.right)});
+  const ValueId matrices = ops::matmul(
+      n, {a.as_matrices(roles.batch, roles.left, roles.summed), b.as_matrices(roles.batch, roles.summed, roles.right)});
   Labels order = roles.batch;
   order.insert(order.end(), roles.left.begin(), roles.left.end());
   order.insert(order.end(), roles.right.begin(), roles.right.end());
@@ -113,7 +114,7 @@ std::vector<ValueId> import_einsum(OnnxNode& n) {
     const Factor a(n, n.in(0), equation.operands[0]), b(n, n.in(1), equation.operands[1]);
     if (is_plain(equation, a, b)) return {n.cast(product(n, a, b, equation.result), n.type(n.in(0)).dtype)};
   }
-  return {n.emit("einsum", operands, {{"equation", text}})};
+  return {ops::einsum(n, {.inputs = operands, .equation = text})};
 }
 
 constexpr OnnxOperator kOperators[] = {{"Einsum", 12, import_einsum}};

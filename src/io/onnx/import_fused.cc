@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/onnx/window_attributes.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -14,21 +15,21 @@ constexpr const char* kMicrosoft = "com.microsoft";
 ValueId sum_of(OnnxNode& n, std::initializer_list<int> inputs) {
   ValueId sum = kNone;
   for (int i : inputs)
-    if (n.has(i)) sum = sum == kNone ? n.in(i) : n.emit("add", {sum, n.in(i)});
+    if (n.has(i)) sum = sum == kNone ? n.in(i) : ops::add(n, {sum, n.in(i)});
   if (sum == kNone) fail("all inputs are absent");
   return sum;
 }
 
-std::vector<ValueId> import_gelu(OnnxNode& n) { return {n.emit("gelu", {sum_of(n, {0, 1})})}; }
+std::vector<ValueId> import_gelu(OnnxNode& n) { return {ops::gelu(n, {sum_of(n, {0, 1})})}; }
 
 std::vector<ValueId> import_fast_gelu(OnnxNode& n) {
-  return {n.emit("gelu", {sum_of(n, {0, 1})}, {{"approximate", std::string("tanh")}})};
+  return {ops::gelu(n, {.x = sum_of(n, {0, 1}), .approximate = "tanh"})};
 }
 
 std::vector<ValueId> import_quick_gelu(OnnxNode& n) {
   const ValueId x = n.in(0);
-  const ValueId inner = n.emit("mul", {x, n.scalar(n.number("alpha", 1.702), n.type(x).dtype)});
-  return {n.emit("mul", {x, n.emit("sigmoid", {inner})})};
+  const ValueId inner = ops::mul(n, {x, n.scalar(n.number("alpha", 1.702), n.type(x).dtype)});
+  return {ops::mul(n, {x, ops::sigmoid(n, {inner})})};
 }
 
 std::vector<ValueId> import_bias_split_gelu(OnnxNode& n) {
@@ -36,8 +37,8 @@ std::vector<ValueId> import_bias_split_gelu(OnnxNode& n) {
   const Shape shape = n.shape(x);
   if (shape.empty()) fail("the input is a scalar; expected columns");
   const Dim half = floordiv(shape.back(), 2);
-  const std::vector<ValueId> halves = n.emit_all("split", {x}, {{"axis", int64_t{-1}}, {"sizes", Shape{half, half}}});
-  return {n.emit("mul", {halves[0], n.emit("gelu", {halves[1]})})};
+  const std::vector<ValueId> halves = ops::split(n, {.x = x, .axis = -1, .sizes = Shape{half, half}});
+  return {ops::mul(n, {halves[0], ops::gelu(n, {halves[1]})})};
 }
 
 std::vector<ValueId> import_bias_add(OnnxNode& n) { return {sum_of(n, {0, 1, 2})}; }
@@ -45,7 +46,7 @@ std::vector<ValueId> import_bias_add(OnnxNode& n) { return {sum_of(n, {0, 1, 2})
 std::vector<ValueId> import_expand_dims(OnnxNode& n) {
   const auto axes = n.known_integers(n.in(1));
   if (!axes) n.unsupported("an axis that is computed; supported: a constant");
-  return {n.emit("unsqueeze", {n.in(0)}, {{"axes", *axes}})};
+  return {ops::unsqueeze(n, {.x = n.in(0), .axes = *axes})};
 }
 
 // y, mean, 1 / deviation, sum: the second and third are for training.
@@ -55,27 +56,29 @@ std::vector<ValueId> import_skip_layer_normalization(OnnxNode& n) {
   const bool simplified = n.op_type() == "SkipSimplifiedLayerNormalization";
   const ValueId sum = sum_of(n, {0, 1, simplified ? 3 : 4});
   const double epsilon = n.number("epsilon", 1e-12);
-  const ValueId y = simplified ? n.emit("rms_norm", {sum, n.in(2)}, {{"epsilon", epsilon}})
-                               : n.emit("layer_norm", {sum, n.in(2), n.in_or_none(3)}, {{"epsilon", epsilon}});
+  const ValueId y =
+      simplified ? ops::rms_norm(n, {.x = sum, .weight = n.in(2), .epsilon = epsilon})
+                 : ops::layer_norm(n, {.x = sum, .weight = n.in(2), .bias = n.in_or_none(3), .epsilon = epsilon});
   return {y, kNone, kNone, sum};
 }
 
 // Rows 0 to S-1 of a table where there are no indices [B,S].
 ValueId embedded(OnnxNode& n, ValueId table, ValueId indices, const Dim& length) {
-  if (indices != kNone) return n.emit("gather", {table, indices});
-  return n.emit("slice", {table}, {{"starts", Shape{0}}, {"ends", Shape{length}}});
+  if (indices != kNone) return ops::gather(n, {.table = table, .indices = indices});
+  return ops::slice(n, {.x = table, .starts = Shape{0}, .ends = Shape{length}});
 }
 
 // y, how many positions of each row the mask keeps, the sum of the embeddings.
 std::vector<ValueId> import_embed_layer_normalization(OnnxNode& n) {
   const ValueId ids = n.in(0);
   const Dim batch = n.shape(ids, 2)[0], length = n.shape(ids, 2)[1];
-  ValueId sum = n.emit("add", {n.emit("gather", {n.in(2), ids}), embedded(n, n.in(3), n.in_or_none(8), length)});
-  if (n.has(1)) sum = n.emit("add", {sum, n.emit("gather", {n.in(4), n.in(1)})});
-  const ValueId y = n.emit("layer_norm", {sum, n.in(5), n.in(6)}, {{"epsilon", n.number("epsilon", 1e-12)}});
-  const ValueId kept =
-      n.has(7) ? n.emit("reduce_sum", {n.in(7)}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}})
-               : n.emit("full", {}, {{"shape", Shape{batch}}, {"value", 0.0}, {"dtype", DType::i32}});
+  ValueId sum =
+      ops::add(n, {ops::gather(n, {.table = n.in(2), .indices = ids}), embedded(n, n.in(3), n.in_or_none(8), length)});
+  if (n.has(1)) sum = ops::add(n, {sum, ops::gather(n, {.table = n.in(4), .indices = n.in(1)})});
+  const ValueId y =
+      ops::layer_norm(n, {.x = sum, .weight = n.in(5), .bias = n.in(6), .epsilon = n.number("epsilon", 1e-12)});
+  const ValueId kept = n.has(7) ? ops::reduce_sum(n, {.x = n.in(7), .axes = std::vector<int64_t>{1}, .keepdims = 0})
+                                : ops::full(n, {.shape = Shape{batch}, .value = 0.0, .dtype = DType::i32});
   return {y, kept, sum};
 }
 
@@ -83,10 +86,10 @@ std::vector<ValueId> import_embed_layer_normalization(OnnxNode& n) {
 ValueId group_normalised(OnnxNode& n, ValueId x, ValueId weight, ValueId bias, int64_t groups, double epsilon) {
   const Shape shape = n.shape(x, 4);
   const Dim row = floordiv(shape[1], groups) * shape[2] * shape[3];
-  const ValueId rows = n.emit("layer_norm", {n.reshape(x, {shape[0], groups, row})}, {{"epsilon", epsilon}});
+  const ValueId rows = ops::layer_norm(n, {.x = n.reshape(x, {shape[0], groups, row}), .epsilon = epsilon});
   const auto per_channel = [&](ValueId vector) { return n.reshape(vector, {shape[1], 1, 1}); };
-  const ValueId scaled = n.emit("mul", {n.reshape(rows, shape), per_channel(weight)});
-  return n.emit("add", {scaled, per_channel(bias)});
+  const ValueId scaled = ops::mul(n, {n.reshape(rows, shape), per_channel(weight)});
+  return ops::add(n, {scaled, per_channel(bias)});
 }
 
 // Channels last unless told otherwise, and silu after where `activation` is 1.
@@ -96,7 +99,7 @@ std::vector<ValueId> import_group_norm(OnnxNode& n) {
   if (n.rank(x) != 4) fail("the input is {}; expected 4 dimensions", to_string(n.type(x)));
   ValueId y = last ? n.transpose(x, {0, 3, 1, 2}) : x;
   y = group_normalised(n, y, n.in(1), n.in(2), n.count("groups"), n.number("epsilon", 1e-5));
-  if (n.integer("activation") == 1) y = n.emit("silu", {y});
+  if (n.integer("activation") == 1) y = ops::silu(n, {y});
   return {last ? n.transpose(y, {0, 2, 3, 1}) : y};
 }
 
@@ -114,42 +117,42 @@ ValueId matmul_operand(OnnxNode& n, ValueId x, const char* trans, const char* ba
 ValueId scaled_product(OnnxNode& n, ValueId product) {
   const DType dtype = n.type(n.in(0)).dtype;
   const double alpha = n.number("alpha", 1);
-  if (alpha != 1) product = n.emit("mul", {product, n.scalar(alpha, n.type(product).dtype)});
+  if (alpha != 1) product = ops::mul(n, {product, n.scalar(alpha, n.type(product).dtype)});
   return n.cast(product, dtype);
 }
 
 std::vector<ValueId> import_fused_matmul(OnnxNode& n) {
   const ValueId a = matmul_operand(n, n.in(0), "transA", "transBatchA"),
                 b = matmul_operand(n, n.in(1), "transB", "transBatchB");
-  return {scaled_product(n, n.emit("matmul", {a, b}))};
+  return {scaled_product(n, ops::matmul(n, {a, b}))};
 }
 
 // The activation that a fused operator names; `parameter(i, fallback)` gives its i-th number.
 template <class Parameter>
 ValueId activated(OnnxNode& n, ValueId x, const std::string& name, Parameter parameter) {
   if (name.empty()) return x;
-  if (name == "Relu") return n.emit("relu", {x});
-  if (name == "Sigmoid") return n.emit("sigmoid", {x});
-  if (name == "Tanh") return n.emit("tanh", {x});
-  if (name == "LeakyRelu") return n.emit("leaky_relu", {x}, {{"alpha", parameter(0, 0.01)}});
+  if (name == "Relu") return ops::relu(n, {x});
+  if (name == "Sigmoid") return ops::sigmoid(n, {x});
+  if (name == "Tanh") return ops::tanh(n, {x});
+  if (name == "LeakyRelu") return ops::leaky_relu(n, {.x = x, .alpha = parameter(0, 0.01)});
   if (name == "HardSigmoid")
-    return n.emit("hard_sigmoid", {x}, {{"alpha", parameter(0, 0.2)}, {"beta", parameter(1, 0.5)}});
-  if (name == "Clip") return n.emit("clip", {x}, {{"min", parameter(0, -INFINITY)}, {"max", parameter(1, INFINITY)}});
+    return ops::hard_sigmoid(n, {.x = x, .alpha = parameter(0, 0.2), .beta = parameter(1, 0.5)});
+  if (name == "Clip") return ops::clip(n, {.x = x, .min = parameter(0, -INFINITY), .max = parameter(1, INFINITY)});
   n.unsupported(fmt::format("activation \"{}\"; supported: Relu, Sigmoid, Tanh, LeakyRelu, HardSigmoid, Clip", name));
 }
 
 std::vector<ValueId> import_fused_gemm(OnnxNode& n) {
   const ValueId a = n.integer("transA", 0) != 0 ? n.transpose(n.in(0), {1, 0}) : n.in(0);
-  ValueId y = scaled_product(n, n.emit("matmul", {a, n.in(1)}, {{"transpose_b", n.integer("transB", 0)}}));
-  if (n.has(2)) y = n.emit("add", {y, n.emit("mul", {n.in(2), n.scalar(n.number("beta", 1), n.type(y).dtype)})});
+  ValueId y = scaled_product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.integer("transB", 0)}));
+  if (n.has(2)) y = ops::add(n, {y, ops::mul(n, {n.in(2), n.scalar(n.number("beta", 1), n.type(y).dtype)})});
   constexpr const char* kParameters[] = {"activation_alpha", "activation_beta"};
   return {activated(n, y, n.text("activation", ""),
                     [&](int i, double fallback) { return n.number(kParameters[i], fallback); })};
 }
 
 std::vector<ValueId> import_fused_conv(OnnxNode& n) {
-  ValueId y = n.emit("conv", {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n));
-  if (n.has(3)) y = n.emit("add", {y, n.in(3)});
+  ValueId y = n.emit({&conv_def, {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n)});
+  if (n.has(3)) y = ops::add(n, {y, n.in(3)});
   const std::vector<double> parameters = n.numbers("activation_params", std::vector<double>());
   return {activated(n, y, n.text("activation", ""), [&](int i, double fallback) {
     return static_cast<size_t>(i) < parameters.size() ? parameters[static_cast<size_t>(i)] : fallback;
@@ -159,7 +162,7 @@ std::vector<ValueId> import_fused_conv(OnnxNode& n) {
 // Channels last in x, w and y.
 std::vector<ValueId> import_nhwc_conv(OnnxNode& n) {
   const ValueId x = n.transpose(n.in(0), {0, 3, 1, 2}), w = n.transpose(n.in(1), {0, 3, 1, 2});
-  return {n.transpose(n.emit("conv", {x, w, n.in_or_none(2)}, conv_attributes(n)), {0, 2, 3, 1})};
+  return {n.transpose(n.emit({&conv_def, {x, w, n.in_or_none(2)}, conv_attributes(n)}), {0, 2, 3, 1})};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -1,6 +1,7 @@
 // Operators that resize, sample, crop or rearrange images, and those of regions in them.
 #include "base/checked.h"
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -30,16 +31,17 @@ std::vector<ValueId> import_resize(OnnxNode& n) {
     else operands[3] = n.in(3);
   }
   while (operands.back() == kNone) operands.pop_back();
-  return {n.emit("resize", operands, attributes)};
+  return {n.emit({&resize_def, operands, attributes})};
 }
 
 // Resize-10 and Upsample: place i lies at i / scale. Nearest goes down where an axis grows and up where it shrinks.
 std::vector<ValueId> resize_by(const OnnxNode& n, ValueId scales) {
   const std::string mode = n.text("mode", "nearest");
-  return {n.emit("resize", {n.in(0), kNone, scales},
-                 {{"mode", mode == "bilinear" ? "linear" : mode},
-                  {"coordinates", "asymmetric"},
-                  {"nearest_mode", "ceil_if_smaller"}})};
+  return {ops::resize(n, {.x = n.in(0),
+                          .scales = scales,
+                          .mode = mode == "bilinear" ? "linear" : mode,
+                          .coordinates = "asymmetric",
+                          .nearest_mode = "ceil_if_smaller"})};
 }
 
 std::vector<ValueId> import_resize_by_scales(OnnxNode& n) { return resize_by(n, n.in(1)); }
@@ -51,40 +53,43 @@ std::vector<ValueId> import_upsample_7(OnnxNode& n) {
 
 std::vector<ValueId> import_grid_sample(OnnxNode& n) {
   const std::string mode = n.text("mode", "linear");
-  return {n.emit("grid_sample", {n.in(0), n.in(1)},
-                 {{"mode", mode == "bilinear"  ? "linear"
-                           : mode == "bicubic" ? "cubic"
-                                               : mode},  // opset 16 names them of two dimensions
-                  {"padding_mode", n.text("padding_mode", "zeros")},
-                  {"align_corners", n.integer("align_corners", 0)}})};
+  return {n.emit({&grid_sample_def,
+                  {n.in(0), n.in(1)},
+                  {{"mode", mode == "bilinear"  ? "linear"
+                            : mode == "bicubic" ? "cubic"
+                                                : mode},  // opset 16 names them of two dimensions
+                   {"padding_mode", n.text("padding_mode", "zeros")},
+                   {"align_corners", n.integer("align_corners", 0)}}})};
 }
 
 // x and, where its values are known, the shape at input 1 as the attribute `name`; else as the second operand.
-std::vector<ValueId> with_shape(const OnnxNode& n, const char* op, const char* name, Attributes attributes) {
+std::vector<ValueId> with_shape(const OnnxNode& n, const OpDef& op, const char* name, Attributes attributes) {
   std::vector<ValueId> operands{n.in(0)};
   if (const std::optional<Shape> shape = n.dims(n.in(1))) attributes.set(name, *shape);
   else operands.push_back(n.in(1));
-  return {n.emit(op, operands, attributes)};
+  return {n.emit({&op, operands, attributes})};
 }
 
 std::vector<ValueId> import_affine_grid(OnnxNode& n) {
-  return with_shape(n, "affine_grid", "size", {{"align_corners", n.integer("align_corners", 0)}});
+  return with_shape(n, affine_grid_def, "size", {{"align_corners", n.integer("align_corners", 0)}});
 }
 
 std::vector<ValueId> import_center_crop_pad(OnnxNode& n) {
   Attributes attributes;
   if (n.has_attribute("axes")) attributes.set("axes", n.integers("axes"));
-  return with_shape(n, "center_crop_pad", "shape", attributes);
+  return with_shape(n, center_crop_pad_def, "shape", attributes);
 }
 
 std::vector<ValueId> roi_align(const OnnxNode& n, bool half_pixel) {
-  return {n.emit("roi_align", {n.in(0), n.in(1), n.in(2)},
-                 {{"output_height", n.integer("output_height", 1)},
-                  {"output_width", n.integer("output_width", 1)},
-                  {"sampling_ratio", n.integer("sampling_ratio", 0)},
-                  {"spatial_scale", n.number("spatial_scale", 1)},
-                  {"mode", n.text("mode", "avg")},
-                  {"half_pixel", int64_t{half_pixel}}})};
+  return {ops::roi_align(n, {.x = n.in(0),
+                             .rois = n.in(1),
+                             .batch_indices = n.in(2),
+                             .output_height = n.integer("output_height", 1),
+                             .output_width = n.integer("output_width", 1),
+                             .sampling_ratio = n.integer("sampling_ratio", 0),
+                             .mode = n.text("mode", "avg"),
+                             .half_pixel = half_pixel,
+                             .spatial_scale = n.number("spatial_scale", 1)})};
 }
 
 std::vector<ValueId> import_roi_align_10(OnnxNode& n) { return roi_align(n, false); }
@@ -97,14 +102,16 @@ std::vector<ValueId> import_roi_align(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_max_roi_pool(OnnxNode& n) {
-  return {n.emit("max_roi_pool", {n.in(0), n.in(1)},
-                 {{"pooled_shape", n.integers("pooled_shape")}, {"spatial_scale", n.number("spatial_scale", 1)}})};
+  return {ops::max_roi_pool(n, {.x = n.in(0),
+                                .rois = n.in(1),
+                                .pooled_shape = n.integers("pooled_shape"),
+                                .spatial_scale = n.number("spatial_scale", 1)})};
 }
 
 std::vector<ValueId> import_non_max_suppression(OnnxNode& n) {
   std::vector<ValueId> operands{n.in(0), n.in(1), filled(n, 2), filled(n, 3), filled(n, 4)};
   while (operands.back() == kNone) operands.pop_back();
-  return {n.emit("non_max_suppression", operands, {{"center_point_box", n.integer("center_point_box", 0)}})};
+  return {n.emit({&non_max_suppression_def, operands, {{"center_point_box", n.integer("center_point_box", 0)}}})};
 }
 
 constexpr int64_t kLargestBlock = 1 << 15;  // whose square fits an int

@@ -1,56 +1,64 @@
 // Operators that read or write where indices say, or find indices: Gather*, Scatter*, NonZero, Compress, Unique, TopK.
 #include "io/onnx/shape_arguments.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
 
 std::vector<ValueId> import_gather(OnnxNode& n) {
-  return {n.emit("gather", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}})};
+  return {ops::gather(n, {.table = n.in(0), .indices = n.in(1), .axis = n.integer("axis", 0)})};
 }
 
 std::vector<ValueId> import_gather_elements(OnnxNode& n) {
-  return {n.emit("gather_elements", {n.in(0), n.in(1)}, {{"axis", n.integer("axis", 0)}})};
+  return {ops::gather_elements(n, {.x = n.in(0), .indices = n.in(1), .axis = n.integer("axis", 0)})};
 }
 
 std::vector<ValueId> import_gather_nd(OnnxNode& n) {
-  return {n.emit("gather_nd", {n.in(0), n.in(1)}, {{"batch_dims", n.integer("batch_dims", 0)}})};
+  return {ops::gather_nd(n, {.x = n.in(0), .indices = n.in(1), .batch_dims = n.integer("batch_dims", 0)})};
 }
 
 std::vector<ValueId> import_scatter_elements(OnnxNode& n) {
-  return {n.emit("scatter_elements", {n.in(0), n.in(1), n.in(2)},
-                 {{"axis", n.integer("axis", 0)}, {"reduction", n.text("reduction", "none")}})};
+  return {ops::scatter_elements(n, {.x = n.in(0),
+                                    .indices = n.in(1),
+                                    .updates = n.in(2),
+                                    .axis = n.integer("axis", 0),
+                                    .reduction = n.text("reduction", "none")})};
 }
 
 std::vector<ValueId> import_scatter_nd(OnnxNode& n) {
-  return {n.emit("scatter_nd", {n.in(0), n.in(1), n.in(2)}, {{"reduction", n.text("reduction", "none")}})};
+  return {ops::scatter_nd(
+      n, {.x = n.in(0), .indices = n.in(1), .updates = n.in(2), .reduction = n.text("reduction", "none")})};
 }
 
 std::vector<ValueId> import_tensor_scatter(OnnxNode& n) {
   const std::string mode = n.text("mode", "linear");
   if (mode != "linear" && mode != "circular") fail("mode is \"{}\"; accepted: linear, circular", mode);
-  return {n.emit("tensor_scatter", {n.in(0), n.in(1), n.in_or_none(2)},
-                 {{"axis", n.integer("axis", -2)}, {"circular", int64_t{mode == "circular"}}})};
+  return {ops::tensor_scatter(n, {.cache = n.in(0),
+                                  .update = n.in(1),
+                                  .indices = n.in_or_none(2),
+                                  .axis = n.integer("axis", -2),
+                                  .circular = mode == "circular"})};
 }
 
-std::vector<ValueId> import_non_zero(OnnxNode& n) { return {n.emit("non_zero", {n.in(0)})}; }
+std::vector<ValueId> import_non_zero(OnnxNode& n) { return {ops::non_zero(n, {n.in(0)})}; }
 
 // The elements, or slices along the axis, where the condition holds; those past its end are left out.
 std::vector<ValueId> import_compress(OnnxNode& n) {
   const bool by_axis = n.has_attribute("axis");
   const ValueId x = by_axis ? n.in(0) : n.reshape(n.in(0), {-1});
-  const ValueId kept = n.emit("squeeze", {n.emit("non_zero", {n.in(1)})}, {{"axes", std::vector<int64_t>{0}}});
-  return {n.emit("gather", {x, kept}, {{"axis", by_axis ? n.integer("axis") : 0}})};
+  const ValueId kept = ops::squeeze(n, {.x = ops::non_zero(n, {n.in(1)}), .axes = std::vector<int64_t>{0}});
+  return {ops::gather(n, {.table = x, .indices = kept, .axis = by_axis ? n.integer("axis") : 0})};
 }
 
 std::vector<ValueId> import_unique(OnnxNode& n) {
   Attributes attributes = {{"sorted", n.integer("sorted", 1)}};
   if (n.has_attribute("axis")) attributes.set("axis", n.integer("axis"));
-  return n.emit_all("unique", {n.in(0)}, std::move(attributes));
+  return n.emit_all({&unique_def, {n.in(0)}, std::move(attributes)});
 }
 
 // In order of appearance; where each is first found is no output.
 std::vector<ValueId> import_microsoft_unique(OnnxNode& n) {
-  const std::vector<ValueId> results = n.emit_all("unique", {n.in(0)}, {{"sorted", int64_t{0}}});
+  const std::vector<ValueId> results = ops::unique(n, {.x = n.in(0), .sorted = 0});
   return {results[0], results[2], results[3]};
 }
 
@@ -60,7 +68,7 @@ std::vector<ValueId> import_top_k(OnnxNode& n) {
   Attributes attributes = {{"axis", n.integer("axis", -1)}, {"largest", n.integer("largest", 1)}};
   if (n.has_attribute("k")) attributes.set("k", Shape{n.integer("k")});
   else add_dims(n, "k", 1, operands, attributes);
-  return n.emit_all("top_k", std::move(operands), std::move(attributes));
+  return n.emit_all({&top_k_def, std::move(operands), std::move(attributes)});
 }
 
 constexpr OnnxOperator kOperators[] = {

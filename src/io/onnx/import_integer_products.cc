@@ -8,6 +8,7 @@
 
 #include "io/onnx/affine.h"
 #include "io/onnx/window_attributes.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -22,7 +23,7 @@ struct Codes {
 
 ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
   const Attributes to_f32{{"dtype", DType::f32}};
-  return n.cast(n.emit("dequantize_linear", {codes.x, n.scalar(1, DType::f32), codes.zero}, to_f32), dtype);
+  return n.cast(n.emit({&dequantize_linear_def, {codes.x, n.scalar(1, DType::f32), codes.zero}, to_f32}), dtype);
 }
 
 // Codes have a byte each.
@@ -80,17 +81,17 @@ ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
   for (ValueId x : {a.x, b.x})
     if (n.rank(x) == 0) fail("%{} is a scalar; expected a matrix or vector", n.graph().value(x).name);
   const bool row = n.rank(a.x) == 1, column = n.rank(b.x) == 1;
-  if (row) a.x = n.emit("unsqueeze", {a.x}, {{"axes", std::vector<int64_t>{0}}});
-  if (column) b.x = n.emit("unsqueeze", {b.x}, {{"axes", std::vector<int64_t>{1}}});
+  if (row) a.x = ops::unsqueeze(n, {.x = a.x, .axes = std::vector<int64_t>{0}});
+  if (column) b.x = ops::unsqueeze(n, {.x = b.x, .axes = std::vector<int64_t>{1}});
   a.zero = per_row(n, a.zero);
   b.zero = per_column(n, b.zero);
   const size_t last = n.rank(b.x) - 1;
   const Dim count = n.shape(b.x)[last - 1];
   const bool is_matrix = last == 1 && (b.zero == kNone || n.rank(b.zero) <= 1);
   const DType dtype = exact_dtype(bound_of_weights(n, is_matrix ? b : Codes{}, last, count));
-  ValueId y = n.emit("matmul", {difference(n, a, dtype), difference(n, b, dtype)});
-  if (row) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-2}}});
-  if (column) y = n.emit("squeeze", {y}, {{"axes", std::vector<int64_t>{-1}}});
+  ValueId y = ops::matmul(n, {difference(n, a, dtype), difference(n, b, dtype)});
+  if (row) y = ops::squeeze(n, {.x = y, .axes = std::vector<int64_t>{-2}});
+  if (column) y = ops::squeeze(n, {.x = y, .axes = std::vector<int64_t>{-1}});
   return y;
 }
 
@@ -100,14 +101,15 @@ std::vector<ValueId> import_matmul_integer(OnnxNode& n) {
 
 // sums * factor, rounded, plus the zero point at input `zero`.
 ValueId requantised(const OnnxNode& n, ValueId sums, ValueId factor, ValueId zero) {
-  const ValueId scaled = n.emit("mul", {n.cast(sums, DType::f32), factor});
-  return n.emit("quantize_linear", {scaled, n.scalar(1, DType::f32), zero}, {{"dtype", n.type(zero).dtype}});
+  const ValueId scaled = ops::mul(n, {n.cast(sums, DType::f32), factor});
+  return ops::quantize_linear(
+      n, {.x = scaled, .scale = n.scalar(1, DType::f32), .zero_point = zero, .dtype = n.type(zero).dtype});
 }
 
 // a_scale * b_scale / y_scale
 ValueId factor_of(const OnnxNode& n, ValueId a, ValueId b, ValueId y) {
-  const ValueId product = n.emit("mul", {n.cast(a, DType::f32), n.cast(b, DType::f32)});
-  return y == kNone ? product : n.emit("div", {product, n.cast(per_column(n, y), DType::f32)});
+  const ValueId product = ops::mul(n, {n.cast(a, DType::f32), n.cast(b, DType::f32)});
+  return y == kNone ? product : ops::div(n, {product, n.cast(per_column(n, y), DType::f32)});
 }
 
 std::vector<ValueId> import_qlinear_matmul(OnnxNode& n) {
@@ -142,7 +144,7 @@ ValueId convolution(const OnnxNode& n, Codes x, Codes w, ValueId bias) {
   x.zero = per_column(n, x.zero);
   w.zero = per_channel(n, w.zero, rank, true);
   const ValueId b = bias == kNone ? kNone : n.cast(bias, dtype);
-  return n.emit("conv", {difference(n, x, dtype), difference(n, w, dtype), b}, conv_attributes(n));
+  return n.emit({&conv_def, {difference(n, x, dtype), difference(n, w, dtype), b}, conv_attributes(n)});
 }
 
 std::vector<ValueId> import_conv_integer(OnnxNode& n) {
@@ -157,8 +159,8 @@ std::vector<ValueId> import_qlinear_conv(OnnxNode& n) {
 
 // sums * factor [+ the bias at this input]
 ValueId as_floats(const OnnxNode& n, ValueId sums, ValueId factor, int bias) {
-  const ValueId y = n.emit("mul", {n.cast(sums, DType::f32), factor});
-  return n.has(bias) ? n.emit("add", {y, n.in(bias)}) : y;
+  const ValueId y = ops::mul(n, {n.cast(sums, DType::f32), factor});
+  return n.has(bias) ? ops::add(n, {y, n.in(bias)}) : y;
 }
 
 std::vector<ValueId> import_dynamic_quantize_matmul(OnnxNode& n) {
@@ -178,8 +180,8 @@ std::vector<ValueId> import_qgemm(OnnxNode& n) {
     return n.integer(trans, 0) != 0 ? n.transpose(n.in(input), {1, 0}) : n.in(input);
   };
   ValueId sums = matrix_product(n, {matrix(0, "transA"), n.in(2)}, {matrix(3, "transB"), n.in(5)});
-  if (n.has(6)) sums = n.emit("add", {n.cast(sums, DType::f64), n.cast(n.in(6), DType::f64)});
-  const ValueId scale = n.emit("mul", {per_column(n, n.in(1)), n.scalar(n.number("alpha", 1), DType::f32)});
+  if (n.has(6)) sums = ops::add(n, {n.cast(sums, DType::f64), n.cast(n.in(6), DType::f64)});
+  const ValueId scale = ops::mul(n, {per_column(n, n.in(1)), n.scalar(n.number("alpha", 1), DType::f32)});
   const ValueId factor = factor_of(n, scale, per_column(n, n.in(4)), n.in_or_none(7));
   if (!n.has(8)) return {as_floats(n, sums, factor, 9)};
   return {requantised(n, sums, factor, per_column(n, n.in(8)))};

@@ -1,5 +1,6 @@
 // Layers whose state is as large however long the sequence is: LinearAttention, CausalConvWithState.
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -25,8 +26,9 @@ std::vector<ValueId> import_linear_attention(OnnxNode& n) {
   Attributes attributes{{"heads", n.integer("q_num_heads")}, {"kv_heads", n.integer("kv_num_heads")}};
   if (n.number("scale", 0) != 0) attributes.set("scale", n.number("scale"));
   if (rule.corrects) attributes.set("delta", int64_t{1});
-  return n.emit_all("linear_attention", {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4), n.in_or_none(5)},
-                    attributes);
+  return n.emit_all({&linear_attention_def,
+                     {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4), n.in_or_none(5)},
+                     attributes});
 }
 
 // A depthwise convolution of what came before and x, [N,C,K-1+L].
@@ -40,16 +42,15 @@ std::vector<ValueId> import_causal_conv(OnnxNode& n) {
   if (!channels.is_constant()) n.unsupported("a number of channels that is known only when the model runs");
   const DType dtype = n.type(x).dtype;
   const ValueId past =
-      n.has(3) ? n.in(3)
-               : n.emit("full", {}, {{"shape", Shape{shape[0], shape[1], before}}, {"value", 0.0}, {"dtype", dtype}});
-  const ValueId all = n.emit("concat", {past, x}, {{"axis", int64_t{2}}});
-  ValueId y = n.emit("conv", {all, weights, n.in_or_none(2)}, {{"groups", channels.constant()}});
+      n.has(3) ? n.in(3) : ops::full(n, {.shape = Shape{shape[0], shape[1], before}, .value = 0.0, .dtype = dtype});
+  const ValueId all = ops::concat(n, {.inputs = {past, x}, .axis = 2});
+  ValueId y = ops::conv(n, {.x = all, .w = weights, .b = n.in_or_none(2), .groups = channels.constant()});
   const std::string activation = n.text("activation", "none");
-  if (activation == "silu" || activation == "swish") y = n.emit("silu", {y});
+  if (activation == "silu" || activation == "swish") y = ops::silu(n, {y});
   else if (activation != "none") fail("activation is \"{}\"; accepted: none, silu, swish", activation);
   const Dim length = n.shape(all, 3)[2];
-  const ValueId state = n.emit(
-      "slice", {all}, {{"axes", std::vector<int64_t>{2}}, {"starts", Shape{length - before}}, {"ends", Shape{length}}});
+  const ValueId state = ops::slice(
+      n, {.x = all, .starts = Shape{length - before}, .ends = Shape{length}, .axes = std::vector<int64_t>{2}});
   return {n.cast(y, dtype), state};
 }
 

@@ -1,5 +1,6 @@
 // Losses, and the optimisers of ai.onnx.preview.training as the formulas of their documentation.
 #include "io/onnx/formula.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -11,13 +12,13 @@ constexpr const char* kTraining = "ai.onnx.preview.training";
 ValueId loss_of(OnnxNode& n, ValueId log_likelihoods) {
   Attributes attributes{{"reduction", n.text("reduction", "mean")}};
   if (n.has_attribute("ignore_index")) attributes.set("ignore_index", n.integer("ignore_index"));
-  return n.emit("nll_loss", {log_likelihoods, n.in(1), n.in_or_none(2)}, attributes);
+  return n.emit({&nll_loss_def, {log_likelihoods, n.in(1), n.in_or_none(2)}, attributes});
 }
 
 std::vector<ValueId> import_nll_loss(OnnxNode& n) { return {loss_of(n, n.in(0))}; }
 
 std::vector<ValueId> import_cross_entropy(OnnxNode& n) {
-  const ValueId log_likelihoods = n.emit("log_softmax", {n.in(0)}, {{"axis", int64_t{1}}});
+  const ValueId log_likelihoods = ops::log_softmax(n, {.x = n.in(0), .axis = 1});
   return {loss_of(n, log_likelihoods), log_likelihoods};
 }
 
@@ -62,14 +63,14 @@ std::vector<ValueId> import_adagrad(OnnxNode& n) {
 
 // `otherwise` where the step is 0, since then nothing is to be corrected.
 Formula unless_first(OnnxNode& n, const Update& update, Formula value, Formula otherwise) {
-  const Formula later = update.step(DType::i64).apply("greater", n.scalar(0, DType::i64));
-  return {n, n.emit("where", {later, value, otherwise})};
+  const Formula later = update.step(DType::i64).apply(greater_def, n.scalar(0, DType::i64));
+  return {n, ops::where(n, {.condition = later, .a = value, .b = otherwise})};
 }
 
 // base to the power of the step
 Formula decayed(OnnxNode& n, const Update& update, double base) {
   const DType dtype = update.rate().dtype();
-  return Formula(n, n.scalar(base, dtype)).apply("pow", update.step(dtype));
+  return Formula(n, n.scalar(base, dtype)).apply(pow_def, update.step(dtype));
 }
 
 std::vector<ValueId> import_adam(OnnxNode& n) {

@@ -3,6 +3,7 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -14,13 +15,13 @@ std::vector<ValueId> import_matmul(OnnxNode& n) {
   ValueId a = n.in(0), b = n.in(1);
   const DType dtype = n.type(a).dtype;
   const bool row = n.rank(a) == 1, column = n.rank(b) == 1;
-  if (row) a = n.emit("unsqueeze", {a}, {{"axes", std::vector<int64_t>{0}}});
-  if (column) b = n.emit("unsqueeze", {b}, {{"axes", std::vector<int64_t>{1}}});
-  ValueId y = n.emit("matmul", {a, b});
+  if (row) a = ops::unsqueeze(n, {.x = a, .axes = std::vector<int64_t>{0}});
+  if (column) b = ops::unsqueeze(n, {.x = b, .axes = std::vector<int64_t>{1}});
+  ValueId y = ops::matmul(n, {a, b});
   std::vector<int64_t> extra;
   if (row) extra.push_back(-2);
   if (column) extra.push_back(-1);
-  if (!extra.empty()) y = n.emit("squeeze", {y}, {{"axes", extra}});
+  if (!extra.empty()) y = ops::squeeze(n, {.x = y, .axes = extra});
   return {n.cast(y, dtype)};  // of f16 it is f32
 }
 
@@ -36,14 +37,14 @@ Formula scaled(OnnxNode& n, Formula x, const char* attribute) {
 std::vector<ValueId> import_gemm(OnnxNode& n) {
   const DType dtype = n.type(n.in(0)).dtype;
   const ValueId a = n.integer("transA", 0) != 0 ? n.transpose(n.in(0), {1, 0}) : n.in(0);
-  const Formula product(n, n.emit("matmul", {a, n.in(1)}, {{"transpose_b", n.integer("transB", 0)}}));
+  const Formula product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.integer("transB", 0)}));
   Formula y = scaled(n, product, "alpha");
   if (n.has(2)) y = y + scaled(n, Formula(n, n.in(2)), "beta");
   return {y.cast(dtype)};
 }
 
 constexpr OnnxOperator kOperators[] = {
-    {"Det", 11, onnx::import_direct<"det">},
+    {"Det", 11, onnx::import_direct<det_def>},
     {"Gemm", 1, import_gemm},
     {"MatMul", 1, import_matmul},
 };

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "io/onnx/formula.h"
 #include "io/onnx/post_transform.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -53,8 +54,10 @@ Tensor default_of(const OnnxNode& n, DType dtype) {
 }
 
 ValueId mapped(const OnnxNode& n, const Tensor& keys, const Tensor& values) {
-  return n.emit("map_values",
-                {n.in(0), n.constant(keys), n.constant(values), n.constant(default_of(n, values.dtype()))});
+  return ops::map_values(n, {.x = n.in(0),
+                             .keys = n.constant(keys),
+                             .values = n.constant(values),
+                             .default_value = n.constant(default_of(n, values.dtype()))});
 }
 
 std::vector<ValueId> import_label_encoder(OnnxNode& n) {
@@ -81,14 +84,14 @@ std::vector<ValueId> import_array_feature_extractor(OnnxNode& n) {
   const ValueId x = n.in(0), index = n.reshape(n.in(1), {-1});
   const auto rank = static_cast<int64_t>(n.rank(x));
   if (rank == 0) fail("x is {}; accepted: a dimension or more", to_string(n.type(x)));
-  const ValueId picked = n.emit("gather", {x, index}, {{"axis", rank - 1}});
-  return {rank == 1 ? n.emit("unsqueeze", {picked}, {{"axes", std::vector<int64_t>{0}}}) : picked};
+  const ValueId picked = ops::gather(n, {.table = x, .indices = index, .axis = rank - 1});
+  return {rank == 1 ? ops::unsqueeze(n, {.x = picked, .axes = std::vector<int64_t>{0}}) : picked};
 }
 
 std::vector<ValueId> import_binarizer(OnnxNode& n) {
   const Formula x(n, n.in(0));
   const DType wide = is_integer(x.dtype()) ? DType::f64 : x.dtype();
-  const Formula above = x.cast(wide).apply("greater", n.scalar(n.number("threshold", 0), wide));
+  const Formula above = x.cast(wide).apply(greater_def, n.scalar(n.number("threshold", 0), wide));
   return {above.cast(x.dtype())};
 }
 
@@ -107,12 +110,12 @@ std::vector<ValueId> import_feature_vectorizer(OnnxNode& n) {
     const Dim own = n.type(x).shape[1];
     if (!own.is_constant()) n.unsupported("an input whose width is known only when the model runs");
     if (own.constant() > width)
-      x = n.emit("slice", {x}, {{"axes", std::vector<int64_t>{1}}, {"starts", Shape{0}}, {"ends", Shape{width}}});
+      x = ops::slice(n, {.x = x, .starts = Shape{0}, .ends = Shape{width}, .axes = std::vector<int64_t>{1}});
     if (own.constant() < width)
-      x = n.emit("pad", {x, n.scalar(0, DType::f32)}, {{"pads", Shape{0, 0, 0, width - own.constant()}}});
+      x = ops::pad(n, {.x = x, .value = n.scalar(0, DType::f32), .pads = Shape{0, 0, 0, width - own.constant()}});
     parts.push_back(x);
   }
-  return {n.emit("concat", parts, {{"axis", int64_t{1}}})};
+  return {ops::concat(n, {.inputs = parts, .axis = 1})};
 }
 
 // A list of numbers for the columns of x, or one for all, in an element type.
@@ -128,22 +131,23 @@ std::vector<ValueId> import_imputer(OnnxNode& n) {
   if (is_integer(dtype)) {
     const ValueId with = n.constant(vector_of(n.integers("imputed_value_int64s")).converted(dtype));
     const ValueId gone =
-        n.emit("equal", {x, n.constant(Tensor::scalar(n.integer("replaced_value_int64", 0)).converted(dtype))});
-    return {n.emit("where", {gone, with, x})};
+        ops::equal(n, {x, n.constant(Tensor::scalar(n.integer("replaced_value_int64", 0)).converted(dtype))});
+    return {ops::where(n, {.condition = gone, .a = with, .b = x})};
   }
   const double replaced = n.number("replaced_value_float", 0);
-  const ValueId gone = std::isnan(replaced) ? n.emit("is_nan", {x}) : n.emit("equal", {x, n.scalar(replaced, dtype)});
-  return {n.emit("where", {gone, n.constant(vector_of(n.numbers("imputed_value_floats")).converted(dtype)), x})};
+  const ValueId gone = std::isnan(replaced) ? ops::is_nan(n, {x}) : ops::equal(n, {x, n.scalar(replaced, dtype)});
+  return {ops::where(
+      n, {.condition = gone, .a = n.constant(vector_of(n.numbers("imputed_value_floats")).converted(dtype)), .b = x})};
 }
 
 std::vector<ValueId> import_normalizer(OnnxNode& n) {
   const Formula x(n, n.cast(n.in(0), DType::f32));
   const std::string norm = n.text("norm", "MAX");
   const Attributes along{{"axes", std::vector<int64_t>{-1}}};
-  const auto scaled = [&](const Formula& size) { return x / size.apply("clip", {{"min", 1e-30}}); };
-  if (norm == "MAX") return {scaled(x.apply("abs").apply("reduce_max", along))};
-  if (norm == "L1") return {scaled(x.apply("abs").apply("reduce_sum", along))};
-  if (norm == "L2") return {scaled(sqrt(square(x).apply("reduce_sum", along)))};
+  const auto scaled = [&](const Formula& size) { return x / size.apply(clip_def, {{"min", 1e-30}}); };
+  if (norm == "MAX") return {scaled(x.apply(abs_def).apply(reduce_max_def, along))};
+  if (norm == "L1") return {scaled(x.apply(abs_def).apply(reduce_sum_def, along))};
+  if (norm == "L2") return {scaled(sqrt(square(x).apply(reduce_sum_def, along)))};
   fail("norm is \"{}\"; accepted: MAX, L1, L2", norm);
 }
 
@@ -155,10 +159,12 @@ std::vector<ValueId> import_one_hot_encoder(OnnxNode& n) {
   const int64_t count = categories.elements();
   std::vector<int64_t> places(static_cast<size_t>(count));
   for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i);
-  const ValueId place = n.emit("map_values", {x, n.constant(categories), n.constant(vector_of(places)),
-                                              n.constant(Tensor::scalar(int64_t{-1}))});
-  const ValueId column = n.emit("unsqueeze", {place}, {{"axes", std::vector<int64_t>{-1}}});
-  return {n.cast(n.emit("equal", {column, n.constant(vector_of(places))}), DType::f32)};
+  const ValueId place = ops::map_values(n, {.x = x,
+                                            .keys = n.constant(categories),
+                                            .values = n.constant(vector_of(places)),
+                                            .default_value = n.constant(Tensor::scalar(int64_t{-1}))});
+  const ValueId column = ops::unsqueeze(n, {.x = place, .axes = std::vector<int64_t>{-1}});
+  return {n.cast(ops::equal(n, {column, n.constant(vector_of(places))}), DType::f32)};
 }
 
 std::vector<ValueId> import_scaler(OnnxNode& n) {
@@ -186,7 +192,7 @@ ValueId linear_scores(const OnnxNode& n, std::optional<int64_t> rows) {
       fail("there are {} intercepts and {} rows of coefficients", intercepts.size(), scores);
     operands.push_back(n.constant(vector_of(intercepts).converted(DType::f32)));
   }
-  return n.emit("linear", operands);
+  return n.emit({&linear_def, operands});
 }
 
 std::vector<ValueId> import_linear_regressor(OnnxNode& n) {
@@ -198,10 +204,10 @@ std::vector<ValueId> import_linear_classifier(OnnxNode& n) {
   ValueId scores = linear_scores(n, {});
   const int64_t classes = labels.elements();
   if (n.type(scores).shape.at(1) == Dim(1) && classes == 2)
-    scores = n.emit("concat", {n.emit("neg", {scores}), scores}, {{"axis", int64_t{1}}});
+    scores = ops::concat(n, {.inputs = {ops::neg(n, {scores}), scores}, .axis = 1});
   if (n.type(scores).shape.at(1) != Dim(classes))
     n.unsupported(fmt::format("{} scores for {} labels", n.type(scores).shape.at(1).to_string(), classes));
-  const ValueId best = n.emit("argmax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
+  const ValueId best = ops::argmax(n, {.x = scores, .axis = 1, .keepdims = 0});
   return {labels_at(n, labels, best), transformed(n, post_transform_of(n), scores)};
 }
 

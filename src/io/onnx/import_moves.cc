@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
+#include "ops/calls.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
 
@@ -15,11 +16,11 @@ constexpr int64_t kMostParts = 1 << 16, kMostAxes = 64;
 std::vector<ValueId> import_transpose(OnnxNode& n) {
   const ValueId x = n.in(0);
   if (n.has_attribute("perm")) return {n.transpose(x, n.integers("perm"))};
-  return {n.emit("transpose", {x})};
+  return {ops::transpose(n, {x})};
 }
 
 std::vector<ValueId> import_concat(OnnxNode& n) {
-  return {n.emit("concat", n.all_inputs(), {{"axis", n.integer("axis")}})};
+  return {ops::concat(n, {.inputs = n.all_inputs(), .axis = n.integer("axis")})};
 }
 
 // Parts of one length, but for the last, which has what is left.
@@ -38,7 +39,7 @@ std::vector<ValueId> import_split(OnnxNode& n) {
   if (n.has_attribute("split")) attributes.set("sizes", n.sizes("split"));
   else if (n.has(1)) add_dims(n, "sizes", 1, operands, attributes);
   else attributes.set("sizes", equal_parts(n.shape(x)[checked_axis(axis, n.rank(x))], count));
-  return n.emit_all("split", std::move(operands), std::move(attributes));
+  return n.emit_all({&split_def, std::move(operands), std::move(attributes)});
 }
 
 // Without axes, the first ones are sliced: one for each start.
@@ -89,8 +90,8 @@ std::vector<ValueId> import_slice(OnnxNode& n) {
   const bool known = std::count(operands.begin(), operands.end(), kNone) == 4;
   const std::optional<Attributes> inside =
       known && n.type(x).ranked ? bounds_inside(n.type(x), attributes) : std::nullopt;
-  if (!inside) return {n.emit("strided_slice", std::move(operands), std::move(attributes))};
-  return {inside->get<Shape>("starts").empty() ? x : n.emit("slice", {x}, *inside)};
+  if (!inside) return {n.emit({&strided_slice_def, std::move(operands), std::move(attributes)})};
+  return {inside->get<Shape>("starts").empty() ? x : n.emit({&slice_def, {x}, *inside})};
 }
 
 // The value of the border and the amounts are attributes before 11.
@@ -102,19 +103,21 @@ std::vector<ValueId> import_pad(OnnxNode& n) {
   else if (n.has_attribute("value")) operands[1] = n.scalar(n.number("value"), n.type(x).dtype);
   add_dims(n, "pads", 1, operands, attributes);
   add_axes(n, 3, operands, attributes);
-  return {n.emit("pad", std::move(operands), std::move(attributes))};
+  return {n.emit({&pad_def, std::move(operands), std::move(attributes)})};
 }
 
 std::vector<ValueId> import_tile(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes;
   add_dims(n, "repeats", 1, operands, attributes);
-  return {n.emit("tile", std::move(operands), std::move(attributes))};
+  return {n.emit({&tile_def, std::move(operands), std::move(attributes)})};
 }
 
 std::vector<ValueId> import_reverse_sequence(OnnxNode& n) {
-  return {n.emit("reverse_sequence", {n.in(0), n.in(1)},
-                 {{"time_axis", n.integer("time_axis", 0)}, {"batch_axis", n.integer("batch_axis", 1)}})};
+  return {ops::reverse_sequence(n, {.x = n.in(0),
+                                    .lengths = n.in(1),
+                                    .time_axis = n.integer("time_axis", 0),
+                                    .batch_axis = n.integer("batch_axis", 1)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -4,6 +4,7 @@
 
 #include "io/onnx/affine.h"
 #include "io/onnx/window_attributes.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -49,16 +50,15 @@ ValueId codes_of(const OnnxNode& n, ValueId x, int scale, int like = 0) {
   return quantised(n, {x, n.in(scale), n.in_or_none(scale + 1)}, n.type(n.in(like)).dtype);
 }
 
-template <const char* op>
+template <const OpDef& op>
 std::vector<ValueId> import_binary(OnnxNode& n) {
-  return {codes_of(n, n.emit(op, {floats_of(n, 0), floats_of(n, 3)}), 6)};
+  return {codes_of(n, n.emit({&op, {floats_of(n, 0), floats_of(n, 3)}}), 6)};
 }
-constexpr char kAdd[] = "add", kMul[] = "mul";
 
-std::vector<ValueId> import_sigmoid(OnnxNode& n) { return {codes_of(n, n.emit("sigmoid", {floats_of(n, 0)}), 3)}; }
+std::vector<ValueId> import_sigmoid(OnnxNode& n) { return {codes_of(n, ops::sigmoid(n, {floats_of(n, 0)}), 3)}; }
 
 std::vector<ValueId> import_leaky_relu(OnnxNode& n) {
-  return {codes_of(n, n.emit("leaky_relu", {floats_of(n, 0)}, {{"alpha", n.number("alpha", 0.01)}}), 3)};
+  return {codes_of(n, ops::leaky_relu(n, {.x = floats_of(n, 0), .alpha = n.number("alpha", 0.01)}), 3)};
 }
 
 std::vector<int64_t> moved_axes(size_t rank, bool to_front) {
@@ -84,7 +84,7 @@ std::vector<ValueId> import_global_average_pool(OnnxNode& n) {
   return pooled(n, [&](ValueId x) {
     std::vector<int64_t> axes;
     for (size_t axis = 2; axis < n.rank(x); ++axis) axes.push_back(static_cast<int64_t>(axis));
-    return n.emit("reduce_mean", {x}, {{"axes", axes}});
+    return ops::reduce_mean(n, {.x = x, .axes = axes});
   });
 }
 
@@ -92,13 +92,13 @@ std::vector<ValueId> import_average_pool(OnnxNode& n) {
   Attributes attributes = window_attributes(n);
   attributes.set("kernel_shape", n.integers("kernel_shape"));
   attributes.set("count_include_pad", n.integer("count_include_pad", 0));
-  return pooled(n, [&](ValueId x) { return n.emit("avg_pool", {x}, attributes); });
+  return pooled(n, [&](ValueId x) { return n.emit({&avg_pool_def, {x}, attributes}); });
 }
 
 std::vector<ValueId> import_concat(OnnxNode& n) {
   std::vector<ValueId> parts;
   for (int i = 2; i < n.inputs(); i += 3) parts.push_back(floats_of(n, i));
-  return {codes_of(n, n.emit("concat", parts, {{"axis", n.integer("axis")}}), 0, 2)};
+  return {codes_of(n, ops::concat(n, {.inputs = parts, .axis = n.integer("axis")}), 0, 2)};
 }
 
 // Before opset 13 of the main domain, all axes from `axis` on are one.
@@ -107,8 +107,8 @@ std::vector<ValueId> import_softmax(OnnxNode& n) {
   const Shape shape = n.shape(x);
   const int64_t axis = n.integer("axis", -1);
   const bool joins = n.integer("opset") < 13;
-  const ValueId rows = joins ? n.emit("flatten", {x}, {{"axis", axis}}) : x;
-  const ValueId y = n.emit("softmax", {rows}, {{"axis", joins ? int64_t{-1} : axis}});
+  const ValueId rows = joins ? ops::flatten(n, {.x = x, .axis = axis}) : x;
+  const ValueId y = ops::softmax(n, {.x = rows, .axis = joins ? int64_t{-1} : axis});
   return {codes_of(n, n.reshape(y, shape), 3)};
 }
 
@@ -116,12 +116,12 @@ constexpr OnnxOperator kOperators[] = {
     {"DequantizeLinear", 10, import_dequantize_linear},
     {"DequantizeLinear", 1, import_dequantize_linear, kMicrosoft},
     {"DynamicQuantizeLinear", 11, import_dynamic_quantize_linear},
-    {"QLinearAdd", 1, import_binary<kAdd>, kMicrosoft},
+    {"QLinearAdd", 1, import_binary<add_def>, kMicrosoft},
     {"QLinearAveragePool", 1, import_average_pool, kMicrosoft},
     {"QLinearConcat", 1, import_concat, kMicrosoft},
     {"QLinearGlobalAveragePool", 1, import_global_average_pool, kMicrosoft},
     {"QLinearLeakyRelu", 1, import_leaky_relu, kMicrosoft},
-    {"QLinearMul", 1, import_binary<kMul>, kMicrosoft},
+    {"QLinearMul", 1, import_binary<mul_def>, kMicrosoft},
     {"QLinearSigmoid", 1, import_sigmoid, kMicrosoft},
     {"QLinearSoftmax", 1, import_softmax, kMicrosoft},
     {"QuantizeLinear", 10, import_quantize_linear},

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "io/onnx/random_numbers.h"
+#include "ops/calls.h"
 
 namespace hone {
 
@@ -12,10 +13,10 @@ int64_t seed_of(const OnnxNode& n) {
   return std::bit_cast<uint32_t>(static_cast<float>(seed));
 }
 
-ValueId random_like(const OnnxNode& n, ValueId x, const char* op, Attributes attributes) {
-  if (!n.type(x).ranked) return n.emit(op, {n.emit("shape_of", {x})}, std::move(attributes));
+ValueId random_like(const OnnxNode& n, ValueId x, const OpDef& op, Attributes attributes) {
+  if (!n.type(x).ranked) return n.emit({&op, {ops::shape_of(n, {x})}, std::move(attributes)});
   attributes.set("shape", n.type(x).shape);
-  return n.emit(op, {}, std::move(attributes));
+  return n.emit({&op, {}, std::move(attributes)});
 }
 
 namespace {
@@ -28,39 +29,40 @@ Attributes normal_attributes(const OnnxNode& n, DType dtype) {
   return {{"seed", seed_of(n)}, {"dtype", dtype}, {"mean", n.number("mean", 0)}, {"scale", n.number("scale", 1)}};
 }
 
-ValueId shaped_by_attribute(const OnnxNode& n, const char* op, Attributes attributes) {
+ValueId shaped_by_attribute(const OnnxNode& n, const OpDef& op, Attributes attributes) {
   attributes.set("shape", n.sizes("shape"));
-  return n.emit(op, {}, std::move(attributes));
+  return n.emit({&op, {}, std::move(attributes)});
 }
 
 DType dtype_like(const OnnxNode& n) { return n.dtype("dtype", n.type(n.in(0)).dtype); }
 
 std::vector<ValueId> import_uniform(OnnxNode& n) {
-  return {shaped_by_attribute(n, "random_uniform", uniform_attributes(n, n.dtype("dtype", DType::f32)))};
+  return {shaped_by_attribute(n, random_uniform_def, uniform_attributes(n, n.dtype("dtype", DType::f32)))};
 }
 
 std::vector<ValueId> import_normal(OnnxNode& n) {
-  return {shaped_by_attribute(n, "random_normal", normal_attributes(n, n.dtype("dtype", DType::f32)))};
+  return {shaped_by_attribute(n, random_normal_def, normal_attributes(n, n.dtype("dtype", DType::f32)))};
 }
 
 std::vector<ValueId> import_uniform_like(OnnxNode& n) {
-  return {random_like(n, n.in(0), "random_uniform", uniform_attributes(n, dtype_like(n)))};
+  return {random_like(n, n.in(0), random_uniform_def, uniform_attributes(n, dtype_like(n)))};
 }
 
 std::vector<ValueId> import_normal_like(OnnxNode& n) {
-  return {random_like(n, n.in(0), "random_normal", normal_attributes(n, dtype_like(n)))};
+  return {random_like(n, n.in(0), random_normal_def, normal_attributes(n, dtype_like(n)))};
 }
 
 // 1 where a number of [0, 1) is below the probability; in f64, where no rounding reaches 1.
 std::vector<ValueId> import_bernoulli(OnnxNode& n) {
-  const ValueId drawn = random_like(n, n.in(0), "random_uniform", {{"seed", seed_of(n)}, {"dtype", DType::f64}});
-  return {n.cast(n.emit("less", {drawn, n.cast(n.in(0), DType::f64)}), dtype_like(n))};
+  const ValueId drawn = random_like(n, n.in(0), random_uniform_def, {{"seed", seed_of(n)}, {"dtype", DType::f64}});
+  return {n.cast(ops::less(n, {drawn, n.cast(n.in(0), DType::f64)}), dtype_like(n))};
 }
 
 std::vector<ValueId> import_multinomial(OnnxNode& n) {
-  return {n.emit(
-      "multinomial", {n.in(0)},
-      {{"seed", seed_of(n)}, {"samples", n.integer("sample_size", 1)}, {"dtype", n.dtype("dtype", DType::i32)}})};
+  return {ops::multinomial(n, {.x = n.in(0),
+                               .samples = n.integer("sample_size", 1),
+                               .seed = seed_of(n),
+                               .dtype = n.dtype("dtype", DType::i32)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

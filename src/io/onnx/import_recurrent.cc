@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "io/onnx/affine.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -46,31 +47,31 @@ Attributes common_attributes(const OnnxNode& n) {
 }
 
 // Layout 1 has the batch first in x, the initial states and all results; the ops have it behind steps and directions.
-std::vector<ValueId> import_layer(const OnnxNode& n, const char* op, Attributes attributes) {
+std::vector<ValueId> import_layer(const OnnxNode& n, const OpDef& op, Attributes attributes) {
   const int64_t layout = n.integer("layout", 0);
   if (layout != 0 && layout != 1) fail("layout is {}; accepted: 0, 1", layout);
   std::vector<ValueId> operands = n.all_inputs();
-  if (layout == 0) return n.emit_all(op, operands, std::move(attributes));
+  if (layout == 0) return n.emit_all({&op, operands, std::move(attributes)});
   for (size_t i : {0, 5, 6})
     if (i < operands.size() && operands[i] != kNone) operands[i] = n.transpose(operands[i], {1, 0, 2});
-  std::vector<ValueId> results = n.emit_all(op, operands, std::move(attributes));
+  std::vector<ValueId> results = n.emit_all({&op, operands, std::move(attributes)});
   results[0] = n.transpose(results[0], {2, 0, 1, 3});
   for (size_t i = 1; i < results.size(); ++i) results[i] = n.transpose(results[i], {1, 0, 2});
   return results;
 }
 
-std::vector<ValueId> import_rnn(OnnxNode& n) { return import_layer(n, "rnn", common_attributes(n)); }
+std::vector<ValueId> import_rnn(OnnxNode& n) { return import_layer(n, rnn_def, common_attributes(n)); }
 
 std::vector<ValueId> import_gru(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
   attributes.set("linear_before_reset", n.integer("linear_before_reset", 0));
-  return import_layer(n, "gru", std::move(attributes));
+  return import_layer(n, gru_def, std::move(attributes));
 }
 
 std::vector<ValueId> import_lstm(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
   attributes.set("input_forget", n.integer("input_forget", 0));
-  return import_layer(n, "lstm", std::move(attributes));
+  return import_layer(n, lstm_def, std::move(attributes));
 }
 
 // Codes [D,I,4H] with a scale and zero point per direction [D] or per column [D,4H], as floats [D,4H,I].
@@ -85,8 +86,10 @@ ValueId decoded_weights(const OnnxNode& n, int codes, int scale) {
     if (shape.size() == 2) shape.push_back(1);
     return n.reshape(v, shape);
   };
-  const ValueId floats = n.emit("dequantize_linear", {w, per_column(n.in(scale)), per_column(n.in_or_none(scale + 1))},
-                                {{"dtype", DType::f32}});
+  const ValueId floats = ops::dequantize_linear(n, {.x = w,
+                                                    .scale = per_column(n.in(scale)),
+                                                    .zero_point = per_column(n.in_or_none(scale + 1)),
+                                                    .dtype = DType::f32});
   return n.transpose(floats, {0, 2, 1});
 }
 
@@ -98,10 +101,10 @@ std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
   attributes.set("input_forget", n.integer("input_forget", 0));
   attributes.set("round_state", int64_t{1});
   const ValueId x = dequantised(n, quantised_dynamically(n, n.in(0)), DType::f32);
-  return n.emit_all("lstm",
-                    {x, decoded_weights(n, 1, 8), decoded_weights(n, 2, 10), n.in_or_none(3), n.in_or_none(4),
-                     n.in_or_none(5), n.in_or_none(6), n.in_or_none(7)},
-                    std::move(attributes));
+  return n.emit_all({&lstm_def,
+                     {x, decoded_weights(n, 1, 8), decoded_weights(n, 2, 10), n.in_or_none(3), n.in_or_none(4),
+                      n.in_or_none(5), n.in_or_none(6), n.in_or_none(7)},
+                     std::move(attributes)});
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -3,6 +3,7 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -11,52 +12,52 @@ using onnx::Formula;
 using onnx::widened;
 
 // x reduced by `op` over the axes of the node: an attribute, or an operand since version 13 or 18.
-Formula reduced(OnnxNode& n, const char* op, ValueId x, bool keepdims) {
+Formula reduced(OnnxNode& n, const OpDef& op, ValueId x, bool keepdims) {
   Attributes attributes{{"keepdims", int64_t{keepdims}}};
   const bool nothing_by_default = n.integer("noop_with_empty_axes", 0) != 0;
   std::optional<std::vector<int64_t>> axes =
       n.has(1) ? n.known_integers(n.in(1)) : n.integers("axes", std::vector<int64_t>());
   if (!axes) {
     if (nothing_by_default) attributes.set("noop_with_empty_axes", int64_t{1});
-    return {n, n.emit(op, {x, n.in(1)}, attributes)};
+    return {n, n.emit({&op, {x, n.in(1)}, attributes})};
   }
   if (axes->empty() && nothing_by_default) return {n, x};
   if (!axes->empty()) attributes.set("axes", *std::move(axes));
-  return {n, n.emit(op, {x}, attributes)};
+  return {n, n.emit({&op, {x}, attributes})};
 }
 
 bool keeps_dims(const OnnxNode& n) { return n.integer("keepdims", 1) != 0; }
 
-template <onnx::OpName op>
+template <const OpDef& op>
 std::vector<ValueId> import_reduction(OnnxNode& n) {
-  return {reduced(n, op.text, n.in(0), keeps_dims(n))};
+  return {reduced(n, op, n.in(0), keeps_dims(n))};
 }
 
 // Integers as f64, whose mean is truncated.
 std::vector<ValueId> import_mean(OnnxNode& n) {
   const Formula x(n, n.in(0));
   const DType dtype = is_float(x.dtype()) ? x.dtype() : DType::f64;
-  return {reduced(n, "reduce_mean", x.cast(dtype), keeps_dims(n)).cast(x.dtype())};
+  return {reduced(n, reduce_mean_def, x.cast(dtype), keeps_dims(n)).cast(x.dtype())};
 }
 
 std::vector<ValueId> import_l1(OnnxNode& n) {
-  return {reduced(n, "reduce_sum", n.emit("abs", {n.in(0)}), keeps_dims(n))};
+  return {reduced(n, reduce_sum_def, ops::abs(n, {n.in(0)}), keeps_dims(n))};
 }
 
 std::vector<ValueId> import_sum_square(OnnxNode& n) {
   const Formula x(n, n.in(0));
   const Formula wide = is_integer(x.dtype()) ? x : widened(n, x);
-  return {reduced(n, "reduce_sum", square(wide), keeps_dims(n)).cast(x.dtype())};
+  return {reduced(n, reduce_sum_def, square(wide), keeps_dims(n)).cast(x.dtype())};
 }
 
 std::vector<ValueId> import_l2(OnnxNode& n) {
   const ValueId x = n.in(0);
-  return {sqrt(reduced(n, "reduce_sum", square(widened(n, x)), keeps_dims(n))).cast(n.type(x).dtype)};
+  return {sqrt(reduced(n, reduce_sum_def, square(widened(n, x)), keeps_dims(n))).cast(n.type(x).dtype)};
 }
 
 std::vector<ValueId> import_log_sum(OnnxNode& n) {
   const ValueId x = n.in(0);
-  return {reduced(n, "reduce_sum", widened(n, x), keeps_dims(n)).apply("log").cast(n.type(x).dtype)};
+  return {reduced(n, reduce_sum_def, widened(n, x), keeps_dims(n)).apply(log_def).cast(n.type(x).dtype)};
 }
 
 // most + log(sum(exp(x - most))), where an infinite largest element counts as the largest number: -inf - most is then
@@ -65,44 +66,45 @@ std::vector<ValueId> import_log_sum_exp(OnnxNode& n) {
   const Formula x = widened(n, n.in(0));
   const double limit =
       x.dtype() == DType::f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
-  const Formula most = reduced(n, "reduce_max", x, true).apply("clip", {{"min", -limit}, {"max", limit}});
-  const Formula sum = reduced(n, "reduce_sum", (x - most).apply("exp"), keeps_dims(n));
-  const Formula added = keeps_dims(n) ? most : reduced(n, "reduce_max", most, false);
-  return {(sum.apply("log") + added).cast(n.type(n.in(0)).dtype)};
+  const Formula most = reduced(n, reduce_max_def, x, true).apply(clip_def, {{"min", -limit}, {"max", limit}});
+  const Formula sum = reduced(n, reduce_sum_def, (x - most).apply(exp_def), keeps_dims(n));
+  const Formula added = keeps_dims(n) ? most : reduced(n, reduce_max_def, most, false);
+  return {(sum.apply(log_def) + added).cast(n.type(n.in(0)).dtype)};
 }
 
-template <onnx::OpName op>
+template <const OpDef& op>
 std::vector<ValueId> import_position(OnnxNode& n) {
-  return {n.emit(op.text, {n.in(0)},
-                 {{"axis", n.integer("axis", 0)},
-                  {"keepdims", n.integer("keepdims", 1)},
-                  {"select_last_index", n.integer("select_last_index", 0)}})};
+  return {n.emit({&op,
+                  {n.in(0)},
+                  {{"axis", n.integer("axis", 0)},
+                   {"keepdims", n.integer("keepdims", 1)},
+                   {"select_last_index", n.integer("select_last_index", 0)}}})};
 }
 
-template <onnx::OpName op>
+template <const OpDef& op>
 std::vector<ValueId> import_running(OnnxNode& n) {
   Attributes attributes{{"exclusive", n.integer("exclusive", 0)}, {"reverse", n.integer("reverse", 0)}};
   const std::optional<std::vector<int64_t>> axis = n.known_integers(n.in(1));
-  if (!axis) return {n.emit(op.text, {n.in(0), n.in(1)}, attributes)};
+  if (!axis) return {n.emit({&op, {n.in(0), n.in(1)}, attributes})};
   if (axis->size() != 1) fail("axis has {} elements; accepted: 1", axis->size());
   attributes.set("axis", axis->front());
-  return {n.emit(op.text, {n.in(0)}, attributes)};
+  return {n.emit({&op, {n.in(0)}, attributes})};
 }
 
 constexpr OnnxOperator kOperators[] = {
-    {"ArgMax", 1, import_position<"argmax">},
-    {"ArgMin", 1, import_position<"argmin">},
-    {"CumProd", 26, import_running<"cumprod">},
-    {"CumSum", 11, import_running<"cumsum">},
+    {"ArgMax", 1, import_position<argmax_def>},
+    {"ArgMin", 1, import_position<argmin_def>},
+    {"CumProd", 26, import_running<cumprod_def>},
+    {"CumSum", 11, import_running<cumsum_def>},
     {"ReduceL1", 1, import_l1},
     {"ReduceL2", 1, import_l2},
     {"ReduceLogSum", 1, import_log_sum},
     {"ReduceLogSumExp", 1, import_log_sum_exp},
-    {"ReduceMax", 1, import_reduction<"reduce_max">},
+    {"ReduceMax", 1, import_reduction<reduce_max_def>},
     {"ReduceMean", 1, import_mean},
-    {"ReduceMin", 1, import_reduction<"reduce_min">},
-    {"ReduceProd", 1, import_reduction<"reduce_prod">},
-    {"ReduceSum", 1, import_reduction<"reduce_sum">},
+    {"ReduceMin", 1, import_reduction<reduce_min_def>},
+    {"ReduceProd", 1, import_reduction<reduce_prod_def>},
+    {"ReduceSum", 1, import_reduction<reduce_sum_def>},
     {"ReduceSumSquare", 1, import_sum_square},
 };
 

@@ -1,5 +1,6 @@
 // Sequences and optionals, and Identity, which takes them as well as tensors.
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -7,25 +8,32 @@ namespace {
 std::vector<ValueId> import_identity(OnnxNode& n) { return {n.in(0)}; }
 
 std::vector<ValueId> import_empty(OnnxNode& n) {
-  return {n.emit("sequence_empty", {}, {{"dtype", n.dtype("dtype", DType::f32)}})};
+  return {ops::sequence_empty(n, {.dtype = n.dtype("dtype", DType::f32)})};
 }
 
-std::vector<ValueId> import_construct(OnnxNode& n) { return {n.emit("sequence_construct", n.all_inputs())}; }
-std::vector<ValueId> import_at(OnnxNode& n) { return {n.emit("sequence_at", {n.in(0), n.in(1)})}; }
-std::vector<ValueId> import_length(OnnxNode& n) { return {n.emit("sequence_length", {n.in(0)})}; }
-std::vector<ValueId> import_erase(OnnxNode& n) { return {n.emit("sequence_erase", {n.in(0), n.in_or_none(1)})}; }
+std::vector<ValueId> import_construct(OnnxNode& n) { return {ops::sequence_construct(n, {.items = n.all_inputs()})}; }
+std::vector<ValueId> import_at(OnnxNode& n) {
+  return {ops::sequence_at(n, {.sequence = n.in(0), .position = n.in(1)})};
+}
+std::vector<ValueId> import_length(OnnxNode& n) { return {ops::sequence_length(n, {.sequence = n.in(0)})}; }
+std::vector<ValueId> import_erase(OnnxNode& n) {
+  return {ops::sequence_erase(n, {.sequence = n.in(0), .position = n.in_or_none(1)})};
+}
 
 std::vector<ValueId> import_insert(OnnxNode& n) {
-  return {n.emit("sequence_insert", {n.in(0), n.in(1), n.in_or_none(2)})};
+  return {ops::sequence_insert(n, {.sequence = n.in(0), .item = n.in(1), .position = n.in_or_none(2)})};
 }
 
 std::vector<ValueId> import_split(OnnxNode& n) {
-  return {n.emit("sequence_split", {n.in(0), n.in_or_none(1)},
-                 {{"axis", n.integer("axis", 0)}, {"keepdims", n.integer("keepdims", 1)}})};
+  return {ops::sequence_split(n, {.x = n.in(0),
+                                  .computed_lengths = n.in_or_none(1),
+                                  .axis = n.integer("axis", 0),
+                                  .keepdims = n.integer("keepdims", 1)})};
 }
 
 std::vector<ValueId> import_concat(OnnxNode& n) {
-  return {n.emit("sequence_concat", {n.in(0)}, {{"axis", n.integer("axis")}, {"new_axis", n.integer("new_axis", 0)}})};
+  return {
+      ops::sequence_concat(n, {.sequence = n.in(0), .axis = n.integer("axis"), .new_axis = n.integer("new_axis", 0)})};
 }
 
 std::vector<ValueId> import_map(OnnxNode& n) {
@@ -38,21 +46,20 @@ std::vector<ValueId> import_map(OnnxNode& n) {
   }
   const Attributes attributes{{"inputs", int64_t{n.inputs()}}};
   Graph body = n.body("body", inputs, operands);
-  return n.emit_all("sequence_map", std::move(operands), attributes, {std::move(body)});
+  return n.emit_all({&sequence_map_def, std::move(operands), attributes, {std::move(body)}});
 }
 
 std::vector<ValueId> import_optional(OnnxNode& n) {
-  if (n.has(0)) return {n.emit("optional", {n.in(0)})};
+  if (n.has(0)) return {ops::optional(n, {n.in(0)})};
   const TensorType type = n.type_attribute("type");
-  return {
-      n.emit("optional", {}, {{"dtype", type.dtype}, {"sequence", int64_t{type.container == Container::sequence}}})};
+  return {ops::optional(n, {.dtype = type.dtype, .sequence = type.container == Container::sequence})};
 }
 
-std::vector<ValueId> import_get_element(OnnxNode& n) { return {n.emit("optional_get_element", {n.in(0)})}; }
+std::vector<ValueId> import_get_element(OnnxNode& n) { return {ops::optional_get_element(n, {n.in(0)})}; }
 
 std::vector<ValueId> import_has_element(OnnxNode& n) {
   if (!n.has(0)) return {n.constant(Tensor::scalar<bool>(false))};
-  return {n.emit("optional_has_element", {n.in(0)})};
+  return {ops::optional_has_element(n, {n.in(0)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -3,6 +3,7 @@
 
 #include "io/onnx/shape_arguments.h"
 #include "ir/minted.h"
+#include "ops/calls.h"
 #include "ops/slice_run.h"
 
 namespace hone {
@@ -15,7 +16,7 @@ std::vector<ValueId> import_shape(OnnxNode& n) {
   const int64_t start = n.integer("start", 0), end = n.integer("end", kToTheEnd);
   if (!n.type(x).ranked) {
     const Attributes bounds = {{"axes", std::vector<int64_t>{0}}, {"starts", Shape{start}}, {"ends", Shape{end}}};
-    return {n.emit("strided_slice", {n.emit("shape_of", {x})}, bounds)};
+    return {n.emit({&strided_slice_def, {ops::shape_of(n, {x})}, bounds})};
   }
   const Shape sizes = n.shape(x);
   const std::optional<SliceRun> found = slice_run(start, end, 1, static_cast<int64_t>(sizes.size()));
@@ -23,16 +24,16 @@ std::vector<ValueId> import_shape(OnnxNode& n) {
   const SliceRun& run = *found;
   const Shape wanted(sizes.begin() + run.start.constant(), sizes.begin() + run.end.constant());
   if (is_constant(wanted)) return {n.constant_integers(constant_shape(wanted))};
-  const ValueId all = n.emit("shape_of", {x});
+  const ValueId all = ops::shape_of(n, {x});
   if (wanted.size() == sizes.size()) return {all};
-  return {n.emit("slice", {all}, {{"starts", Shape{run.start}}, {"ends", Shape{run.end}}})};
+  return {ops::slice(n, {.x = all, .starts = Shape{run.start}, .ends = Shape{run.end}})};
 }
 
 // The shape of x as a vector has one element: symbolic sizes stay known as symbols.
 std::vector<ValueId> import_size(OnnxNode& n) {
   const ValueId x = n.in(0);
   if (n.type(x).is_static()) return {n.constant(Tensor::scalar(element_count(constant_shape(n.type(x).shape))))};
-  return {n.reshape(n.emit("shape_of", {n.reshape(x, {-1})}), {})};
+  return {n.reshape(ops::shape_of(n, {n.reshape(x, {-1})}), {})};
 }
 
 // Where the shape is known: each 0 replaced by the dimension that it copies.
@@ -51,28 +52,28 @@ std::vector<ValueId> import_reshape(OnnxNode& n) {
   const ValueId x = n.in(0);
   const bool copies_zeros = n.integer("allowzero", 0) == 0;
   if (const std::optional<Shape> shape = known_shape(n, n.type(x), copies_zeros)) return {n.reshape(x, *shape)};
-  return {n.emit("reshape", {x, n.in(1)}, {{"copy_zeros", int64_t{copies_zeros}}})};
+  return {ops::reshape(n, {.x = x, .computed_shape = n.in(1), .copy_zeros = copies_zeros})};
 }
 
 std::vector<ValueId> import_flatten(OnnxNode& n) {
-  return {n.emit("flatten", {n.in(0)}, {{"axis", n.integer("axis", 1)}})};
+  return {ops::flatten(n, {.x = n.in(0), .axis = n.integer("axis", 1)})};
 }
 
-std::vector<ValueId> import_along_axes(OnnxNode& n, const char* op) {
+std::vector<ValueId> import_along_axes(OnnxNode& n, const OpDef& op) {
   std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes;
   add_axes(n, 1, operands, attributes);
-  return {n.emit(op, std::move(operands), std::move(attributes))};
+  return {n.emit({&op, std::move(operands), std::move(attributes)})};
 }
 
-std::vector<ValueId> import_squeeze(OnnxNode& n) { return import_along_axes(n, "squeeze"); }
-std::vector<ValueId> import_unsqueeze(OnnxNode& n) { return import_along_axes(n, "unsqueeze"); }
+std::vector<ValueId> import_squeeze(OnnxNode& n) { return import_along_axes(n, squeeze_def); }
+std::vector<ValueId> import_unsqueeze(OnnxNode& n) { return import_along_axes(n, unsqueeze_def); }
 
 std::vector<ValueId> import_expand(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
   Attributes attributes;
   add_dims(n, "shape", 1, operands, attributes);
-  return {n.emit("expand", std::move(operands), std::move(attributes))};
+  return {n.emit({&expand_def, std::move(operands), std::move(attributes)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

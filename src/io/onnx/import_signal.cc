@@ -1,5 +1,6 @@
 // Transforms and windows of signals.
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -26,20 +27,20 @@ Call dft_call(const OnnxNode& n) {
 std::vector<ValueId> import_dft_17(OnnxNode& n) {
   Call call = dft_call(n);
   call.attributes.set("axis", Shape{n.integer("axis", 1)});
-  return {n.emit("dft", call.operands, call.attributes)};
+  return {n.emit({&dft_def, call.operands, call.attributes})};
 }
 
 std::vector<ValueId> import_dft(OnnxNode& n) {
   Call call = dft_call(n);
   call.argument(n, 2, "axis");
-  return {n.emit("dft", call.operands, call.attributes)};
+  return {n.emit({&dft_def, call.operands, call.attributes})};
 }
 
 std::vector<ValueId> import_stft(OnnxNode& n) {
   Call call{{n.in(0), n.in_or_none(2)}, {{"onesided", n.integer("onesided", 1)}}};
   call.argument(n, 1, "step");
   call.argument(n, 3, "length");
-  return {n.emit("stft", call.operands, call.attributes)};
+  return {n.emit({&stft_def, call.operands, call.attributes})};
 }
 
 std::vector<ValueId> import_window(const OnnxNode& n, std::vector<double> coefficients) {
@@ -48,7 +49,7 @@ std::vector<ValueId> import_window(const OnnxNode& n, std::vector<double> coeffi
              {"periodic", n.integer("periodic", 1)},
              {"dtype", n.dtype("output_datatype", DType::f32)}}};
   call.argument(n, 0, "size");
-  return {n.emit("cosine_window", call.operands, call.attributes)};
+  return {n.emit({&cosine_window_def, call.operands, call.attributes})};
 }
 
 std::vector<ValueId> import_hann(OnnxNode& n) { return import_window(n, {0.5, -0.5}); }
@@ -56,8 +57,12 @@ std::vector<ValueId> import_hamming(OnnxNode& n) { return import_window(n, {25.0
 std::vector<ValueId> import_blackman(OnnxNode& n) { return import_window(n, {0.42, -0.5, 0.08}); }
 
 std::vector<ValueId> import_mel(OnnxNode& n) {
-  return {n.emit("mel_weight_matrix", {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
-                 {{"dtype", n.dtype("output_datatype", DType::f32)}})};
+  return {ops::mel_weight_matrix(n, {.mel_bins = n.in(0),
+                                     .dft_length = n.in(1),
+                                     .sample_rate = n.in(2),
+                                     .lower_edge = n.in(3),
+                                     .upper_edge = n.in(4),
+                                     .dtype = n.dtype("output_datatype", DType::f32)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/onnx/attention.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -27,7 +28,7 @@ ValueId product_per_head(const OnnxNode& n, ValueId rows, ValueId matrices, bool
   if (heads.is_constant() && groups.is_constant() && heads.constant() % groups.constant() != 0)
     fail("{} heads do not share {} heads of keys evenly", heads.constant(), groups.constant());
   const ValueId left = heads == groups ? rows : n.reshape(rows, {a[0], groups, floordiv(heads, groups) * a[2], a[3]});
-  const ValueId product = n.emit("matmul", {left, matrices}, {{"transpose_b", int64_t{is_transposed}}});
+  const ValueId product = ops::matmul(n, {.a = left, .b = matrices, .transpose_b = is_transposed});
   return n.reshape(product, {a[0], heads, a[2], is_transposed ? b[2] : b[3]});
 }
 
@@ -35,12 +36,12 @@ ValueId product_per_head(const OnnxNode& n, ValueId rows, ValueId matrices, bool
 ValueId scaled(const OnnxNode& n, ValueId scores, ValueId q) {
   const DType dtype = n.type(scores).dtype;
   const Dim columns = n.type(q).shape.at(3);
-  if (n.has_attribute("scale")) return n.emit("mul", {scores, n.scalar(n.number("scale"), dtype)});
+  if (n.has_attribute("scale")) return ops::mul(n, {scores, n.scalar(n.number("scale"), dtype)});
   if (columns.is_constant())
-    return n.emit("mul", {scores, n.scalar(1 / std::sqrt(static_cast<double>(columns.constant())), dtype)});
-  const ValueId sizes = n.emit("shape_of", {q});
-  const ValueId size = n.emit("slice", {sizes}, {{"starts", Shape{3}}, {"ends", Shape{4}}});
-  return n.emit("div", {scores, n.emit("sqrt", {n.cast(n.reshape(size, {}), dtype)})});
+    return ops::mul(n, {scores, n.scalar(1 / std::sqrt(static_cast<double>(columns.constant())), dtype)});
+  const ValueId sizes = ops::shape_of(n, {q});
+  const ValueId size = ops::slice(n, {.x = sizes, .starts = Shape{3}, .ends = Shape{4}});
+  return ops::div(n, {scores, ops::sqrt(n, {n.cast(n.reshape(size, {}), dtype)})});
 }
 
 // --- What a query sees -----------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ ValueId mask_bias(const OnnxNode& n, ValueId mask, const Heads& heads) {
   if (mask == kNone) return kNone;
   ValueId bias = n.type(mask).dtype == DType::boolean ? bias_of(n, mask, -kInfinity) : mask;
   const Shape scores{heads.batch(n), heads.heads(n), heads.queries(n), heads.keys(n)};
-  if (!n.type(bias).ranked) return n.reshape(n.emit("expand", {bias}, {{"shape", scores}}), scores);
+  if (!n.type(bias).ranked) return n.reshape(ops::expand(n, {.x = bias, .shape = scores}), scores);
   Shape shape = n.type(bias).shape;
   if (shape.empty() || shape.size() > 4) fail("the mask is {}; accepted: 1 to 4 dimensions", to_string(n.type(mask)));
   const Dim lacking = scores[3] - shape.back();
@@ -66,7 +67,7 @@ ValueId mask_bias(const OnnxNode& n, ValueId mask, const Heads& heads) {
   if (shorter) {
     Shape pads(2 * shape.size(), 0);
     pads.back() = lacking;
-    bias = n.emit("pad", {bias, n.scalar(-kInfinity, n.type(bias).dtype)}, {{"pads", pads}});
+    bias = ops::pad(n, {.x = bias, .value = n.scalar(-kInfinity, n.type(bias).dtype), .pads = pads});
     shape.back() = scores[3];
   }
   bool fits = true;
@@ -76,7 +77,7 @@ ValueId mask_bias(const OnnxNode& n, ValueId mask, const Heads& heads) {
     shape[i] = wanted;
     fits = false;
   }
-  return fits ? n.reshape(bias, shape) : n.emit("expand", {bias}, {{"shape", shape}});
+  return fits ? n.reshape(bias, shape) : ops::expand(n, {.x = bias, .shape = shape});
 }
 
 // How many keys come before the queries of each sample: a number, or [B,1,1,1].
@@ -92,13 +93,13 @@ Offset offset_of(const OnnxNode& n, const Heads& heads) {
   }
   if (!n.has(6)) return {};
   const ValueId lengths = n.reshape(n.cast(n.in(6), DType::i64), {heads.batch(n), 1, 1, 1});
-  const ValueId sizes = n.emit("shape_of", {heads.q});
-  const ValueId queries = n.reshape(n.emit("slice", {sizes}, {{"starts", Shape{2}}, {"ends", Shape{3}}}), {});
-  return {0, n.emit("sub", {lengths, queries})};
+  const ValueId sizes = ops::shape_of(n, {heads.q});
+  const ValueId queries = n.reshape(ops::slice(n, {.x = sizes, .starts = Shape{2}, .ends = Shape{3}}), {});
+  return {0, ops::sub(n, {lengths, queries})};
 }
 
 ValueId both(const OnnxNode& n, ValueId a, ValueId b) {
-  return a == kNone || b == kNone ? (a == kNone ? b : a) : n.emit("logical_and", {a, b});
+  return a == kNone || b == kNone ? (a == kNone ? b : a) : ops::logical_and(n, {a, b});
 }
 
 int64_t window(const OnnxNode& n, const char* name) {
@@ -116,28 +117,28 @@ ValueId visible_keys(const OnnxNode& n, const Heads& heads) {
     const Offset offset = offset_of(n, heads);
     const Dim queries = heads.queries(n);
     ValueId at = n.reshape(positions(n, offset.before, queries), {queries, 1});
-    if (offset.per_sample != kNone) at = n.emit("add", {at, offset.per_sample});
+    if (offset.per_sample != kNone) at = ops::add(n, {at, offset.per_sample});
     const ValueId keys = positions(n, 0, heads.keys(n));
-    const auto moved = [&](int64_t by) { return n.emit("add", {at, n.constant(Tensor::scalar(by))}); };
-    if (causal) visible = n.emit("less_or_equal", {keys, at});
-    if (right >= 0) visible = both(n, visible, n.emit("less_or_equal", {keys, moved(right)}));
-    if (left >= 0) visible = both(n, visible, n.emit("greater_or_equal", {keys, moved(-left)}));
+    const auto moved = [&](int64_t by) { return ops::add(n, {at, n.constant(Tensor::scalar(by))}); };
+    if (causal) visible = ops::less_or_equal(n, {keys, at});
+    if (right >= 0) visible = both(n, visible, ops::less_or_equal(n, {keys, moved(right)}));
+    if (left >= 0) visible = both(n, visible, ops::greater_or_equal(n, {keys, moved(-left)}));
   }
   if (!n.has(6)) return visible;
   const ValueId lengths = n.reshape(n.cast(n.in(6), DType::i64), {heads.batch(n), 1, 1, 1});
-  return both(n, visible, n.emit("less", {positions(n, 0, heads.keys(n)), lengths}));
+  return both(n, visible, ops::less(n, {positions(n, 0, heads.keys(n)), lengths}));
 }
 
 // Whether a query sees no key at all: [B,H,S,1] or what broadcasts to it.
 ValueId sees_nothing(const OnnxNode& n, ValueId bias) {
   Shape shape = n.type(bias).shape;
   shape.insert(shape.begin(), 4 - shape.size(), 1);
-  const ValueId most = n.emit("reduce_max", {n.reshape(bias, shape)}, {{"axes", std::vector<int64_t>{3}}});
-  return n.emit("equal", {most, n.scalar(-kInfinity, n.type(bias).dtype)});
+  const ValueId most = ops::reduce_max(n, {.x = n.reshape(bias, shape), .axes = std::vector<int64_t>{3}});
+  return ops::equal(n, {most, n.scalar(-kInfinity, n.type(bias).dtype)});
 }
 
 ValueId zero_where(const OnnxNode& n, ValueId condition, ValueId x) {
-  return condition == kNone ? x : n.emit("where", {condition, n.scalar(0, n.type(x).dtype), x});
+  return condition == kNone ? x : ops::where(n, {.condition = condition, .a = n.scalar(0, n.type(x).dtype), .b = x});
 }
 
 struct Bias {
@@ -168,7 +169,7 @@ ValueId of_rank(const OnnxNode& n, ValueId x, size_t rank) {
   if (n.type(x).ranked) return x;
   std::vector<int64_t> sizes(rank, 0);
   sizes.back() = -1;
-  return n.emit("reshape", {x, n.constant_integers(sizes)}, {{"copy_zeros", int64_t{1}}});
+  return ops::reshape(n, {.x = x, .computed_shape = n.constant_integers(sizes), .copy_zeros = 1});
 }
 
 int64_t head_count(const OnnxNode& n, const char* attribute) {
@@ -178,7 +179,7 @@ int64_t head_count(const OnnxNode& n, const char* attribute) {
 }
 
 ValueId with_cache(const OnnxNode& n, ValueId x, int past) {
-  return n.has(past) ? n.emit("concat", {of_rank(n, n.in(past), 4), x}, {{"axis", int64_t{2}}}) : x;
+  return n.has(past) ? ops::concat(n, {.inputs = {of_rank(n, n.in(past), 4), x}, .axis = 2}) : x;
 }
 
 bool is_known(const OnnxNode& n, const Heads& heads) {
@@ -189,10 +190,10 @@ bool is_known(const OnnxNode& n, const Heads& heads) {
 
 ValueId spelled_out(const OnnxNode& n, const Heads& heads, const Bias& bias, double softcap) {
   ValueId scores = capped(n, scaled(n, product_per_head(n, heads.q, heads.k, true), heads.q), softcap);
-  if (bias.all != kNone) scores = n.emit("add", {scores, n.cast(bias.all, n.type(scores).dtype)});
+  if (bias.all != kNone) scores = ops::add(n, {scores, n.cast(bias.all, n.type(scores).dtype)});
   const Shape shape = n.type(heads.q).shape;
   scores = n.reshape(scores, {shape[0], shape[1], shape[2], heads.keys(n)});
-  return product_per_head(n, zero_where(n, bias.blind, n.emit("softmax", {scores})), heads.v, false);
+  return product_per_head(n, zero_where(n, bias.blind, ops::softmax(n, {scores})), heads.v, false);
 }
 
 // What qk_matmul_output_mode asks for.
@@ -201,8 +202,8 @@ ValueId scores_output(const OnnxNode& n, const Heads& heads, const Bias& bias, d
   if (mode < 0 || mode > 3) fail("qk_matmul_output_mode is {}; accepted: 0 to 3", mode);
   ValueId all = scaled(n, product_per_head(n, heads.q, heads.k, true), heads.q);
   if (mode >= 1) all = capped(n, all, softcap);
-  if (mode >= 2 && bias.all != kNone) all = n.emit("add", {all, n.cast(bias.all, n.type(all).dtype)});
-  if (mode == 3) all = zero_where(n, bias.blind, n.emit("softmax", {all}));
+  if (mode >= 2 && bias.all != kNone) all = ops::add(n, {all, n.cast(bias.all, n.type(all).dtype)});
+  if (mode == 3) all = zero_where(n, bias.blind, ops::softmax(n, {all}));
   return n.cast(all, n.type(heads.q).dtype);
 }
 
@@ -257,7 +258,7 @@ std::vector<ValueId> import_flex_attention(OnnxNode& n) {
               precision = n.dtype("softmax_precision", dtype == DType::f64 ? DType::f64 : DType::f32);
   const ValueId products = n.cast(product_per_head(n, heads.q, heads.k, true), precision);
   const ValueId scores = modified(n, "score_mod", scaled(n, products, heads.q));
-  const ValueId weights = modified(n, "prob_mod", n.cast(n.emit("softmax", {scores}), precision));
+  const ValueId weights = modified(n, "prob_mod", n.cast(ops::softmax(n, {scores}), precision));
   return {n.cast(product_per_head(n, weights, heads.v, false), dtype)};
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "io/onnx/onnx_family.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -26,21 +27,21 @@ std::vector<ValueId> import_normalizer(OnnxNode& n) {
                                                                  : "none")},
                         {"is_case_sensitive", n.integer("is_case_sensitive", 0)}};
   if (n.has_attribute("stopwords")) attributes.set("stopwords", n.texts("stopwords"));
-  return {n.emit("string_normalize", {n.in(0)}, std::move(attributes))};
+  return {n.emit({&string_normalize_def, {n.in(0)}, std::move(attributes)})};
 }
 
-std::vector<ValueId> import_concat(OnnxNode& n) { return {n.emit("string_concat", {n.in(0), n.in(1)})}; }
+std::vector<ValueId> import_concat(OnnxNode& n) { return {ops::string_concat(n, {n.in(0), n.in(1)})}; }
 
 std::vector<ValueId> import_split(OnnxNode& n) {
   Attributes attributes{{"delimiter", n.text("delimiter", "")}};
   if (n.has_attribute("maxsplit")) attributes.set("maxsplit", n.integer("maxsplit"));
-  return n.emit_all("string_split", {n.in(0)}, std::move(attributes));
+  return n.emit_all({&string_split_def, {n.in(0)}, std::move(attributes)});
 }
 
 std::vector<ValueId> import_regex(OnnxNode& n) {
   const Attributes attributes{{"pattern", n.text("pattern")}};
   try {
-    return {n.emit("regex_full_match", {n.in(0)}, attributes)};
+    return {n.emit({&regex_full_match_def, {n.in(0)}, attributes})};
   } catch (const Error& error) {
     n.unsupported(error.what());
   }
@@ -54,7 +55,7 @@ std::vector<ValueId> import_tf_idf(OnnxNode& n) {
   if (n.has_attribute("pool_int64s")) attributes.set("pool_int64s", n.integers("pool_int64s"));
   if (n.has_attribute("pool_strings")) attributes.set("pool_strings", n.texts("pool_strings"));
   if (n.has_attribute("weights")) attributes.set("weights", n.numbers("weights"));
-  return {n.emit("tf_idf", {n.in(0)}, std::move(attributes))};
+  return {n.emit({&tf_idf_def, {n.in(0)}, std::move(attributes)})};
 }
 
 constexpr OnnxOperator kOperators[] = {

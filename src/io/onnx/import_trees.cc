@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "io/onnx/formula.h"
 #include "io/onnx/post_transform.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -44,11 +45,19 @@ ValueId ensemble(const OnnxNode& n, const Tables& t, DType dtype, int64_t target
     return n.constant(vector_of(values).converted(dtype));
   };
   const auto bytes = [&](const std::vector<uint8_t>& values) { return n.constant(vector_of(values)); };
-  return n.emit(
-      "tree_ensemble",
-      {n.in(0), integers(t.features), bytes(t.modes), numbers(t.splits), bytes(t.missing), integers(t.on_true),
-       integers(t.on_false), integers(t.roots), integers(t.vote_starts), integers(t.targets), numbers(t.weights)},
-      {{"targets", targets}, {"aggregate", aggregate}});
+  return ops::tree_ensemble(n, {.x = n.in(0),
+                                .features = integers(t.features),
+                                .modes = bytes(t.modes),
+                                .splits = numbers(t.splits),
+                                .missing = bytes(t.missing),
+                                .on_true = integers(t.on_true),
+                                .on_false = integers(t.on_false),
+                                .roots = integers(t.roots),
+                                .vote_starts = integers(t.vote_starts),
+                                .vote_targets = integers(t.targets),
+                                .vote_weights = numbers(t.weights),
+                                .targets = targets,
+                                .aggregate = aggregate});
 }
 
 template <class List>
@@ -160,7 +169,7 @@ ValueId based(const OnnxNode& n, ValueId scores, int64_t targets) {
   const Numbers base = numbers_of(n, "base_values");
   if (!base.values.empty()) {
     expect_length(base.values, static_cast<size_t>(targets), "base_values", "a row of scores");
-    scores = n.emit("add", {scores, n.constant(vector_of(base.values).converted(n.type(scores).dtype))});
+    scores = ops::add(n, {scores, n.constant(vector_of(base.values).converted(n.type(scores).dtype))});
   }
   return n.cast(scores, DType::f32);
 }
@@ -189,9 +198,9 @@ std::vector<ValueId> import_regressor(OnnxNode& n) {
 std::vector<ValueId> one_sided(OnnxNode& n, const Tensor& labels, const Formula& s, bool for_first, bool is_share) {
   const PostTransform post = post_transform_of(n);
   if (post == PostTransform::probit) n.unsupported("post_transform PROBIT of two labels");
-  const Formula second(n, n.emit("greater", {s, s.number(for_first && is_share ? 0.5 : 0)}));
+  const Formula second(n, ops::greater(n, {s, s.number(for_first && is_share ? 0.5 : 0)}));
   const ValueId label = labels_at(n, labels, n.reshape(second.cast(DType::i64), {Dim(-1)}));
-  const auto pair = [&](ValueId first) { return n.emit("concat", {first, s}, {{"axis", int64_t{1}}}); };
+  const auto pair = [&](ValueId first) { return ops::concat(n, {.inputs = {first, s}, .axis = 1}); };
   if (!for_first) return {label, transformed(n, post, pair(s * 0.0))};
   if (post == PostTransform::logistic) return {label, transformed(n, post, pair(0 - s))};
   return {label, pair(is_share ? 1 - s : 0 - s)};
@@ -224,7 +233,7 @@ std::vector<ValueId> import_classifier(OnnxNode& n) {
     return import_one_sided(n, labels, trees, all(0));
   }
   const ValueId scores = based(n, ensemble(n, trees.tables, trees.dtype, classes, "sum"), classes);
-  const ValueId best = n.emit("argmax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
+  const ValueId best = ops::argmax(n, {.x = scores, .axis = 1, .keepdims = 0});
   return {labels_at(n, labels, best), transformed(n, post_transform_of(n), scores)};
 }
 

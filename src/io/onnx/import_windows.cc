@@ -1,5 +1,6 @@
 // Operators of a sliding window: convolutions and pools.
 #include "io/onnx/window_attributes.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -11,14 +12,14 @@ Attributes pool_of(const OnnxNode& n) {
 }
 
 // Convolutions sum in f32 or f64; ONNX gives the element type of x.
-std::vector<ValueId> product(const OnnxNode& n, const char* op, std::vector<ValueId> operands, Attributes attributes) {
+std::vector<ValueId> product(const OnnxNode& n, const OpDef& op, std::vector<ValueId> operands, Attributes attributes) {
   while (operands.back() == kNone) operands.pop_back();
   const DType dtype = n.type(operands[0]).dtype;
-  return {n.cast(n.emit(op, std::move(operands), std::move(attributes)), dtype)};
+  return {n.cast(n.emit({&op, std::move(operands), std::move(attributes)}), dtype)};
 }
 
 std::vector<ValueId> import_conv(OnnxNode& n) {
-  return product(n, "conv", {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n));
+  return product(n, conv_def, {n.in(0), n.in(1), n.in_or_none(2)}, conv_attributes(n));
 }
 
 std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
@@ -28,35 +29,35 @@ std::vector<ValueId> import_conv_transpose(OnnxNode& n) {
     attributes.set("output_shape", n.sizes("output_shape"));
     attributes.erase("pads");
   }
-  return product(n, "conv_transpose", {n.in(0), n.in(1), n.in_or_none(2)}, attributes);
+  return product(n, conv_transpose_def, {n.in(0), n.in(1), n.in_or_none(2)}, attributes);
 }
 
 std::vector<ValueId> import_deform_conv(OnnxNode& n) {
   Attributes attributes = conv_attributes(n);
   attributes.set("offset_groups", n.integer("offset_group", 1));
-  return product(n, "deform_conv", {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4)}, attributes);
+  return product(n, deform_conv_def, {n.in(0), n.in(1), n.in(2), n.in_or_none(3), n.in_or_none(4)}, attributes);
 }
 
 std::vector<ValueId> import_max_pool(OnnxNode& n) {
   const Attributes attributes = pool_of(n);
-  std::vector<ValueId> results{n.emit("max_pool", {n.in(0)}, attributes)};
+  std::vector<ValueId> results{n.emit({&max_pool_def, {n.in(0)}, attributes})};
   if (!n.wants(1)) return results;
   Attributes indices = attributes;
   indices.set("column_major", n.integer("storage_order", 0));
-  results.push_back(n.emit("max_pool_indices", {n.in(0)}, indices));
+  results.push_back(n.emit({&max_pool_indices_def, {n.in(0)}, indices}));
   return results;
 }
 
 std::vector<ValueId> import_average_pool(OnnxNode& n) {
   Attributes attributes = pool_of(n);
   attributes.set("count_include_pad", n.integer("count_include_pad", 0));
-  return {n.emit("avg_pool", {n.in(0)}, attributes)};
+  return {n.emit({&avg_pool_def, {n.in(0)}, attributes})};
 }
 
 std::vector<ValueId> import_lp_pool(OnnxNode& n) {
   Attributes attributes = pool_of(n);
   attributes.set("p", n.integer("p", 2));
-  return {n.emit("lp_pool", {n.in(0)}, attributes)};
+  return {n.emit({&lp_pool_def, {n.in(0)}, attributes})};
 }
 
 std::vector<ValueId> import_max_unpool(OnnxNode& n) {
@@ -66,7 +67,7 @@ std::vector<ValueId> import_max_unpool(OnnxNode& n) {
     if (const std::optional<Shape> shape = n.dims(n.in(2))) attributes.set("output_shape", *shape);
     else operands.push_back(n.in(2));
   }
-  return {n.emit("max_unpool", operands, attributes)};
+  return {n.emit({&max_unpool_def, operands, attributes})};
 }
 
 Attributes over_spatial_axes(const OnnxNode& n) {
@@ -77,18 +78,18 @@ Attributes over_spatial_axes(const OnnxNode& n) {
 }
 
 std::vector<ValueId> import_global_average_pool(OnnxNode& n) {
-  return {n.emit("reduce_mean", {n.in(0)}, over_spatial_axes(n))};
+  return {n.emit({&reduce_mean_def, {n.in(0)}, over_spatial_axes(n)})};
 }
 
 std::vector<ValueId> import_global_max_pool(OnnxNode& n) {
-  return {n.emit("reduce_max", {n.in(0)}, over_spatial_axes(n))};
+  return {n.emit({&reduce_max_def, {n.in(0)}, over_spatial_axes(n)})};
 }
 
 std::vector<ValueId> import_global_lp_pool(OnnxNode& n) {
   const auto p = static_cast<double>(n.integer("p", 2));
   const DType dtype = n.type(n.in(0)).dtype;
-  const ValueId powers = n.emit("pow", {n.emit("abs", {n.in(0)}), n.scalar(p, dtype)});
-  return {n.emit("pow", {n.emit("reduce_sum", {powers}, over_spatial_axes(n)), n.scalar(1 / p, dtype)})};
+  const ValueId powers = ops::pow(n, {ops::abs(n, {n.in(0)}), n.scalar(p, dtype)});
+  return {ops::pow(n, {n.emit({&reduce_sum_def, {powers}, over_spatial_axes(n)}), n.scalar(1 / p, dtype)})};
 }
 
 std::vector<ValueId> import_col2im(OnnxNode& n) {
@@ -100,7 +101,7 @@ std::vector<ValueId> import_col2im(OnnxNode& n) {
     else operands[static_cast<size_t>(i)] = n.in(i);
   }
   while (operands.back() == kNone) operands.pop_back();
-  return {n.emit("col2im", operands, attributes)};
+  return {n.emit({&col2im_def, operands, attributes})};
 }
 
 constexpr OnnxOperator kOperators[] = {

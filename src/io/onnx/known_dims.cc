@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -28,13 +29,13 @@ std::optional<Dim> equal(const Dim& a, const Dim& b) {
 }
 
 // The result of an arithmetic op on two elements, where it is known.
-std::optional<Dim> arithmetic(std::string_view op, const Dim& a, const Dim& b) {
-  if (op == "add") return a + b;
-  if (op == "sub") return a - b;
-  if (op == "mul") return a * b;
-  if (op == "equal") return equal(a, b);
-  if (op == "div" && b.is_constant() && b.constant() > 0 && is_size(a)) return floordiv(a, b);
-  if (op == "div" && is_size(a) && is_size(b) && b.is_symbol()) return floordiv(a, b);
+std::optional<Dim> arithmetic(const OpDef* op, const Dim& a, const Dim& b) {
+  if (op == &add_def) return a + b;
+  if (op == &sub_def) return a - b;
+  if (op == &mul_def) return a * b;
+  if (op == &equal_def) return equal(a, b);
+  if (op == &div_def && b.is_constant() && b.constant() > 0 && is_size(a)) return floordiv(a, b);
+  if (op == &div_def && is_size(a) && is_size(b) && b.is_symbol()) return floordiv(a, b);
   return std::nullopt;
 }
 
@@ -55,21 +56,22 @@ class Follow {
   Follow(const KnownDims& known, const Graph& graph, const Node& node) : known_(known), graph_(graph), node_(node) {}
 
   std::optional<Shape> result() const {
-    const std::string_view op = node_.op->name;
+    const OpDef* const op = node_.op;
     const TensorType& type = graph_.type(node_.results[0]);
-    if (op == "shape_of") {
+    if (op == &shape_of_def) {
       const TensorType& x = graph_.type(node_.operands[0]);
       if (!x.ranked || x.container != Container::none) return std::nullopt;
       return x.shape;
     }
-    if (op == "concat") return concatenated();
-    if (op == "gather") return gathered();
-    if (op == "slice" || op == "strided_slice") return sliced(type);
-    if (op == "where") return chosen();
-    if (op == "reduce_prod") return product();
-    if (op == "cast" || op == "identity" || op == "squeeze" || op == "unsqueeze" || op == "reshape" || op == "flatten")
+    if (op == &concat_def) return concatenated();
+    if (op == &gather_def) return gathered();
+    if (op == &slice_def || op == &strided_slice_def) return sliced(type);
+    if (op == &where_def) return chosen();
+    if (op == &reduce_prod_def) return product();
+    if (op == &cast_def || op == &identity_def || op == &squeeze_def || op == &unsqueeze_def || op == &reshape_def ||
+        op == &flatten_def)
       return operand(0);
-    if (op == "full" || op == "expand") return repeated(op, type);
+    if (op == &full_def || op == &expand_def) return repeated(op, type);
     if (node_.operands.size() == 2) {
       const std::optional<Shape> a = operand(0), b = operand(1);
       if (a && b) return each(*a, *b, [op](const Dim& x, const Dim& y) { return arithmetic(op, x, y); });
@@ -152,10 +154,10 @@ class Follow {
     return Shape{element_count(*x)};
   }
 
-  std::optional<Shape> repeated(std::string_view op, const TensorType& type) const {
+  std::optional<Shape> repeated(const OpDef* op, const TensorType& type) const {
     if (!type.is_static() || element_count(constant_shape(type.shape)) > KnownDims::kMaxElements) return std::nullopt;
     std::optional<Shape> value = operand(0);
-    if (op == "full") {
+    if (op == &full_def) {
       const double number = node_.attributes.get<double>("value");
       if (!(std::abs(number) <= 0x1p53)) return std::nullopt;
       value = Shape{static_cast<int64_t>(number)};

@@ -65,10 +65,8 @@ class OnnxNode {
   std::optional<std::vector<int64_t>> known_integers(ValueId v) const;  // the same where all are constants
 
   // Emitting. What has constant operands and a small result is computed at once.
-  ValueId emit(std::string_view op, std::vector<ValueId> operands,
-               Attributes attributes = {}) const;  // its only result
-  std::vector<ValueId> emit_all(std::string_view op, std::vector<ValueId> operands, Attributes attributes = {},
-                                std::vector<Graph> bodies = {}) const;
+  ValueId emit(Call call) const;  // its only result
+  std::vector<ValueId> emit_all(Call call) const;
   ValueId constant(Tensor value, std::string label = "") const;  // label: the name of a weight
   ValueId scalar(double value, DType dtype) const;               // rank 0
   ValueId constant_integers(std::vector<int64_t> values) const;  // i64[n]

@@ -6,6 +6,7 @@
 #include "io/onnx/data_type.h"
 #include "io/onnx/onnx_scope.h"
 #include "ir/node_rules.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 
@@ -239,28 +240,27 @@ std::optional<std::vector<int64_t>> OnnxNode::known_integers(ValueId v) const {
   return constant_shape(*known);
 }
 
-std::vector<ValueId> OnnxNode::emit_all(std::string_view op, std::vector<ValueId> operands, Attributes attributes,
-                                        std::vector<Graph> bodies) const {
+std::vector<ValueId> OnnxNode::emit_all(Call call) const {
+  auto& [op, operands, attributes, bodies] = call;
   while (bodies.empty() && !operands.empty() && operands.back() == kNone) operands.pop_back();
   Graph& graph = scope_.graph();
-  const OpDef& def = ops::get(op);
-  if (bodies.empty() && may_be_small(graph, def, operands)) {
+  if (bodies.empty() && may_be_small(graph, *op, operands)) {
     if (std::optional<std::vector<Tensor>> values =
-            small_results(graph, def, operands, attributes, scope_.model().folding)) {
+            small_results(graph, *op, operands, attributes, scope_.model().folding)) {
       std::vector<ValueId> results;
       for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
       return results;
     }
   }
-  const NodeId id = graph.add_node(def, std::move(operands), std::move(attributes), "", std::move(bodies));
-  if (graph.node(id).results.empty()) fail("{} without results computes nothing", op);
+  const NodeId id = graph.add_node(std::move(call));
+  if (graph.node(id).results.empty()) fail("{} without results computes nothing", graph.node(id).op->name);
   scope_.dims().note(graph, id);
   return graph.node(id).results;
 }
 
-ValueId OnnxNode::emit(std::string_view op, std::vector<ValueId> operands, Attributes attributes) const {
-  const std::vector<ValueId> results = emit_all(op, std::move(operands), std::move(attributes));
-  CHECK(results.size() == 1, "{} has {} results", op, results.size());
+ValueId OnnxNode::emit(Call call) const {
+  const std::vector<ValueId> results = emit_all(std::move(call));
+  CHECK(results.size() == 1, "an op of {} results", results.size());
   return results[0];
 }
 
@@ -278,17 +278,18 @@ ValueId OnnxNode::constant_integers(std::vector<int64_t> values) const {
 
 ValueId OnnxNode::reshape(ValueId x, Shape shape) const {
   if (type(x).ranked && type(x).shape == shape) return x;
-  return emit("reshape", {x}, {{"shape", std::move(shape)}});
+  return ops::reshape(*this, {.x = x, .shape = std::move(shape)});
 }
 
 ValueId OnnxNode::transpose(ValueId x, std::vector<int64_t> perm) const {
   bool changes = type(x).ranked && type(x).rank() != perm.size();  // which the op's rule refuses
   for (size_t i = 0; i < perm.size(); ++i) changes |= perm[i] != static_cast<int64_t>(i);
-  return changes ? emit("transpose", {x}, {{"perm", std::move(perm)}}) : x;
+  return changes ? ops::transpose(*this, {.x = x, .perm = std::move(perm)}) : x;
 }
 
 ValueId OnnxNode::cast(ValueId x, DType dtype) const {
-  return type(x).dtype == dtype && type(x).container == Container::none ? x : emit("cast", {x}, {{"dtype", dtype}});
+  return type(x).dtype == dtype && type(x).container == Container::none ? x
+                                                                        : ops::cast(*this, {.x = x, .dtype = dtype});
 }
 
 int OnnxNode::body_inputs(std::string_view name) const {

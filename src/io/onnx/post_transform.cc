@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "io/onnx/formula.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -23,21 +24,22 @@ constexpr Name kNames[] = {{"NONE", PostTransform::none},
 // The softmax in which scores that are 0 (to 1e-7) count as score * exp(-most); a row of nothing gives 0.5.
 ValueId softmax_zero(OnnxNode& n, Formula x) {
   const Attributes along{{"axes", std::vector<int64_t>{1}}};
-  const Formula most = x.apply("reduce_max", along);
-  const ValueId counts = n.emit("greater", {x.apply("abs"), x.number(1e-7)});
-  const Formula powers(n, n.emit("where", {counts, (x - most).apply("exp"), x * (0 - most).apply("exp")}));
-  const Formula sum = powers.apply("reduce_sum", along);
-  return n.emit("where", {n.emit("equal", {sum, sum.number(0)}), sum.number(0.5), powers / sum});
+  const Formula most = x.apply(reduce_max_def, along);
+  const ValueId counts = ops::greater(n, {x.apply(abs_def), x.number(1e-7)});
+  const Formula powers(
+      n, ops::where(n, {.condition = counts, .a = (x - most).apply(exp_def), .b = x * (0 - most).apply(exp_def)}));
+  const Formula sum = powers.apply(reduce_sum_def, along);
+  return ops::where(n, {.condition = ops::equal(n, {sum, sum.number(0)}), .a = sum.number(0.5), .b = powers / sum});
 }
 
 // sqrt 2 * erfinv(2 x - 1), with Winitzki's approximation of erfinv (2008; a = 0.147), as the standard computes it.
 ValueId probit(OnnxNode& n, Formula x) {
   constexpr double a = 0.147, sqrt_2 = 1.41421356;
-  const Formula y = x * 2 + -1.0, log = ((1 - y) * (y + 1)).apply("log");
+  const Formula y = x * 2 + -1.0, log = ((1 - y) * (y + 1)).apply(log_def);
   const Formula half = log * 0.5 + 2 / (std::numbers::pi * a);
   const Formula root = sqrt(sqrt(half * half - log * (1 / a)) - half);
-  const Formula size(n, n.emit("where", {n.emit("equal", {y, y.number(0)}), y.number(0), root}));
-  return n.emit("where", {n.emit("less", {y, y.number(0)}), size * -sqrt_2, size * sqrt_2});
+  const Formula size(n, ops::where(n, {.condition = ops::equal(n, {y, y.number(0)}), .a = y.number(0), .b = root}));
+  return ops::where(n, {.condition = ops::less(n, {y, y.number(0)}), .a = size * -sqrt_2, .b = size * sqrt_2});
 }
 
 }  // namespace
@@ -55,9 +57,9 @@ ValueId transformed(const OnnxNode& node, PostTransform post, ValueId scores) {
     case PostTransform::none:
       return scores;
     case PostTransform::softmax:
-      return n.emit("softmax", {scores}, {{"axis", int64_t{1}}});
+      return ops::softmax(n, {.x = scores, .axis = 1});
     case PostTransform::logistic:
-      return n.emit("sigmoid", {scores});
+      return ops::sigmoid(n, {scores});
     case PostTransform::softmax_zero:
       return softmax_zero(n, {n, scores});
     case PostTransform::probit:
@@ -77,7 +79,7 @@ Tensor class_labels(const OnnxNode& n, const char* integers, const char* strings
 }
 
 ValueId labels_at(const OnnxNode& n, const Tensor& labels, ValueId indices) {
-  return n.emit("gather", {n.constant(labels), indices}, {{"axis", int64_t{0}}});
+  return ops::gather(n, {.table = n.constant(labels), .indices = indices, .axis = 0});
 }
 
 }  // namespace hone

@@ -7,6 +7,6 @@
 namespace hone {
 
 int64_t seed_of(const OnnxNode& n);
-ValueId random_like(const OnnxNode& n, ValueId x, const char* op, Attributes attributes);  // in the shape of x
+ValueId random_like(const OnnxNode& n, ValueId x, const OpDef& op, Attributes attributes);  // in the shape of x
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include "codegen/kernels/attention/shape.h"
 #include "ir/graph.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -30,7 +31,7 @@ KernelSpeed speed(const AttentionPlan&, const Target&) { return {0.75, 0.3}; }
 // It has no element program; its one possible follower is the rounding of its result.
 Refusal user_fits(const Graph& graph, NodeId user) {
   const Node& node = graph.node(user);
-  if (std::string_view(node.op->name) != "cast" || graph.use_count(node.operands[0]) != 1 ||
+  if (node.op != &cast_def || graph.use_count(node.operands[0]) != 1 ||
       graph.type(node.results[0]).dtype != DType::bf16)
     return {"attention kernels only round their result"};
   return {};

@@ -2,6 +2,7 @@
 #include "codegen/kernels/gemm/shape.h"
 #include "codegen/lowering.h"
 #include "codegen/shapes.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -70,7 +71,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
-  const bool is_linear = std::string_view(node.op->name) == "linear";
+  const bool is_linear = node.op == &linear_def;
   const ValueId a = node.operands[0], w = node.operands[1];
   const Shape a_shape = lowering.shape(a), w_shape = lowering.shape(w), out = lowering.shape(node.results[0]);
   GemmPlan plan;

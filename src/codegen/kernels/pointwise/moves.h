@@ -9,7 +9,6 @@
 
 #include "codegen/kernels/pointwise/plan.h"
 #include "codegen/lowering.h"
-#include "ops/read_positions.h"
 
 namespace hone {
 
@@ -24,14 +23,15 @@ Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
 
 Refusal lower_moves(const Lowering& lowering, Prepared& prepared);
 
-// What an op's rules need to know of a node whose operands from `first` on are constant; none: one is not.
+// What an op's rules need to know of a node: the constants among its arguments.
 struct KnownArguments {
   std::vector<const Tensor*> operands;
   std::vector<TensorType> results;
   Attributes attributes;
+  bool all = true;  // that it has
   EvalArgs args() const { return {operands, attributes, results}; }
 };
 Shape transposed_strides(const Lowering& lowering, const Node& node);  // of x, along the axes of the result
-std::optional<KnownArguments> known_arguments(const Lowering& lowering, NodeId n, size_t first);
+KnownArguments known_arguments(const Lowering& lowering, NodeId n);
 
 }  // namespace hone

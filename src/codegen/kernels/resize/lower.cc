@@ -3,6 +3,7 @@
 
 #include "codegen/kernels/pointwise/moves.h"
 #include "codegen/kernels/resize/plan.h"
+#include "ops/read_positions.h"
 
 namespace hone {
 namespace {
@@ -48,10 +49,10 @@ Refusal lower_resize(const Lowering& lowering, Prepared& prepared) {
   const Node& node = graph.node(step.group.anchor);
   if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
   const bool any_plane = lowering.sizes != nullptr;  // of a graph with open sizes
-  const std::optional<KnownArguments> known = known_arguments(lowering, step.group.anchor, 1);
-  if (!known) return {"arguments that are not constant"};
+  const KnownArguments known = known_arguments(lowering, step.group.anchor);
+  if (!known.all) return {"arguments that are not constant"};
   const std::vector<int64_t> in = lowering.fixed_shape(node.operands[0]);
-  std::vector<ResizedAxis> resized = resize_samples(known->args(), in);
+  std::vector<ResizedAxis> resized = resize_samples(known.args(), in);
   std::erase_if(resized,
                 [&](const ResizedAxis& each) { return std::ssize(each.places) == in[each.axis] && is_identity(each); });
   std::ranges::sort(resized, {}, &ResizedAxis::axis);

@@ -7,6 +7,7 @@
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
 #include "codegen/shapes.h"
+#include "ops/calls.h"
 #include "ops/window.h"
 
 namespace hone {
@@ -94,7 +95,7 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
   const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
   if (node.op->row) return lower_reduction(lowering, prepared);
-  const std::string_view op = node.op->name;
+  const OpDef* const op = node.op;
   const ValueId x = node.operands[0], y = node.results[0];
   const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);
   if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
@@ -110,7 +111,7 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
   ValueId bias = kNone;
   const bool with_padding = node.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
   lowering.bind(step, x);
-  if (op == "conv") {
+  if (op == &conv_def) {
     const ValueId w = node.operands[1];
     const std::vector<int64_t> shape = lowering.fixed_shape(w);
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
@@ -121,8 +122,8 @@ Refusal lower_window(const Lowering& lowering, Prepared& prepared) {
     if (node.operands.size() > 2) bias = node.operands[2];
     lowering.bind(step, w, Plane::prepacked);
   } else {
-    plan.reduction = op == "max_pool" ? WindowPlan::Reduction::max : WindowPlan::Reduction::sum;
-    if (op == "avg_pool") {
+    plan.reduction = op == &max_pool_def ? WindowPlan::Reduction::max : WindowPlan::Reduction::sum;
+    if (op == &avg_pool_def) {
       Expr counted = Expr::arg(1, Scalar::f32);
       if (!any_plane) {
         const auto window = placed_window(graph, n, one_image(x_shape), one_image(y_shape));
