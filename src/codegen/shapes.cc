@@ -53,6 +53,8 @@ std::optional<RowAccess> row_access(const Shape& operand, const Shape& result) {
 }
 
 std::optional<AxisRun> reduced_run(const Node& node, const Shape& shape) {
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    if (node.operands[i] != kNone && node.op->operands.of(i).argument) return std::nullopt;
   std::vector<bool> reduced(shape.size(), false);
   const auto mark = [&](int64_t axis) {
     reduced[static_cast<size_t>(axis < 0 ? axis + std::ssize(shape) : axis)] = true;

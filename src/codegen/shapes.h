@@ -30,7 +30,8 @@ struct RowAccess {
 };
 std::optional<RowAccess> row_access(const Shape& operand, const Shape& result);
 
-// What a row op works along, as the middle of [outer, length, inner]; none: axes that do not lie together.
+// What a row op works along, as the middle of [outer, length, inner]; none: axes that an operand lists, or that do not
+// lie together.
 struct AxisRun {
   Dim outer = 1, length = 1, inner = 1;
 };

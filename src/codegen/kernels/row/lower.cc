@@ -16,7 +16,7 @@ Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
   const Shape shape = lowering.shape(node.operands[0]);
   if (shape.empty()) return {"a scalar has no rows"};
   const auto run = reduced_run(node, shape);
-  if (!run) return {"it reduces axes that do not lie together"};
+  if (!run) return {"it reduces axes that an operand lists or that do not lie together"};
   if (!(run->inner == Dim(1))) return {"it works along an axis with others behind it"};
   const Shape like = shape.back() == run->length ? shape : Shape{run->outer, run->length};
   for (ValueId v : node.operands)
