@@ -17,25 +17,26 @@ std::shared_ptr<void> allocate(size_t bytes) {
 
 }  // namespace
 
-Buffer::Buffer(size_t bytes) : writable_(true) {
-  if (bytes == 0) return;
+Buffer Buffer::uninitialised(size_t bytes) {
+  Buffer buffer;
+  buffer.writable_ = true;
+  if (bytes == 0) return buffer;
   std::shared_ptr<void> memory = allocate(bytes);
-  std::memset(memory.get(), 0, bytes);
-  view_ = {static_cast<const std::byte*>(memory.get()), bytes};
-  owner_ = std::move(memory);
+  buffer.view_ = {static_cast<const std::byte*>(memory.get()), bytes};
+  buffer.owner_ = std::move(memory);
+  return buffer;
+}
+
+Buffer::Buffer(size_t bytes) : Buffer(uninitialised(bytes)) {
+  if (bytes > 0) std::memset(const_cast<std::byte*>(view_.data()), 0, bytes);
 }
 
 Buffer::Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped)
     : owner_(std::move(owner)), view_(view), mapped_(mapped) {}
 
 Buffer Buffer::copy_of(std::span<const std::byte> bytes) {
-  Buffer copy;
-  copy.writable_ = true;
-  if (bytes.empty()) return copy;
-  std::shared_ptr<void> memory = allocate(bytes.size());
-  std::memcpy(memory.get(), bytes.data(), bytes.size());
-  copy.view_ = {static_cast<const std::byte*>(memory.get()), bytes.size()};
-  copy.owner_ = std::move(memory);
+  Buffer copy = uninitialised(bytes.size());
+  if (!bytes.empty()) std::memcpy(const_cast<std::byte*>(copy.view_.data()), bytes.data(), bytes.size());
   return copy;
 }
 

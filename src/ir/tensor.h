@@ -22,6 +22,7 @@ class Buffer {
   explicit Buffer(size_t bytes);  // zeroed, 64-byte aligned
   Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped = false);
   static Buffer copy_of(std::span<const std::byte> bytes);
+  static Buffer uninitialised(size_t bytes);  // as the first, with whatever lies there
 
   std::span<const std::byte> bytes() const { return view_; }
   size_t size() const { return view_.size(); }

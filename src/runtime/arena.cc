@@ -18,10 +18,15 @@ class ArenaPlanner {
         lowered_(lowered),
         sizes_(sizes),
         last_read_(graph.value_capacity(), -1),
-        range_of_(graph.value_capacity(), kNowhere) {
+        range_of_(graph.value_capacity(), kNowhere),
+        output_of_(graph.value_capacity(), kNowhere) {
     for (size_t s = 0; s < lowered.steps.size(); ++s)
       for (ValueId v : lowered.steps[s]->reads) last_read(v) = static_cast<int>(s);
-    for (const Output& output : graph.outputs()) last_read(output.value) = static_cast<int>(lowered.steps.size());
+    for (size_t i = 0; i < graph.outputs().size(); ++i) {
+      const ValueId v = graph.outputs()[i].value;
+      last_read(v) = static_cast<int>(lowered.steps.size());
+      if (bytes_of(v) == bytes_of(holder(v)) && output_of(v) == kNowhere) output_of(v) = i;
+    }
   }
 
   Arena plan() {
@@ -29,6 +34,11 @@ class ArenaPlanner {
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       for (ValueId v : lowered_.steps[s]->writes) {
         if (range_of(v) != kNowhere) continue;  // the parts of a value are written one after the other
+        if (const size_t output = output_of(v); output != kNowhere) {
+          if (arena.outputs.empty() || arena.outputs.back().first != holder(v))
+            arena.outputs.emplace_back(holder(v), output);
+          continue;
+        }
         if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
         else start_range(v, static_cast<int>(s));
       }
@@ -49,6 +59,7 @@ class ArenaPlanner {
 
   ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
   size_t& range_of(ValueId v) { return range_of_[static_cast<size_t>(holder(v))]; }
+  size_t& output_of(ValueId v) { return output_of_[static_cast<size_t>(holder(v))]; }
   int& last_read(ValueId v) { return last_read_[static_cast<size_t>(holder(v))]; }
 
   void start_range(ValueId v, int step) {
@@ -89,7 +100,8 @@ class ArenaPlanner {
   const RunSizes& sizes_;
   std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
   std::vector<Range> ranges_;
-  std::vector<size_t> range_of_;  // per holder
+  std::vector<size_t> range_of_;   // per holder
+  std::vector<size_t> output_of_;  // likewise: the first output that it is
 };
 
 }  // namespace

@@ -106,6 +106,8 @@ void Executable::place_values() {
   for (const Step& step : lowered_.steps)
     plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step->shared_bytes));
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
+  for (const auto& [value, output] : plan_.outputs)
+    places_[static_cast<size_t>(value)] = {Place::Kind::output, static_cast<int64_t>(output)};
 }
 
 void Executable::plan_calls() {
@@ -202,6 +204,8 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
     args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(bytes + binding.byte_offset);
   } else if (place.kind == Place::Kind::input) {
     input_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
+  } else if (place.kind == Place::Kind::output) {
+    output_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::arena) {
     arena_pointers_.push_back({i, position, place.offset + binding.byte_offset});
   }
@@ -224,6 +228,8 @@ std::byte* Executable::address(ValueId v, const Workspace& workspace) const {
       return const_cast<std::byte*>(workspace.bound.inputs[static_cast<size_t>(place.offset)]);
     case Place::Kind::constant:
       return const_cast<std::byte*>(constant(holder(v))->data().bytes().data());
+    case Place::Kind::output:
+      return workspace.bound.outputs[static_cast<size_t>(place.offset)];
     case Place::Kind::none:
       break;
   }
@@ -276,9 +282,25 @@ void Executable::check_row_numbers(const Step& step, const KernelArgs& args) con
 
 void Executable::reserve(Workspace& workspace) const { workspace.reserve(plan_.bytes, scratch_bytes_, threads_); }
 
-// Pointers into the arena change only when it has moved or another executable ran in it; those into inputs with every
-// run.
-void Executable::bind(const NamedTensors& inputs, Workspace& workspace) const {
+// Of outputs that are computed in memory of their own; empty for the others.
+std::vector<Buffer> Executable::output_memory(const OutputViews& given) const {
+  std::vector<Buffer> memory(graph().outputs().size());
+  for (const auto& [value, i] : plan_.outputs) {
+    const auto view = given.find(graph().outputs()[i].label);
+    if (view == given.end()) {
+      memory[i] = Buffer::uninitialised(static_cast<size_t>(bytes_of(value)));
+      continue;
+    }
+    const ValueId v = graph().outputs()[i].value;
+    check_fits(view->first, view->second, graph().type(v).dtype, sizes_.shape(v));
+    memory[i] = Buffer(nullptr, view->second.bytes);
+  }
+  return memory;
+}
+
+// Pointers into the arena change only when it has moved or another executable ran in it; those into inputs and outputs
+// with every run.
+void Executable::bind(const NamedTensors& inputs, std::span<Buffer> outputs, Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
   if (bound.executable != identity_) {
     bound.executable = nullptr;
@@ -290,9 +312,13 @@ void Executable::bind(const NamedTensors& inputs, Workspace& workspace) const {
   bound.inputs.clear();
   for (ValueId v : graph().inputs())
     bound.inputs.push_back(sizes_.known(v) ? nullptr : inputs.at(graph().value(v).label).data().bytes().data());
-  for (const InputPointer& p : input_pointers_)
+  for (const CallerPointer& p : input_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
-        const_cast<std::byte*>(bound.inputs[p.input]) + p.offset;
+        const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
+  bound.outputs.clear();
+  for (const Buffer& output : outputs) bound.outputs.push_back(const_cast<std::byte*>(output.bytes().data()));
+  for (const CallerPointer& p : output_pointers_)
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
 }
 
 void Executable::run_step(size_t i, const Workspace& workspace) const {
@@ -316,11 +342,18 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   parallel_chunks(items, chunk_items, threads_, chunk);
 }
 
-std::vector<Tensor> Executable::outputs(const Workspace& workspace) const {
+std::vector<Tensor> Executable::outputs(std::span<const Buffer> memory, const Workspace& workspace) const {
   std::vector<Tensor> outputs;
   outputs.reserve(graph().outputs().size());
-  for (const Output& output : graph().outputs()) {
-    const Tensor shared = view(output.value, workspace);
+  for (size_t i = 0; i < graph().outputs().size(); ++i) {
+    const ValueId v = graph().outputs()[i].value;
+    const Place& place = places_[static_cast<size_t>(holder(v))];
+    if (place.kind == Place::Kind::output && static_cast<size_t>(place.offset) == i) {
+      const std::span<const int64_t> shape = sizes_.shape(v);
+      outputs.emplace_back(graph().type(v).dtype, std::vector<int64_t>(shape.begin(), shape.end()), memory[i]);
+      continue;
+    }
+    const Tensor shared = view(v, workspace);
     outputs.emplace_back(shared.is_packed()
                              ? unpack(shared)
                              : Tensor(shared.dtype(), shared.shape(), Buffer::copy_of(shared.data().bytes())));
@@ -368,10 +401,11 @@ void Executable::require_finite_results(const Step& step, const NamedTensors& in
   for (ValueId v : step->writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
-std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile,
-                                    bool check) const {
+std::vector<Tensor> Executable::run(const NamedTensors& inputs, const OutputViews& views, Workspace& workspace,
+                                    RunProfile* profile, bool check) const {
   const Busy busy;
-  bind(inputs, workspace);
+  std::vector<Buffer> memory = output_memory(views);
+  bind(inputs, memory, workspace);
   if (profile && profile->marks_ns.empty()) profile->marks_ns.push_back(steady_ns());
   for (size_t i = 0; i < ready_.size(); ++i) {
     workspace.check_step();
@@ -379,7 +413,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, Workspace& works
     if (profile) profile->marks_ns.push_back(steady_ns());
     if (check) require_finite_results(lowered_.steps[i], inputs, workspace);
   }
-  return outputs(workspace);
+  return outputs(memory, workspace);
 }
 
 }  // namespace hone

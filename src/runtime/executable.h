@@ -9,6 +9,7 @@
 #include "codegen/lower.h"
 #include "codegen/panel_memory.h"
 #include "runtime/arena.h"
+#include "runtime/output_view.h"
 #include "runtime/session.h"
 #include "runtime/workspace.h"
 
@@ -64,9 +65,11 @@ class Executable {
   Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held);
 
   void reserve(Workspace& workspace) const;  // what a run takes
-  // In a workspace that has that, and has begun a run. `profile`, when given, gets the marks of the steps: a first
-  // one, unless it has that, and each one's end. `check`: every result must be finite (check_finite.h).
-  std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, RunProfile* profile, bool check) const;
+  // In a workspace that has that, and has begun a run. `views` are memory for outputs, checked. `profile`, when given,
+  // gets the marks of the steps: a first one, unless it has that, and each one's end. `check`: every result must be
+  // finite (check_finite.h).
+  std::vector<Tensor> run(const NamedTensors& inputs, const OutputViews& views, Workspace& workspace,
+                          RunProfile* profile, bool check) const;
 
   std::vector<StepProfile> step_profiles() const;
 
@@ -78,8 +81,8 @@ class Executable {
 
  private:
   struct Place {  // where a value's bytes are
-    enum class Kind : uint8_t { none, arena, input, constant } kind = Kind::none;
-    int64_t offset = 0;  // arena: bytes; input: position
+    enum class Kind : uint8_t { none, arena, input, constant, output } kind = Kind::none;
+    int64_t offset = 0;  // arena: bytes; input, output: position
   };
   // checked: a kernel that numbers rows of an operand, which are looked at first.
   enum class How : uint8_t { nothing, kernel, checked, interpreted };
@@ -93,8 +96,9 @@ class Executable {
     int position;  // in KernelArgs::pointers
     int64_t offset;
   };
-  struct InputPointer {
-    size_t input, step;
+  struct CallerPointer {
+    size_t which;  // input or output
+    size_t step;
     int position;
     int64_t offset;
   };
@@ -116,13 +120,14 @@ class Executable {
   const Tensor* constant(ValueId v) const;  // of the graph, or known with the sizes
   int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph().type(v).dtype, sizes_.shape(v)); }
   bool computes_nothing(const Step& step) const;
-  void bind(const NamedTensors& inputs, Workspace& workspace) const;
+  std::vector<Buffer> output_memory(const OutputViews& given) const;
+  void bind(const NamedTensors& inputs, std::span<Buffer> outputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
   void check_row_numbers(const Step& step, const KernelArgs& args) const;
   void interpret(size_t i, const Workspace& workspace) const;
   std::byte* address(ValueId v, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
-  std::vector<Tensor> outputs(const Workspace& workspace) const;
+  std::vector<Tensor> outputs(std::span<const Buffer> memory, const Workspace& workspace) const;
   std::string ops_of(const Step& step) const;
   std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
@@ -137,7 +142,7 @@ class Executable {
   std::vector<Ready> ready_;                                               // per step
   std::vector<KernelArgs> args_;  // per step, complete but for inputs and the arena
   std::vector<ArenaPointer> arena_pointers_;
-  std::vector<InputPointer> input_pointers_;
+  std::vector<CallerPointer> input_pointers_, output_pointers_;
   int threads_;
   Arena plan_;
   int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other

@@ -1,6 +1,7 @@
 #include "runtime/session.h"
 
 #include <chrono>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/threads.h"
@@ -46,10 +47,29 @@ struct Session::Impl {
     return evaluate(graph, given, after_each(graph, given, workspace, checks));
   }
 
-  std::vector<Tensor> timed_run(const NamedTensors& given, RunProfile* profile, Workspace* workspace) {
+  std::vector<Tensor> run_into(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
+                               Workspace* workspace) {
+    check_views(graph, given, views);
+    std::vector<Tensor> results = run(given, {.views = &views, .profile = profile}, workspace);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const auto found = views.find(graph.outputs()[i].label);
+      if (found == views.end()) continue;
+      const auto& [label, view] = *found;
+      const std::span<const std::byte> bytes = results[i].data().bytes();
+      if (bytes.data() == view.bytes.data()) continue;
+      check_fits(label, view, results[i].dtype(), results[i].shape());
+      if (!bytes.empty()) std::memcpy(view.bytes.data(), bytes.data(), bytes.size());
+      results[i] = Tensor(view.dtype, view.shape, Buffer(nullptr, view.bytes));
+    }
+    return results;
+  }
+
+  std::vector<Tensor> timed_run(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
+                                Workspace* workspace) {
     const int64_t begin = profile ? steady_ns() : 0;
     if (profile) *profile = {};
-    std::vector<Tensor> outputs = run(given, {.profile = profile}, workspace);
+    std::vector<Tensor> outputs =
+        views.empty() ? run(given, {.profile = profile}, workspace) : run_into(given, views, profile, workspace);
     if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
     return outputs;
   }
@@ -106,11 +126,16 @@ Session::~Session() {
 Session::Session(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile) {
-  return impl_->timed_run(inputs, profile, nullptr);
+  return impl_->timed_run(inputs, {}, profile, nullptr);
 }
 
 std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, RunProfile* profile) {
-  return impl_->timed_run(inputs, profile, context.workspace_.get());
+  return impl_->timed_run(inputs, {}, profile, context.workspace_.get());
+}
+
+std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
+                                 RunProfile* profile) {
+  return impl_->timed_run(inputs, outputs, profile, context.workspace_.get());
 }
 
 std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {

@@ -16,6 +16,7 @@
 #include "ir/graph.h"
 #include "passes/pipelines.h"
 #include "runtime/context.h"
+#include "runtime/output_view.h"
 #include "runtime/profile.h"
 
 namespace hone {
@@ -70,6 +71,11 @@ class Session {
   // The same in the memory of `context`, by which another thread can cancel it: Stopped. Error when the context has a
   // run under way.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
+  // Likewise, with some or all outputs in memory of the caller's, which the tensors that are returned for them refer
+  // to: it must live as long as they do. Error where it does not fit (output_view.h); what it holds after a run that
+  // ends in an Error is not defined.
+  std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
+                          RunProfile* profile = nullptr);
 
   // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
   // infinity, and which of its operands were finite.

@@ -17,6 +17,7 @@ struct StagesShared;
 
 // Where a run leaves its times, and whether its results are looked at.
 struct RunNotes {
+  const OutputViews* views = nullptr;  // checked
   RunProfile* profile = nullptr;
   bool check = false;
 };

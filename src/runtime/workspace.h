@@ -20,12 +20,13 @@ class Workspace {
   std::byte* arena() const { return arena_; }
   std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
 
-  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs. They stay for the next run
-  // of the same executable, unless the arena moves.
+  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
+  // the next run of the same executable, unless the arena moves.
   struct Bound {
     std::shared_ptr<const void> executable;  // Executable::identity()
     std::vector<KernelArgs> args;
     std::vector<const std::byte*> inputs;
+    std::vector<std::byte*> outputs;  // where they are computed; null: elsewhere
   } bound;
 
   bool begin();  // false: a run is under way

@@ -37,7 +37,8 @@ TEST(Arena, ReductionsOfRowsAreWrittenOverTheirRows) {
     %a = softmax %x
     %b = softmax %a
     %c = softmax %b
-    return %c as "c"
+    %t = transpose %c {perm=[1,0]}
+    return %t as "t"
   })");
   const Arena arena = arena_of(graph);
   EXPECT_EQ(arena.in_place, 2);
@@ -53,7 +54,8 @@ TEST(Arena, AProductIsWrittenOverWhatIsAddedToIt) {
     %a = softmax %x
     %p = linear %x, %w
     %r = add %p, %a
-    return %r as "r"
+    %t = transpose %r {perm=[1,0]}
+    return %t as "t"
   })");
   EXPECT_EQ(arena_of(graph).in_place, 1);
   expect_right(graph);
@@ -66,7 +68,8 @@ TEST(Arena, AProductIsNotWrittenOverItsLeftOperand) {
     %a = softmax %x
     %p = linear %a, %w
     %r = add %p, %a
-    return %r as "r"
+    %t = transpose %r {perm=[1,0]}
+    return %t as "t"
   })");
   const Arena arena = arena_of(graph);
   EXPECT_EQ(arena.in_place, 0);
@@ -80,9 +83,25 @@ TEST(Arena, WhatIsReadLaterOrReturnedStays) {
     %a = softmax %x
     %b = softmax %a
     %c = softmax %b
-    return %a as "a", %c as "c"
+    %t = transpose %c {perm=[1,0]}
+    return %a as "a", %t as "t"
   })");
   EXPECT_EQ(arena_of(graph).in_place, 1);
+  expect_right(graph);
+}
+
+TEST(Arena, OutputsAreNoPartOfItUnlessTheyShareMemory) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %a = softmax %x
+    %b = softmax %a
+    %c = reshape %b {shape=[64,32]}
+    return %b as "b", %c as "c", %x as "x"
+  })");
+  const Arena arena = arena_of(graph);
+  EXPECT_EQ(arena.bytes, kBytes);
+  ASSERT_EQ(arena.outputs.size(), 1u);
+  EXPECT_EQ(arena.outputs[0].second, 0u);
   expect_right(graph);
 }
 

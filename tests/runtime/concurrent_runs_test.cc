@@ -293,8 +293,9 @@ Graph wide() {
     %x : f32[N,1024] = input "x"
     %w : f32[1] = input "w"
     %a = softmax %x
+    %t = transpose %a {perm=[1,0]}
     %g = gate %w
-    return %a as "a", %g as "g"
+    return %t as "t", %g as "g"
   })");
 }
 

@@ -82,7 +82,7 @@ TEST(Limits, APlanIsHeldAgainstTheLimitBeforeItsFirstAllocation) {
     })");
   const NamedTensors inputs = ones(graph);
   {
-    const WithMemoryLimit limit(24 << 20);
+    const WithMemoryLimit limit(18 << 20);
     Session session(graph, {});
     const int64_t before = memory_charged();
     EXPECT_THAT(error_of([&] { session.run(inputs); }),

@@ -1,0 +1,35 @@
+// Memory of a caller's that an output is to be written to.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace hone {
+
+// Elements in row-major order, aligned as their type is. Kernels write them there themselves; only an output that is an
+// input or constant as it is, shares its memory with another output or comes after sizes that depend on data is copied.
+struct OutputView {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::span<std::byte> bytes;
+
+  template <class T>
+  static OutputView of(DType dtype, std::vector<int64_t> shape, std::span<T> elements) {
+    return {dtype, std::move(shape), std::as_writable_bytes(elements)};
+  }
+};
+using OutputViews = std::map<std::string, OutputView>;  // by the names of outputs
+
+// Throws Error for a name that is no output, memory that is not as large as its shape says or not aligned, and memory
+// that overlaps that of an input or of another output.
+void check_views(const Graph& graph, const std::map<std::string, Tensor>& inputs, const OutputViews& views);
+
+// Throws Error unless the output is of that type and shape.
+void check_fits(const std::string& label, const OutputView& view, DType dtype, std::span<const int64_t> shape);
+
+}  // namespace hone
