@@ -1,0 +1,58 @@
+// A number format, a pass, a family of models, an operator of ONNX and a verb, each of which is one file in this folder
+// and nothing else: they are there for all that goes by tables, and do what they are for. The suites over those tables
+// run with them in this program, too (tests/CMakeLists.txt).
+#include <gmock/gmock.h>
+
+#include "base/registry.h"
+#include "formats/registry.h"
+#include "models/find_model.h"
+#include "passes/pipelines.h"
+#include "passes/registry.h"
+#include "runtime/session.h"
+#include "tests/io/one_node.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/support/run_program.h"
+
+namespace hone::test {
+namespace {
+
+TEST(OneFile, AFormatIsParsedPackedAndReadByKernels) {
+  const Format format = parse_format("octet4");
+  EXPECT_EQ(to_string(format), "octet4");
+  const Tensor weights = Tensor::of<float>({2, 8}, {1, 2, 3, 4, 0, -1, -2, -4, -1, 0, 1, 2, 0, 0, 0, 4});
+  const Tensor packed = pack(format, weights);
+  EXPECT_TRUE(unpack(packed).same_bits(weights)) << "multiples of a quarter of the largest";
+  Graph graph;
+  const ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("N"), 8}});
+  graph.add_output(graph.emit(ops::get("linear"), {x, graph.add_constant("w", packed)}), "y");
+  const std::map<std::string, Tensor> inputs{{"x", Tensor::of<float>({1, 8}, {1, 1, 1, 1, 1, 1, 1, 1})}};
+  EXPECT_EQ(Session(graph, {}).run(inputs)[0].to_floats(), (std::vector<float>{3, 6}));
+}
+
+TEST(OneFile, APassRunsByItsName) {
+  const Graph graph = parse("%x : f32[2] = input  %a = neg %x  %b = neg %a  %c = relu %b  return %c");
+  const Graph after = run_pass(run_pass(graph, "cancel_negations"), "remove_dead");
+  verify(after);
+  EXPECT_EQ(after.nodes().size(), 1u);
+}
+
+TEST(OneFile, AnOperatorOfOnnxIsImported) {
+  const Graph graph = OneNode("Distance", 17).domain("hone.test", 1).input("f32[3]").input("f32[3]").graph();
+  EXPECT_EQ(run(graph, {f32({3}, {1, 2, 3}), f32({3}, {2, 0, 3})})[0].to_floats(), (std::vector<float>{1, 2, 0}));
+}
+
+// As a user meets them: of the program that has them.
+TEST(OneFile, TheProgramListsAndRunsThem) {
+  EXPECT_THAT(hone_program({"formats"}).out, testing::HasSubstr("octet8"));
+  EXPECT_THAT(hone_program({"--help"}).out, testing::HasSubstr("List what a model takes"));
+  const TemporaryFolder folder;
+  const std::string model = folder / "bottleneck.safetensors", small = folder / "small.safetensors";
+  EXPECT_EQ(hone_program({"build", "bottleneck", "-o", model}).err, "");
+  EXPECT_EQ(hone_program({"inputs", model}).out, "features : f32[B,24]\n");
+  const ProgramResult quantised = hone_program({"quantize", model, "--to", "octet4", "-o", small});
+  EXPECT_EQ(quantised.exit_code, 0) << quantised.err;
+  EXPECT_EQ(hone_program({"run", small, "--batch", "2", "--no-pass", "cancel_negations"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace hone::test
