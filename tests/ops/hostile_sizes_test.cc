@@ -24,14 +24,14 @@ std::atomic<size_t> large_requests = 0;
 }  // namespace
 
 // Lists that no limit counts must stay small too. Tensors ask for aligned memory, which they hold against the limit.
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  if (bytes <= kLargestRequest) return std::malloc(bytes > 0 ? bytes : 1);
+  ++large_requests;
+  return nullptr;
+}
 [[gnu::noinline]] void* operator new(size_t bytes) {
-  if (bytes > kLargestRequest) {
-    ++large_requests;
-    throw std::bad_alloc();
-  }
-  void* memory = std::malloc(bytes > 0 ? bytes : 1);
-  if (!memory) throw std::bad_alloc();
-  return memory;
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
+  throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
