@@ -252,6 +252,12 @@ Graph as_stored(Graph graph, const std::string& path) {
 
 namespace {
 
+const std::string& stored_label(const Value& held, const std::string& path) {
+  if (held.label.empty() || held.label.starts_with(kFilePrefix) || held.label.starts_with(kAnonymous))
+    fail("{}: {} \"{}\" has a name that an artefact can't store", path, to_string(held.role), held.label);
+  return held.label;
+}
+
 struct Contents {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;
@@ -263,12 +269,14 @@ Contents contents_of(const std::string& path, const Graph& graph, const std::map
   std::map<std::string, std::string> metadata{{kVersionKey, std::to_string(kVersion)},
                                               {kGraphKey, print(labelled, {.max_inline_elements = 0})}};
   for_each_graph(labelled, [&](const Graph& each) {
-    for (ValueId id : each.constants()) {
-      const Value& value = each.value(id);
-      if (value.label.empty()) continue;
-      if (value.constant->is_packed()) add_packed(value.label, *value.constant, tensors, metadata);
-      else tensors.push_back({value.label, as_named_type(*value.constant)});
-    }
+    const auto add = [&](const std::string& label, const Tensor& tensor) {
+      if (label.empty()) return;
+      if (tensor.is_packed()) add_packed(label, tensor, tensors, metadata);
+      else tensors.push_back({label, as_named_type(tensor)});
+    };
+    for (ValueId id : each.constants()) add(each.value(id).label, *each.constant(id));
+    for (ValueId id : each.inputs())
+      if (const Value& input = each.value(id); input.initial) add(stored_label(input, path), *input.initial);
   });
   for (const auto& [name, content] : files) {
     if (!is_plain_file_name(name)) fail("{}: \"{}\" is no plain name of a file that a model carries", path, name);

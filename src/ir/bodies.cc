@@ -54,6 +54,8 @@ void make_unique(Graph& graph, std::set<std::string>& taken) {
 
 Graph with_unique_labels(Graph graph) {
   std::set<std::string> taken;
+  for (ValueId id : graph.inputs())  // tensors of the file, too
+    if (graph.value(id).initial) taken.insert(graph.value(id).label);
   make_unique(graph, taken);
   return graph;
 }

@@ -66,15 +66,32 @@ void Graph::drop_reader(ValueId id) {
   std::erase_if(known.nodes, [&](NodeId node) { return !reads(node, id); });
 }
 
-ValueId Graph::add_input(std::string label, TensorType type) {
-  expect_addressable(type);
-  if (!input_labels_.insert(label).second) fail("graph {} already has an input \"{}\"", name, label);
-  note_symbols(type);
-  name_unknown(type, nullptr);
-  Value value{.kind = ValueKind::input, .type = std::move(type), .name = {}, .label = label, .constant = {}};
+ValueId Graph::add_any_input(Value value) {
+  expect_addressable(value.type);
+  if (!input_labels_.insert(value.label).second) fail("graph {} already has an input \"{}\"", name, value.label);
+  note_symbols(value.type);
+  name_unknown(value.type, nullptr);
+  value.kind = ValueKind::input;
+  const std::string label = value.label;
   const ValueId id = add_value(std::move(value), label);
   inputs_.push_back(id);
   return id;
+}
+
+ValueId Graph::add_input(std::string label, TensorType type) {
+  return add_any_input({.type = std::move(type), .label = std::move(label)});
+}
+
+ValueId Graph::add_parameter(std::string label, Tensor initial) {
+  return add_any_input(
+      {.type = initial.type(), .label = std::move(label), .role = InputRole::parameter, .initial = std::move(initial)});
+}
+
+ValueId Graph::add_state(std::string label, TensorType type, std::optional<Tensor> initial) {
+  if (initial && !fits(*initial, type))
+    fail("state \"{}\" is {}, and begins as {}", label, to_string(type), to_string(initial->type()));
+  return add_any_input(
+      {.type = std::move(type), .label = std::move(label), .role = InputRole::state, .initial = std::move(initial)});
 }
 
 ValueId Graph::add_constant(std::string label, Tensor tensor) {
@@ -164,7 +181,43 @@ void Graph::add_output(ValueId id, std::string label) {
   CHECK(value(id).live);
   if (!output_labels_.insert(label).second) fail("graph {} already has an output \"{}\"", name, label);
   ++readers(id).outputs;
-  outputs_.push_back({id, std::move(label)});
+  outputs_.insert(outputs_.begin() + static_cast<ptrdiff_t>(returned()), {id, std::move(label)});
+}
+
+void Graph::add_update(ValueId target, ValueId updated) {
+  CHECK(value(target).live && value(updated).live);
+  const Value& held = value(target);
+  if (held.kind != ValueKind::input || held.role == InputRole::argument)
+    fail("%{} is no parameter or state, so it has no value after a run", held.name);
+  if (held.type != type(updated))
+    fail("{} %{} is {}; %{} is {}", to_string(held.role), held.name, to_string(held.type), value(updated).name,
+         to_string(type(updated)));
+  if (update_of(target) != kNone) fail("{} %{} is updated twice", to_string(held.role), held.name);
+  ++readers(updated).outputs;
+  outputs_.push_back({updated, held.label, target});
+}
+
+size_t Graph::returned() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(outputs_, [](const Output& output) { return output.updates == kNone; }));
+}
+
+ValueId Graph::update_of(ValueId input) const {
+  for (const Output& output : outputs_)
+    if (output.updates == input) return output.value;
+  return kNone;
+}
+
+std::vector<ValueId> Graph::arguments() const {
+  std::vector<ValueId> found;
+  for (ValueId id : inputs_)
+    if (value(id).role == InputRole::argument) found.push_back(id);
+  return found;
+}
+
+std::string_view to_string(InputRole role) {
+  constexpr std::string_view kNames[] = {"input", "parameter", "state"};
+  return kNames[static_cast<size_t>(role)];
 }
 
 void Graph::set_insertion_point(NodeId before) {

@@ -20,6 +20,12 @@ namespace hone {
 
 enum class ValueKind : uint8_t { input, constant, result };
 
+// Who gives an input its value: the caller of each run; the session, which owns its parameters; or the context of runs,
+// which keeps state from one to the next.
+enum class InputRole : uint8_t { argument, parameter, state };
+
+std::string_view to_string(InputRole role);  // input, parameter, state
+
 struct Value {
   ValueKind kind = ValueKind::result;
   TensorType type;
@@ -28,6 +34,8 @@ struct Value {
   NodeId node = kNone;  // result: its producer
   int result = 0;       // result: which one
   std::optional<Tensor> constant;
+  InputRole role = InputRole::argument;  // input
+  std::optional<Tensor> initial;  // parameter: what it is at first; state: likewise, where it begins as something
   bool live = true;
 };
 
@@ -50,7 +58,8 @@ struct Call {
 
 struct Output {
   ValueId value;
-  std::string label;  // name for callers
+  std::string label;        // name for callers; of an update, the name that the text gives it
+  ValueId updates = kNone;  // the parameter or state that is this value after a run: nothing that callers get
 };
 
 class Graph {
@@ -61,6 +70,9 @@ class Graph {
 
   // Building. add_node infers the result types; a type or arity error is an Error naming op and operands.
   ValueId add_input(std::string label, TensorType type);
+  // Inputs that callers do not give: `label` is also the tensor's name in files.
+  ValueId add_parameter(std::string label, Tensor initial);
+  ValueId add_state(std::string label, TensorType type, std::optional<Tensor> initial = std::nullopt);
   ValueId add_constant(std::string label, Tensor value);
   template <class T>
   ValueId add_scalar(T value) {
@@ -75,6 +87,9 @@ class Graph {
   ValueId emit(Call call, std::string result_name = "");
   std::vector<ValueId> emit_all(Call call, std::string result_name = "");  // its results
   void add_output(ValueId value, std::string label);
+  // After a run, `target` is what `value` was in it. Error unless it is a parameter or state of that very type that no
+  // other value updates.
+  void add_update(ValueId target, ValueId value);
   int symbols_minted() const { return symbols_minted_; }
   void mint_symbols_after(int count);       // for bodies, whose symbols must differ from those around them
   void set_insertion_point(NodeId before);  // new nodes go before it; kNone: at the end
@@ -92,8 +107,11 @@ class Graph {
   NodeId producer(ValueId id) const { return value(id).node; }  // kNone for inputs and constants
   const OpDef* producer_op(ValueId id) const;                   // nullptr for inputs and constants
   std::span<const ValueId> inputs() const { return inputs_; }
-  std::vector<ValueId> constants() const;  // live, in order of creation
-  std::span<const Output> outputs() const { return outputs_; }
+  std::vector<ValueId> constants() const;                       // live, in order of creation
+  std::vector<ValueId> arguments() const;                       // the inputs that callers give
+  std::span<const Output> outputs() const { return outputs_; }  // those that callers get, then updates
+  size_t returned() const;                                      // how many callers get
+  ValueId update_of(ValueId input) const;                       // kNone where it stays what it is
   struct Use {
     NodeId node;
     int operand;
@@ -129,6 +147,7 @@ class Graph {
 
  private:
   ValueId add_value(Value value, std::string_view wanted_name);
+  ValueId add_any_input(Value value);
   std::string unique_name(std::string_view wanted);
   std::vector<TensorType> infer(const Node& node) const;
   void name_unknown(TensorType& type, const TensorType* previous);

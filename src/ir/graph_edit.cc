@@ -13,7 +13,9 @@ std::string Graph::users_text(ValueId id) const {
   std::string text;
   for (const Use& use : uses(id)) text += "\n  " + print_node(*this, use.node);
   for (const Output& output : outputs_)
-    if (output.value == id) text += fmt::format("\n  return %{} as \"{}\"", value(id).name, output.label);
+    if (output.value == id && output.updates != kNone)
+      text += fmt::format("\n  update %{} = %{}", value(output.updates).name, value(id).name);
+    else if (output.value == id) text += fmt::format("\n  return %{} as \"{}\"", value(id).name, output.label);
   return text;
 }
 
@@ -113,6 +115,7 @@ void Graph::drop_from_order(NodeId id) { order_.erase(find_in_order(order_, id))
 void Graph::erase_input(ValueId id) {
   CHECK(value(id).kind == ValueKind::input && value(id).live);
   if (use_count(id) > 0) fail("can't erase input \"{}\": it is used by{}", value(id).label, users_text(id));
+  CHECK(update_of(id) == kNone, "input %{} is erased and updated", value(id).name);
   names_.erase(value(id).name);
   input_labels_.erase(value(id).label);
   values_[static_cast<size_t>(id)].live = false;
@@ -138,7 +141,9 @@ void Graph::set_outputs(std::vector<Output> outputs) {
   for (const Output& output : outputs_) --readers(output.value).outputs;
   outputs_.clear();
   output_labels_.clear();
-  for (Output& output : outputs) add_output(output.value, std::move(output.label));
+  for (Output& output : outputs)
+    if (output.updates == kNone) add_output(output.value, std::move(output.label));
+    else add_update(output.updates, output.value);
 }
 
 void Graph::reinfer() {
@@ -178,7 +183,7 @@ void Graph::compact() {
     for (ValueId& result : nodes.back().results) renumber(result);
   }
   for (ValueId& input : inputs_) renumber(input);
-  for (Output& output : outputs_) renumber(output.value);
+  for (Output& output : outputs_) renumber(output.value), renumber(output.updates);
   for (auto& [name, id] : names_) renumber(id);
   if (insertion_point_ != kNone) insertion_point_ = node_ids[static_cast<size_t>(insertion_point_)];
   values_ = std::move(values);

@@ -69,6 +69,12 @@ Sizes sizes(const Graph& graph) {
       const Sizes inside = sizes(body);
       total.parameters += inside.parameters, total.weight_bytes += inside.weight_bytes;
     }
+  for (ValueId id : graph.inputs()) {
+    const Value& input = graph.value(id);
+    if (input.role != InputRole::parameter) continue;
+    total.parameters += input.initial->elements();
+    total.weight_bytes += input.initial->bytes();
+  }
   for (ValueId id : graph.constants()) {
     const Tensor& tensor = *graph.constant(id);
     if (graph.value(id).label.empty() && tensor.shape().empty()) continue;

@@ -193,4 +193,11 @@ HONE_TENSOR_ACCESS(float)
 HONE_TENSOR_ACCESS(double)
 #undef HONE_TENSOR_ACCESS
 
+bool fits(const Tensor& tensor, const TensorType& type) {
+  if (tensor.container() != type.container || tensor.dtype() != type.dtype) return false;
+  if (!type.ranked || type.container != Container::none) return true;
+  return std::ranges::equal(tensor.shape(), type.shape,
+                            [](int64_t size, const Dim& dim) { return !dim.is_constant() || dim.constant() == size; });
+}
+
 }  // namespace hone

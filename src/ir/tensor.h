@@ -102,6 +102,9 @@ class Tensor {
   std::shared_ptr<const std::vector<Tensor>> items_;
 };
 
+// Whether a value declared as `type` may be the tensor: sizes that are no constants may be any.
+bool fits(const Tensor& tensor, const TensorType& type);
+
 Tensor pack(const Format& format, const Tensor& plain,
             EncodeCounts* counts = nullptr);  // f32, f16, bf16, f64 in; fp32/fp16/bf16 give plain dtypes
 Tensor unpack(const Tensor& tensor);          // f32

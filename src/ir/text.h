@@ -8,6 +8,10 @@
 //     %r   : f32[2]              = if %c, %x do                    (bodies; captured values are trailing operands)
 //         graph then { … }
 //         graph else { … }
+//     %s   : f32[2]              = param "scale"                   (the session owns it; small ones carry values)
+//     %n   : f32[2]              = state "mean" {0, 0}             (a context keeps it; it begins as this, as what is
+//                                                                   `stored` in a file, or as what a context is given)
+//     update %n = %r                                               (what it is after a run)
 //     return %h as "last"
 //   }
 // Also read: literals as operands (`mul %w, 3.0`: a scalar constant of the other operand's dtype), omitted result types

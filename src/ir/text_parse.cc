@@ -36,7 +36,9 @@ class Parser {
       graph_.name = scanner_.identifier("the graph's name");
       scanner_.expect('{');
     }
-    while (!scanner_.accept_word("return")) statement();
+    while (!scanner_.accept_word("return"))
+      if (scanner_.accept_word("update")) update();
+      else statement();
     returns();
     if (wrapped) scanner_.expect('}');
     return std::move(graph_);
@@ -51,10 +53,12 @@ class Parser {
         scanner_.fail_at(begin, "duplicate key " + quote(key));
       return;
     }
-    if (scanner_.peek() != '%') scanner_.expected("a statement (%name = op …), meta or return");
+    if (scanner_.peek() != '%') scanner_.expected("a statement (%name = op …), meta, update or return");
     const std::vector<Target> targets = read_targets();
     scanner_.expect('=');
     if (scanner_.accept_word("input")) input(single(targets));
+    else if (scanner_.accept_word("param")) held(single(targets), InputRole::parameter);
+    else if (scanner_.accept_word("state")) held(single(targets), InputRole::state);
     else if (scanner_.accept_word("const")) constant(single(targets));
     else node(targets);
   }
@@ -91,6 +95,40 @@ class Parser {
     }
   }
 
+  // A parameter, whose tensor is stored unless it stands here; or state, which begins as what stands here, as what is
+  // `stored`, or as nothing.
+  void held(const Target& target, InputRole role) {
+    const std::string label = scanner_.quoted();
+    const TensorType type = declared(target);
+    const size_t here = scanner_.offset();
+    std::optional<Tensor> initial;
+    if (scanner_.peek() == '{' || scanner_.accept_word("planes")) {
+      scanner_.rewind(here);
+      initial = parse_literal(scanner_, type);
+    } else if (role == InputRole::parameter || scanner_.accept_word("stored")) {
+      initial = stored(label, type, target.offset);
+    }
+    try {
+      name_value(role == InputRole::parameter ? graph_.add_parameter(label, *std::move(initial))
+                                              : graph_.add_state(label, type, std::move(initial)),
+                 target.name);
+    } catch (const Error& error) {
+      scanner_.fail_at(target.offset, error.what());
+    }
+  }
+
+  void update() {
+    const size_t begin = scanner_.offset();
+    const ValueId target = used_value(begin);
+    scanner_.expect('=');
+    const ValueId value = used_value(scanner_.offset());
+    try {
+      graph_.add_update(target, value);
+    } catch (const Error& error) {
+      scanner_.fail_at(begin, error.what());
+    }
+  }
+
   void constant(const Target& target) {
     const std::string label = scanner_.peek() == '"' ? scanner_.quoted() : "";
     const TensorType type = declared(target);
@@ -108,17 +146,16 @@ class Parser {
     std::optional<Tensor> found;
     if (context_.find_constant) found = context_.find_constant(label, type);
     if (!found)
-      scanner_.fail_at(offset,
-                       fmt::format("no contents are given for constant \"{}\" of type {}", label, to_string(type)));
+      scanner_.fail_at(offset, fmt::format("no contents are given for \"{}\" of type {}", label, to_string(type)));
     if (found->type() != type)
-      scanner_.fail_at(offset, fmt::format("constant \"{}\" is {}; the graph declares {}", label,
-                                           to_string(found->type()), to_string(type)));
+      scanner_.fail_at(
+          offset, fmt::format("\"{}\" is {}; the graph declares {}", label, to_string(found->type()), to_string(type)));
     return *std::move(found);
   }
 
   const OpDef& read_op() {
     const size_t begin = scanner_.offset();
-    const std::string name = scanner_.identifier("an op, input or const");
+    const std::string name = scanner_.identifier("an op, input, param, state or const");
     if (const OpDef* op = context_.find_op(name)) return *op;
     const std::vector<std::string> names = context_.op_names ? context_.op_names() : std::vector<std::string>();
     scanner_.fail_at(begin, fmt::format("unknown op {}{}", name, did_you_mean(name, names)));

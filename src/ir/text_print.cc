@@ -63,14 +63,18 @@ class Printer {
 
   std::string run() {
     for (ValueId id : graph_.inputs())
-      add("%" + graph_.value(id).name, to_string(graph_.type(id)), "input " + quote(graph_.value(id).label));
+      add("%" + graph_.value(id).name, to_string(graph_.type(id)), input_text(graph_.value(id)));
     for (NodeId id : graph_.nodes()) add_node(graph_.node(id));
     for (const Output& output : graph_.outputs()) add_constant(output.value);
     for (ValueId id : graph_.constants()) add_constant(id);
     std::string text = "graph " + graph_.name + " {\n";
     for (const auto& [key, value] : graph_.metadata) text += "  meta " + quote(key) + " = " + quote(value) + "\n";
-    text += aligned(lines_) + "  return";
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+    text += aligned(lines_);
+    for (const Output& output : graph_.outputs())
+      if (output.updates != kNone)
+        text += fmt::format("  update {} = {}\n", value_ref(graph_, output.updates), value_ref(graph_, output.value));
+    text += "  return";
+    for (size_t i = 0; i < graph_.returned(); ++i) {
       const Output& output = graph_.outputs()[i];
       text += fmt::format("{} {} as {}", i > 0 ? "," : "", value_ref(graph_, output.value), quote(output.label));
     }
@@ -78,6 +82,14 @@ class Printer {
   }
 
  private:
+  std::string input_text(const Value& value) const {
+    constexpr const char* kWords[] = {"input", "param", "state"};
+    std::string text = fmt::format("{} {}", kWords[static_cast<size_t>(value.role)], quote(value.label));
+    if (!value.initial) return text;
+    if (value.initial->elements() <= options_.max_inline_elements) return text + " " + literal_text(*value.initial);
+    return text + (value.role == InputRole::state ? " stored" : "");
+  }
+
   void add(std::string name, std::string type, std::string right) {
     lines_.push_back({std::move(name), std::move(type), std::move(right)});
   }

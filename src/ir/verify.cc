@@ -12,7 +12,14 @@ class Verifier {
   explicit Verifier(const Graph& graph) : graph_(graph), defined_(graph.value_capacity(), false) {}
 
   void run() {
-    for (ValueId id : graph_.inputs()) define(id, ValueKind::input, "input");
+    for (ValueId id : graph_.inputs()) {
+      define(id, ValueKind::input, "input");
+      const Value& value = graph_.value(id);
+      const bool begins = value.initial.has_value();
+      if (value.role == InputRole::parameter ? !begins : value.role == InputRole::argument && begins)
+        broken(fmt::format("{} %{} {} contents", to_string(value.role), value.name, begins ? "has" : "has no"));
+      if (begins && !fits(*value.initial, value.type)) broken("%" + value.name + " is not of its type");
+    }
     for (ValueId id : graph_.constants()) {
       define(id, ValueKind::constant, "constant");
       const Value& value = graph_.value(id);
@@ -20,8 +27,14 @@ class Verifier {
       if (value.constant->type() != value.type) broken("constant %" + value.name + " is not of its type");
     }
     for (NodeId id : graph_.nodes()) check_node(id);
-    for (const Output& output : graph_.outputs())
+    for (const Output& output : graph_.outputs()) {
       if (!is_defined(output.value)) broken("output \"" + output.label + "\" is not defined");
+      if (output.updates == kNone) continue;
+      if (!is_defined(output.updates) || graph_.value(output.updates).role == InputRole::argument)
+        broken("\"" + output.label + "\" is updated and no parameter or state");
+      if (graph_.type(output.updates) != graph_.type(output.value))
+        broken("the update of %" + graph_.value(output.updates).name + " is of another type");
+    }
     check_unique();
   }
 
@@ -55,7 +68,10 @@ class Verifier {
       const Value& value = graph_.value(node.results[i]);
       if (value.node != id || value.result != static_cast<int>(i)) broken(id, "a result has another producer");
     }
-    for (const Graph& body : node.subgraphs) verify(body);
+    for (const Graph& body : node.subgraphs) {
+      if (body.arguments().size() != body.inputs().size()) broken(id, "a body has parameters or state");
+      verify(body);
+    }
   }
 
   // Sizes that a rule could not know have been given names, or are known from elsewhere.
@@ -90,7 +106,7 @@ class Verifier {
     for (ValueId id : graph_.inputs())
       if (!inputs.insert(graph_.value(id).label).second)
         broken("input \"" + graph_.value(id).label + "\" is not unique");
-    for (const Output& output : graph_.outputs())
+    for (const Output& output : graph_.outputs().first(graph_.returned()))
       if (!outputs.insert(output.label).second) broken("output \"" + output.label + "\" is not unique");
   }
 

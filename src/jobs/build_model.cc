@@ -84,7 +84,7 @@ void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request
 Bindings sizes_for_statistics(const Graph& graph) {
   const Bindings one = bind_symbols(graph, {});
   int64_t values = 0;
-  for (ValueId input : graph.inputs()) values += element_count(evaluate(graph.type(input).shape, one));
+  for (ValueId input : graph.arguments()) values += element_count(evaluate(graph.type(input).shape, one));
   return bind_symbols(graph, {.batch = std::clamp<int64_t>(3 * 224 * 224 / values, 1, 8)});
 }
 

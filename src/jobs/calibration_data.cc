@@ -16,13 +16,13 @@ namespace {
 
 std::vector<std::string> input_names(const Graph& graph) {
   std::vector<std::string> names;
-  for (ValueId id : graph.inputs()) names.push_back(graph.value(id).label);
+  for (ValueId id : graph.arguments()) names.push_back(graph.value(id).label);
   return names;
 }
 
 std::string inputs_text(const Graph& graph) {
   std::vector<std::string> texts;
-  for (ValueId id : graph.inputs())
+  for (ValueId id : graph.arguments())
     texts.push_back(fmt::format("{} {}", graph.value(id).label, to_string(graph.type(id))));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -107,7 +107,7 @@ int64_t samples_of(const NamedTensors& arrays, const std::string& path) {
 
 // How many samples a run of the model takes where that is fixed, as in exports with batch 1.
 std::optional<int64_t> fixed_samples(const Graph& graph) {
-  for (ValueId id : graph.inputs())
+  for (ValueId id : graph.arguments())
     if (const Shape& shape = graph.type(id).shape; !shape.empty() && shape[0].is_constant()) return shape[0].constant();
   return std::nullopt;
 }
@@ -147,7 +147,7 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
   data.samples = samples_of(arrays, path);
   if (!data.labels.empty() && std::ssize(data.labels) != data.samples)
     fail("{}: array \"labels\" has {} numbers for {} samples", path, data.labels.size(), data.samples);
-  for (ValueId id : graph.inputs()) {
+  for (ValueId id : graph.arguments()) {
     Tensor& array = arrays.at(graph.value(id).label);
     array = as_input(graph.value(id), array, path);
     check_indices(graph, id, array, path);

@@ -86,7 +86,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   if (options.batch < 1 || sequence < 1)
     fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
   Bindings bindings;
-  for (ValueId v : graph.inputs()) {
+  for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::vector<std::string> names;
@@ -101,7 +101,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
     }
   }
   for (const auto& [name, size] : options.dims) bindings[name] = size;
-  for (ValueId v : graph.inputs()) {
+  for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
     if (shape.size() < 2 || limit == std::numeric_limits<int64_t>::max()) continue;
     const int64_t length = shape[1].evaluate(bindings);
@@ -113,7 +113,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
 NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed) {
   NamedTensors inputs;
   uint64_t stream = 0;
-  for (ValueId v : graph.inputs()) {
+  for (ValueId v : graph.arguments()) {
     Philox random(seed, stream++);
     inputs.emplace(graph.value(v).label, made_up(graph, v, evaluate(graph.type(v).shape, bindings), random));
   }

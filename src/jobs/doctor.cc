@@ -111,7 +111,7 @@ class Doctor {
 
   void check_dimensions() {
     bindings_ = bind_symbols(graph_, options_.shapes);
-    for (ValueId v : graph_.inputs()) {
+    for (ValueId v : graph_.arguments()) {
       const TensorType& type = graph_.type(v);
       std::vector<std::string> symbols;
       for (const Dim& dim : type.shape) dim.collect_symbols(symbols);

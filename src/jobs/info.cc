@@ -18,8 +18,10 @@ Table ports_table(const Graph& graph) {
               .title = "Inputs and outputs",
               .columns = {{"name", "name"}, {"direction", "direction"}, {"type", "type"}},
               .rows = {}};
-  for (ValueId v : graph.inputs()) table.rows.push_back({graph.value(v).label, "input", to_string(graph.type(v))});
-  for (const Output& o : graph.outputs()) table.rows.push_back({o.label, "output", to_string(graph.type(o.value))});
+  for (ValueId v : graph.inputs())
+    table.rows.push_back({graph.value(v).label, std::string(to_string(graph.value(v).role)), to_string(graph.type(v))});
+  for (const Output& o : graph.outputs())
+    table.rows.push_back({o.label, o.updates == kNone ? "output" : "update", to_string(graph.type(o.value))});
   return table;
 }
 

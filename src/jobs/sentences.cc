@@ -15,7 +15,7 @@ constexpr int64_t kLengthStep = 16;  // tokens; also keeps the rows of a batch a
 void check_signature(const Graph& graph, bool& takes_types) {
   bool ids = false, mask = false;
   std::vector<std::string> names;
-  for (ValueId v : graph.inputs()) {
+  for (ValueId v : graph.arguments()) {
     const std::string& label = graph.value(v).label;
     names.push_back(label);
     ids |= label == "input_ids";

@@ -18,7 +18,7 @@ constexpr uint64_t kMadeUpRuns = 16;  // when there are neither texts nor given 
 
 bool reads_texts(const LoadedModel& model) {
   if (!model.files.contains("tokenizer.json") && !model.files.contains("vocab.txt")) return false;
-  for (ValueId v : model.graph.inputs()) {
+  for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;
     if (label != "input_ids" && label != "attention_mask" && label != "token_type_ids") return false;
   }

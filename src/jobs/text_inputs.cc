@@ -41,7 +41,7 @@ int64_t max_tokens(const LoadedModel& model) {
 NamedTensors text_inputs(const LoadedModel& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
   const TokenBatch batch = tokenizer.encode_batch(texts, max_tokens(model));
   NamedTensors inputs;
-  for (ValueId v : model.graph.inputs()) {
+  for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;
     if (label == "input_ids") inputs.emplace(label, batch.ids);
     else if (label == "attention_mask") inputs.emplace(label, batch.attention_mask);

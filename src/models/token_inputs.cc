@@ -34,7 +34,7 @@ void TokenInputs::declare(Graph& graph) const {
 }
 
 ValueId input_of(const Graph& graph, const std::string& label) {
-  for (ValueId id : graph.inputs())
+  for (ValueId id : graph.arguments())
     if (graph.value(id).label == label) return id;
   return kNone;
 }

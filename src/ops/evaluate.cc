@@ -64,14 +64,6 @@ bool are_empty(std::span<const TensorType> results) {
   });
 }
 
-// Whether a tensor is what a type says, as far as that says it. What is packed reads as its decoded values.
-bool fits(const Tensor& tensor, const TensorType& type) {
-  if (tensor.container() != type.container || tensor.dtype() != type.dtype) return false;
-  if (!type.ranked || type.container != Container::none) return true;
-  return std::ranges::equal(tensor.shape(), type.shape,
-                            [](int64_t size, const Dim& dim) { return !dim.is_constant() || dim.constant() == size; });
-}
-
 std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
   try {
     return op.eval ? op.eval(args) : eval_pointwise(op, args);
@@ -196,10 +188,13 @@ Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& in
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs, const AfterNode& after) {
-  const Bindings bindings = bind_inputs(graph, inputs);
+  std::map<std::string, Tensor> given = inputs;
+  for (ValueId id : graph.inputs())
+    if (const Value& input = graph.value(id); input.initial) given.emplace(input.label, *input.initial);
+  const Bindings bindings = bind_inputs(graph, given);
   const Graph concrete = specialise(graph, bindings);
   std::vector<Tensor> values;
-  for (ValueId id : concrete.inputs()) values.push_back(inputs.at(concrete.value(id).label));
+  for (ValueId id : concrete.inputs()) values.push_back(given.at(concrete.value(id).label));
   return evaluate_body(concrete, std::move(values), bindings, after);
 }
 

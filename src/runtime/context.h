@@ -1,8 +1,12 @@
 // What runs of a session are called with when they are more than one call: the caller's own memory for one run at a
-// time, and the handle by which another thread ends that run. State that outlives a run will be kept here too.
+// time, the handle by which another thread ends that run, and the state that runs leave for the next.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+
+#include "ir/tensor.h"
 
 namespace hone {
 
@@ -22,9 +26,17 @@ class Context {
   // input, and a later run works. Nothing happens when none is under way. May be called by any thread.
   void cancel() noexcept;
 
+  // State by the names that graphs give it. Sessions that name some alike share it: one that reads a prompt, say, and
+  // one that goes on word by word. A run that does not come to its end leaves all as it was. Error while one is under
+  // way, and state() where there is none of that name: nothing was set, and no run that begins by itself has ended.
+  void set_state(const std::string& name, Tensor value);
+  Tensor state(const std::string& name) const;
+  void clear_state();
+
  private:
   friend class Session;
   std::unique_ptr<Workspace> workspace_;
+  std::map<std::string, Tensor> state_;  // whoever has begun a run of the workspace may look at it
 };
 
 }  // namespace hone

@@ -37,12 +37,11 @@ void check_view(const std::string& label, const OutputView& view) {
 
 }  // namespace
 
-void check_views(const Graph& graph, const std::map<std::string, Tensor>& inputs, const OutputViews& views) {
+void check_views(std::span<const std::string> outputs, const std::map<std::string, Tensor>& inputs,
+                 const OutputViews& views) {
   for (const auto& [label, view] : views) {
-    std::vector<std::string> labels;
-    for (const Output& output : graph.outputs()) labels.push_back(output.label);
-    if (std::ranges::find(labels, label) == labels.end())
-      fail("the model has no output \"{}\"{}", label, did_you_mean(label, labels));
+    if (std::ranges::find(outputs, label) == outputs.end())
+      fail("the model has no output \"{}\"{}", label, did_you_mean(label, outputs));
     check_view(label, view);
     for (const auto& [name, input] : inputs)
       for (const Buffer* plane : {&input.data(), &input.scales(), &input.zero_points(), &input.global()})

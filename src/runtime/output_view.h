@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/tensor.h"
 
 namespace hone {
 
@@ -27,7 +27,8 @@ using OutputViews = std::map<std::string, OutputView>;  // by the names of outpu
 
 // Throws Error for a name that is no output, memory that is not as large as its shape says or not aligned, and memory
 // that overlaps that of an input or of another output.
-void check_views(const Graph& graph, const std::map<std::string, Tensor>& inputs, const OutputViews& views);
+void check_views(std::span<const std::string> outputs, const std::map<std::string, Tensor>& inputs,
+                 const OutputViews& views);
 
 // Throws Error unless the output is of that type and shape.
 void check_fits(const std::string& label, const OutputView& view, DType dtype, std::span<const int64_t> shape);

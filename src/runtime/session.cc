@@ -1,12 +1,16 @@
 #include "runtime/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include "base/clock.h"
 #include "base/threads.h"
+#include "ir/held_values.h"
 #include "ops/evaluate.h"
 #include "runtime/own_code.h"
+#include "runtime/parameters.h"
 #include "runtime/stage.h"
 #include "runtime/token_limits.h"
 
@@ -31,12 +35,74 @@ struct Session::Impl {
   std::unique_ptr<StagesShared> shared;  // where code is compiled
   std::unique_ptr<Stage> first;
 
-  bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
+  Parameters parameters;
+  std::map<std::string, std::optional<Tensor>> states;  // and what they begin as
+  struct Update {
+    std::string name;
+    InputRole role;
+  };
+  std::vector<Update> updates;  // the results behind the outputs
+  std::vector<std::string> output_names;
+  std::mutex stepping;  // held by a run that changes parameters
 
-  std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Workspace* workspace) {
-    const RunPool::Run run(pool, workspace);
-    return compiles() ? first->run(given, {}, own_code, run.workspace(), notes)
-                      : interpret(given, notes, run.workspace());
+  explicit Impl(const Graph& given) : parameters(given) {
+    for (ValueId id : given.inputs())
+      if (const Value& input = given.value(id); input.role == InputRole::state) states[input.label] = input.initial;
+    for (const Output& output : given.outputs())
+      if (output.updates == kNone) output_names.push_back(output.label);
+      else updates.push_back({output.label, given.value(output.updates).role});
+  }
+
+  bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
+  bool changes_parameters() const {
+    return std::ranges::any_of(updates, [](const Update& u) { return u.role == InputRole::parameter; });
+  }
+
+  std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
+    std::unique_lock<std::mutex> step;
+    if (changes_parameters()) step = std::unique_lock(stepping);
+    const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
+    if (parameters.empty() && states.empty()) return results_of(given, notes, run.workspace());
+    std::vector<Tensor> results = results_of(with_held_values(given, context), notes, run.workspace());
+    keep(results, context);
+    results.resize(output_names.size());
+    return results;
+  }
+
+  std::vector<Tensor> results_of(const NamedTensors& given, const RunNotes& notes, Workspace& workspace) {
+    return compiles() ? first->run(given, {}, own_code, workspace, notes) : interpret(given, notes, workspace);
+  }
+
+  // Beside the arguments what the session and the context hold.
+  NamedTensors with_held_values(const NamedTensors& given, const Context* context) const {
+    NamedTensors all = given;
+    for (const auto& [name, tensor] : given) {
+      if (parameters.has(name))
+        fail("\"{}\" is a parameter, which the session holds; set_parameters() changes it between runs", name);
+      if (states.contains(name)) fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
+    }
+    parameters.add_to(all);
+    for (const auto& [name, initial] : states) {
+      if (!context) fail("the model keeps state (\"{}\"): run it with a Context, which holds it", name);
+      const auto found = context->state_.find(name);
+      if (found == context->state_.end() && !initial)
+        fail("state \"{}\" is read before it is set; Context::set_state() sets it", name);
+      all[name] = found == context->state_.end() ? *initial : found->second;
+    }
+    return all;
+  }
+
+  // Nothing fails once the first is changed.
+  void keep(std::span<const Tensor> results, Context* context) {
+    NamedTensors changed;
+    std::map<std::string, Tensor> state = context ? context->state_ : std::map<std::string, Tensor>();
+    for (size_t i = 0; i < updates.size(); ++i) {
+      const Tensor& value = results[output_names.size() + i];
+      if (updates[i].role == InputRole::parameter) changed.emplace(updates[i].name, value);
+      else state.insert_or_assign(updates[i].name, value);
+    }
+    parameters.set(changed);
+    if (context) context->state_.swap(state);
   }
 
   std::vector<Tensor> interpret(const NamedTensors& given, const RunNotes& notes, const Workspace& workspace) {
@@ -48,11 +114,11 @@ struct Session::Impl {
   }
 
   std::vector<Tensor> run_into(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
-                               Workspace* workspace) {
-    check_views(graph, given, views);
-    std::vector<Tensor> results = run(given, {.views = &views, .profile = profile}, workspace);
+                               Context* context) {
+    check_views(output_names, given, views);
+    std::vector<Tensor> results = run(given, {.views = &views, .profile = profile}, context);
     for (size_t i = 0; i < results.size(); ++i) {
-      const auto found = views.find(graph.outputs()[i].label);
+      const auto found = views.find(output_names[i]);
       if (found == views.end()) continue;
       const auto& [label, view] = *found;
       const std::span<const std::byte> bytes = results[i].data().bytes();
@@ -65,11 +131,11 @@ struct Session::Impl {
   }
 
   std::vector<Tensor> timed_run(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
-                                Workspace* workspace) {
+                                Context* context) {
     const int64_t begin = profile ? steady_ns() : 0;
     if (profile) *profile = {};
     std::vector<Tensor> outputs =
-        views.empty() ? run(given, {.profile = profile}, workspace) : run_into(given, views, profile, workspace);
+        views.empty() ? run(given, {.profile = profile}, context) : run_into(given, views, profile, context);
     if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
     return outputs;
   }
@@ -88,7 +154,8 @@ struct Session::Impl {
   }
 };
 
-Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>()) {
+Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph)) {
+  graph = with_updates_as_outputs(std::move(graph));
   const auto start = std::chrono::steady_clock::now();
   impl_->options = std::move(options);
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
@@ -130,12 +197,12 @@ std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile
 }
 
 std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, RunProfile* profile) {
-  return impl_->timed_run(inputs, {}, profile, context.workspace_.get());
+  return impl_->timed_run(inputs, {}, profile, &context);
 }
 
 std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
                                  RunProfile* profile) {
-  return impl_->timed_run(inputs, outputs, profile, context.workspace_.get());
+  return impl_->timed_run(inputs, outputs, profile, &context);
 }
 
 std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
@@ -158,11 +225,11 @@ std::string Session::objects() const {
 }
 
 const Graph& Session::graph() const { return impl_->graph; }
-std::vector<std::string> Session::output_names() const {
-  std::vector<std::string> names;
-  for (const Output& output : impl_->graph.outputs()) names.push_back(output.label);
-  return names;
-}
+std::vector<std::string> Session::output_names() const { return impl_->output_names; }
+std::vector<std::string> Session::parameter_names() const { return impl_->parameters.names(); }
+Tensor Session::parameter(const std::string& name) const { return impl_->parameters.get(name); }
+int64_t Session::parameter_version(const std::string& name) const { return impl_->parameters.version(name); }
+void Session::set_parameters(const NamedTensors& values) { impl_->parameters.set(values); }
 SessionStatistics Session::statistics() const {
   SessionStatistics statistics;
   if (impl_->shared) {

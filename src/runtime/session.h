@@ -69,7 +69,8 @@ class Session {
   // which no run of others waits for; threads that need the same ones wait until they are made.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
   // The same in the memory of `context`, by which another thread can cancel it: Stopped. Error when the context has a
-  // run under way.
+  // run under way. A graph with state is run like this alone: it reads the context's and, when it has ended, leaves its
+  // updates there.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
   // Likewise, with some or all outputs in memory of the caller's, which the tensors that are returned for them refer
   // to: it must live as long as they do. Error where it does not fit (output_view.h); what it holds after a run that
@@ -85,6 +86,14 @@ class Session {
   // these sizes alone, which runs of them then use, or for any. Throws Error for a symbol without a value.
   enum class Code : uint8_t { any_sizes, these_sizes };
   void prepare(const Bindings& bindings, Code code = Code::these_sizes);
+
+  // What the graph calls parameters. A run reads all of them as they were when it began; it changes those that the
+  // graph updates when it has ended, all at once, and runs that do so come one after the other. Error for names that
+  // there are not, and for values of another type or shape, which change nothing.
+  std::vector<std::string> parameter_names() const;
+  Tensor parameter(const std::string& name) const;
+  int64_t parameter_version(const std::string& name) const;  // how often it was written
+  void set_parameters(const NamedTensors& values);
 
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.
   void close();

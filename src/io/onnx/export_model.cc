@@ -4,6 +4,7 @@
 
 #include "io/onnx/export_scope.h"
 #include "io/onnx/write_model.h"
+#include "ir/held_values.h"
 
 namespace hone {
 namespace {
@@ -48,7 +49,8 @@ onnx::ModelProto attempt(const Graph& graph, ExportContext& context) {
 
 }  // namespace
 
-onnx::ModelProto onnx_model(const Graph& graph, const OnnxExportOptions& options, OnnxExport& result) {
+onnx::ModelProto onnx_model(const Graph& given, const OnnxExportOptions& options, OnnxExport& result) {
+  const Graph graph = with_constant_parameters(given);
   if (options.opset && (*options.opset < kOldestExportOpset || *options.opset > kNewestExportOpset))
     fail("opset {} is not supported; accepted: {} to {}", *options.opset, kOldestExportOpset, kNewestExportOpset);
   for (int opset = options.opset.value_or(kOldestExportOpset);;) {

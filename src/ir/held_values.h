@@ -1,0 +1,15 @@
+// Parameters and state of a graph, for those who run or write graphs that have none.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace hone {
+
+// Updates as outputs like others, behind those that callers get.
+Graph with_updates_as_outputs(Graph graph);
+
+// What a trained model is when it is only run: parameters are constants. Error where the graph keeps state; updates of
+// parameters go.
+Graph with_constant_parameters(Graph graph);
+
+}  // namespace hone

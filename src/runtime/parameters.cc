@@ -1,0 +1,53 @@
+#include "runtime/parameters.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hone {
+
+Parameters::Parameters(const Graph& graph) {
+  for (ValueId id : graph.inputs())
+    if (const Value& input = graph.value(id); input.role == InputRole::parameter)
+      held_[input.label] = {*input.initial, input.type};
+}
+
+std::vector<std::string> Parameters::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, held] : held_) names.push_back(name);
+  return names;
+}
+
+const Parameters::Held& Parameters::held(const std::string& name) const {
+  const auto found = held_.find(name);
+  if (found != held_.end()) return found->second;
+  fail("the model has no parameter \"{}\"{}", name, did_you_mean(name, names()));
+}
+
+Tensor Parameters::get(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return held(name).value;
+}
+
+int64_t Parameters::version(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return held(name).version;
+}
+
+void Parameters::set(const std::map<std::string, Tensor>& values) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, value] : values)
+    if (const TensorType& type = held(name).type; value.type() != type)
+      fail("parameter \"{}\" is {}; it can't become {}", name, to_string(type), to_string(value.type()));
+  for (const auto& [name, value] : values) {
+    Held& changed = held_.at(name);
+    changed.value = value;
+    ++changed.version;
+  }
+}
+
+void Parameters::add_to(std::map<std::string, Tensor>& inputs) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, held] : held_) inputs.insert_or_assign(name, held.value);
+}
+
+}  // namespace hone
