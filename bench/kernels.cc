@@ -15,7 +15,7 @@
 #include "codegen/kernels/conv/prepack.h"
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/kernels/gemm/prepack.h"
-#include "codegen/kernels/window/prepack.h"
+#include "codegen/kernels/reduce_window/prepack.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {
@@ -117,9 +117,9 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   const std::string name = fmt::format("{0}x{0}x{1} {2}x{2}/{3} depthwise{4}", extent, channels, kernel, stride,
                                        any_plane ? " any plane" : "");
   if (bench.skips(name)) return;
-  WindowPlan plan;
+  ReduceWindowPlan plan;
   plan.plane = square_window(extent, kernel, stride);
-  plan.channels = channels, plan.reduction = WindowPlan::Reduction::products;
+  plan.channels = channels, plan.reduction = ReduceWindowPlan::Reduction::products;
   plan.results = {DType::f32};
   plan.program = flatten(max(Expr::arg(0, Scalar::f32), 0.0f));
   const int64_t places = plan.plane.out_height;

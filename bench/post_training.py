@@ -1,4 +1,4 @@
-"""What each way of quantising after training loses at four bits, on data that it has not seen: MiniLM on package descriptions, a CNN on
+"""What each way of quantizing after training loses at four bits, on data that it has not seen: MiniLM on package descriptions, a CNN on
 Fashion-MNIST. Prints a table and writes it to bench/results.md. `make bench-ptq` runs it, from the root of the checkout.
 
 usage: post_training.py HONE [--formats mxint4,int4.g32,int4.channel] [--dry]
@@ -88,7 +88,7 @@ def main():
             "calibrated on (512 texts; 10,000 images, with their accuracy).\n\n" +
             results.table(["model", "in four bits", "how", *args.formats.split(",")], rows))
     if not args.dry:
-        results.write_section("Quantising after training at four bits", text)
+        results.write_section("Quantizing after training at four bits", text)
 
 
 if __name__ == "__main__":

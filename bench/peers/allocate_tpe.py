@@ -2,7 +2,7 @@
 
     build/venv/bin/python bench/peers/allocate_tpe.py build/release/hone build/models/all-MiniLM-L6-v2 texts.txt
 
-A trial of TPE chooses a format for each weight, which hone then quantises and runs; choices above the budget are given to
+A trial of TPE chooses a format for each weight, which hone then quantizes and runs; choices above the budget are given to
 TPE as violated constraints. It starts from the uniform format that fits. Weights are rounded to nearest on both sides, and errors are of
 embeddings against the f32 model's.
 """

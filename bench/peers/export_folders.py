@@ -93,9 +93,9 @@ def check_folder(args, model, layout, form):
     missing = {key: sorted(info[key])[:3] for key in ("missing_keys", "unexpected_keys", "mismatched_keys") if info[key]}
     if missing:
         raise RuntimeError(f"transformers: {missing}")
-    quantised = sum(hasattr(parameter, "qdata") for parameter in loaded.parameters()) + sum("weight_packed" in name for name, _ in loaded.named_parameters())
-    if not quantised:
-        raise RuntimeError("no parameter is quantised after loading")
+    quantized = sum(hasattr(parameter, "qdata") for parameter in loaded.parameters()) + sum("weight_packed" in name for name, _ in loaded.named_parameters())
+    if not quantized:
+        raise RuntimeError("no parameter is quantized after loading")
     tensors = {name: torch.from_numpy(value) for name, value in inputs().items()}
     with torch.no_grad():
         out = loaded.eval()(**tensors)

@@ -1,4 +1,4 @@
-"""Networks as PyTorch's exporters write them, opened, run, quantised and reopened by hone.
+"""Networks as PyTorch's exporters write them, opened, run, quantized and reopened by hone.
 
 14 networks of torchvision and 31 architectures of Hugging Face (zoo.py), each by the dynamo exporter at opsets 18, 20 and 23 and by the
 legacy exporter at 17. Of each file: `hone info` opens it; `hone run` agrees with ONNX Runtime (with PyTorch where that refuses); `hone
@@ -212,7 +212,7 @@ class Files:
 def check(args, folder, facts):
     """A result: `difference`, and `failures` by step. Steps after one that failed are tried where they can be."""
     result, files = {"difference": None, "failures": {}}, Files(args, folder, facts)
-    model, quantised = folder / "model.onnx", [files.scratch / f"{FORMAT}.safetensors", files.scratch / f"{FORMAT}.onnx"]
+    model, quantized = folder / "model.onnx", [files.scratch / f"{FORMAT}.safetensors", files.scratch / f"{FORMAT}.onnx"]
 
     def step(name, work):
         try:
@@ -229,7 +229,7 @@ def check(args, folder, facts):
         result["difference"] = step("agrees", lambda: files.compare("run", own, expected))
         again = files.scratch / "again.onnx"
         step("exports", lambda: (hone(args, "export", model, "-o", again), files.compare("exported", files.run(again), own)))
-    written = [step("quantises", lambda: (hone(args, "quantize", model, "--to", FORMAT, "-o", file), file)[1]) for file in quantised]
+    written = [step("quantizes", lambda: (hone(args, "quantize", model, "--to", FORMAT, "-o", file), file)[1]) for file in quantized]
     computed = [step("reopens", lambda: files.run(file)) for file in written if file]
     if len(computed) == 2 and all(computed):
         step("agrees with itself", lambda: files.compare(".onnx against .safetensors", computed[1], computed[0]))
@@ -310,7 +310,7 @@ def section(found, exporters):
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     rows = [[name, *(cell(by_exporter[each]) for each in exporters)] for name, by_exporter in found.items()]
     return (f"{datetime.date.today()}, hone {commit}; {versions}. Random weights. A number is hone's largest difference from ONNX Runtime in f32 (from "
-            "PyTorch where that refuses), of the largest magnitude of the output, of a file that opens, agrees, exports, quantises as "
+            "PyTorch where that refuses), of the largest magnitude of the output, of a file that opens, agrees, exports, quantizes as "
             f"{FORMAT} to .safetensors and .onnx, and whose written files agree with each other. At most {AGREES:.0e}, or four times PyTorch's own "
             f"distance from f64 where that is more.\n\n{summary(found)}\n" + results.table(["network", *exporters], rows))
 

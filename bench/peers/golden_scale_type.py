@@ -168,7 +168,7 @@ def stream(codes, width):
     return number.to_bytes((len(codes) * width + 7) // 8, "little")
 
 
-def quantise(text, x):
+def quantize(text, x):
     codec, kind, geometry = parse(text)
     if geometry == "tensor":
         lines, group = x.reshape(1, -1), x.size
@@ -238,7 +238,7 @@ def main():
         entries = []
         for name, values in cases():
             x = values.astype(F32)
-            bits, result = quantise(text, x)
+            bits, result = quantize(text, x)
             hex_x = "".join(f"{bits_of(v):08x}" for v in x.reshape(-1))
             entries.append({"name": name, "shape": list(x.shape), "x": hex_x, **result})
         formats.append({"format": text, "width": bits, "cases": entries})

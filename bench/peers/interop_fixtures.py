@@ -1,4 +1,4 @@
-"""Quantised weights in the layouts of other tools, written by those tools: the fixtures of tests/io/weight_layouts_test.cc.
+"""Quantized weights in the layouts of other tools, written by those tools: the fixtures of tests/io/weight_layouts_test.cc.
 
 Each file holds small weights as compressed-tensors and torchao store them (gpt-oss's MXFP4 comes from compressed-tensors' codes,
 since its own code only reads), and beside every weight X.weight what the tool's own functions say of it: X.codes (unsigned codes, or

@@ -259,7 +259,7 @@ def ms(name, op, inputs, outputs=1, **more):
     single(f"ms_{name}", op, inputs, outputs, domain=MS, version=17, **more)
 
 
-def write_quantised():
+def write_quantized():
     a, b = u8(2, 3, 4), u8(3, 4)
     scales = {"a": of(.1), "b": of(.05), "y": of(.12)}
     ms("qlinear_add", "QLinearAdd", {"a": a, "a_scale": scales["a"], "a_zero": of(120, np.uint8), "b": b,
@@ -552,7 +552,7 @@ def write_ml():
 
 
 warnings.filterwarnings("ignore")
-for part in (write_standard, write_small_standard, write_quantised, write_activations, write_normalisations,
+for part in (write_standard, write_small_standard, write_quantized, write_activations, write_normalisations,
              write_products, write_attention, write_recurrent, write_ml):
     rng = np.random.default_rng(1)  # a new case changes none of the other parts
     part()

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 WORDS = """the of and a to in is it you that he was for on are with as his they be at one have this from or had by hot but some
 what there we can out other were all your when up use word how said an each she which do their time if will way about many then
 them would write like so these her long make thing see him two has look more day could go come did my sound no most number who
-over know water than call first people may down side been now find embeddings transformer quantisation unbelievable tokenization
+over know water than call first people may down side been now find embeddings transformer quantization unbelievable tokenization
 antidisestablishmentarianism reimplementation Kubernetes GCC-12 C++20 x86_64 e.g. i.e. don't won't it's rock'n'roll""".split()
 ACCENTS = "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿĀāĂăĄąĆćČčĎďĐđĒēĘęĚěĞğĠġĦħĨĩĪīİıŁłŃńŇňŌōŐőŒœŔŕŘřŚśŞşŠšŤťŪūŮůŰűŹźŻżŽžƏəẞßǅǈ"
 CJK = "中文字漢語日本東京大阪人工智能深度学习的一是不了在有我他这上們來到時㐀㒅𠀀𠮷𡃁豈更丽"

@@ -1,4 +1,4 @@
-// The three ways of saying no (docs/STYLE.md, "Errors"): Error when the input is at fault, Bug when we are, Refusal
+// The three ways of saying no (docs/STYLE.md, "Errors"): Error when the input is at fault, Bug when we are, Support
 // when this machine or kernel can't and the next one may.
 #pragma once
 
@@ -26,10 +26,10 @@ template <class... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Why something was not chosen; an empty reason means accepted.
-struct Refusal {
+// Whether something can be done here, and why not; an empty reason means that it can.
+struct Support {
   std::string why;
-  bool accepted() const { return why.empty(); }
+  bool supported() const { return why.empty(); }
 };
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& detail = "");

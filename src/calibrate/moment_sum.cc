@@ -35,7 +35,7 @@ MomentSum::MomentSum(int64_t groups, int64_t width, bool moments, const SessionO
   if (!moments || entries == 0) return;
   moments_.resize(entries * static_cast<size_t>(width));
   SessionOptions options = session;
-  options.carried.clear();
+  options.bundled.clear();
   products_ = std::make_unique<Session>(product_graph(vectors_.shape()), options);
 }
 

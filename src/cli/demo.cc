@@ -34,7 +34,7 @@ void setup(CLI::App& app) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--calib", flags.calibration.file, "Calibration data in place of what plans name");
-  app.add_option("--quantised-compute", flags.compute, "What products read activations in, for every format but f32")
+  app.add_option("--quantized-compute", flags.compute, "What products read activations in, for every format but f32")
       ->capture_default_str();
   app.add_option("--index", flags.index, "Packages with a known section")
       ->check(CLI::Range(1, 10'000'000))

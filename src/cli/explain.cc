@@ -11,7 +11,7 @@ struct {
   ShapeFlags shapes;
   std::string isa, compute;
   std::vector<std::string> no_pass;
-  bool no_fusion = false, exact = false;
+  bool no_fusion = false, no_winograd = false;
   OutputFlags output;
 } flags;
 
@@ -22,13 +22,13 @@ void setup(CLI::App& app) {
                  "Instruction set to plan for, as hone run takes it (default: all that this CPU has)");
   app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
   app.add_flag("--no-fusion", flags.no_fusion, "Give each node a kernel of its own");
-  app.add_flag("--exact", flags.exact, "Without algorithms whose rounding errors are larger");
+  app.add_flag("--no-winograd", flags.no_winograd, "Without algorithms whose rounding errors are larger");
   app.add_option("--no-pass", flags.no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
   flags.output.add_to(app);
 }
 
 int run() {
-  ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .exact = flags.exact};
+  ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .no_winograd = flags.no_winograd};
   if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;

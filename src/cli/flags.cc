@@ -97,7 +97,7 @@ void RunFlags::add_all_but_trust_to(CLI::App& app) {
       "Instruction set to generate code for: avx2, avx512, avx512_bf16 or host, then +feature or -feature, as "
       "in avx2+avx_vnni, host-amx_bf16 (default: host)");
   app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
-  app.add_flag("--exact", exact,
+  app.add_flag("--no-winograd", no_winograd,
                "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");
   app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
@@ -119,7 +119,7 @@ SessionOptions RunFlags::options() const {
   options.optimise = optimise;
   if (!isa.empty()) options.target = parse_target(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);
-  options.exact = exact;
+  options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
   options.model_code = trust_code;
   options.threads = threads;

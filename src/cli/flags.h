@@ -47,13 +47,13 @@ struct TextFlags {
   std::vector<std::string> get() const;  // empty when neither is given
 };
 
-// --backend -O --isa --exact --no-fusion --threads --no-pass --verify --print-after --cache --trust-code, and --compute
-// where the verb adds it
+// --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache --trust-code, and
+// --compute where the verb adds it
 struct RunFlags {
   std::string backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
-  bool verify = false, no_cache = false, trust_code = false, exact = false, no_fusion = false;
+  bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false;
   void add_to(CLI::App& app);
   void add_all_but_trust_to(CLI::App& app);  // for verbs that run no code from a model's file
   void add_compute_to(CLI::App& app);

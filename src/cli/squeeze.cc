@@ -71,7 +71,7 @@ int run() {
 
 extern constinit const VerbDef squeeze_verb_def{
     .name = "squeeze",
-    .summary = "Quantise a model, then measure the written file against the original: size, memory, speed, outputs",
+    .summary = "Quantize a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
         "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
         "  hone squeeze all-MiniLM-L6-v2 --to mxint4 --rule op:gather=mxint8 --text-file mine.txt -o "

@@ -166,7 +166,7 @@ CodeMeaning find_meaning(const Format& format) {
   m.scale.bits = format.scale_kind->code ? format.scale.bits : 0;
   if (m.scale.bits) m.scale.by = find_scale(m.scale, format);
   if (means_so_in_groups(m, format)) return m;
-  m.by = By::restored;
+  m.by = By::group_expression;
   m.values.clear(), m.exact_in_bf16 = false;
   if (m.scale.bits) m.scale.by = ScaleMeaning::By::code;
   return m;
@@ -203,7 +203,7 @@ const CodeMeaning& code_meaning(const Format& format) {
   return known.emplace(name, find_meaning(format)).first->second;
 }
 
-Program restored_value(const Format& format) {
+Program group_value(const Format& format) {
   GroupValues group;
   int next = 1;
   for (int level = 0; level < scales_per_group(format); ++level)

@@ -14,7 +14,7 @@ namespace hone {
 struct ScaleMeaning {
   enum class By : uint8_t {
     none,
-    code,          // what the format's expression of a value reads: CodeMeaning::By::restored
+    code,          // what the format's expression of a value reads: CodeMeaning::By::group_expression
     power_of_two,  // up to 8 bits: 2^-127 to 2^127, or NaN
     minifloat,     // 8 bits: unit * the f32 whose exponent and mantissa they are; 0x7f and 0xff are NaN
     f16,
@@ -32,17 +32,17 @@ struct ScaleMeaning {
 
 struct CodeMeaning {
   enum class By : uint8_t {
-    integer,     // unit * the code as an integer
-    minifloat,   // sign, exponent and mantissa fields
-    table,       // neither, up to 8 bits: one of `values`
-    expression,  // neither, more bits: the format's decode expression
-    signs,       // bit l is the sign of the l-th scale: a value is their sum
-    restored     // the format's expression of a code and its group: restored_value()
+    integer,          // unit * the code as an integer
+    minifloat,        // sign, exponent and mantissa fields
+    table,            // neither, up to 8 bits: one of `values`
+    expression,       // neither, more bits: the format's decode expression
+    signs,            // bit l is the sign of the l-th scale: a value is their sum
+    group_expression  // the format's expression of a code and its group: group_value()
   };
   static constexpr uint32_t kNone = ~uint32_t{0};
   By by = By::expression;
   int bits = 0;
-  std::vector<float> values;     // of all codes, up to 8 bits; none of signs and restored ones
+  std::vector<float> values;     // of all codes, up to 8 bits; none of signs and group_expression ones
   bool exact_in_bf16 = false;    // every value (up to 8 bits), and none is a subnormal of it
   bool is_signed = true;         // integer
   float unit = 1;                // integer
@@ -64,8 +64,8 @@ const CodeMeaning& code_meaning(const Format& format);
 float number_of(const CodeMeaning& meaning, uint32_t code);
 
 // Of a code (argument 0), the codes of its scales, the first level first, and the zero point where there is one, all
-// u32: the value, f32. By::restored.
-Program restored_value(const Format& format);
+// u32: the value, f32. By::group_expression.
+Program group_value(const Format& format);
 
 bool exact_in_bf16(double value);  // and no subnormal of it
 

@@ -4,7 +4,7 @@
 
 namespace hone {
 
-Refusal Lowering::epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias,
+Support Lowering::epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias,
                            bool batched) const {
   const ValueId result = graph.result(step.group.anchor);
   ExprBuilderForGroup builder(graph, first_operand);

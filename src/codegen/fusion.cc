@@ -152,7 +152,7 @@ class Fuser {
     return false;
   }
 
-  Refusal acceptable(const Group& group, NodeId candidate) {
+  Support acceptable(const Group& group, NodeId candidate) {
     if (group.nodes.size() >= kMaxNodes) return {fmt::format("more than {} nodes", kMaxNodes)};
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
@@ -171,11 +171,11 @@ class Fuser {
         if (group.left_out.size() >= kMaxLeftOut) return;
         if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
         if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
-        const Refusal refusal = !absorbs_users(group) ? Refusal{"kernels of this kind have no epilogue"}
+        const Support support = !absorbs_users(group) ? Support{"kernels of this kind have no epilogue"}
                                 : !passes_unrounded(graph_.type(v).dtype)
-                                    ? Refusal{fmt::format("{} is rounded between", to_string(graph_.type(v).dtype))}
+                                    ? Support{fmt::format("{} is rounded between", to_string(graph_.type(v).dtype))}
                                     : fits_as_user(group, use.node, like);
-        group.left_out.push_back({use.node, refusal.accepted() ? "another kernel took it first" : refusal.why});
+        group.left_out.push_back({use.node, support.supported() ? "another kernel took it first" : support.why});
       }
   }
 
@@ -189,7 +189,7 @@ class Fuser {
         for (ValueId v : std::vector<ValueId>(graph_.node(group.nodes[i]).results)) {
           if (!passes_unrounded(graph_.type(v).dtype) || uses(v).size() > kMaxUses) continue;
           for (const Graph::Use& use : uses(v)) {
-            if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).accepted()) continue;
+            if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).supported()) continue;
             group.nodes.push_back(use.node);
             group_of(use.node) = g;
             grown = true;
@@ -200,12 +200,12 @@ class Fuser {
     }
   }
 
-  Refusal fits_as_user(const Group& group, NodeId user, const TensorType& like) {
+  Support fits_as_user(const Group& group, NodeId user, const TensorType& like) {
     const Node& node = graph_.node(user);
     if (!node.op->pointwise) return {"it is not element by element"};
     if (!is_compilable(graph_, node)) return {"an operand's element type has no vector load or store"};
     if (const GroupRules* r = rules(group); r->user_fits)
-      if (Refusal refusal = r->user_fits(graph_, user); !refusal.accepted()) return refusal;
+      if (Support support = r->user_fits(graph_, user); !support.supported()) return support;
     if (graph_.type(node.results[0]).shape != like.shape) return {"its result has another shape"};
     for (ValueId v : node.operands)
       if (v != kNone && group_of_value(v) != &group && !operand_fits(group, v, like))
@@ -240,7 +240,7 @@ class Fuser {
         const auto& users = uses(v);
         if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
           continue;
-        bool fits = acceptable(group, p).accepted();
+        bool fits = acceptable(group, p).supported();
         for (ValueId operand : graph_.node(p).operands)
           fits = fits && operand != kNone && operand_fits(group, operand, like);
         if (!fits) continue;

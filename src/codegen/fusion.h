@@ -1,4 +1,4 @@
-// Which nodes share a kernel. A group is one anchor (gemm, attention, row op, gather, move) with the pointwise nodes
+// Which nodes share a kernel. A group is one anchor (a node that a kernel class takes as such) with the pointwise nodes
 // that feed or follow it, or a set of pointwise nodes of one shape; views alias memory and cost nothing; the rest is
 // interpreted, with a reason.
 #pragma once

@@ -108,7 +108,7 @@ struct GroupRules {
   bool (*takes_producers)(const Graph& graph, NodeId anchor) = nullptr;  // null: none
   // Whether an operand lies along the anchor's result, or a producer's along its operand. Null: any does.
   bool (*operand_fits)(const Shape& operand, const Shape& like) = nullptr;
-  Refusal (*user_fits)(const Graph& graph, NodeId user) = nullptr;  // null: all that lie along do
+  Support (*user_fits)(const Graph& graph, NodeId user) = nullptr;  // null: all that lie along do
 };
 
 struct Lowering;
@@ -121,9 +121,9 @@ struct KernelDef {
   bool (*takes)(const OpDef& op);
   int precedence = 0;
   GroupRules group;
-  Refusal (*lower)(const Lowering& lowering, Prepared& prepared);
+  Support (*lower)(const Lowering& lowering, Prepared& prepared);
   // Whether code can be generated for the plan, and why not.
-  Refusal (*supports)(const KernelPlan& plan, const Target& target);
+  Support (*supports)(const KernelPlan& plan, const Target& target);
   // With the extents that args have, and writes into args.dims what follows from them (how work falls into items): code
   // for any extents and code for these ones do the same.
   Launch (*launch)(const KernelPlan& plan, const Target& target, KernelArgs& args);
@@ -152,8 +152,8 @@ struct KernelClass {
   Given<bool(const OpDef& op)> takes;
   int precedence = 0;
   GroupRules group = {};
-  Given<Refusal(const Lowering& lowering, Prepared& prepared)> lower;
-  Given<Refusal(const Plan&, const Target&)> supports;
+  Given<Support(const Lowering& lowering, Prepared& prepared)> lower;
+  Given<Support(const Plan&, const Target&)> supports;
   Given<Launch(const Plan&, const Target&, KernelArgs&)> launch;
   Given<std::string(const Plan&, const Target&)> describe;
   Given<bool(const Plan&, const Target&, int)> can_shrink = {};
@@ -206,7 +206,7 @@ constexpr KernelDef kernel_def() {
   return def;
 }
 
-inline Refusal supports(const KernelPlan& plan, const Target& target) { return plan.kernel().supports(plan, target); }
+inline Support supports(const KernelPlan& plan, const Target& target) { return plan.kernel().supports(plan, target); }
 inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
   return plan.kernel().launch(plan, target, args);
 }

@@ -58,7 +58,7 @@ void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const Valu
   }
 }
 
-Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& sizes) {
+Support sizes_support(const Graph& graph, const Group& group, const RunSizes& sizes) {
   if (!sizes.has_zeros()) return {};
   const auto is_empty = [&](ValueId v) { return v != kNone && std::ranges::count(sizes.shape(v), 0) > 0; };
   for (NodeId n : group.nodes) {
@@ -72,7 +72,7 @@ Refusal sizes_refusal(const Graph& graph, const Group& group, const RunSizes& si
   return {};
 }
 
-Refusal window_refusal(const PlacedWindow& placed) {
+Support window_support(const SizedWindow& placed) {
   constexpr double kMostTaps = 1 << 20, kMostPlaneBytes = 0x1p46;
   const PlaneWindow& p = placed.plane;
   for (int64_t number :

@@ -89,7 +89,7 @@ Attributes Lowering::attributes(NodeId n) const {
   return sizes && is_symbolic(own) ? substituted(own, sizes->bindings()) : own;
 }
 
-Refusal Lowering::open_sizes(const Group& group) const {
+Support Lowering::open_sizes(const Group& group) const {
   if (sizes) return {};
   const auto is_open = [&](ValueId v) { return v != kNone && !is_constant(graph.type(v).shape); };
   for (NodeId n : group.nodes)
@@ -130,7 +130,7 @@ struct PreparedGraph::Impl {
   // What a group was prepared to.
   struct Steps {
     std::vector<Step> steps;
-    std::function<Refusal(const RunSizes& sizes, StepCall& placed)> place;  // completes the last; null: complete
+    std::function<Support(const RunSizes& sizes, StepCall& placed)> place;  // completes the last; null: complete
   };
   // One group on its way to steps. Prepared once; a group that can't be is prepared for each run's sizes.
   struct Unit {
@@ -178,27 +178,27 @@ struct PreparedGraph::Impl {
   }
 
   // By the first class that agrees, in the order in which they are asked.
-  Refusal prepare(const Group& group, const RunSizes* actual, Steps& steps) {
-    const Lowering lowering{graph, options.target, options.exact, formulas, actual};
-    Refusal refusal{fmt::format("no code generation for {}", graph.node(group.nodes[0]).op->name)};
+  Support prepare(const Group& group, const RunSizes* actual, Steps& steps) {
+    const Lowering lowering{graph, options.target, options.no_winograd, formulas, actual};
+    Support support{fmt::format("no code generation for {}", graph.node(group.nodes[0]).op->name)};
     for (const KernelDef* kernel : group.kernels) {
       Prepared prepared;
       prepared.steps.emplace_back().group = group;
-      refusal = kernel->lower(lowering, prepared);
+      support = kernel->lower(lowering, prepared);
       for (const StepDraft& step : prepared.steps)
-        if (refusal.accepted() && step.plan) refusal = supports(*step.plan, options.target);
-      if (!refusal.accepted()) continue;
+        if (support.supported() && step.plan) support = supports(*step.plan, options.target);
+      if (!support.supported()) continue;
       for (StepDraft& step : prepared.steps)
         steps.steps.push_back(finished(lowering, std::move(step), prepared.place || step.plan));
       steps.place = std::move(prepared.place);
-      return refusal;
+      return support;
     }
-    return refusal;
+    return support;
   }
 
   std::optional<Steps> prepared_for_any(const Group& group) {
     Steps steps;
-    if (!prepare(group, nullptr, steps).accepted()) return std::nullopt;
+    if (!prepare(group, nullptr, steps).supported()) return std::nullopt;
     return steps;
   }
 
@@ -240,9 +240,9 @@ struct PreparedGraph::Impl {
 
   void place(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
     const Group& group = unit.group;
-    const Refusal refusal = placed(unit, actual, steps);
-    if (refusal.accepted()) return;
-    if (group.nodes.size() == 1) return interpret(group.nodes[0], refusal.why, actual, steps);
+    const Support support = placed(unit, actual, steps);
+    if (support.supported()) return;
+    if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
     if (unit.alone.empty())
       for (NodeId n : group.nodes) {
         unit.alone.push_back({group_of_one(graph, n), {}, {}});
@@ -251,28 +251,28 @@ struct PreparedGraph::Impl {
     const size_t first = steps.size();
     for (Unit& each : unit.alone) place(each, actual, steps);
     for (size_t s = first; s < steps.size(); ++s)
-      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), refusal.why));
+      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), support.why));
   }
 
-  Refusal placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
-    if (Refusal refusal = sizes_refusal(graph, unit.group, actual); !refusal.accepted()) return refusal;
+  Support placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
+    if (Support support = sizes_support(graph, unit.group, actual); !support.supported()) return support;
     Steps now;
     if (!unit.prepared)
-      if (Refusal refusal = prepare(unit.group, open ? &actual : nullptr, now); !refusal.accepted()) return refusal;
+      if (Support support = prepare(unit.group, open ? &actual : nullptr, now); !support.supported()) return support;
     const Steps& prepared = unit.prepared ? *unit.prepared : now;
     const size_t first = steps.size();
     steps.insert(steps.end(), prepared.steps.begin(), prepared.steps.end());
-    const Refusal refusal = prepared.place ? prepared.place(actual, steps.back()) : Refusal();
-    if (!refusal.accepted()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
+    const Support support = prepared.place ? prepared.place(actual, steps.back()) : Support();
+    if (!support.supported()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
     for (size_t s = first; s < steps.size(); ++s) steps[s].lasting &= unit.prepared.has_value();
-    return refusal;
+    return support;
   }
 
   void interpret(NodeId n, const std::string& why, const RunSizes& actual, std::vector<Step>& steps) {
     StepDraft step;
     step.group = group_of_one(graph, n);
     step.why_interpreted = why;
-    steps.push_back(finished({graph, options.target, options.exact, formulas, &actual}, std::move(step), false));
+    steps.push_back(finished({graph, options.target, options.no_winograd, formulas, &actual}, std::move(step), false));
   }
 };
 

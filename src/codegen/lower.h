@@ -63,8 +63,9 @@ struct LoweredGraph {
 
 struct LowerOptions {
   Target target = host_target();
-  bool fuse = true;    // false: a kernel for each node
-  bool exact = false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
+  bool fuse = true;  // false: a kernel for each node
+  bool no_winograd =
+      false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };
 
 // A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time.

@@ -28,7 +28,7 @@ int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimen
 struct StepDraft : StepFrame, StepCall {};
 struct Prepared {
   std::vector<StepDraft> steps;
-  std::function<Refusal(const RunSizes& sizes, StepCall& placed)> place;
+  std::function<Support(const RunSizes& sizes, StepCall& placed)> place;
   StepDraft& step() { return steps[0]; }
 };
 
@@ -37,11 +37,11 @@ template <class Key>
 class PlanVariants {
  public:
   template <class Make>
-  Refusal choose(const Key& key, const Target& target, StepCall& placed, const Make& make) {
+  Support choose(const Key& key, const Target& target, StepCall& placed, const Make& make) {
     auto found = plans_.find(key);
     if (found == plans_.end()) {
       const KernelPlan plan = make();
-      if (Refusal refusal = supports(plan, target); !refusal.accepted()) return refusal;
+      if (Support support = supports(plan, target); !support.supported()) return support;
       found = plans_.emplace(key, plan).first;
     }
     placed.plan = found->second;
@@ -77,7 +77,7 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
 struct Lowering {
   const Graph& graph;
   Target target;
-  bool exact;
+  bool no_winograd;
   Formulas& formulas;               // of the graph
   const RunSizes* sizes = nullptr;  // of a run; null: open
 
@@ -85,13 +85,13 @@ struct Lowering {
   std::vector<int64_t> fixed_shape(ValueId v) const;  // Bug unless constant
   const Tensor* constant(ValueId v) const;            // of the graph, or known with the sizes
   Attributes attributes(NodeId n) const;              // likewise
-  Refusal open_sizes(const Group& group) const;       // accepted where all shapes of its nodes are numbers
+  Support open_sizes(const Group& group) const;       // accepted where all shapes of its nodes are numbers
   Extent extent(const Dim& dim) const { return formulas.extent(dim); }
   Extent count(const Shape& shape) const { return extent(element_count(shape)); }
 
   // What follows `sum`, which reads the first `first_operand` arguments: the bias and the group's other nodes as the
   // program, their operands and the results bound. `batched`: results of several matrices, no operands per row.
-  Refusal epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;
+  Support epilogue(StepFrame& step, Epilogue& plan, Expr sum, int first_operand, ValueId bias, bool batched) const;
 
   std::vector<DType> dtypes(const std::vector<ValueId>& values) const;
   static void bind(StepFrame& step, ValueId v, Plane plane = Plane::data, int64_t offset = 0);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 
@@ -39,7 +39,7 @@ PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {
 
 namespace {
 
-Window window_of(const Graph& graph, const Node& node) {
+SlidingWindow window_of(const Graph& graph, const Node& node) {
   Shape kernel;
   if (node.attributes.has("kernel_shape")) {
     kernel = to_shape(node.attributes.get<std::vector<int64_t>>("kernel_shape"));
@@ -47,14 +47,15 @@ Window window_of(const Graph& graph, const Node& node) {
     const Shape& w = graph.type(node.operands[1]).shape;
     kernel.assign(w.begin() + 2, w.end());
   }
-  return read_window(node.attributes, kernel);
+  return read_sliding_window(node.attributes, kernel);
 }
 
 }  // namespace
 
 bool has_padding(const Graph& graph, NodeId n) {
-  const Window window = window_of(graph, graph.node(n));
-  return window.same != Window::Same::no || std::ranges::any_of(window.pads, [](int64_t pad) { return pad != 0; });
+  const SlidingWindow window = window_of(graph, graph.node(n));
+  return window.same != SlidingWindow::Same::no ||
+         std::ranges::any_of(window.pads, [](int64_t pad) { return pad != 0; });
 }
 
 bool has_open_plane(const Shape& x, const Shape& out) {
@@ -64,14 +65,14 @@ bool has_open_plane(const Shape& x, const Shape& out) {
   return is_open(x) || is_open(out);
 }
 
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
-                                          std::span<const int64_t> out) {
+std::optional<SizedWindow> sized_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
+                                        std::span<const int64_t> out) {
   const Node& node = graph.node(n);
   if (!channels_last(node.attributes) || x.size() < 3 || x.size() > 4) return std::nullopt;
-  const Window window = window_of(graph, node);
+  const SlidingWindow window = window_of(graph, node);
   const size_t dims = window.dims();
   const std::vector<int64_t> extents(x.begin() + 1, x.end() - 1), places(out.begin() + 1, out.end() - 1);
-  const std::array<int64_t, 3> start = WindowOnPlane(window, extents, places).start(0);
+  const std::array<int64_t, 3> start = SlidingWindowOnPlane(window, extents, places).start(0);
   struct Axis {
     int64_t extent = 1, places = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
   };
@@ -87,25 +88,25 @@ std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, std::spa
     const int64_t places_reach = checked_mul(checked_sub(axis.places, 1), axis.stride),
                   taps_reach = checked_add(checked_mul(axis.dilation, checked_sub(axis.kernel, 1)), 1);
     const int64_t reached = checked_sub(checked_add(checked_sub(places_reach, axis.before), taps_reach), axis.extent);
-    if (window.same != Window::Same::no) axis.after = std::max<int64_t>(0, reached);
+    if (window.same != SlidingWindow::Same::no) axis.after = std::max<int64_t>(0, reached);
   }
   const auto& [h, w] = axes;
-  return PlacedWindow{.images = x[0],
-                      .channels = x.back(),
-                      .plane = {.height = h.extent,
-                                .width = w.extent,
-                                .out_height = h.places,
-                                .out_width = w.places,
-                                .kernel_height = h.kernel,
-                                .kernel_width = w.kernel,
-                                .stride_y = h.stride,
-                                .stride_x = w.stride,
-                                .dilation_y = h.dilation,
-                                .dilation_x = w.dilation,
-                                .pad_top = h.before,
-                                .pad_left = w.before},
-                      .pad_bottom = h.after,
-                      .pad_right = w.after};
+  return SizedWindow{.images = x[0],
+                     .channels = x.back(),
+                     .plane = {.height = h.extent,
+                               .width = w.extent,
+                               .out_height = h.places,
+                               .out_width = w.places,
+                               .kernel_height = h.kernel,
+                               .kernel_width = w.kernel,
+                               .stride_y = h.stride,
+                               .stride_x = w.stride,
+                               .dilation_y = h.dilation,
+                               .dilation_x = w.dilation,
+                               .pad_top = h.before,
+                               .pad_left = w.before},
+                     .pad_bottom = h.after,
+                     .pad_right = w.after};
 }
 
 }  // namespace hone

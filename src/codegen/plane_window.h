@@ -42,7 +42,7 @@ PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
 
 inline constexpr int64_t kMostPlaces = int64_t{1} << 28;  // sizes and distances that kernels are made for
 
-struct PlacedWindow {
+struct SizedWindow {
   int64_t images = 1, channels = 1;  // of x
   PlaneWindow plane;
   int64_t pad_bottom = 0, pad_right = 0;  // as far as windows reach into it
@@ -50,8 +50,8 @@ struct PlacedWindow {
 
 // Of node `n`, whose x is [N,W,C] or [N,H,W,C] and has these sizes, as has the result; none: x has more dimensions, or
 // its channels come before them.
-std::optional<PlacedWindow> placed_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
-                                          std::span<const int64_t> out);
+std::optional<SizedWindow> sized_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
+                                        std::span<const int64_t> out);
 bool has_padding(const Graph& graph, NodeId n);  // whatever the sizes are
 // Whether the sizes of x and the result are open but for the number of images and channels.
 bool has_open_plane(const Shape& x, const Shape& out);

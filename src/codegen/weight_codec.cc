@@ -108,7 +108,7 @@ void choose_scales(WeightCodec& c) {
 }
 
 WeightCodec make_codec(const Format& format, const Target& target) {
-  CHECK(prepackable(format).accepted(), "{}", to_string(format));
+  CHECK(prepackable(format).supported(), "{}", to_string(format));
   WeightCodec c{code_meaning(format)};
   choose_codes(c, target);
   choose_scales(c);
@@ -117,13 +117,13 @@ WeightCodec make_codec(const Format& format, const Target& target) {
 
 }  // namespace
 
-Refusal prepackable(const Format& format) {
+Support prepackable(const Format& format) {
   if (is_plain_float(format))
     return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
   const CodeMeaning& m = code_meaning(format);
   if (m.scale.by == ScaleMeaning::By::unknown)
     return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
-  if (m.by == By::restored && (m.bits > 8 || m.scale.bits > 8 || m.zero_point_bytes || m.has_global))
+  if (m.by == By::group_expression && (m.bits > 8 || m.scale.bits > 8 || m.zero_point_bytes || m.has_global))
     return {fmt::format("{} has a rule for values that kernels can't read in such codes", to_string(format))};
   return {};
 }
@@ -155,8 +155,8 @@ ScaleGrid scale_grid(const Format& format) {
       return outputs ? ScaleGrid{g.columns, 1} : ScaleGrid{1, g.columns};
     case Geometry::Kind::tile:
       return {g.rows, g.columns};
-    case Geometry::Kind::flat:
-      return {.rows = 1, .columns = g.columns, .flat = true};
+    case Geometry::Kind::flattened:
+      return {.rows = 1, .columns = g.columns, .flattened = true};
   }
   CHECK(false);
 }

@@ -56,16 +56,16 @@ struct FieldPiece {
 };
 std::vector<FieldPiece> field_pieces(int field_bits);
 
-// One scale for `rows` outputs x `columns` inputs of a matrix; 0: for all of them. `flat`: for `columns` consecutive
-// elements, which may go on in the next row.
+// One scale for `rows` outputs x `columns` inputs of a matrix; 0: for all of them. `flattened`: for `columns`
+// consecutive elements, which may go on in the next row.
 struct ScaleGrid {
   int64_t rows = 0, columns = 0;
-  bool flat = false;
+  bool flattened = false;
 };
 ScaleGrid scale_grid(const Format& format);
 
 // Whether weights [N,K] in this format can be laid out.
-Refusal prepackable(const Format& format);
+Support prepackable(const Format& format);
 // Computed once per format and features, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const Target& target);
 

@@ -9,13 +9,15 @@ void run_program(const Program& program, std::span<const ConstColumn> args, int6
 }
 
 BatchInputs::BatchInputs(std::span<const GroupColumn> columns)
-    : groups_(columns), x_(Walk::kBatch), columns_(columns.size(), std::vector<double>(Walk::kBatch)) {
+    : groups_(columns),
+      x_(BlockTraversal::kBatch),
+      columns_(columns.size(), std::vector<double>(BlockTraversal::kBatch)) {
   args_.push_back({x_.data()});
   for (const std::vector<double>& column : columns_) args_.push_back({column.data()});
 }
 
-void BatchInputs::load(const Walk& walk, const Batch& batch, std::span<const float> values) {
-  walk.gather(batch, values, x_.data());
+void BatchInputs::load(const BlockTraversal& blocks, const Batch& batch, std::span<const float> values) {
+  blocks.gather(batch, values, x_.data());
   for (size_t c = 0; c < groups_.size(); ++c)
     for (const Run& run : batch.runs)
       std::fill_n(columns_[c].begin() + run.begin, run.count, groups_[c][static_cast<size_t>(run.group)]);

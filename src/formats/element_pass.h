@@ -7,7 +7,7 @@
 
 #include "base/threads.h"
 #include "expr/program.h"
-#include "formats/walk.h"
+#include "formats/block_traversal.h"
 
 namespace hone {
 
@@ -26,7 +26,7 @@ class BatchInputs {
   explicit BatchInputs(std::span<const GroupColumn> columns);
 
   // Group values are spread over the elements of each run.
-  void load(const Walk& walk, const Batch& batch, std::span<const float> values);
+  void load(const BlockTraversal& blocks, const Batch& batch, std::span<const float> values);
   std::span<float> x() { return x_; }
   std::span<const ConstColumn> args() const { return args_; }
 
@@ -39,14 +39,14 @@ class BatchInputs {
 
 // fn(unit index, scratch) for every unit; make_scratch() gives each chunk of units its own.
 template <class MakeScratch, class F>
-void for_each_unit(const Walk& walk, MakeScratch&& make_scratch, F&& fn) {
+void for_each_unit(const BlockTraversal& blocks, MakeScratch&& make_scratch, F&& fn) {
   constexpr int64_t kChunkElems = 1 << 16;
-  const int64_t grain = std::max<int64_t>(1, kChunkElems / std::max<int64_t>(1, walk.unit_elems()));
+  const int64_t grain = std::max<int64_t>(1, kChunkElems / std::max<int64_t>(1, blocks.unit_elems()));
   auto chunk = [&](int64_t begin, int64_t end, int) {
     auto scratch = make_scratch();
     for (int64_t unit = begin; unit < end; ++unit) fn(unit, scratch);
   };
-  parallel_chunks(walk.units(), grain, hardware_threads(), chunk);
+  parallel_chunks(blocks.units(), grain, hardware_threads(), chunk);
 }
 
 }  // namespace hone

@@ -7,7 +7,7 @@ namespace hone {
 
 bool rounds_elements(const Format& format);
 
-// What fake_quantise() leaves of an element x (f32); only for such formats.
+// What fake_quantize() leaves of an element x (f32); only for such formats.
 Expr rounded_element(const Format& format, Expr x);
 
 }  // namespace hone

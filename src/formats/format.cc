@@ -74,7 +74,8 @@ bool is_fake_only(const Format& format) { return format.scale_kind->fake != null
 double nominal_bits(const Format& format) {
   const Geometry& g = format.geometry;
   double group_elems = 0;  // 0: grows with the tensor, so that scales cost nothing in the limit
-  if (g.kind == Geometry::Kind::group || g.kind == Geometry::Kind::flat) group_elems = static_cast<double>(g.columns);
+  if (g.kind == Geometry::Kind::group || g.kind == Geometry::Kind::flattened)
+    group_elems = static_cast<double>(g.columns);
   if (g.kind == Geometry::Kind::tile) group_elems = static_cast<double>(g.rows * g.columns);
   if (group_elems == 0) return format.element.bits;
   const int scale_bits = format.scale.bits * format.scale_kind->levels;

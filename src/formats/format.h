@@ -66,9 +66,9 @@ struct ScaleParams {
 struct ScaleKind;  // formats/scale.h
 
 struct Geometry {
-  // flat: groups of consecutive elements of the flattened tensor, which may cross rows (compat=mase-cuda only).
-  enum class Kind : uint8_t { none, tensor, channel, group, tile, flat } kind = Kind::none;
-  int64_t rows = 1, columns = 0;  // group, flat: columns = N; tile: rows x columns, 0 = the whole dimension
+  // flattened: groups of consecutive elements of the flattened tensor, which may cross rows (compat=mase-cuda only).
+  enum class Kind : uint8_t { none, tensor, channel, group, tile, flattened } kind = Kind::none;
+  int64_t rows = 1, columns = 0;  // group, flattened: columns = N; tile: rows x columns, 0 = the whole dimension
   int axis = -1;
   bool operator==(const Geometry&) const = default;
 };
@@ -114,7 +114,7 @@ double nominal_bits(const Format& format);    // bits per element at large sizes
 
 // rsign2, rsign3: an element is a sum of signed scales, one per level, instead of a code's value times one scale.
 bool is_residual(const Format& format);
-// compat=mase: fake_quantise() only; there is no code to store, and packing throws FormatError E_FAKE_ONLY.
+// compat=mase: fake_quantize() only; there is no code to store, and packing throws FormatError E_FAKE_ONLY.
 bool is_fake_only(const Format& format);
 
 }  // namespace hone

@@ -346,7 +346,7 @@ std::string geometry_suffix(const Geometry& geometry, const Geometry& otherwise)
         text = ".channel";
         break;
       case Kind::group:
-      case Kind::flat:
+      case Kind::flattened:
         text = fmt::format(".g{}", geometry.columns);
         break;
       case Kind::tile:

@@ -1,4 +1,4 @@
-// Where the gradient passes quantisation (straight-through; docs/FORMATS.md, section 3.7).
+// Where the gradient passes quantization (straight-through; docs/FORMATS.md, section 3.7).
 #pragma once
 
 #include "formats/format.h"

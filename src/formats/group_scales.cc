@@ -14,21 +14,21 @@ namespace {
 using Values = std::span<const float>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::vector<uint8_t> find_dirty(const Walk& walk, Values values) {
-  std::vector<uint8_t> dirty(static_cast<size_t>(walk.layout().groups));
+std::vector<uint8_t> find_nonfinite(const BlockTraversal& blocks, Values values) {
+  std::vector<uint8_t> nonfinite(static_cast<size_t>(blocks.layout().groups));
   for_each_unit(
-      walk, [] { return BatchInputs({}); },
+      blocks, [] { return BatchInputs({}); },
       [&](int64_t unit, BatchInputs& inputs) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          inputs.load(walk, batch, values);
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
+          inputs.load(blocks, batch, values);
           if (!any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) return;
           for (const Run& run : batch.runs)
             if (any_nonfinite(inputs.x().subspan(static_cast<size_t>(run.begin), static_cast<size_t>(run.logical))))
               // Units of a one-group geometry share the flag.
-              std::atomic_ref(dirty[static_cast<size_t>(run.group)]).store(1, std::memory_order_relaxed);
+              std::atomic_ref(nonfinite[static_cast<size_t>(run.group)]).store(1, std::memory_order_relaxed);
         });
       });
-  return dirty;
+  return nonfinite;
 }
 
 double identity(GroupReduction::Kind kind) {
@@ -65,20 +65,20 @@ double reduce_run(GroupReduction::Kind kind, double result, std::span<const doub
 
 // One value per group. In one-group geometries each unit reduces its own part; the parts are combined in order, so that
 // the result does not depend on threads.
-std::vector<double> reduce(const Walk& walk, Values values, GroupReduction::Kind kind, const Expr& term,
+std::vector<double> reduce(const BlockTraversal& blocks, Values values, GroupReduction::Kind kind, const Expr& term,
                            std::span<const GroupColumn> columns) {
   const Program program = flatten(term);
-  const bool shared = walk.units_share_group();
-  std::vector<double> parts(static_cast<size_t>(shared ? walk.units() : walk.layout().groups), identity(kind));
+  const bool shared = blocks.units_share_group();
+  std::vector<double> parts(static_cast<size_t>(shared ? blocks.units() : blocks.layout().groups), identity(kind));
   struct Scratch {
     BatchInputs inputs;
-    std::vector<double> terms = std::vector<double>(Walk::kBatch);
+    std::vector<double> terms = std::vector<double>(BlockTraversal::kBatch);
   };
   for_each_unit(
-      walk, [&] { return Scratch{BatchInputs(columns)}; },
+      blocks, [&] { return Scratch{BatchInputs(columns)}; },
       [&](int64_t unit, Scratch& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          scratch.inputs.load(walk, batch, values);
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
+          scratch.inputs.load(blocks, batch, values);
           const MutableColumn result{scratch.terms.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
           for (const Run& run : batch.runs) {
@@ -126,7 +126,7 @@ void add_global(const Format& format, size_t groups, GroupScales& out) {
   const auto terms = map_groups<double, double>(global.term(format, results.names), results.columns, groups);
   double reduced = identity(global.kind);
   for (size_t g = 0; g < groups; ++g)
-    if (!out.dirty[g]) reduced = combine(global.kind, reduced, terms[g]);
+    if (!out.nonfinite[g]) reduced = combine(global.kind, reduced, terms[g]);
   const uint64_t arg = std::bit_cast<uint64_t>(reduced);
   const Program value = flatten(global.value(format, Expr::arg(0, Scalar::f64)));
   out.global = static_cast<float>(std::bit_cast<double>(evaluate(value, {&arg, 1})[0]));
@@ -134,23 +134,24 @@ void add_global(const Format& format, size_t groups, GroupScales& out) {
 }
 
 // Sum over each group of (x - decoded)^2.
-std::vector<double> squared_error(const Format& format, const Walk& walk, Values values, const GroupScales& scales) {
+std::vector<double> squared_error(const Format& format, const BlockTraversal& blocks, Values values,
+                                  const GroupScales& scales) {
   const GroupValues group = group_args(format);
   const Expr y = decoded(format, encoded(format, element_arg(), group), group);
   const Expr difference = cast(Scalar::f64, element_arg()) - cast(Scalar::f64, y);
   const Expr term = difference * difference;
-  return reduce(walk, values, GroupReduction::Kind::sum, term, scales.columns(flatten(term)));
+  return reduce(blocks, values, GroupReduction::Kind::sum, term, scales.columns(flatten(term)));
 }
 
 // Keeps, for each group, the candidate with the smallest error.
-void choose_candidates(const Format& format, const Walk& walk, Values values, int count, size_t groups,
+void choose_candidates(const Format& format, const BlockTraversal& blocks, Values values, int count, size_t groups,
                        GroupScales& best) {
-  std::vector<double> smallest = squared_error(format, walk, values, best);
+  std::vector<double> smallest = squared_error(format, blocks, values, best);
   GroupScales other;
   other.results = best.results, other.global = best.global;
   for (int index = 1; index < count; ++index) {
     set_candidate(format, index, groups, other);
-    const std::vector<double> error = squared_error(format, walk, values, other);
+    const std::vector<double> error = squared_error(format, blocks, values, other);
     for (size_t g = 0; g < groups; ++g) {
       if (!(error[g] < smallest[g])) continue;
       smallest[g] = error[g];
@@ -242,7 +243,7 @@ void set_candidate(const Format& format, int index, size_t groups, GroupScales& 
   out.zeros.assign(out.zero_points.begin(), out.zero_points.end());
 }
 
-GroupScales choose_scales(const Format& format, const Walk& walk, Values values) {
+GroupScales choose_scales(const Format& format, const BlockTraversal& blocks, Values values) {
   const ScaleKind& kind = *format.scale_kind;
   GroupScales out;
   if (kind.reductions.empty()) return out;
@@ -251,17 +252,17 @@ GroupScales choose_scales(const Format& format, const Walk& walk, Values values)
     const std::vector<GroupColumn> columns(out.results.begin(), out.results.end());
     for (size_t i = 0; i < out.results.size(); ++i) earlier.push_back(group_arg(static_cast<int>(i)));
     out.results.push_back(
-        reduce(walk, values, reduction.kind, reduction.term(format, element_arg(), earlier), columns));
+        reduce(blocks, values, reduction.kind, reduction.term(format, element_arg(), earlier), columns));
   }
-  const size_t groups = static_cast<size_t>(walk.layout().groups);
-  if (groups > 0) out.dirty = find_dirty(walk, values);
+  const size_t groups = static_cast<size_t>(blocks.layout().groups);
+  if (groups > 0) out.nonfinite = find_nonfinite(blocks, values);
   if (kind.global) add_global(format, groups, out);
   if (!kind.code || groups == 0) return out;
   set_candidate(format, 0, groups, out);
   const int candidates = kind.candidates ? kind.candidates(format) : 1;
-  if (candidates > 1) choose_candidates(format, walk, values, candidates, groups, out);
+  if (candidates > 1) choose_candidates(format, blocks, values, candidates, groups, out);
   for (size_t g = 0; g < groups; ++g)
-    if (out.dirty[g]) make_nan(format, g, out);
+    if (out.nonfinite[g]) make_nan(format, g, out);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// compat=mase: what the quantisers of MASE make of values, defects included (docs/FORMATS.md, section 6). Arithmetic is
+// compat=mase: what the quantizers of MASE make of values, defects included (docs/FORMATS.md, section 6). Arithmetic is
 // in f32 in the order written there; log2 is rounded to f32 before it is rounded to an integer, which decides results
 // next to powers of two.
 #include <algorithm>

@@ -68,7 +68,7 @@ bool parse(std::string_view string, Format& out) {
     return false;
   out = sound;
   out.scale_kind = &kBf16Exponent;
-  out.geometry.kind = Geometry::Kind::flat;
+  out.geometry.kind = Geometry::Kind::flattened;
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Encoding: values to planes (pack), and values to values (fake_quantise).
+// Encoding: values to planes (pack), and values to values (fake_quantize).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,18 +34,18 @@ void count_nonfinite(const Batch& batch, std::span<const float> x, EncodeCounts&
     }
 }
 
-void fill_dirty(const Batch& batch, std::span<float> x, const std::vector<uint8_t>& dirty, float value) {
-  if (dirty.empty()) return;
+void fill_nonfinite(const Batch& batch, std::span<float> x, const std::vector<uint8_t>& nonfinite, float value) {
+  if (nonfinite.empty()) return;
   for (const Run& run : batch.runs)
-    if (dirty[static_cast<size_t>(run.group)]) std::fill_n(x.begin() + run.begin, run.count, value);
+    if (nonfinite[static_cast<size_t>(run.group)]) std::fill_n(x.begin() + run.begin, run.count, value);
 }
 
 size_t code_bytes(const PackedLayout& p) { return static_cast<size_t>(p.padded_lines * p.line_bytes * p.code_planes); }
 
 // Residual formats store bit l of every code in plane l.
-void store_codes(const Format& format, const Walk& walk, const Piece& piece, std::span<const uint32_t> batch_codes,
-                 std::span<std::byte> plane) {
-  const PackedLayout& p = walk.layout();
+void store_codes(const Format& format, const BlockTraversal& blocks, const Piece& piece,
+                 std::span<const uint32_t> batch_codes, std::span<std::byte> plane) {
+  const PackedLayout& p = blocks.layout();
   const std::span codes = batch_codes.subspan(static_cast<size_t>(piece.offset), static_cast<size_t>(piece.count));
   const int width = format.element.bits / p.code_planes;
   std::byte* to = plane.data() + piece.line * p.line_bytes + piece.begin * width / 8;
@@ -57,9 +57,10 @@ void store_codes(const Format& format, const Walk& walk, const Piece& piece, std
   }
 }
 
-std::vector<std::byte> scale_plane(const Format& format, const Walk& walk, std::span<const uint32_t> codes) {
+std::vector<std::byte> scale_plane(const Format& format, const BlockTraversal& blocks,
+                                   std::span<const uint32_t> codes) {
   if (codes.empty()) return {};
-  const PackedLayout& p = walk.layout();
+  const PackedLayout& p = blocks.layout();
   std::vector<std::byte> plane(static_cast<size_t>(p.scale_lines * p.scale_line_bytes));
   const auto per_line = static_cast<size_t>(p.groups_per_line * scales_per_group(format));
   for (size_t line = 0; line < static_cast<size_t>(p.scale_lines); ++line)
@@ -84,17 +85,17 @@ std::vector<std::byte> zero_point_plane(const Format& format, std::span<const ui
 
 class Packer {
  public:
-  Packer(const Format& format, const Walk& walk, Values values, EncodeCounts* counts)
-      : format_(format), walk_(walk), values_(values), counts_(counts), program_(encode_program(format, counts)) {}
+  Packer(const Format& format, const BlockTraversal& blocks, Values values, EncodeCounts* counts)
+      : format_(format), blocks_(blocks), values_(values), counts_(counts), program_(encode_program(format, counts)) {}
 
   Planes run(GroupScales scales) {
-    planes_.codes.resize(code_bytes(walk_.layout()));
+    planes_.codes.resize(code_bytes(blocks_.layout()));
     scales_ = std::move(scales);
     columns_ = scales_.columns(program_);
     for_each_unit(
-        walk_, [&] { return Scratch{BatchInputs(columns_)}; },
+        blocks_, [&] { return Scratch{BatchInputs(columns_)}; },
         [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
-    planes_.scales = scale_plane(format_, walk_, scales_.codes);
+    planes_.scales = scale_plane(format_, blocks_, scales_.codes);
     planes_.zero_points = zero_point_plane(format_, scales_.zero_points);
     planes_.global = global_plane(format_, scales_.global);
     return std::move(planes_);
@@ -103,14 +104,14 @@ class Packer {
  private:
   struct Scratch {
     BatchInputs inputs;
-    std::vector<uint32_t> codes = std::vector<uint32_t>(Walk::kBatch);
-    std::vector<uint8_t> saturated = std::vector<uint8_t>(Walk::kBatch);
-    std::vector<uint8_t> flushed = std::vector<uint8_t>(Walk::kBatch);
+    std::vector<uint32_t> codes = std::vector<uint32_t>(BlockTraversal::kBatch);
+    std::vector<uint8_t> saturated = std::vector<uint8_t>(BlockTraversal::kBatch);
+    std::vector<uint8_t> flushed = std::vector<uint8_t>(BlockTraversal::kBatch);
   };
 
   void pack_unit(int64_t unit, Scratch& scratch) {
     EncodeCounts counts;
-    walk_.for_each_batch(walk_.unit(unit), [&](const Batch& batch) { pack_batch(batch, scratch, counts); });
+    blocks_.for_each_batch(blocks_.unit(unit), [&](const Batch& batch) { pack_batch(batch, scratch, counts); });
     if (!counts_) return;
     std::lock_guard lock(counts_mutex_);
     counts_->nan += counts.nan, counts_->inf += counts.inf;
@@ -119,13 +120,13 @@ class Packer {
 
   void pack_batch(const Batch& batch, Scratch& scratch, EncodeCounts& counts) {
     BatchInputs& inputs = scratch.inputs;
-    inputs.load(walk_, batch, values_);
+    inputs.load(blocks_, batch, values_);
     if (any_nonfinite(inputs.x().first(static_cast<size_t>(batch.elems)))) count_nonfinite(batch, inputs.x(), counts);
-    fill_dirty(batch, inputs.x(), scales_.dirty, 0);  // what makes a group dirty may lie in another batch
+    fill_nonfinite(batch, inputs.x(), scales_.nonfinite, 0);  // what makes a group nonfinite may lie in another batch
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
     if (is_residual(format_)) clear_signs(batch, scratch.codes);
-    for (const Piece& piece : batch.pieces) store_codes(format_, walk_, piece, scratch.codes, planes_.codes);
+    for (const Piece& piece : batch.pieces) store_codes(format_, blocks_, piece, scratch.codes, planes_.codes);
     if (!counts_) return;
     for (const Run& run : batch.runs)
       for (int64_t i = run.begin; i < run.begin + run.logical; ++i) {
@@ -137,13 +138,13 @@ class Packer {
   // Zeros that were put in place of padding and of groups with NaN do not encode to 0 in residual formats.
   void clear_signs(const Batch& batch, std::span<uint32_t> codes) const {
     for (const Run& run : batch.runs) {
-      const int64_t kept = scales_.dirty[static_cast<size_t>(run.group)] ? 0 : run.logical;
+      const int64_t kept = scales_.nonfinite[static_cast<size_t>(run.group)] ? 0 : run.logical;
       std::fill_n(codes.begin() + run.begin + kept, run.count - kept, 0u);
     }
   }
 
   const Format& format_;
-  const Walk& walk_;
+  const BlockTraversal& blocks_;
   Values values_;
   EncodeCounts* counts_;
   std::mutex counts_mutex_;
@@ -156,62 +157,62 @@ class Packer {
 }  // namespace
 
 Planes pack(const Format& format, std::span<const int64_t> shape, Values values, EncodeCounts* counts) {
-  const Walk walk(format, shape);
-  CHECK(static_cast<int64_t>(values.size()) == walk.elems());
-  require_memory(plane_bytes(format, shape).total(), "packing");  // which refuses formats that only quantise values
+  const BlockTraversal blocks(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == blocks.elems());
+  require_memory(plane_bytes(format, shape).total(), "packing");  // which refuses formats that only quantize values
   if (counts) *counts = {};
-  return Packer(format, walk, values, counts).run(choose_scales(format, walk, values));
+  return Packer(format, blocks, values, counts).run(choose_scales(format, blocks, values));
 }
 
-Planes pack(const Format& format, const Walk& walk, Values values, GroupScales scales) {
-  return Packer(format, walk, values, nullptr).run(std::move(scales));
+Planes pack(const Format& format, const BlockTraversal& blocks, Values values, GroupScales scales) {
+  return Packer(format, blocks, values, nullptr).run(std::move(scales));
 }
 
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
                  std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale) {
-  const Walk walk(format, shape);
-  const PackedLayout& p = walk.layout();
-  CHECK(static_cast<int64_t>(codes.size()) == walk.elems());
+  const BlockTraversal blocks(format, shape);
+  const PackedLayout& p = blocks.layout();
+  CHECK(static_cast<int64_t>(codes.size()) == blocks.elems());
   CHECK(static_cast<int64_t>(scale_codes.size()) == p.groups * scales_per_group(format));
   CHECK(static_cast<int64_t>(zero_points.size()) == (format.scale_kind->zero_point ? p.groups : 0));
   Planes planes{.codes = std::vector<std::byte>(code_bytes(p)),
-                .scales = scale_plane(format, walk, scale_codes),
+                .scales = scale_plane(format, blocks, scale_codes),
                 .zero_points = zero_point_plane(format, zero_points),
                 .global = global_plane(format, global_scale)};
   for_each_unit(
-      walk, [] { return std::vector<uint32_t>(Walk::kBatch); },
+      blocks, [] { return std::vector<uint32_t>(BlockTraversal::kBatch); },
       [&](int64_t unit, std::vector<uint32_t>& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          walk.gather(batch, codes, scratch.data());
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
+          blocks.gather(batch, codes, scratch.data());
           if (!zero_points.empty())  // padding decodes to 0
             for (const Run& run : batch.runs)
               std::fill(scratch.begin() + run.begin + run.logical, scratch.begin() + run.begin + run.count,
                         zero_points[static_cast<size_t>(run.group)]);
-          for (const Piece& piece : batch.pieces) store_codes(format, walk, piece, scratch, planes.codes);
+          for (const Piece& piece : batch.pieces) store_codes(format, blocks, piece, scratch, planes.codes);
         });
       });
   return planes;
 }
 
-void fake_quantise(const Format& format, std::span<const int64_t> shape, Values values, std::span<float> out) {
-  const Walk walk(format, shape);
-  CHECK(static_cast<int64_t>(values.size()) == walk.elems() && values.size() == out.size());
-  const GroupScales scales = choose_scales(format, walk, values);
+void fake_quantize(const Format& format, std::span<const int64_t> shape, Values values, std::span<float> out) {
+  const BlockTraversal blocks(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == blocks.elems() && values.size() == out.size());
+  const GroupScales scales = choose_scales(format, blocks, values);
   const Program program = flatten(fake(format, element_arg(), group_args(format)));
   const std::vector<GroupColumn> columns = scales.columns(program);
   struct Scratch {
     BatchInputs inputs;
-    std::vector<float> y = std::vector<float>(Walk::kBatch);
+    std::vector<float> y = std::vector<float>(BlockTraversal::kBatch);
   };
   for_each_unit(
-      walk, [&] { return Scratch{BatchInputs(columns)}; },
+      blocks, [&] { return Scratch{BatchInputs(columns)}; },
       [&](int64_t unit, Scratch& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
-          scratch.inputs.load(walk, batch, values);
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
+          scratch.inputs.load(blocks, batch, values);
           const MutableColumn result{scratch.y.data()};
           run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
-          fill_dirty(batch, scratch.y, scales.dirty, std::nanf(""));
-          walk.scatter(batch, scratch.y.data(), out);
+          fill_nonfinite(batch, scratch.y, scales.nonfinite, std::nanf(""));
+          blocks.scatter(batch, scratch.y.data(), out);
         });
       });
 }

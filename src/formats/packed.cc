@@ -1,12 +1,12 @@
 #include "formats/packed.h"
 
+#include "formats/block_traversal.h"
 #include "formats/scale.h"
-#include "formats/walk.h"
 
 namespace hone {
 
 PackedLayout packed_layout(const Format& format, std::span<const int64_t> shape) {
-  return Walk(format, shape).layout();
+  return BlockTraversal(format, shape).layout();
 }
 
 int zero_point_bytes(const Format& format) {

@@ -55,7 +55,7 @@ void unpack_range(const Format& format, std::span<const int64_t> shape, const Pl
                   std::span<float> values);
 
 // unpack(pack(values)) except that NaN stays NaN in every format (FORMATS 3.2).
-void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+void fake_quantize(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                    std::span<float> out);
 
 // One code per element / scales_per_group codes per group in storage order (what golden files and `hone cast --codes`

@@ -2,7 +2,7 @@
 //
 // Encoding a group runs in this order: the reductions over its elements, the tensor's global value from the groups'
 // results, the scale's codes from both, the zero point, then each element's normalisation and the element codec. All
-// are expressions, so a reader that can run them can quantise. A group with NaN or infinity is not asked: it gets
+// are expressions, so a reader that can run them can quantize. A group with NaN or infinity is not asked: it gets
 // nan_code, zero point 0 and codes 0.
 #pragma once
 
@@ -54,7 +54,7 @@ struct ScaleKind {
   Expr (*normalise)(const Format&, Expr x, const GroupValues& group) = nullptr;
   Expr (*restore)(const Format&, Expr value, const GroupValues& group) = nullptr;  // null: value * scale
   uint32_t (*nan_code)(const Format&) = nullptr;
-  // Fake-only formats: f32 x → the f32 that quantisation leaves, in place of codec, normalise and restore.
+  // Fake-only formats: f32 x → the f32 that quantization leaves, in place of codec, normalise and restore.
   Expr (*fake)(const Format&, Expr x, const GroupValues& group) = nullptr;
 };
 

@@ -11,10 +11,10 @@ using Values = std::span<const float>;
 
 // The scale of a power of two moves by whole octaves. Others: clipping pays most between a half and all of the largest
 // magnitude; groups of many elements may have one that is far from the rest.
-std::vector<double> coarse_factors(const Format& format, const Walk& walk) {
+std::vector<double> coarse_factors(const Format& format, const BlockTraversal& blocks) {
   if (format.scale_kind == &pow2_scale) return {2, 0.5, 0.25};
   constexpr int64_t kSmallGroup = 256;
-  const int lowest = walk.layout().group_elems > kSmallGroup ? -40 : -8;  // eighths of an octave
+  const int lowest = blocks.layout().group_elems > kSmallGroup ? -40 : -8;  // eighths of an octave
   std::vector<double> factors;
   for (int i = 2; i >= lowest; --i)
     if (i != 0) factors.push_back(std::exp2(i / 8.0));
@@ -34,18 +34,18 @@ bool lies_in_row(const Geometry& geometry) {
 
 class Search {
  public:
-  Search(const Format& format, const Walk& walk, Values values, const ElementInputs& inputs)
+  Search(const Format& format, const BlockTraversal& blocks, Values values, const ElementInputs& inputs)
       : format_(format),
-        walk_(walk),
+        blocks_(blocks),
         values_(values),
         inputs_(inputs),
-        groups_(static_cast<size_t>(walk.layout().groups)),
-        best_(choose_scales(format, walk, values)) {}
+        groups_(static_cast<size_t>(blocks.layout().groups)),
+        best_(choose_scales(format, blocks, values)) {}
 
   GroupScales run() {
     if (!format_.scale_kind->code || groups_ == 0) return std::move(best_);
     smallest_ = errors(best_);
-    try_factors(coarse_factors(format_, walk_));
+    try_factors(coarse_factors(format_, blocks_));
     try_factors(fine_factors(format_));
     return std::move(best_);
   }
@@ -86,21 +86,22 @@ class Search {
     const GroupValues group = group_args(format_);
     const Program program = flatten(decoded(format_, encoded(format_, element_arg(), group), group));
     const std::vector<GroupColumn> columns = scales.columns(program);
-    const bool shared = walk_.units_share_group();
+    const bool shared = blocks_.units_share_group();
     const bool sums_means = lies_in_row(format_.geometry);
-    std::vector<double> parts(shared ? static_cast<size_t>(walk_.units()) : groups_), means(parts.size());
+    std::vector<double> parts(shared ? static_cast<size_t>(blocks_.units()) : groups_), means(parts.size());
     struct Scratch {
       BatchInputs inputs;
-      std::vector<float> y = std::vector<float>(Walk::kBatch), variance = std::vector<float>(Walk::kBatch, 1.0f),
-                         mean = std::vector<float>(Walk::kBatch, 0.0f);
+      std::vector<float> y = std::vector<float>(BlockTraversal::kBatch),
+                         variance = std::vector<float>(BlockTraversal::kBatch, 1.0f),
+                         mean = std::vector<float>(BlockTraversal::kBatch, 0.0f);
     };
     for_each_unit(
-        walk_, [&] { return Scratch{BatchInputs(columns)}; },
+        blocks_, [&] { return Scratch{BatchInputs(columns)}; },
         [&](int64_t unit, Scratch& scratch) {
-          walk_.for_each_batch(walk_.unit(unit), [&](const Batch& batch) {
-            scratch.inputs.load(walk_, batch, values_);
-            if (!inputs_.variance.empty()) walk_.gather(batch, Values(inputs_.variance), scratch.variance.data());
-            if (!inputs_.mean.empty()) walk_.gather(batch, Values(inputs_.mean), scratch.mean.data());
+          blocks_.for_each_batch(blocks_.unit(unit), [&](const Batch& batch) {
+            scratch.inputs.load(blocks_, batch, values_);
+            if (!inputs_.variance.empty()) blocks_.gather(batch, Values(inputs_.variance), scratch.variance.data());
+            if (!inputs_.mean.empty()) blocks_.gather(batch, Values(inputs_.mean), scratch.mean.data());
             const MutableColumn result{scratch.y.data()};
             run_program(program, scratch.inputs.args(), batch.elems, {&result, 1});
             for (const Run& run : batch.runs) {
@@ -123,7 +124,7 @@ class Search {
   }
 
   const Format& format_;
-  const Walk& walk_;
+  const BlockTraversal& blocks_;
   Values values_;
   const ElementInputs& inputs_;
   size_t groups_;
@@ -133,17 +134,18 @@ class Search {
 
 }  // namespace
 
-GroupScales search_scales(const Format& format, const Walk& walk, Values values, const ElementInputs& inputs) {
+GroupScales search_scales(const Format& format, const BlockTraversal& blocks, Values values,
+                          const ElementInputs& inputs) {
   for (const std::vector<float>* each : {&inputs.variance, &inputs.mean})
     CHECK(each->empty() || each->size() == values.size());
-  return Search(format, walk, values, inputs).run();
+  return Search(format, blocks, values, inputs).run();
 }
 
 Planes pack_searched(const Format& format, std::span<const int64_t> shape, Values values, const ElementInputs& inputs) {
-  const Walk walk(format, shape);
-  CHECK(static_cast<int64_t>(values.size()) == walk.elems());
-  (void)plane_bytes(format, shape);  // refuses formats that only quantise values
-  return pack(format, walk, values, search_scales(format, walk, values, inputs));
+  const BlockTraversal blocks(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == blocks.elems());
+  (void)plane_bytes(format, shape);  // refuses formats that only quantize values
+  return pack(format, blocks, values, search_scales(format, blocks, values, inputs));
 }
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 namespace hone {
 
 struct GroupScales;  // formats/group_scales.h
-class Walk;
+class BlockTraversal;
 
 // What the elements of a matrix are multiplied with, taken as independent of each other: one number per element,
 // row-major. Both empty: variance 1 and mean 0.
@@ -21,7 +21,7 @@ struct ElementInputs {
 // what the errors d = x - decoded of the group add to the mean square of the product: the sum of variance * d^2, and,
 // for groups within a row, the square of the sum of mean * d (other groups: the sum of mean^2 * d^2). Never where it
 // does not. A global scale stays.
-GroupScales search_scales(const Format& format, const Walk& walk, std::span<const float> values,
+GroupScales search_scales(const Format& format, const BlockTraversal& blocks, std::span<const float> values,
                           const ElementInputs& inputs);
 
 // pack() with these scales.

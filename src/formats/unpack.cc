@@ -35,8 +35,8 @@ void check_plane(const char* name, std::span<const std::byte> plane, int64_t exp
 class Unpacker {
  public:
   // `elems`: how many will be decoded, which decides whether a table of all codes pays.
-  Unpacker(const Format& format, const Walk& walk, const PlaneView& planes, int64_t elems)
-      : format_(format), walk_(walk), planes_(planes) {
+  Unpacker(const Format& format, const BlockTraversal& blocks, const PlaneView& planes, int64_t elems)
+      : format_(format), blocks_(blocks), planes_(planes) {
     const ScaleKind& kind = *format.scale_kind;
     if (kind.code) scale_program_ = flatten(stored_scale(Expr::arg(0, Scalar::u32)));
     const bool multiplies = !kind.code || !kind.restore;
@@ -50,12 +50,12 @@ class Unpacker {
   }
 
   struct Scratch {
-    std::vector<uint32_t> codes = std::vector<uint32_t>(Walk::kBatch);
+    std::vector<uint32_t> codes = std::vector<uint32_t>(BlockTraversal::kBatch);
     std::vector<uint32_t> bits;         // of one level
     std::vector<uint32_t> scale_codes;  // scales_per_group of each run
     std::vector<double> scales;
     std::vector<std::vector<double>> columns;  // what element programs read, by element
-    std::vector<float> values = std::vector<float>(Walk::kBatch);
+    std::vector<float> values = std::vector<float>(BlockTraversal::kBatch);
   };
 
   // Decodes into scratch.values, in batch order.
@@ -68,7 +68,7 @@ class Unpacker {
 
   // Into scratch.codes. Residual formats have bit l of every code in plane l.
   void read_element_codes(const Batch& batch, Scratch& scratch) const {
-    const PackedLayout& p = walk_.layout();
+    const PackedLayout& p = blocks_.layout();
     for (const Piece& piece : batch.pieces) {
       const std::byte* from = planes_.codes.data() + piece.line * p.line_bytes;
       const std::span codes(scratch.codes.data() + piece.offset, static_cast<size_t>(piece.count));
@@ -105,7 +105,7 @@ class Unpacker {
 
   // One scale per run and level.
   void read_scales(const Batch& batch, Scratch& scratch) const {
-    const PackedLayout& p = walk_.layout();
+    const PackedLayout& p = blocks_.layout();
     const auto levels = static_cast<size_t>(scales_per_group(format_));
     scratch.scales.assign(batch.runs.size() * std::max<size_t>(levels, 1), 1.0);
     if (levels == 0) return;
@@ -136,7 +136,7 @@ class Unpacker {
   void compute(const Batch& batch, Scratch& scratch) const {
     const auto levels = static_cast<size_t>(scales_per_group(format_));
     const bool has_zero_points = zero_point_bytes(format_) > 0;
-    scratch.columns.resize(levels + has_zero_points, std::vector<double>(Walk::kBatch));
+    scratch.columns.resize(levels + has_zero_points, std::vector<double>(BlockTraversal::kBatch));
     for (size_t r = 0; r < batch.runs.size(); ++r) {
       const Run& run = batch.runs[r];
       const auto fill = [&](size_t column, double value) {
@@ -152,7 +152,7 @@ class Unpacker {
   }
 
   const Format& format_;
-  const Walk& walk_;
+  const BlockTraversal& blocks_;
   const PlaneView& planes_;
   std::vector<float> table_;  // empty: run program_
   Program program_, scale_program_;
@@ -160,20 +160,20 @@ class Unpacker {
 
 // Batches of the row-major range [begin, end), each with its first element: fn(batch, first).
 template <class F>
-void for_each_range_batch(const Walk& walk, int64_t begin, int64_t end, F&& fn) {
+void for_each_range_batch(const BlockTraversal& blocks, int64_t begin, int64_t end, F&& fn) {
   Batch batch;
   int64_t first = begin;
   const auto flush = [&] {
     if (batch.elems > 0) fn(static_cast<const Batch&>(batch), first);
     first += batch.elems;
-    Walk::clear(batch);
+    BlockTraversal::clear(batch);
   };
   for (int64_t i = begin; i < end;) {
-    const Walk::Place place = walk.locate(i);
-    const int64_t count = std::min({place.contiguous, end - i, Walk::kBatch - batch.elems});
-    walk.append(batch, place.line, place.position, count);
+    const BlockTraversal::Place place = blocks.locate(i);
+    const int64_t count = std::min({place.contiguous, end - i, BlockTraversal::kBatch - batch.elems});
+    blocks.append(batch, place.line, place.position, count);
     i += count;
-    if (batch.elems == Walk::kBatch) flush();
+    if (batch.elems == BlockTraversal::kBatch) flush();
   }
   flush();
 }
@@ -189,45 +189,45 @@ void check_planes(const Format& format, std::span<const int64_t> shape, const Pl
 }
 
 void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, std::span<float> values) {
-  const Walk walk(format, shape);
-  CHECK(static_cast<int64_t>(values.size()) == walk.elems());
+  const BlockTraversal blocks(format, shape);
+  CHECK(static_cast<int64_t>(values.size()) == blocks.elems());
   check_planes(format, shape, planes);
-  const Unpacker unpacker(format, walk, planes, walk.elems());
+  const Unpacker unpacker(format, blocks, planes, blocks.elems());
   for_each_unit(
-      walk, [] { return Unpacker::Scratch(); },
+      blocks, [] { return Unpacker::Scratch(); },
       [&](int64_t unit, Unpacker::Scratch& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
           unpacker.decode(batch, scratch);
-          walk.scatter(batch, scratch.values.data(), values);
+          blocks.scatter(batch, scratch.values.data(), values);
         });
       });
 }
 
 void unpack_range(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, int64_t begin,
                   std::span<float> values) {
-  const Walk walk(format, shape);
+  const BlockTraversal blocks(format, shape);
   const int64_t end = begin + static_cast<int64_t>(values.size());
-  CHECK(begin >= 0 && end <= walk.elems());
+  CHECK(begin >= 0 && end <= blocks.elems());
   check_planes(format, shape, planes);
-  const Unpacker unpacker(format, walk, planes, end - begin);
+  const Unpacker unpacker(format, blocks, planes, end - begin);
   Unpacker::Scratch scratch;
-  for_each_range_batch(walk, begin, end, [&](const Batch& batch, int64_t first) {
+  for_each_range_batch(blocks, begin, end, [&](const Batch& batch, int64_t first) {
     unpacker.decode(batch, scratch);
     std::copy_n(scratch.values.begin(), batch.elems, values.begin() + (first - begin));
   });
 }
 
 std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
-  const Walk walk(format, shape);
+  const BlockTraversal blocks(format, shape);
   check_planes(format, shape, planes);
-  const Unpacker unpacker(format, walk, planes, walk.elems());
-  std::vector<uint32_t> codes(static_cast<size_t>(walk.elems()));
+  const Unpacker unpacker(format, blocks, planes, blocks.elems());
+  std::vector<uint32_t> codes(static_cast<size_t>(blocks.elems()));
   for_each_unit(
-      walk, [] { return Unpacker::Scratch(); },
+      blocks, [] { return Unpacker::Scratch(); },
       [&](int64_t unit, Unpacker::Scratch& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
+        blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
           unpacker.read_element_codes(batch, scratch);
-          walk.scatter(batch, scratch.codes.data(), std::span(codes));
+          blocks.scatter(batch, scratch.codes.data(), std::span(codes));
         });
       });
   return codes;
@@ -246,13 +246,14 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
 
 void check_codes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
   if (format.element.no_code < 0) return;
-  const Walk walk(format, shape);
+  const BlockTraversal blocks(format, shape);
   check_planes(format, shape, planes);
-  const Unpacker unpacker(format, walk, planes, walk.elems());
+  const Unpacker unpacker(format, blocks, planes, blocks.elems());
   for_each_unit(
-      walk, [] { return Unpacker::Scratch(); },
+      blocks, [] { return Unpacker::Scratch(); },
       [&](int64_t unit, Unpacker::Scratch& scratch) {
-        walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) { unpacker.read_element_codes(batch, scratch); });
+        blocks.for_each_batch(blocks.unit(unit),
+                              [&](const Batch& batch) { unpacker.read_element_codes(batch, scratch); });
       });
 }
 

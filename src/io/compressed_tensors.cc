@@ -297,7 +297,7 @@ extern constinit const WeightLayoutDef compressed_tensors_layout{
     .key = [](const std::string& weight) { return weight + "_packed"; },
     .read = read_packed,
     .write = write};
-extern constinit const WeightLayoutDef naive_quantised_layout{
+extern constinit const WeightLayoutDef naive_quantized_layout{
     .name = "int-quantized, float-quantized",
     .doc = "int8 and fp8 with scales, of compressed-tensors.",
     .key = [](const std::string& weight) { return weight + "_scale"; },

@@ -146,7 +146,7 @@ std::optional<Tensor> HfWeights::find(const std::string& name) {
   return files_[found->second.file].tensor(name);
 }
 
-Tensor HfWeights::quantised(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape) {
+Tensor HfWeights::quantized(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape) {
   const auto metadata = [this](const std::string& key) -> std::optional<std::string> {
     for (const SafetensorsFile& file : files_)
       if (const auto text = file.metadata().find(key); text != file.metadata().end()) return text->second;
@@ -165,7 +165,7 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     const auto found = places_.find(spelling);
     if (!layout && found == places_.end()) continue;
     if (spelling != name) stored_names_[name] = spelling;
-    if (layout) return quantised(*layout, spelling, shape);
+    if (layout) return quantized(*layout, spelling, shape);
     found->second.used = true;
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);

@@ -46,7 +46,7 @@ class HfWeights {
   void add_file(const std::string& path);
   const WeightLayoutDef* layout_of(const std::string& name) const;  // nullptr: not stored in one
   std::optional<Tensor> find(const std::string& name);              // marks it as used
-  Tensor quantised(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape);
+  Tensor quantized(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape);
   void wrong(std::string line);  // throws when there are many
   Tensor placeholder(const std::vector<int64_t>& shape);
 

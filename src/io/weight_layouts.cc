@@ -9,11 +9,11 @@
 
 namespace hone {
 
-extern constinit const WeightLayoutDef compressed_tensors_layout, naive_quantised_layout, mxfp4_layout, torchao_layout;
+extern constinit const WeightLayoutDef compressed_tensors_layout, naive_quantized_layout, mxfp4_layout, torchao_layout;
 
 namespace {
 
-constexpr std::array<const WeightLayoutDef*, 4> kLayouts{&compressed_tensors_layout, &naive_quantised_layout,
+constexpr std::array<const WeightLayoutDef*, 4> kLayouts{&compressed_tensors_layout, &naive_quantized_layout,
                                                          &mxfp4_layout, &torchao_layout};
 
 // A format whose planes are rows of codes, each starting on a byte, without padding of groups.

@@ -1,4 +1,4 @@
-// Quantised weights as other tools store them: some plain tensors, and words about them in config.json or in the file's
+// Quantized weights as other tools store them: some plain tensors, and words about them in config.json or in the file's
 // metadata, that together mean one weight. A layout reads them as a packed tensor and writes one as them, bit for bit:
 // the same codes, scales and zero points.
 #pragma once

@@ -27,7 +27,7 @@ class Dim {
   int64_t constant() const;  // throws Error unless is_constant()
   bool is_unknown() const;
   bool is_symbol() const;  // a symbol and nothing else
-  // The smallest value it can take when sizes of inputs are at least 1 and minted ones (_1, _2, …) at least 0; none
+  // The smallest value it can take when sizes of inputs are at least 1 and unbacked ones (_1, _2, …) at least 0; none
   // where no bound is evident.
   std::optional<int64_t> least() const;
   std::string to_string() const;

@@ -12,13 +12,13 @@
 namespace hone {
 namespace {
 
-constexpr int kMostMinted = 1 << 30;  // the counter never gets to names beyond it, which files may hold
+constexpr int kMostUnbacked = 1 << 30;  // the counter never gets to names beyond it, which files may hold
 
-int minted_number(std::string_view symbol) {
+int unbacked_number(std::string_view symbol) {
   int number = 0;
   const char* end = symbol.data() + symbol.size();
   const bool is_number = symbol.starts_with('_') && std::from_chars(symbol.data() + 1, end, number).ptr == end;
-  return is_number && number < kMostMinted ? number : 0;
+  return is_number && number < kMostUnbacked ? number : 0;
 }
 
 }  // namespace
@@ -110,14 +110,14 @@ std::vector<TensorType> Graph::infer(const Node& node) const {
   return infer_results(*node.op, types, constants, node.attributes, node.subgraphs);
 }
 
-void Graph::mint_symbols_after(int count) { symbols_minted_ = std::max(symbols_minted_, count); }
+void Graph::number_unbacked_after(int count) { unbacked_symbols_ = std::max(unbacked_symbols_, count); }
 
-// Symbols of the form _7 that came with a type are not minted again.
+// Symbols of the form _7 that came with a type are not unbacked again.
 void Graph::note_symbols(const TensorType& type) {
   std::vector<std::string> names;
   for (const Dim& dim : type.shape) dim.collect_symbols(names);
   for (const std::string& each : names)
-    if (const int number = minted_number(each); number > 0) mint_symbols_after(number);
+    if (const int number = unbacked_number(each); number > 0) number_unbacked_after(number);
 }
 
 // A size that stays unknown keeps the symbol it had.
@@ -126,7 +126,7 @@ void Graph::name_unknown(TensorType& type, const TensorType* previous) {
   for (size_t i = 0; i < type.shape.size(); ++i) {
     if (!type.shape[i].is_unknown()) continue;
     if (keeps && previous->shape[i].is_symbol()) type.shape[i] = previous->shape[i];
-    else type.shape[i] = Dim::symbol("_" + std::to_string(++symbols_minted_));
+    else type.shape[i] = Dim::symbol("_" + std::to_string(++unbacked_symbols_));
   }
 }
 
@@ -141,7 +141,7 @@ NodeId Graph::add_node(const OpDef& op, std::vector<ValueId> operands, Attribute
   } catch (const Error& error) {
     fail("{}: {}", op.name, error.what());
   }
-  for (const Graph& body : node.subgraphs) mint_symbols_after(body.symbols_minted());
+  for (const Graph& body : node.subgraphs) number_unbacked_after(body.unbacked_symbols());
   std::vector<TensorType> types = infer(node);
   for (TensorType& type : types) name_unknown(type, nullptr);
   const auto id = static_cast<NodeId>(nodes_.size());

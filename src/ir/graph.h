@@ -90,8 +90,8 @@ class Graph {
   // After a run, `target` is what `value` was in it. Error unless it is a parameter or state of that very type that no
   // other value updates.
   void add_update(ValueId target, ValueId value);
-  int symbols_minted() const { return symbols_minted_; }
-  void mint_symbols_after(int count);       // for bodies, whose symbols must differ from those around them
+  int unbacked_symbols() const { return unbacked_symbols_; }
+  void number_unbacked_after(int count);    // for bodies, whose symbols must differ from those around them
   void set_insertion_point(NodeId before);  // new nodes go before it; kNone: at the end
 
   // Reading.
@@ -170,7 +170,7 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<Output> outputs_;
   NodeId insertion_point_ = kNone;
-  int symbols_minted_ = 0;
+  int unbacked_symbols_ = 0;
   std::map<std::string, ValueId, std::less<>> names_;
   std::map<std::string, int, std::less<>> next_suffix_;  // per wanted name: where the search for a free one goes on
   std::set<std::string> input_labels_, output_labels_;

@@ -1,5 +1,5 @@
 // map_elements (pointwise.h): walks the broadcast shape in runs along its last axis, after merging axes that all
-// operands walk alike, so that operands of one shape are a single run.
+// operands loops alike, so that operands of one shape are a single run.
 #include "base/error.h"
 #include "expr/interpreter.h"
 #include "ir/compute_column.h"
@@ -25,23 +25,23 @@ std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& shape, const 
   return strides;
 }
 
-struct Walk {
+struct StridedLoops {
   std::vector<int64_t> sizes;                 // outer to inner, at least one axis
   std::vector<std::vector<int64_t>> strides;  // of each operand
 };
 
 // Joins axis i with axis i + 1 wherever every operand steps over both as over one.
-Walk merge_axes(Walk walk) {
-  for (size_t i = walk.sizes.size() - 1; i-- > 0;) {
+StridedLoops merge_axes(StridedLoops loops) {
+  for (size_t i = loops.sizes.size() - 1; i-- > 0;) {
     bool joins = true;
-    for (const auto& strides : walk.strides) joins = joins && strides[i] == strides[i + 1] * walk.sizes[i + 1];
+    for (const auto& strides : loops.strides) joins = joins && strides[i] == strides[i + 1] * loops.sizes[i + 1];
     if (!joins) continue;
-    walk.sizes[i] *= walk.sizes[i + 1];
-    walk.sizes.erase(walk.sizes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    for (auto& strides : walk.strides)  // the joined axis steps like its inner half
+    loops.sizes[i] *= loops.sizes[i + 1];
+    loops.sizes.erase(loops.sizes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    for (auto& strides : loops.strides)  // the joined axis steps like its inner half
       strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  return walk;
+  return loops;
 }
 
 const std::byte* at(const ComputeColumn& column, int64_t element) {
@@ -55,24 +55,24 @@ Tensor map_elements(const Program& program, std::span<const Tensor* const> opera
   const int64_t count = result.elements();
   if (count == 0) return result;
 
-  Walk walk{shape.empty() ? std::vector<int64_t>{1} : shape, {}};
+  StridedLoops loops{shape.empty() ? std::vector<int64_t>{1} : shape, {}};
   std::vector<ComputeColumn> columns;
   for (const Tensor* operand : operands) {
     columns.emplace_back(operand ? *operand : Tensor(DType::f32, {}));
-    walk.strides.push_back(broadcast_strides(columns.back().tensor().shape(), walk.sizes));
+    loops.strides.push_back(broadcast_strides(columns.back().tensor().shape(), loops.sizes));
   }
-  walk = merge_axes(std::move(walk));
+  loops = merge_axes(std::move(loops));
 
-  const int64_t run = walk.sizes.back(), item = size_bytes(result.dtype());
+  const int64_t run = loops.sizes.back(), item = size_bytes(result.dtype());
   std::byte* out = result.mutable_data();
   std::vector<ConstColumn> args(columns.size());
   Interpreter interpreter(program);
   for (int64_t first = 0; first < count; first += run) {
     for (size_t i = 0; i < columns.size(); ++i) {
       int64_t offset = 0, rest = first / run;
-      for (size_t axis = walk.sizes.size() - 1; axis-- > 0; rest /= walk.sizes[axis])
-        offset += rest % walk.sizes[axis] * walk.strides[i][axis];
-      args[i] = {at(columns[i], offset), walk.strides[i].back()};
+      for (size_t axis = loops.sizes.size() - 1; axis-- > 0; rest /= loops.sizes[axis])
+        offset += rest % loops.sizes[axis] * loops.strides[i][axis];
+      args[i] = {at(columns[i], offset), loops.strides[i].back()};
     }
     const MutableColumn column{out + first * item};
     interpreter.run(args, first, run, {&column, 1});

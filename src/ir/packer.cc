@@ -14,9 +14,9 @@ void Packer::unpack(const Format& format, std::span<const int64_t> shape, const 
   hone::unpack(format, shape, planes, values);
 }
 
-void Packer::fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+void Packer::fake_quantize(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                            std::span<float> out) const {
-  hone::fake_quantise(format, shape, values, out);
+  hone::fake_quantize(format, shape, values, out);
 }
 
 Tensor Packer::pack(const Format& format, const Tensor& plain, EncodeCounts* counts) const {

@@ -19,7 +19,7 @@ class Packer {
                       EncodeCounts* counts = nullptr) const;
   virtual void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes,
                       std::span<float> values) const;
-  virtual void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+  virtual void fake_quantize(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                              std::span<float> out) const;
 
   // As the functions of these names in ir/tensor.h.

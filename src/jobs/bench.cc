@@ -6,8 +6,8 @@
 #include "jobs/lab_protocol.h"
 #include "jobs/probe_rounds.h"
 #include "jobs/scratch_folder.h"
+#include "measure/cpu_contention.h"
 #include "measure/environment.h"
-#include "measure/pair.h"
 #include "measure/ratio.h"
 
 namespace hone {
@@ -16,10 +16,10 @@ namespace {
 constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
 
 // Each in processes of its own, with the inputs that it is timed on.
-std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std::vector<Contender>& contenders) {
+std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std::vector<Contender>& candidates) {
   const ScratchFolder folder;
   std::vector<ProbeOptions> probes;
-  for (const Contender& c : contenders) {
+  for (const Contender& c : candidates) {
     ProbeOptions& probe = probes.emplace_back();
     probe.model = c.path;
     probe.inputs = chosen_inputs(options.open, c.path);
@@ -36,7 +36,7 @@ std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std:
 
 Interval in_ms(Interval ns) { return {ns.low * 1e-6, ns.high * 1e-6}; }
 
-Table results_table(const BenchOptions& options, const std::vector<Contender>& contenders,
+Table results_table(const BenchOptions& options, const std::vector<Contender>& candidates,
                     const std::vector<ProbeRounds>& probes, const std::vector<Timing>& timings) {
   const NumberStyle ms{NumberFormat::significant, 4}, bytes{NumberFormat::bytes, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "results",
@@ -63,8 +63,8 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           {"peak_bytes", "peak", "", bytes}},
               .rows = {}};
   int64_t batch = options.open.shapes.batch;
-  for (size_t i = 0; i < contenders.size(); ++i) {
-    const Contender& c = contenders[i];
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Contender& c = candidates[i];
     const Timing& t = timings[i];
     if (!c.inputs.empty() && !c.inputs.begin()->second.shape().empty()) batch = c.inputs.begin()->second.shape()[0];
     const auto& [cold, warm] = probes[i];
@@ -90,7 +90,7 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
                           median_cell(warm, &ProbeResult::resident_bytes),
                           median_cell(warm, &ProbeResult::peak_bytes)});
   }
-  table.across = contenders.size() <= kMostAcross;
+  table.across = candidates.size() <= kMostAcross;
   for (const Timing& t : timings)
     if (!t.noise_target_met)
       table.note = "NOISE TARGET NOT MET: an interval is wider than 1 % of its median; the machine was not quiet.";
@@ -109,18 +109,18 @@ SetUps set_ups_of(const ProbeRounds& probes, const Timing& t) {
 }
 
 // Of each but the first with the first.
-std::vector<Comparison> comparisons_of(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
+std::vector<Comparison> comparisons_of(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
                                        const std::vector<SetUps>& set_ups) {
   std::vector<Comparison> all;
-  for (size_t i = 1; i < contenders.size(); ++i)
-    all.push_back(compare(contenders[0], contenders[i], speed_ratio(timings[0], timings[i]), set_ups[0], set_ups[i]));
+  for (size_t i = 1; i < candidates.size(); ++i)
+    all.push_back(compare(candidates[0], candidates[i], speed_ratio(timings[0], timings[i]), set_ups[0], set_ups[i]));
   return all;
 }
 
-Table comparison_table(const std::vector<Contender>& contenders, const std::vector<Comparison>& comparisons) {
+Table comparison_table(const std::vector<Contender>& candidates, const std::vector<Comparison>& comparisons) {
   const NumberStyle six{NumberFormat::fixed, 6}, three{NumberFormat::significant, 3};
   Table table{.key = "comparison",
-              .title = fmt::format("Against {}", contenders[0].name),
+              .title = fmt::format("Against {}", candidates[0].name),
               .columns = {{"model", "model"},
                           {"verdict", "speed"},
                           {"speed_ratio", "ratio", "", three, "speed_ratio_ci95"},
@@ -131,20 +131,20 @@ Table comparison_table(const std::vector<Contender>& contenders, const std::vect
                           {"break_even_runs", "pays after", "runs", {NumberFormat::integer, 0}},
                           {"break_even_s", "that is", "s", three}},
               .rows = {}};
-  const Contender& base = contenders[0];
-  for (size_t i = 1; i < contenders.size(); ++i) {
+  const Contender& base = candidates[0];
+  for (size_t i = 1; i < candidates.size(); ++i) {
     const Comparison& c = comparisons[i - 1];
-    table.rows.push_back({contenders[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
-                          number(static_cast<double>(contenders[i].file_bytes) / static_cast<double>(base.file_bytes)),
+    table.rows.push_back({candidates[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
+                          number(static_cast<double>(candidates[i].file_bytes) / static_cast<double>(base.file_bytes)),
                           number(c.quality.cosine), number(c.quality.max_abs_error), c.top1 ? number(*c.top1) : Cell(),
                           runs_cell(c.pays), c.pays ? number(c.pays->seconds) : Cell()});
   }
-  table.across = contenders.size() <= kMostAcross;
+  table.across = candidates.size() <= kMostAcross;
   return table;
 }
 
-void refuse_model_as_samples(const std::string& samples, const std::vector<Contender>& contenders) {
-  for (const Contender& c : contenders)
+void refuse_model_as_samples(const std::string& samples, const std::vector<Contender>& candidates) {
+  for (const Contender& c : candidates)
     for (const std::string& file : c.weight_files)
       if (std::error_code none; std::filesystem::equivalent(samples, file, none))
         fail("{}: is a model that is measured; choose another name for the samples", samples);
@@ -168,15 +168,15 @@ std::string samples_csv(const std::vector<Timing>& timings) {
 }  // namespace
 
 Record bench(const BenchOptions& options) {
-  std::vector<Contender> contenders = open_contenders(options.models, options.open);
-  refuse_model_as_samples(options.samples, contenders);
-  std::vector<ProbeRounds> probes(contenders.size());
-  if (!options.program.empty()) probes = probe_processes(options, contenders);
+  std::vector<Contender> candidates = open_candidates(options.models, options.open);
+  refuse_model_as_samples(options.samples, candidates);
+  std::vector<ProbeRounds> probes(candidates.size());
+  if (!options.program.empty()) probes = probe_processes(options, candidates);
 
   tell(options.progress, fmt::format("timing {} in turn, up to {:g} s",
-                                     contenders.size() == 1 ? "the model" : "the models", options.seconds));
+                                     candidates.size() == 1 ? "the model" : "the models", options.seconds));
   const CpuTimes before = cpu_times();
-  const std::vector<Timing> timings = time_in_turn(contenders, options.open, options.seconds);
+  const std::vector<Timing> timings = time_in_turn(candidates, options.open, options.seconds);
   const Interference disturbance = interference(before, cpu_times());
   if (!options.samples.empty()) write_file(options.samples, samples_csv(timings));
 
@@ -186,31 +186,31 @@ Record bench(const BenchOptions& options) {
                 .findings = oversubscription(threads),
                 .sections = {},
                 .machine = describe(environment()),
-                .manifest = manifest_of(contenders)};
-  record.sections.push_back({"Results", {results_table(options, contenders, probes, timings)}});
+                .manifest = manifest_of(candidates)};
+  record.sections.push_back({"Results", {results_table(options, candidates, probes, timings)}});
   std::vector<SetUps> set_ups;
-  for (size_t i = 0; i < contenders.size(); ++i) set_ups.push_back(set_ups_of(probes[i], timings[i]));
+  for (size_t i = 0; i < candidates.size(); ++i) set_ups.push_back(set_ups_of(probes[i], timings[i]));
   std::vector<LabRuns> lab;
   if (options.lab) {
     tell(options.progress, "the coursework's protocol");
-    lab = run_lab_protocol(contenders, timings, options.open, options.seconds);
-    for (size_t i = 0; i < contenders.size(); ++i) set_ups[i] = lab[i].set_ups;  // one account of what is paid once
+    lab = run_lab_protocol(candidates, timings, options.open, options.seconds);
+    for (size_t i = 0; i < candidates.size(); ++i) set_ups[i] = lab[i].set_ups;  // one account of what is paid once
   }
-  const std::vector<Comparison> comparisons = comparisons_of(contenders, timings, set_ups);
-  for (size_t i = 1; i < contenders.size(); ++i)
+  const std::vector<Comparison> comparisons = comparisons_of(candidates, timings, set_ups);
+  for (size_t i = 1; i < candidates.size(); ++i)
     record.findings.push_back(
-        fmt::format("{} against {}: {}", contenders[i].name, contenders[0].name, comparisons[i - 1].verdict));
-  if (contenders.size() > 1) record.sections[0].blocks.push_back(comparison_table(contenders, comparisons));
-  if (options.lab) record.sections.push_back(lab_section(contenders, timings, lab, comparisons));
-  add_notes(contenders, record.findings);
-  KeyValues conditions = conditions_of(contenders[0], options.open.session);
+        fmt::format("{} against {}: {}", candidates[i].name, candidates[0].name, comparisons[i - 1].verdict));
+  if (candidates.size() > 1) record.sections[0].blocks.push_back(comparison_table(candidates, comparisons));
+  if (options.lab) record.sections.push_back(lab_section(candidates, timings, lab, comparisons));
+  add_notes(candidates, record.findings);
+  KeyValues conditions = conditions_of(candidates[0], options.open.session);
   const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};
   conditions.items.push_back({"rounds", "interleaved rounds", number(timings[0].n()), "", count});
   conditions.items.push_back({"placements", "times set up anew", number(kPlacements), "", count});
   conditions.items.push_back({"stolen", "CPU time taken by the host", number(disturbance.stolen), "", percent});
   conditions.items.push_back({"others", "CPU time of other processes", number(disturbance.others), "", percent});
   if (threads > 1)
-    if (const auto pair = pair_check())
+    if (const auto pair = cpu_contention())
       conditions.items.push_back(
           {"pair", "two threads together against alone", number(pair->ratio()), "", {NumberFormat::fixed, 2}});
   record.sections.push_back({"Conditions", {conditions}});

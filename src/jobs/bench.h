@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/candidate.h"
 #include "jobs/comparison.h"
-#include "jobs/contender.h"
 #include "jobs/progress.h"
 #include "report/record.h"
 
@@ -14,7 +14,7 @@ namespace hone {
 
 struct BenchOptions {
   std::vector<std::string> models;  // the first is what the others are compared with
-  ContenderOptions open;
+  CandidateOptions open;
   std::string program;  // of hone: started for what only a fresh process shows; empty: those columns are missing
   double seconds = 20;  // longest measured part
   bool lab = false;     // the coursework's protocol beside ours (lab_protocol.h)

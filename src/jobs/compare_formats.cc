@@ -68,9 +68,9 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
 
 constexpr int kProbeRounds = 3;
 
-void probe_processes(const CompareFormatsOptions& options, std::vector<Contender>& contenders) {
+void probe_processes(const CompareFormatsOptions& options, std::vector<Contender>& candidates) {
   std::vector<ProbeOptions> probes;
-  for (const Contender& c : contenders)
+  for (const Contender& c : candidates)
     probes.push_back({.model = c.file,
                       .inputs = {},
                       .text = options.task.queries.texts[0],
@@ -80,22 +80,22 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Contender
   std::vector<ProbeRounds> rounds = probe_in_turn(
       probes,
       {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
-  for (size_t i = 0; i < contenders.size(); ++i) contenders[i].probes = std::move(rounds[i]);
+  for (size_t i = 0; i < candidates.size(); ++i) candidates[i].probes = std::move(rounds[i]);
 }
 
 // Each set up kPlacements times in turn, as for hone bench (docs/decisions/a-claim-of-speed.md).
-std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& contenders, size_t texts,
+std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& candidates, size_t texts,
                              int64_t batch) {
   const std::vector<std::string>& all = options.task.queries.texts;
   const std::vector<std::string> sample(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(texts, all.size())));
   constexpr double kTarget = 0.01;
-  std::vector<std::vector<Timing>> parts(contenders.size());
-  Turns turns(contenders.size(), 1);
+  std::vector<std::vector<Timing>> parts(candidates.size());
+  Turns turns(candidates.size(), 1);
   for (int placement = 0; placement < kPlacements; ++placement) {
-    for (Contender& c : contenders) c.encoder.reset();
-    for (size_t i : turns.next()) open_encoder(options, contenders[i]);
+    for (Contender& c : candidates) c.encoder.reset();
+    for (size_t i : turns.next()) open_encoder(options, candidates[i]);
     std::vector<Candidate> candidates;
-    for (Contender& c : contenders)
+    for (Contender& c : candidates)
       candidates.push_back({c.run.format, [&c, &sample, batch] { c.encoder->embed(sample, batch); }});
     const std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
                                                                 .min_rounds = kFewestForInterval,
@@ -183,7 +183,7 @@ std::vector<Block> sqnr_bars(const std::vector<Contender>& all) {
   std::vector<Block> blocks;
   for (const Contender& c : all) {
     BarChart chart{.key = "sqnr_" + c.run.format,
-                   .title = fmt::format("Signal to quantisation noise per tensor, {}", c.run.format),
+                   .title = fmt::format("Signal to quantization noise per tensor, {}", c.run.format),
                    .value = {"SQNR", "dB"},
                    .bars = {}};
     for (const QuantizedTensor& t : c.quantized.tensors)
@@ -226,33 +226,33 @@ Record compare_formats(const CompareFormatsOptions& options) {
   if (options.runs.empty()) fail("no formats to compare");
   std::filesystem::create_directories(options.folder);
   const LoadedModel model = load_model(options.model);
-  std::vector<Contender> contenders;
+  std::vector<Contender> candidates;
   for (const FormatRun& run : options.runs) {
     tell(options.progress, run.format + ": writing");
-    contenders.push_back(write_and_open(options, model, run));
+    candidates.push_back(write_and_open(options, model, run));
   }
-  for (Contender& c : contenders) {
+  for (Contender& c : candidates) {
     tell(options.progress, fmt::format("{}: embedding {} texts", c.run.format,
                                        options.task.index.texts.size() + options.task.queries.texts.size()));
     c.index = c.encoder->embed(options.task.index.texts);
     c.queries = c.encoder->embed(options.task.queries.texts);
     c.result = classify_by_neighbours(c.index, options.task.index.labels, c.queries, options.task.queries.labels);
   }
-  probe_processes(options, contenders);
+  probe_processes(options, candidates);
   tell(options.progress, "timing texts one by one, all formats in turn");
-  const std::vector<Timing> latency = time_all(options, contenders, kLatencyTexts, 1);
+  const std::vector<Timing> latency = time_all(options, candidates, kLatencyTexts, 1);
   tell(options.progress, "timing batches, all formats in turn");
-  const std::vector<Timing> throughput = time_all(options, contenders, kThroughputTexts, 32);
+  const std::vector<Timing> throughput = time_all(options, candidates, kThroughputTexts, 32);
 
-  Record record{.title = fmt::format("{} in {} formats", model.name, contenders.size()),
+  Record record{.title = fmt::format("{} in {} formats", model.name, candidates.size()),
                 .command = options.command,
-                .findings = findings(options, contenders, latency),
+                .findings = findings(options, candidates, latency),
                 .sections = {},
                 .machine = describe(environment()),
                 .manifest = {}};
   const NumberStyle count{NumberFormat::integer, 0};
   record.sections.push_back(
-      {"Results", {results_table(options, contenders, latency, throughput), size_accuracy_plot(contenders)}});
+      {"Results", {results_table(options, candidates, latency, throughput), size_accuracy_plot(candidates)}});
   record.sections.push_back(
       {"Task",
        {KeyValues{
@@ -262,12 +262,12 @@ Record compare_formats(const CompareFormatsOptions& options) {
                      {"queries", "queries", number(static_cast<double>(options.task.queries.texts.size())), "", count},
                      {"classes", "classes", number(static_cast<double>(options.task.index.names.size())), "", count},
                      {"sha256", "SHA-256 of the texts and labels", options.task.sha256}}}}});
-  record.sections.push_back({"Precision", sqnr_bars(contenders)});
-  const Contender& last = contenders.back();
+  record.sections.push_back({"Precision", sqnr_bars(candidates)});
+  const Contender& last = candidates.back();
   record.sections.push_back(
       {"Graph", {graph_drawing(last.quantized.graph, fmt::format("The model with {} weights", last.run.format))}});
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
-  for (const Contender& c : contenders)
+  for (const Contender& c : candidates)
     record.manifest.push_back({"output", c.file, sha256_of_file(c.file), c.file_bytes});
   return record;
 }

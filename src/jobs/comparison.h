@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "jobs/contender.h"
+#include "jobs/candidate.h"
 #include "measure/break_even.h"
 #include "measure/quality.h"
 

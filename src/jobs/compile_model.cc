@@ -14,7 +14,7 @@ namespace {
 
 KeyValues figures(const SessionStatistics& s, const Target& target, size_t object_bytes, int64_t file_bytes) {
   const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
-  const int kernels = s.kernels_compiled + s.kernels_cached + s.kernels_carried;
+  const int kernels = s.kernels_compiled + s.kernels_cached + s.kernels_bundled;
   return {.key = "compiled",
           .title = "Compiled",
           .items = {{"isa", "instruction set", to_string(target)},
@@ -55,7 +55,7 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   Record record{.title = fmt::format("{} compiled", model.name),
                 .command = command,
                 .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
-                                         s.kernels_compiled + s.kernels_cached + s.kernels_carried,
+                                         s.kernels_compiled + s.kernels_cached + s.kernels_bundled,
                                          to_string(*session.target()))},
                 .sections = {{"Compiled", {figures(s, *session.target(), objects.size(), saved.bytes)}}},
                 .machine = describe(environment()),

@@ -97,7 +97,7 @@ class Doctor {
     for (const WeightFacts& facts : weights_) {
       if (facts.nan + facts.inf == 0) continue;
       const std::string found = fmt::format("{} holds {} NaN and {} infinite values", facts.name, facts.nan, facts.inf);
-      if (facts.learned) add(Severity::problem, found, "quantising it is refused; train or export it again");
+      if (facts.learned) add(Severity::problem, found, "quantizing it is refused; train or export it again");
       else if (facts.elements > 1 && facts.nan > 0)
         add(Severity::problem, found, "what reads it computes NaN; train or export it again");
       else if (facts.elements > 1) of_formulas.push_back(facts.name);
@@ -157,7 +157,7 @@ class Doctor {
     const Target target = options_.target ? *options_.target : host_target();
     Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
     prepared.compact();
-    const FixedParts parts = fixed_parts(prepared, bindings_);
+    const SpecialisedParts parts = specialised_parts(prepared, bindings_);
     const LoweredGraph lowered = lower(parts.head, {.target = target});
     const Arena arena = plan_arena(parts.head, lowered);
     run_memory_ = predict_memory(parts.head, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
@@ -170,7 +170,7 @@ class Doctor {
     note_interpreted(prepared, parts, lowered);
   }
 
-  void note_interpreted(const Graph& whole, const FixedParts& parts, const LoweredGraph& lowered) {
+  void note_interpreted(const Graph& whole, const SpecialisedParts& parts, const LoweredGraph& lowered) {
     for (const Step& step : lowered.steps) {
       const double flops = work_of(parts.head, step).flops;
       total_flops_ += flops;
@@ -222,7 +222,7 @@ class Doctor {
     if (run_memory_ && memory_ > 0 && run_memory_->total() > memory_)
       add(Severity::problem,
           fmt::format("a run needs up to {} bytes of memory; the machine has {}", run_memory_->total(), memory_),
-          "quantise on a larger machine first, or lower --batch and --seq");
+          "quantize on a larger machine first, or lower --batch and --seq");
     int64_t largest = 0;
     for (const PredictedSize& each : predicted_) largest = std::max(largest, each.bytes);
     if (disk_ && largest > *disk_)

@@ -20,7 +20,7 @@ struct DoctorOptions {
 
 struct Diagnosis {
   Record record;     // findings by severity; tables "unsupported", "interpreted", "formats", "speed", "memory"
-  int problems = 0;  // what would stop a run, a quantisation or the writing of its result
+  int problems = 0;  // what would stop a run, a quantization or the writing of its result
 };
 
 // Throws Error only when the file can't be read as a model at all.

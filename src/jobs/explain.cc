@@ -32,8 +32,8 @@ class Explanation {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
-    parts_ = fixed_parts(prepared, bind_symbols(prepared, options.shapes));
-    lowered_ = lower(parts_.head, {.target = target_, .fuse = options.fuse, .exact = options.exact});
+    parts_ = specialised_parts(prepared, bind_symbols(prepared, options.shapes));
+    lowered_ = lower(parts_.head, {.target = target_, .fuse = options.fuse, .no_winograd = options.no_winograd});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
 
@@ -132,7 +132,7 @@ class Explanation {
   }
 
   Target target_;
-  FixedParts parts_;
+  SpecialisedParts parts_;
   LoweredGraph lowered_;
   int64_t nodes_before_ = 0;
   size_t interpreted_ = 0;

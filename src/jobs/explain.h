@@ -9,9 +9,9 @@ namespace hone {
 
 struct ExplainOptions {
   ShapeOptions shapes;
-  std::optional<Target> target;     // none: the best of this CPU
-  std::optional<Compute> compute;   // none: as stored in the model
-  bool fuse = true, exact = false;  // see LowerOptions
+  std::optional<Target> target;           // none: the best of this CPU
+  std::optional<Compute> compute;         // none: as stored in the model
+  bool fuse = true, no_winograd = false;  // see LowerOptions
   PipelineOptions pipeline;
 };
 

@@ -52,7 +52,7 @@ Cell geometry_text(const Format& format) {
       return size(g.columns) + along(-1);
     case Geometry::Kind::tile:
       return fmt::format("{} x {}", size(g.rows), size(g.columns));
-    case Geometry::Kind::flat:
+    case Geometry::Kind::flattened:
       return size(g.columns) + ", flat";
   }
   return {};
@@ -102,7 +102,7 @@ Record list_formats(uint64_t seed) {
     std::istringstream examples(def->examples);
     for (std::string name; examples >> name;) {
       const Format format = parse_format(name);
-      fake_quantise(format, shape, values, result);
+      fake_quantize(format, shape, values, result);
       const auto [most, least] = range_of(format);
       const double sqnr = compare(values, result).sqnr_db;
       table.rows.push_back({to_string(format), number(nominal_bits(format)), scale_text(format), geometry_text(format),
@@ -131,7 +131,7 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
   const std::span<float> decoded = result.values.mutable_as<float>();
   if (is_fake_only(format)) {
-    packer.fake_quantise(format, tensor.shape(), values, decoded);
+    packer.fake_quantize(format, tensor.shape(), values, decoded);
     for (float v : values) result.counts.nan += std::isnan(v), result.counts.inf += std::isinf(v);
     return result;
   }

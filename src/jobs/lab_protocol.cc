@@ -12,7 +12,7 @@ namespace {
 constexpr int kRuns = 5, kRepetitions = 10;
 constexpr int64_t kTotals[] = {1, 10, 100, 1000, 10000};
 
-void run_once(const Contender& c, double steady, const ContenderOptions& options, LabRuns& runs) {
+void run_once(const Contender& c, double steady, const CandidateOptions& options, LabRuns& runs) {
   SessionOptions uncached = options.session;
   uncached.cache_folder.reset();
   uncached.model_code = false;  // it would not compile
@@ -64,22 +64,22 @@ std::string words_of(const Contender& base, const Contender& c, const Ratio& lab
 
 }  // namespace
 
-std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
-                                      const ContenderOptions& options, double seconds) {
-  std::vector<LabRuns> all(contenders.size());
+std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+                                      const CandidateOptions& options, double seconds) {
+  std::vector<LabRuns> all(candidates.size());
   const auto steady = [&](size_t i) { return timings[i].p50 * 1e-9; };
   LabRuns uncounted;
-  for (size_t i = 0; i < contenders.size(); ++i) run_once(contenders[i], steady(i), options, uncounted);
-  Turns turns(contenders.size(), options.seed);
+  for (size_t i = 0; i < candidates.size(); ++i) run_once(candidates[i], steady(i), options, uncounted);
+  Turns turns(candidates.size(), options.seed);
   const int64_t start = steady_ns();
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     if (repetition >= kFewestForInterval && static_cast<double>(steady_ns() - start) * 1e-9 >= seconds) break;
-    for (size_t i : turns.next()) run_once(contenders[i], steady(i), options, all[i]);
+    for (size_t i : turns.next()) run_once(candidates[i], steady(i), options, all[i]);
   }
   return all;
 }
 
-Section lab_section(const std::vector<Contender>& contenders, const std::vector<Timing>& timings,
+Section lab_section(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
                     const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons) {
   const NumberStyle three{NumberFormat::significant, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "lab",
@@ -97,24 +97,24 @@ Section lab_section(const std::vector<Contender>& contenders, const std::vector<
   table.columns.push_back({"break_even_runs", "pays after", "runs", count});
   table.columns.push_back({"break_even_s", "that is", "s", three});
   std::string words;
-  for (size_t i = 0; i < contenders.size(); ++i) {
+  for (size_t i = 0; i < candidates.size(); ++i) {
     const RunCost cost = typical(runs[i].set_ups);
     const Interval ci95 = median_interval(runs[i].means_ns);
-    std::vector<Cell> row{contenders[i].name,
+    std::vector<Cell> row{candidates[i].name,
                           number(median(runs[i].means_ns) * 1e-6, {ci95.low * 1e-6, ci95.high * 1e-6}),
                           number(timings[i].p50 * 1e-6),
                           number(cost.compile * 1e3),
                           number(cost.prepack * 1e3),
                           number(cost.first * 1e3)};
     for (int64_t total : kTotals) row.push_back(number(cost.total(total)));
-    words += (words.empty() ? "" : "\n\n") + explanation(contenders[i], runs[i]);
+    words += (words.empty() ? "" : "\n\n") + explanation(candidates[i], runs[i]);
     const std::optional<BreakEven> pays = i > 0 ? comparisons[i - 1].pays : std::nullopt;
     row.push_back(runs_cell(pays));
     row.push_back(pays ? number(pays->seconds) : Cell());
     table.rows.push_back(std::move(row));
     if (i > 0) {
-      const Ratio lab = speed_ratio(as_placements(contenders[0], runs[0]), as_placements(contenders[i], runs[i]));
-      words += " " + words_of(contenders[0], contenders[i], lab, comparisons[i - 1]);
+      const Ratio lab = speed_ratio(as_placements(candidates[0], runs[0]), as_placements(candidates[i], runs[i]));
+      words += " " + words_of(candidates[0], candidates[i], lab, comparisons[i - 1]);
     }
   }
   return {"Lab protocol", {table, Text{words}}};

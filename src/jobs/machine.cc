@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "codegen/target.h"
+#include "measure/cpu_contention.h"
 #include "measure/environment.h"
-#include "measure/pair.h"
 #include "measure/peaks.h"
 
 namespace hone {
@@ -69,7 +69,7 @@ std::vector<std::string> wrong_hints(const Target& target, const MachinePeaks& p
   return findings;
 }
 
-KeyValues pair_block(const PairCheck& pair) {
+KeyValues pair_block(const CpuContention& pair) {
   return {.key = "pair",
           .title = "Two threads on two CPUs, now",
           .items = {{"pair", "together against alone", number(pair.ratio()), "", {NumberFormat::fixed, 2}},
@@ -106,7 +106,7 @@ Record machine(const MachineOptions& options) {
     record.sections[0].blocks.push_back(units_table(host_target(), peaks));
     record.findings = wrong_hints(host_target(), peaks);
   }
-  const std::optional<PairCheck> pair = pair_check();
+  const std::optional<CpuContention> pair = cpu_contention();
   if (!pair) return record;
   record.sections[0].blocks.push_back(pair_block(*pair));
   if (pair->ratio() < 0.8)

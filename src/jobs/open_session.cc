@@ -13,7 +13,7 @@ Session open_session(LoadedModel model, SessionOptions options) {
         fmt::format("{}: the machine code in it is left aside, since it is a program; --trust-code runs it",
                     model.path));
   if (options.model_code)
-    for (auto& [name, content] : model.objects) options.carried.push_back(std::move(content));
+    for (auto& [name, content] : model.objects) options.bundled.push_back(std::move(content));
   return Session(std::move(model.graph), std::move(options));
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "jobs/allocate_formats.h"
-#include "jobs/contender.h"
+#include "jobs/candidate.h"
 #include "measure/ratio.h"
 
 namespace hone {

@@ -26,7 +26,7 @@ bool beyond_range(const Format& format, const Tensor* constant, const Largest& l
   return found != largest.end() && found->second > format.codec->max(format.element);
 }
 
-void add(const Graph& graph, const QuantisationPlan& plan, const Largest& largest, PredictedSize& result) {
+void add(const Graph& graph, const QuantizationPlan& plan, const Largest& largest, PredictedSize& result) {
   for (const QuantizeChoice& choice : plan.constants) {
     if (choice.decided_by.starts_with("kept: larger")) ++result.larger;
     if (!choice.format) continue;
@@ -43,9 +43,9 @@ void add(const Graph& graph, const QuantisationPlan& plan, const Largest& larges
 
 PredictedSize predict_size(const Graph& graph, const std::string& format, std::span<const WeightFacts> facts) {
   PredictedSize result{.format = format, .fault = {}};
-  QuantisationPlan plan;
+  QuantizationPlan plan;
   try {
-    plan = plan_quantisation(graph, {.to = format});
+    plan = plan_quantization(graph, {.to = format});
   } catch (const Error& error) {
     result.fault = error.what();
     return result;

@@ -38,7 +38,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   add("--optimise", std::to_string(o.session.optimise));
   for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
   if (o.session.pipeline.verify) args.push_back("--verify");
-  if (o.session.exact) args.push_back("--exact");
+  if (o.session.no_winograd) args.push_back("--no-winograd");
   if (o.session.model_code) args.push_back("--trust-code");
   if (!o.session.fuse) args.push_back("--no-fusion");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));

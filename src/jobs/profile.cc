@@ -207,9 +207,9 @@ ProfileReport profile(const ProfileOptions& options) {
   const SessionOptions& session = options.open.session;
   if (session.backend == Backend::reference || session.optimise < 2)
     fail("profiles are of compiled steps; leave --backend reference and -O0, -O1 out");
-  std::vector<Contender> contenders = open_contenders(options.models, options.open);
+  std::vector<Contender> candidates = open_candidates(options.models, options.open);
   std::vector<ProfiledModel> models;
-  for (Contender& c : contenders) models.push_back({c.name, *c.session, c.inputs});
+  for (Contender& c : candidates) models.push_back({c.name, *c.session, c.inputs});
   tell(options.progress, fmt::format("profiling, up to {:g} s", options.seconds));
   const std::vector<StepTimes> times = measure_steps(models, options.seconds, options.open.seed);
 
@@ -217,8 +217,8 @@ ProfileReport profile(const ProfileOptions& options) {
                 .command = options.command,
                 .findings = oversubscription(session.threads),
                 .machine = describe(environment()),
-                .manifest = manifest_of(contenders)};
-  add_notes(contenders, record.findings);
+                .manifest = manifest_of(candidates)};
+  add_notes(candidates, record.findings);
   if (times.size() == 1) {
     record.sections.push_back(profile_section(times[0], models[0].session, options.peaks, session.threads));
   } else {
@@ -226,7 +226,7 @@ ProfileReport profile(const ProfileOptions& options) {
         "Whether {} is faster than {}, hone bench says: it sets both up several times.", times[1].name, times[0].name));
     record.sections.push_back({"Side by side", {totals_table(times[0], times[1]), side_by_side(times[0], times[1])}});
   }
-  record.sections.push_back({"Conditions", {conditions_of(contenders[0], session)}});
+  record.sections.push_back({"Conditions", {conditions_of(candidates[0], session)}});
   return {std::move(record), trace_of(times)};
 }
 

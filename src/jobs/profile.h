@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/peaks.h"
-#include "jobs/contender.h"
+#include "jobs/candidate.h"
 #include "jobs/progress.h"
 #include "report/record.h"
 #include "runtime/session.h"
@@ -14,7 +14,7 @@ namespace hone {
 
 struct ProfileOptions {
   std::vector<std::string> models;  // one, or two that are shown side by side
-  ContenderOptions open;
+  CandidateOptions open;
   MachinePeaks peaks;
   double seconds = 10;  // longest measured part
   std::string command;

@@ -11,7 +11,7 @@
 #include "codegen/llvm/compiled_packer.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "jobs/calibration_data.h"
 #include "jobs/default_inputs.h"
 #include "measure/environment.h"
@@ -45,7 +45,7 @@ QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, co
                          const Packer& packer) {
   const auto constant = [&](const Graph& graph) -> const Tensor& {
     const PlacedConstant found = find_labelled(graph, choice.name);
-    CHECK(found.graph, "constant {} is gone after quantisation", choice.name);
+    CHECK(found.graph, "constant {} is gone after quantization", choice.name);
     return found.tensor();
   };
   const Tensor &source = constant(original), &after = constant(packed);
@@ -71,7 +71,7 @@ double bits_of(const std::optional<Format>& format, const TensorType& type, cons
 }
 
 // The choices of the graph and of the bodies in it, one after the other.
-void gather_choices(const Graph& graph, QuantisationPlan& plan, std::vector<QuantizeChoice>& constants,
+void gather_choices(const Graph& graph, QuantizationPlan& plan, std::vector<QuantizeChoice>& constants,
                     QuantizedModel& result) {
   std::ranges::move(plan.constants, std::back_inserter(constants));
   for (QuantizeChoice& choice : plan.activations) {
@@ -115,14 +115,14 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
                               const Calibration& calibration) {
   const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
   const Graph original = with_unique_labels(canonicalise(model.graph));
-  QuantisationPlan plan = plan_quantisation(original, options);
+  QuantizationPlan plan = plan_quantization(original, options);
   Graph exact = original;
   bool is_rounded = false;
   const auto keep_exact = [&](const PassDef& pass, const Graph& graph, double) {
     is_rounded = is_rounded || std::string_view(pass.name) == "quantize";
     if (!is_rounded) exact = graph;
   };
-  QuantizedModel result{.graph = quantise(original, options, statistics_on(model, calibration),
+  QuantizedModel result{.graph = quantize(original, options, statistics_on(model, calibration),
                                           {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer})};
   result.input_bits = input_bits(original, plan.activations);
   std::vector<QuantizeChoice> constants;
@@ -168,7 +168,7 @@ Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options
                         const std::string& output, const std::string& command, const Calibration& calibration) {
   const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
   const SavedModel saved = save_model(output, quantized.graph, model);
-  Record record{.title = fmt::format("{} quantised", model.name),
+  Record record{.title = fmt::format("{} quantized", model.name),
                 .command = command,
                 .findings = {},
                 .sections = {{"Tensors", describe(quantized)}},

@@ -39,7 +39,7 @@ std::vector<std::string> sample_texts() {
       "Restart the server after changing the configuration file.",
       "The database was slow because an index was missing on the date column.",
       "Neural networks are trained by following the gradient of a loss.",
-      "Quantising the weights of a model to eight bits makes its file four times smaller at little loss.",
+      "Quantizing the weights of a model to eight bits makes its file four times smaller at little loss.",
       "The telescope observed a galaxy whose light has travelled for twelve billion years.",
       "Water boils at a lower temperature at high altitude.",
       "The experiment confirmed the theory within the error of the measurement.",

@@ -43,7 +43,7 @@ class FormatSearch {
   FoundFormats run() {
     const auto start = std::chrono::steady_clock::now();
     tell(options_.progress, "gathering statistics of the layers' inputs");
-    found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantiser(),
+    found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantizer(),
                                         [&](const std::string& f) { tell(options_.progress, "packing in " + f); });
     files_.emplace(study_, found_.candidates, options_.quantize, options_.session.compute, options_.target);
     set_costs();
@@ -65,12 +65,12 @@ class FormatSearch {
     return collect_statistics(study_.graph, data.batches, {.session = study_.session});
   }
 
-  Quantise quantiser() const {
+  Quantize quantizer() const {
     StatisticsSource learnt;
     if (calibrates(options_.quantize))
       learnt = [all = statistics(study_.data.for_methods())](const Graph&, bool) { return all; };
     return [this, learnt](const Graph& graph, const QuantizeOptions& options) {
-      return quantise(graph, options, learnt, {.packer = &study_.packer});
+      return quantize(graph, options, learnt, {.packer = &study_.packer});
     };
   }
 

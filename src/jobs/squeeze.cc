@@ -53,7 +53,7 @@ Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
 
 BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
   BarChart chart{
-      .key = "sqnr", .title = "Signal to quantisation noise per tensor", .value = {"SQNR", "dB"}, .bars = {}};
+      .key = "sqnr", .title = "Signal to quantization noise per tensor", .value = {"SQNR", "dB"}, .bars = {}};
   for (const QuantizedTensor& t : tensors)
     if (t.sqnr_db && std::isfinite(*t.sqnr_db)) chart.bars.push_back({t.choice.name, *t.sqnr_db, t.choice.after});
   return chart;
@@ -89,7 +89,7 @@ Record squeeze(const SqueezeOptions& options) {
   const LoadedModel model = load_model(options.model, options.inputs);
   refuse_source_as_output(options.output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);
-  tell(options.progress, "quantising");
+  tell(options.progress, "quantizing");
   const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute, options.calibration);
   // What does not fit is refused while nothing is written yet.
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);

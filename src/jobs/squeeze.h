@@ -1,4 +1,4 @@
-// hone squeeze, the main job: quantise a model, write it, open what was written, and measure it against the original.
+// hone squeeze, the main job: quantize a model, write it, open what was written, and measure it against the original.
 #pragma once
 
 #include <optional>

@@ -59,7 +59,7 @@ class Sweeper {
         return collect_statistics(g, study_.data.for_methods().batches,
                                   {.moments = moments, .session = study_.session});
       };
-      const Graph graph = quantise(study_.graph, quantize, statistics, {.packer = &study_.packer});
+      const Graph graph = quantize(study_.graph, quantize, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
       const DistanceValues s = values_of(study_.selection()(graph)), h = values_of(study_.judge()(graph));
       return std::array{s[0],

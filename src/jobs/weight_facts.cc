@@ -50,7 +50,7 @@ WeightFacts facts_of(const Value& value) {
 // infinities are at home in them.
 std::set<ValueId> learned_constants(const Graph& graph) {
   std::set<ValueId> learned;
-  for (const QuantizeChoice& choice : plan_quantisation(graph, {.to = "fp32"}).constants)
+  for (const QuantizeChoice& choice : plan_quantization(graph, {.to = "fp32"}).constants)
     if (choice.decided_by == "to fp32") learned.insert(choice.value);
   for (const Layer& layer : layers_of(graph))
     for (ValueId v : {layer.weight, layer.bias})

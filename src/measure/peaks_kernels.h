@@ -1,5 +1,5 @@
-// The instruction loops behind measure_peaks() and pair_check(): written in assembly, so that they mean the same at any
-// optimisation level. Each level's loop runs only where cpu_features() allows it.
+// The instruction loops behind measure_peaks() and cpu_contention(): written in assembly, so that they mean the same at
+// any optimisation level. Each level's loop runs only where cpu_features() allows it.
 #pragma once
 
 #include <cstddef>

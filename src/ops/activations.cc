@@ -78,7 +78,7 @@ Expr hard_sigmoid(Args a) {
 }  // namespace
 
 extern constinit const OpDef relu_def{.name = "relu",
-                                      .doc = "max(x, 0); the gradient at 0 is 0.",
+                                      .doc = "max(x, 0); its derivative at 0 is 1/2, as that of any tie.",
                                       .pointwise = [](Args a) { return max(number_operand(a, 0), 0); }};
 extern constinit const OpDef leaky_relu_def{
     .name = "leaky_relu", .doc = "x, or alpha * x below 0.", .attributes = kLeakyAttributes, .pointwise = leaky_relu};

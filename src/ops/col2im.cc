@@ -1,7 +1,7 @@
 // col2im: columns of windows put back where the windows stood, sums where they overlap.
 #include "ops/elements.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -32,7 +32,7 @@ std::vector<TensorType> infer_col2im(const InferArgs& a) {
   const Dim taps = element_count(*block);
   shape[1] = floordiv(a[0].shape[1], taps);
   expect_dim(a[0].shape[1], shape[1] * taps, "the second dimension of x, a multiple of the window's elements,");
-  const Dim places = element_count(read_window(a.attributes, *block).places(shape));
+  const Dim places = element_count(read_sliding_window(a.attributes, *block).places(shape));
   expect_dim(a[0].shape[2], places, "the last dimension of x, one column per place of the window,");
   return {plain_type(a[0].dtype, shape)};
 }
@@ -40,8 +40,8 @@ std::vector<TensorType> infer_col2im(const InferArgs& a) {
 template <class T>
 std::vector<T> summed(const EvalArgs& a, const std::vector<T>& x) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const Window window = read_window(a.attributes, to_shape(integers_argument(a, 2, "block_shape")));
-  const WindowOnPlane image(window, spatial(sizes), constant_shape(window.places(to_shape(sizes))));
+  const SlidingWindow window = read_sliding_window(a.attributes, to_shape(integers_argument(a, 2, "block_shape")));
+  const SlidingWindowOnPlane image(window, spatial(sizes), constant_shape(window.places(to_shape(sizes))));
   std::vector<T> y(static_cast<size_t>(element_count(sizes)));
   for (int64_t plane = 0; plane < sizes[0] * sizes[1]; ++plane)
     for (int64_t place = 0; place < image.places(); ++place)

@@ -4,7 +4,7 @@
 #include "ops/elements.h"
 #include "ops/interpolation.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -62,18 +62,18 @@ Shape convolved(const InferArgs& a, size_t bias) {
     expect_dim(a[bias].shape[0], w[0], "the length of b, one per output channel,");
   }
   Shape shape{x[0], w[0]};
-  for (const Dim& dim : read_window(a.attributes, spatial(w)).places(x)) shape.push_back(dim);
+  for (const Dim& dim : read_sliding_window(a.attributes, spatial(w)).places(x)) shape.push_back(dim);
   return as_channels_lie(a.attributes, shape);
 }
 
-WindowOnPlane window_on(const EvalArgs& a) {
-  const Window window = read_window(a.attributes, spatial(to_shape(a[1].shape())));
-  return WindowOnPlane(window, spatial(a[0].shape()), spatial(sizes_of(a.results[0])));
+SlidingWindowOnPlane window_on(const EvalArgs& a) {
+  const SlidingWindow window = read_sliding_window(a.attributes, spatial(to_shape(a[1].shape())));
+  return SlidingWindowOnPlane(window, spatial(a[0].shape()), spatial(sizes_of(a.results[0])));
 }
 
 // fill(patch, image, place) writes the elements [C, taps] that the window sees into a patch of zeros.
 template <class Fill>
-std::vector<Tensor> eval_patches(const EvalArgs& a, const WindowOnPlane& window, size_t bias, Fill fill) {
+std::vector<Tensor> eval_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, size_t bias, Fill fill) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   const std::vector<double> w = a[1].to_doubles();
   const std::vector<double> b =
@@ -95,7 +95,7 @@ std::vector<Tensor> eval_patches(const EvalArgs& a, const WindowOnPlane& window,
 }
 
 std::vector<Tensor> eval_conv(const EvalArgs& a) {
-  const WindowOnPlane window = window_on(a);
+  const SlidingWindowOnPlane window = window_on(a);
   const std::vector<double> x = a[0].to_doubles();
   const int64_t channels = a[0].dim(1);
   return eval_patches(a, window, 2, [&](std::vector<double>& patch, int64_t image, int64_t place) {
@@ -171,7 +171,7 @@ double bilinear(const double* plane, int64_t height, int64_t width, double y, do
 }
 
 std::vector<Tensor> eval_deform_conv(const EvalArgs& a) {
-  const WindowOnPlane window = window_on(a);
+  const SlidingWindowOnPlane window = window_on(a);
   const std::vector<int64_t> dilations = integers_or(a.attributes, "dilations", {1, 1}, 2, 1);
   const std::vector<double> x = a[0].to_doubles(), offset = a[2].to_doubles(),
                             mask = a.has(4) ? a[4].to_doubles() : std::vector<double>();

@@ -3,7 +3,7 @@
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -24,7 +24,7 @@ std::vector<int64_t> output_padding(const Attributes& attributes, size_t dims) {
 }
 
 // Spatial sizes of the result before anything is cut off.
-Shape full_sizes(const Window& window, const Shape& x, const Attributes& attributes) {
+Shape full_sizes(const SlidingWindow& window, const Shape& x, const Attributes& attributes) {
   const std::vector<int64_t> added = output_padding(attributes, window.dims());
   Shape sizes;
   for (size_t i = 0; i < window.dims(); ++i)
@@ -32,15 +32,15 @@ Shape full_sizes(const Window& window, const Shape& x, const Attributes& attribu
   return sizes;
 }
 
-Shape result_sizes(const Window& window, const Shape& x, const Attributes& attributes) {
+Shape result_sizes(const SlidingWindow& window, const Shape& x, const Attributes& attributes) {
   Shape sizes = attributes.get_or<Shape>("output_shape", full_sizes(window, x, attributes));
   if (sizes.size() != window.dims())
     fail("output_shape {} has {} sizes; accepted: {}, one per spatial dimension", to_string(sizes), sizes.size(),
          window.dims());
   if (attributes.has("output_shape")) return sizes;
   for (size_t i = 0; i < window.dims(); ++i)
-    sizes[i] = window.same == Window::Same::no ? sizes[i] - window.pads[i] - window.pads[i + window.dims()]
-                                               : x[i + 2] * window.strides[i];
+    sizes[i] = window.same == SlidingWindow::Same::no ? sizes[i] - window.pads[i] - window.pads[i + window.dims()]
+                                                      : x[i + 2] * window.strides[i];
   return sizes;
 }
 
@@ -61,30 +61,30 @@ std::vector<TensorType> infer_conv_transpose(const InferArgs& a) {
     expect_dim(a[2].shape[0], w[1] * groups, "the length of b, one per output channel,");
   }
   Shape shape{x[0], w[1] * groups};
-  const Shape sizes = result_sizes(read_window(a.attributes, spatial(w)), x, a.attributes);
+  const Shape sizes = result_sizes(read_sliding_window(a.attributes, spatial(w)), x, a.attributes);
   expect_sizes(sizes, "the result, once the pads are cut off,");
   shape.insert(shape.end(), sizes.begin(), sizes.end());
   return {plain_type(sum_dtype(a, 0, 1), shape)};
 }
 
 // How much is cut off before each spatial dimension.
-std::vector<int64_t> cut_before(const Window& window, const EvalArgs& a) {
-  if (window.same == Window::Same::no && !a.attributes.has("output_shape"))
+std::vector<int64_t> cut_before(const SlidingWindow& window, const EvalArgs& a) {
+  if (window.same == SlidingWindow::Same::no && !a.attributes.has("output_shape"))
     return {window.pads.begin(), window.pads.begin() + static_cast<ptrdiff_t>(window.dims())};
   const std::vector<int64_t> full = constant_shape(full_sizes(window, to_shape(a[0].shape()), a.attributes)),
                              kept = spatial(sizes_of(a.results[0]));
   std::vector<int64_t> before;
   for (size_t i = 0; i < full.size(); ++i) {
     const int64_t cut = std::max<int64_t>(full[i] - kept[i], 0);
-    before.push_back(window.same == Window::Same::upper ? cut / 2 : cut - cut / 2);
+    before.push_back(window.same == SlidingWindow::Same::upper ? cut / 2 : cut - cut / 2);
   }
   return before;
 }
 
 std::vector<Tensor> eval_conv_transpose(const EvalArgs& a) {
-  const Window window = read_window(a.attributes, spatial(to_shape(a[1].shape())));
+  const SlidingWindow window = read_sliding_window(a.attributes, spatial(to_shape(a[1].shape())));
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), before = cut_before(window, a);
-  const WindowOnPlane result(window, spatial(sizes), spatial(a[0].shape()), before);
+  const SlidingWindowOnPlane result(window, spatial(sizes), spatial(a[0].shape()), before);
   const std::vector<double> x = a[0].to_doubles(), w = a[1].to_doubles(),
                             b = a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(sizes[1]), 0.0);
   const int64_t inputs = a[0].dim(1), outputs = sizes[1], groups = a.attributes.get_or<int64_t>("groups", 1);

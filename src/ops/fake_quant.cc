@@ -18,7 +18,7 @@ std::vector<TensorType> infer_fake_quant(const InferArgs& a) {
 std::vector<Tensor> eval_fake_quant(const EvalArgs& a) {
   const std::vector<float> x = a[0].to_floats();
   std::vector<float> y(x.size());
-  fake_quantise(a.attributes.get<Format>("format"), a[0].shape(), x, y);
+  fake_quantize(a.attributes.get<Format>("format"), a[0].shape(), x, y);
   return {Tensor::from_floats(a.results[0].dtype, a[0].shape(), y)};
 }
 

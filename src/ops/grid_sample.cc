@@ -6,7 +6,7 @@
 #include "ops/elements.h"
 #include "ops/interpolation.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {

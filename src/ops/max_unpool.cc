@@ -3,7 +3,7 @@
 
 #include "ops/elements.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -18,7 +18,8 @@ constexpr AttributeSpec kAttributes[] = {
 
 // The smallest tensor that the pool may have had: indices are positions in it.
 Shape pooled_from(const Attributes& attributes, const Shape& x) {
-  const Window window = read_window(attributes, to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")));
+  const SlidingWindow window =
+      read_sliding_window(attributes, to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")));
   Shape shape{x[0], x[1]};
   for (size_t i = 0; i < window.dims(); ++i)
     shape.push_back((x[i + 2] - 1) * window.strides[i] + window.reach(i) - window.pads[i] -

@@ -3,7 +3,7 @@
 
 #include "ops/elements.h"
 #include "ops/rules.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -40,8 +40,9 @@ constexpr AttributeSpec kLpPoolAttributes[] = {
     kCeilModeAttribute,
     {"p", AttributeKind::integer, false, "the power, at least 1; default 2"}};
 
-Window pool_window(const Attributes& attributes) {
-  const Window window = read_window(attributes, to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")));
+SlidingWindow pool_window(const Attributes& attributes) {
+  const SlidingWindow window =
+      read_sliding_window(attributes, to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")));
   for (size_t i = 0; i < window.pads.size(); ++i)  // otherwise a window could lie in the padding alone
     if (window.pads[i] >= window.reach(i % window.dims()).constant())
       fail("pads holds {}, which must be smaller than the window's reach of {}", window.pads[i],
@@ -50,7 +51,7 @@ Window pool_window(const Attributes& attributes) {
 }
 
 Shape pooled(const InferArgs& a) {
-  const Window window = pool_window(a.attributes);
+  const SlidingWindow window = pool_window(a.attributes);
   expect_rank(a[0], window.dims() + 2, window.dims() + 2,
               "x [N,C,...] with one spatial dimension per extent of the window");
   const Shape x = channels_first(a.attributes, a[0].shape);
@@ -83,7 +84,7 @@ std::vector<TensorType> infer_float_pool(const InferArgs& a) {
 template <class Result, class T, class Combine>
 std::vector<Result> pool(const EvalArgs& a, const std::vector<T>& x, Combine combine) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const WindowOnPlane window(pool_window(a.attributes), spatial(a[0].shape()), spatial(sizes));
+  const SlidingWindowOnPlane window(pool_window(a.attributes), spatial(a[0].shape()), spatial(sizes));
   std::vector<Result> y;
   for (int64_t plane = 0; plane < sizes[0] * sizes[1]; ++plane)
     for (int64_t place = 0; place < window.places(); ++place)
@@ -100,13 +101,15 @@ struct Largest {
 // The first largest element under each place of the window; NaN wins.
 template <class T>
 std::vector<Largest<T>> largest(const EvalArgs& a, const std::vector<T>& x) {
-  return pool<Largest<T>>(a, x, [](const T* plane, const std::vector<Tap>& taps, const WindowOnPlane&, int64_t place) {
-    if (taps.empty()) fail("the window at place {} lies in the padding alone", place);
-    int64_t best = taps.front().element;
-    for (const Tap& tap : taps)
-      if (plane[best] == plane[best] && !(plane[tap.element] <= plane[best])) best = tap.element;
-    return Largest<T>{plane[best], best};
-  });
+  return pool<Largest<T>>(a, x,
+                          [](const T* plane, const std::vector<Tap>& taps, const SlidingWindowOnPlane&, int64_t place) {
+                            if (taps.empty()) fail("the window at place {} lies in the padding alone", place);
+                            int64_t best = taps.front().element;
+                            for (const Tap& tap : taps)
+                              if (plane[best] == plane[best] && !(plane[tap.element] <= plane[best]))
+                                best = tap.element;
+                            return Largest<T>{plane[best], best};
+                          });
 }
 
 std::vector<Tensor> eval_max_pool(const EvalArgs& a) {
@@ -154,7 +157,7 @@ std::vector<Tensor> eval_float_pool(const EvalArgs& a, auto combine) {
 std::vector<Tensor> eval_avg_pool(const EvalArgs& a) {
   const bool whole = a.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
   return eval_float_pool(
-      a, [=](const double* plane, const std::vector<Tap>& taps, const WindowOnPlane& window, int64_t place) {
+      a, [=](const double* plane, const std::vector<Tap>& taps, const SlidingWindowOnPlane& window, int64_t place) {
         double sum = 0;
         for (const Tap& tap : taps) sum += plane[tap.element];
         return sum / static_cast<double>(whole ? window.padded_taps(place) : static_cast<int64_t>(taps.size()));
@@ -168,11 +171,12 @@ std::vector<TensorType> infer_lp_pool(const InferArgs& a) {
 
 std::vector<Tensor> eval_lp_pool(const EvalArgs& a) {
   const auto p = static_cast<double>(a.attributes.get_or<int64_t>("p", 2));
-  return eval_float_pool(a, [=](const double* plane, const std::vector<Tap>& taps, const WindowOnPlane&, int64_t) {
-    double sum = 0;
-    for (const Tap& tap : taps) sum += std::pow(std::abs(plane[tap.element]), p);
-    return std::pow(sum, 1 / p);
-  });
+  return eval_float_pool(a,
+                         [=](const double* plane, const std::vector<Tap>& taps, const SlidingWindowOnPlane&, int64_t) {
+                           double sum = 0;
+                           for (const Tap& tap : taps) sum += std::pow(std::abs(plane[tap.element]), p);
+                           return std::pow(sum, 1 / p);
+                         });
 }
 
 }  // namespace

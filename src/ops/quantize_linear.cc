@@ -1,4 +1,4 @@
-// ONNX's affine quantisation: quantize_linear and dequantize_linear. Scale and zero point broadcast to x as operands of
+// ONNX's affine quantization: quantize_linear and dequantize_linear. Scale and zero point broadcast to x as operands of
 // any pointwise op do: [C,1,1] is one for each channel of [N,C,H,W], and [N,K/32,1] one for each block of 32 columns of
 // [N,K] seen as [N,K/32,32].
 #include "ir/compute_column.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/rules.h"
 
 namespace hone {

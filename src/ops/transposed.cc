@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/rules.h"
 
 namespace hone {

@@ -95,7 +95,7 @@ std::vector<double> values_at(const AffineWeight& weight, const Tensor& beside, 
   return result;
 }
 
-Tensor dequantised(const AffineWeight& weight, const Node& node) {
+Tensor dequantized(const AffineWeight& weight, const Node& node) {
   const Tensor scale = spread(weight.cut, weight.scale);
   std::optional<Tensor> zero_point;
   if (weight.zero_point) zero_point = spread(weight.cut, *weight.zero_point);

@@ -32,7 +32,7 @@ std::optional<AffineWeight> affine_weight(const Graph& graph, const Node& node);
 std::vector<double> values_at(const AffineWeight& weight, const Tensor& beside, const std::vector<int64_t>& elements);
 
 // What the node makes of the weight.
-Tensor dequantised(const AffineWeight& weight, const Node& node);
+Tensor dequantized(const AffineWeight& weight, const Node& node);
 
 struct Rows {
   int64_t first, count;

@@ -70,7 +70,7 @@ class ScaledLayer {
       return static_cast<float>(factors[static_cast<size_t>(channels_.first_of(row) + column % channels_.per_row)]);
     };
     for (size_t i = 0; i < w.size(); ++i) scaled[i] = w[i] * factor(i);
-    fake_quantise(format_, matrix_.shape(), scaled, rounded);
+    fake_quantize(format_, matrix_.shape(), scaled, rounded);
     for (size_t i = 0; i < w.size(); ++i) rounded[i] = rounded[i] / factor(i) - w[i];
     return rounded;
   }
@@ -121,7 +121,7 @@ std::optional<std::vector<double>> best_factors(const std::vector<ScaledLayer>& 
 }
 
 Graph awq_scaling(Graph graph, const PassContext& context) {
-  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
   for (const SharedInput& input : shared_inputs(graph)) {
     const LayerStatistics* statistics = statistics_of(context, graph, input);
     if (!statistics) continue;
@@ -141,7 +141,7 @@ Graph awq_scaling(Graph graph, const PassContext& context) {
 extern constinit const PassDef awq_scaling_def{
     .name = "awq_scaling",
     .doc =
-        "Weights that are to be quantised are scaled up where their input is large, by the power of its root mean "
+        "Weights that are to be quantized are scaled up where their input is large, by the power of its root mean "
         "square that gives the least error; the inverse goes into what computes the input, else it is a "
         "multiplication.",
     .run = awq_scaling};

@@ -54,7 +54,7 @@ void even_out_before(Graph& graph, NodeId norm) {
 }
 
 Graph equalise_layers(Graph graph, const PassContext& context) {
-  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
   for (const SharedInput& input : shared_inputs(graph)) {
     const NodeId node = scaling_node(graph, input);
     if (node == kNone) continue;
@@ -79,7 +79,7 @@ extern constinit const PassDef equalise_layers_def{
     .name = "equalise_layers",
     .doc =
         "Weights of two products with relu, pools, batch_norm or nothing between them get the same range in every "
-        "channel that they share, where one of them is to be quantised.",
+        "channel that they share, where one of them is to be quantized.",
     .run = equalise_layers};
 
 }  // namespace hone

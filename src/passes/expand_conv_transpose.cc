@@ -7,9 +7,9 @@
 #include <numeric>
 #include <optional>
 
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/calls.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 #include "passes/channels_last.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -60,7 +60,7 @@ Phase phase_at(int64_t p, const Axis& axis, int64_t dilation, int64_t growth) {
 constexpr int64_t kMost = 1024;
 
 // None where it depends on sizes that are not known how much of the result is cut off.
-std::optional<Axis> axis_of(const Window& window, size_t i, int64_t added, const Dim& x, const Dim& size,
+std::optional<Axis> axis_of(const SlidingWindow& window, size_t i, int64_t added, const Dim& x, const Dim& size,
                             bool has_output_shape) {
   if (!window.kernel[i].is_constant()) return std::nullopt;
   for (int64_t number : {window.strides[i], window.dilations[i], window.kernel[i].constant()})
@@ -72,8 +72,8 @@ std::optional<Axis> axis_of(const Window& window, size_t i, int64_t added, const
   if (beyond.constant() < 1 || beyond.constant() > kMost * kMost || std::abs(added) > kMost) return std::nullopt;
   const int64_t cut = std::max<int64_t>(added + window.reach(i).constant() - beyond.constant(), 0);
   int64_t before = window.pads[i];
-  if (window.same == Window::Same::upper) before = cut / 2;
-  else if (window.same == Window::Same::lower || has_output_shape) before = cut - cut / 2;
+  if (window.same == SlidingWindow::Same::upper) before = cut / 2;
+  else if (window.same == SlidingWindow::Same::lower || has_output_shape) before = cut - cut / 2;
   if (std::abs(before) > kMost || growth > kMost) return std::nullopt;
   axis.places = x + growth;
   axis.is_cut = steps * axis.stride != beyond.constant();
@@ -95,7 +95,7 @@ std::optional<Plan> plan_of(const Graph& graph, const Node& node) {
       depends_on_data(y.shape))
     return std::nullopt;
   const size_t dims = x.rank() - 2;
-  const Window window = read_window(node.attributes, spatial(to_shape(weight->shape())));
+  const SlidingWindow window = read_sliding_window(node.attributes, spatial(to_shape(weight->shape())));
   const List added = node.attributes.get_or<List>("output_padding", List(dims, 0));
   if (added.size() != dims || weight->shape().size() != x.rank() || weight->elements() == 0) return std::nullopt;
   Plan plan{.groups = node.attributes.get_or<int64_t>("groups", 1), .inputs = weight->dim(0)};

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "ops/calls.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -1,4 +1,4 @@
-// fake_quant over a constant: the constant is packed. Post-training quantisation is `quantize` followed by this.
+// fake_quant over a constant: the constant is packed. Post-training quantization is `quantize` followed by this.
 #include <algorithm>
 
 #include "ops/calls.h"

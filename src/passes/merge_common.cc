@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/stop.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "passes/pass.h"
 
 namespace hone {

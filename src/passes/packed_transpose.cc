@@ -22,7 +22,7 @@ std::optional<Tensor> packed_transpose(const Tensor& matrix) {
   Format format = *matrix.format();
   using Kind = Geometry::Kind;
   const Kind kind = format.geometry.kind;
-  if (kind == Kind::tile || kind == Kind::flat) return std::nullopt;
+  if (kind == Kind::tile || kind == Kind::flattened) return std::nullopt;
   if (kind == Kind::none || kind == Kind::tensor) return with_moved_codes(matrix);
   const bool along_rows = format.geometry.axis == 1 || format.geometry.axis == -1;
   // Spelled as a format spells its default axis: 0 for channels, -1 for groups.

@@ -95,7 +95,7 @@ Graph canonicalise(Graph graph, const PipelineOptions& options) {
   return run_passes(std::move(graph), kCanonical, {}, options);
 }
 
-Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect,
+Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect,
                const PipelineOptions& options) {
   check_pass_names(options.disabled);
   std::optional<Statistics> gathered;  // of the graph as the last pass that changed its weights left it

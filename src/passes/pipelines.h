@@ -40,10 +40,10 @@ Graph prepare_for_codegen(Graph graph, Compute compute,
 // passes that need them, again after each pass that changes what they describe. Empty: there are no data, and an option
 // that needs them is an Error.
 using StatisticsSource = std::function<Statistics(const Graph&, bool moments)>;
-Graph quantise(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect = {},
+Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect = {},
                const PipelineOptions& options = {});
 
-// Whether what quantise() makes depends on calibration data, given some.
+// Whether what quantize() makes depends on calibration data, given some.
 bool calibrates(const QuantizeOptions& options);
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 // A tensor of one value stays one under pointwise and shape ops: so a mask of ones made inside the graph becomes a bias
 // of zeros without being computed, whatever the batch size.
 #include "base/stop.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "ops/calls.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/weight_matrix.h"
@@ -68,7 +68,7 @@ void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choic
   graph.set_insertion_point(kNone);
 }
 
-Graph apply(Graph graph, const QuantisationPlan& plan) {
+Graph apply(Graph graph, const QuantizationPlan& plan) {
   for (const BodyPlan& inner : plan.bodies) {
     std::vector<Graph> bodies = graph.node(inner.node).subgraphs;
     bodies[inner.body] = apply(std::move(bodies[inner.body]), inner.plan);
@@ -85,7 +85,7 @@ Graph apply(Graph graph, const QuantisationPlan& plan) {
 }
 
 Graph quantize(Graph graph, const PassContext& context) {
-  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
   return apply(std::move(graph), plan);
 }
 

@@ -53,7 +53,7 @@ struct QuantizeChoice {
 struct BodyPlan;
 
 // Of one graph; the ids in its choices are that graph's. Rules see the names of the whole tree of bodies.
-struct QuantisationPlan {
+struct QuantizationPlan {
   std::vector<QuantizeChoice> constants;    // in the order of the graph
   std::vector<QuantizeChoice> activations;  // of each layer, likewise
   std::vector<BodyPlan> bodies;             // of if, loop and scan, in the order of the nodes
@@ -65,12 +65,12 @@ struct QuantisationPlan {
 struct BodyPlan {
   NodeId node = kNone;
   size_t body = 0;  // which of the node's
-  QuantisationPlan plan;
+  QuantizationPlan plan;
 };
 
 // Throws Error for a malformed rule, one that matches nothing (with the nearest names; all names that the model does
 // not have in one error), a format that does not fit a shape, or when nothing at all is asked for.
-QuantisationPlan plan_quantisation(const Graph& graph, const QuantizeOptions& options);
+QuantizationPlan plan_quantization(const Graph& graph, const QuantizeOptions& options);
 
 ValueId unrounded(const Graph& graph, ValueId input);  // what is before the fake_quant, if one produces the input
 

@@ -154,7 +154,7 @@ bool decodes_to_the_same_bits(const Tensor& packed, const AffineWeight& weight, 
     const Rows& rows = parts[static_cast<size_t>(i)];
     std::vector<float> found(static_cast<size_t>(rows.count * row));
     unpack_range(*packed.format(), packed.shape(), packed.planes(), rows.first * row, found);
-    const Tensor wanted = dequantised(rows_of(weight, rows), node);
+    const Tensor wanted = dequantized(rows_of(weight, rows), node);
     if (std::memcmp(found.data(), wanted.data().bytes().data(), found.size() * sizeof(float)) != 0) same = false;
   });
   return same;

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "passes/pass.h"
 
 namespace hone {

@@ -34,7 +34,7 @@ Tensor saturate_nonfinite(const Tensor& tensor) {
 namespace {
 
 // What is refused is appended to `refused`, for one error about the whole model.
-Graph repaired(Graph graph, const QuantisationPlan& plan, OnNonfinite policy, std::string& refused) {
+Graph repaired(Graph graph, const QuantizationPlan& plan, OnNonfinite policy, std::string& refused) {
   for (const BodyPlan& inner : plan.bodies) {
     std::vector<Graph> bodies = graph.node(inner.node).subgraphs;
     bodies[inner.body] = repaired(std::move(bodies[inner.body]), inner.plan, policy, refused);
@@ -57,12 +57,12 @@ Graph repair_nonfinite(Graph graph, const PassContext& context) {
   const auto& options = context.get<QuantizeOptions>();
   const OnNonfinite policy = parse_on_nonfinite(options.on_nonfinite);
   if (policy == OnNonfinite::keep) return graph;
-  const QuantisationPlan plan = plan_quantisation(graph, options);
+  const QuantizationPlan plan = plan_quantization(graph, options);
   std::string refused;
   graph = repaired(std::move(graph), plan, policy, refused);
   if (!refused.empty())
     fail(
-        "values that are not finite can't be quantised:{}\nKeep these tensors (--skip), let infinities become the "
+        "values that are not finite can't be quantized:{}\nKeep these tensors (--skip), let infinities become the "
         "largest finite magnitude of their tensor and NaN 0 (--on-nonfinite saturate), or their groups NaN "
         "(--on-nonfinite keep)",
         refused);
@@ -74,7 +74,7 @@ Graph repair_nonfinite(Graph graph, const PassContext& context) {
 
 extern constinit const PassDef repair_nonfinite_def{.name = "repair_nonfinite",
                                                     .doc =
-                                                        "NaN and infinities of the constants that are to be quantised "
+                                                        "NaN and infinities of the constants that are to be quantized "
                                                         "are refused, saturated or kept.",
                                                     .run = repair_nonfinite};
 

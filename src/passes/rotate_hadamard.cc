@@ -65,7 +65,7 @@ bool is_rotated(const Graph& graph, ValueId x) {
 }
 
 Graph rotate_hadamard(Graph graph, const PassContext& context) {
-  const QuantisationPlan plan = plan_quantisation(graph, context.get<QuantizeOptions>());
+  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
   std::map<int64_t, ValueId> matrices;
   for (SharedInput& input : shared_inputs(graph)) {
     std::erase_if(input.layers, [&](const Layer& layer) {
@@ -93,7 +93,7 @@ Graph rotate_hadamard(Graph graph, const PassContext& context) {
 extern constinit const PassDef rotate_hadamard_def{
     .name = "rotate_hadamard",
     .doc =
-        "Linears whose weights are to be quantised compute on blocks of 32 to 128 channels rotated by a Hadamard "
+        "Linears whose weights are to be quantized compute on blocks of 32 to 128 channels rotated by a Hadamard "
         "matrix: outliers of weights and activations are spread over their block. Costs a product with that matrix.",
     .run = rotate_hadamard};
 

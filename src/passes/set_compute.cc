@@ -2,7 +2,7 @@
 #include <map>
 
 #include "ops/calls.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/pipelines.h"

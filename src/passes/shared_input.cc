@@ -5,7 +5,7 @@
 #include <map>
 
 #include "ops/calls.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 #include "passes/match.h"
 
 namespace hone {

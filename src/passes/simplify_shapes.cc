@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/stop.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/calls.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/stop.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "ops/transposed.h"

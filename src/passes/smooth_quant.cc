@@ -27,7 +27,7 @@ std::vector<double> migration(const Graph& graph, const SharedInput& input, cons
 Graph smooth_quant(Graph graph, const PassContext& context) {
   const auto& options = context.get<QuantizeOptions>();
   if (!(options.alpha >= 0 && options.alpha <= 1)) fail("alpha is {}; accepted: 0 to 1", options.alpha);
-  const QuantisationPlan plan = plan_quantisation(graph, options);
+  const QuantizationPlan plan = plan_quantization(graph, options);
   for (const SharedInput& input : shared_inputs(graph)) {
     const LayerStatistics* statistics = statistics_of(context, graph, input);
     const bool is_rounded = std::any_of(input.layers.begin(), input.layers.end(),

@@ -196,8 +196,8 @@ std::set<NodeId> undecided_for_any_sizes(const Graph& graph) {
   return nodes;
 }
 
-FixedGraph fix_graph(const Graph& graph, const Bindings& bindings) {
-  FixedGraph fixed{specialise(graph, bindings), bindings, {}};
+SpecialisedGraph specialised_graph(const Graph& graph, const Bindings& bindings) {
+  SpecialisedGraph fixed{specialise(graph, bindings), bindings, {}};
   evaluate_constants(fixed.graph, fixed.sizes);
   fixed.undecided = undecided_for_any_sizes(fixed.graph);
   for (NodeId n : fixed.graph.nodes())
@@ -206,12 +206,12 @@ FixedGraph fix_graph(const Graph& graph, const Bindings& bindings) {
   return fixed;
 }
 
-FixedParts fixed_parts(const Graph& graph, const Bindings& bindings) {
-  FixedGraph fixed = fix_graph(graph, bindings);
+SpecialisedParts specialised_parts(const Graph& graph, const Bindings& bindings) {
+  SpecialisedGraph fixed = specialised_graph(graph, bindings);
   const CutGraph parts = cut_graph(graph, fixed.undecided);
   if (!parts.tail) return {std::move(fixed.graph), {}, {}};
   const auto nodes = [](const Graph& part) { return std::vector<NodeId>(part.nodes().begin(), part.nodes().end()); };
-  return {fix_graph(parts.head, bindings).graph, nodes(parts.tail->turn), nodes(parts.tail->rest)};
+  return {specialised_graph(parts.head, bindings).graph, nodes(parts.tail->turn), nodes(parts.tail->rest)};
 }
 
 }  // namespace hone

@@ -29,19 +29,19 @@ std::set<NodeId> undecided_for_any_sizes(const Graph& graph);
 
 // `graph` with its symbols bound and what follows from constants and shapes evaluated. Ids of values stay. Throws Error
 // for a symbol of the inputs without a value.
-struct FixedGraph {
+struct SpecialisedGraph {
   Graph graph;
   Bindings sizes;              // those given, and those that followed
   std::set<NodeId> undecided;  // nodes whose results have sizes that depend on data, and what reads them
 };
-FixedGraph fix_graph(const Graph& graph, const Bindings& bindings);
+SpecialisedGraph specialised_graph(const Graph& graph, const Bindings& bindings);
 
 // The parts of a graph as far as they are known without data.
-struct FixedParts {
+struct SpecialisedParts {
   Graph head;                 // with constant shapes
   std::vector<NodeId> turns;  // of the whole: evaluated one by one
   std::vector<NodeId> later;  // of the whole: run with sizes that are found in between
 };
-FixedParts fixed_parts(const Graph& graph, const Bindings& bindings);
+SpecialisedParts specialised_parts(const Graph& graph, const Bindings& bindings);
 
 }  // namespace hone

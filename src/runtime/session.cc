@@ -164,7 +164,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (o.target && !cpu_features().has_all_of(o.target->features()))
     fail("the target has {}; this CPU has {}", to_string(o.target->features()), to_string(cpu_features()));
   impl_->limits = token_limits(graph);
-  if (!o.carried.empty()) impl_->own_code = sizes_with_own_code(graph);
+  if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32)
@@ -173,15 +173,15 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->graph.compact();
   if (impl_->compiles()) {
     impl_->target = o.target ? *o.target : host_target();
-    impl_->shared =
-        std::make_unique<StagesShared>(LowerOptions{.target = *impl_->target, .fuse = o.fuse, .exact = o.exact},
-                                       o.max_specialisations, impl_->limits, impl_->pool,
-                                       CompilerOptions{.target = *impl_->target,
-                                                       .threads = o.threads,
-                                                       .cache_folder = o.cache_folder,
-                                                       .carried = o.carried,
-                                                       .keep_objects = o.keep_objects},
-                                       static_cast<ValueId>(impl_->graph.value_capacity()));
+    impl_->shared = std::make_unique<StagesShared>(
+        LowerOptions{.target = *impl_->target, .fuse = o.fuse, .no_winograd = o.no_winograd}, o.max_specialisations,
+        impl_->limits, impl_->pool,
+        CompilerOptions{.target = *impl_->target,
+                        .threads = o.threads,
+                        .cache_folder = o.cache_folder,
+                        .bundled = o.bundled,
+                        .keep_objects = o.keep_objects},
+        static_cast<ValueId>(impl_->graph.value_capacity()));
     impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared);
   }
   impl_->prepare_milliseconds = milliseconds_since(start);

@@ -24,16 +24,16 @@ namespace hone {
 enum class Backend : uint8_t { reference, cpu };
 
 struct SessionOptions {
-  Backend backend = Backend::cpu;   // reference: interprets every op in double accumulation
-  int optimise = 2;                 // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<Target> target;     // what compiled code may use; none: all that this CPU has
-  bool fuse = true, exact = false;  // see LowerOptions
+  Backend backend = Backend::cpu;  // reference: interprets every op in double accumulation
+  int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+  std::optional<Target> target;    // what compiled code may use; none: all that this CPU has
+  bool fuse = true, no_winograd = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
   // Machine code in the model's file (hone compile) is run: it is a program, and can do whatever this one can.
   bool model_code = false;
-  std::vector<std::string> carried;  // that code, see CompilerOptions; its sizes are in the graph's metadata
+  std::vector<std::string> bundled;  // that code, see CompilerOptions; its sizes are in the graph's metadata
   bool keep_objects = false;         // for Session::objects()
   PipelineOptions pipeline;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
@@ -44,7 +44,7 @@ struct SessionStatistics {
   double specialise_milliseconds = 0;  // fusion, planning, for each new set of sizes
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
-  int kernels_compiled = 0, kernels_cached = 0, kernels_carried = 0;  // see CompileStatistics
+  int kernels_compiled = 0, kernels_cached = 0, kernels_bundled = 0;  // see CompileStatistics
   std::string cache_problem, objects_note;
   std::vector<std::string> notes() const;                             // both, where there is something to say
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
@@ -98,7 +98,7 @@ class Session {
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.
   void close();
 
-  // The machine code of all specialisations, for SessionOptions::carried of another process.
+  // The machine code of all specialisations, for SessionOptions::bundled of another process.
   std::string objects() const;
 
   const Graph& graph() const;  // as prepared: after the passes

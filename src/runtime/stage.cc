@@ -82,7 +82,7 @@ void Stage::cut(std::set<NodeId> undecided) {
   CutGraph parts = cut_graph(graph_, undecided);
   undecided_ = std::move(undecided);
   head_ = std::move(parts.head);
-  open_ = OpenGraph::of(head_, shared_.lowering);
+  open_ = SymbolicGraph::of(head_, shared_.lowering);
   tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_,
                                                     number_ + 1 < kMostStages ? number_ + 1 : 0)
                      : nullptr;
@@ -98,7 +98,7 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
       return std::make_shared<const Specialised>(
           Executable(open_->prepared(), std::move(*sizes), shared_.kernels, held), std::move(found), tail_);
     }
-  FixedGraph fixed = fix_graph(head_, bindings);
+  SpecialisedGraph fixed = specialised_graph(head_, bindings);
   if (!fixed.undecided.empty()) {  // more than was known before
     fixed.undecided.insert(undecided_.begin(), undecided_.end());
     cut(std::move(fixed.undecided));
@@ -140,8 +140,8 @@ void Stage::note(const Specialised& made) {
   statistics.compile_milliseconds = code.milliseconds;
   statistics.prepack_milliseconds = shared_.kernels.weights.milliseconds();
   statistics.kernels_compiled = code.compiled, statistics.kernels_cached = code.cached;
-  statistics.kernels_carried = code.carried;
-  statistics.cache_problem = code.cache_problem, statistics.objects_note = code.carried_note;
+  statistics.kernels_bundled = code.bundled;
+  statistics.cache_problem = code.cache_problem, statistics.objects_note = code.bundle_note;
   statistics.prepacked_bytes = shared_.kernels.weights.bytes() + made.executable.own_weight_bytes();
   const Arena& arena = made.executable.arena();
   const int64_t scratch = made.executable.scratch_bytes() * shared_.kernels.threads;

@@ -13,9 +13,9 @@
 
 #include "base/memory_limit.h"
 #include "runtime/cut_graph.h"
-#include "runtime/open_graph.h"
 #include "runtime/run_pool.h"
 #include "runtime/specialised.h"
+#include "runtime/symbolic_graph.h"
 #include "runtime/token_limits.h"
 
 namespace hone {
@@ -96,7 +96,7 @@ class Stage {
   std::set<NodeId> undecided_;
   bool is_cut_ = false;
   Graph head_;
-  std::optional<OpenGraph> open_;  // of the head, where it has symbols
+  std::optional<SymbolicGraph> open_;  // of the head, where it has symbols
   std::shared_ptr<const Tail> tail_;
   // Under StagesShared::mutex.
   std::list<Kept> kept_;  // most recently used first

@@ -19,7 +19,7 @@ QuantizeOptions to_format(const QuantizeOptions& base, const std::string& format
 
 // The tensors that the default format packs, by name.
 std::vector<QuantizeChoice> packed_by_default(const Graph& model, const QuantizeOptions& options) {
-  std::vector<QuantizeChoice> choices = plan_quantisation(model, options).constants;
+  std::vector<QuantizeChoice> choices = plan_quantization(model, options).constants;
   std::erase_if(choices, [&](const QuantizeChoice& c) { return !c.format || c.decided_by != "to " + options.to; });
   return choices;
 }
@@ -29,10 +29,10 @@ Tensor usable(const Tensor& tensor) { return tensor.is_packed() ? tensor : tenso
 
 // The model with the weights of convs that any format packs as matrices: what the pass makes of them.
 Graph with_matrices(const Graph& model, const QuantizeOptions& base,
-                    const std::map<std::string, std::string>& format_of, const Quantise& quantise) {
+                    const std::map<std::string, std::string>& format_of, const Quantize& quantize) {
   QuantizeOptions options = base;
   for (const auto& [name, format] : format_of) options.rule.push_back("name:" + name + "=" + format);
-  Graph graph = quantise(model, options);
+  Graph graph = quantize(model, options);
   for (const auto& [name, format] : format_of) {
     const Tensor& plain = *model.constant(model.find_constant(name));
     const ValueId value = graph.find_constant(name);
@@ -71,7 +71,7 @@ std::string Candidates::text(std::span<const int> chosen) const {
 }
 
 Candidates make_candidates(const Graph& model, std::span<const std::string> formats, const QuantizeOptions& base,
-                           const Quantise& quantise, const std::function<void(const std::string&)>& told) {
+                           const Quantize& quantize, const std::function<void(const std::string&)>& told) {
   Candidates candidates;
   std::vector<std::map<std::string, Tensor>> tensors;  // by format, by name
   std::map<std::string, std::string> format_of;        // one that packs it
@@ -80,7 +80,7 @@ Candidates make_candidates(const Graph& model, std::span<const std::string> form
     if (told) told(format);
     candidates.formats.push_back(format);
     const QuantizeOptions options = to_format(base, format);
-    const Graph packed = quantise(model, options);
+    const Graph packed = quantize(model, options);
     tensors.emplace_back();
     for (const QuantizeChoice& choice : packed_by_default(model, options)) {
       tensors.back().emplace(choice.name, *packed.constant(packed.find_constant(choice.name)));
@@ -89,7 +89,7 @@ Candidates make_candidates(const Graph& model, std::span<const std::string> form
   }
   if (format_of.empty())
     fail("none of the formats {} changes a weight of the model: nothing is to be chosen", fmt::join(formats, ", "));
-  candidates.graph = with_matrices(model, base, format_of, quantise);
+  candidates.graph = with_matrices(model, base, format_of, quantize);
   const Sizes all = sizes(candidates.graph);
   candidates.elements = all.parameters, candidates.other_bytes = all.weight_bytes;
   for (const auto& [name, format] : format_of) {

@@ -42,11 +42,11 @@ struct Candidates {
   std::string text(std::span<const int> chosen) const;
 };
 
-// Packs every weight that `quantise` would pack, in each of the formats. `base` gives everything but the format:
+// Packs every weight that `quantize` would pack, in each of the formats. `base` gives everything but the format:
 // tensors that its rules or `skip` name are decided and no candidates. `told` is called with each format before it is
 // worked on.
-using Quantise = std::function<Graph(const Graph&, const QuantizeOptions&)>;
+using Quantize = std::function<Graph(const Graph&, const QuantizeOptions&)>;
 Candidates make_candidates(const Graph& model, std::span<const std::string> formats, const QuantizeOptions& base,
-                           const Quantise& quantise, const std::function<void(const std::string&)>& told = {});
+                           const Quantize& quantize, const std::function<void(const std::string&)>& told = {});
 
 }  // namespace hone

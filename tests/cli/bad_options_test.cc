@@ -20,7 +20,7 @@ class BadOptions : public CliTest {
 };
 
 TEST_F(BadOptions, UnknownVerbSuggestsTheNearest) {
-  expect_refusal(hone_program({"quantise", model}), {"unknown command 'quantise'", "Did you mean quantize?"}, 2);
+  expect_refusal(hone_program({"quantize", model}), {"unknown command 'quantize'", "Did you mean quantize?"}, 2);
 }
 
 TEST_F(BadOptions, UsageErrorsExitWithTwo) {
@@ -87,7 +87,7 @@ TEST_F(BadOptions, RulesThatMatchNothingSayWhatThereIs) {
   expect_refusal(quantize({"--to", "mxint8", "--rule", "layer(=mxint4"}), {"layer("});
 }
 
-TEST_F(BadOptions, NothingToDoIsAnError) { expect_refusal(quantize({}), {"nothing to quantise", "to, e.g. mxint8"}); }
+TEST_F(BadOptions, NothingToDoIsAnError) { expect_refusal(quantize({}), {"nothing to quantize", "to, e.g. mxint8"}); }
 
 TEST_F(BadOptions, MalformedTomlNamesLineAndColumn) {
   const std::string file = folder / "q.toml";

@@ -109,7 +109,7 @@ TEST_F(BadWeights, IntegersWhereTheModelNeedsFloats) {
   expect_refusal(quantize(model), {"\"encoder.layer.0.output.dense.weight\" holds i32", "accepted: f64, f32"});
 }
 
-TEST_F(BadWeights, ValuesThatAreNotFiniteAreCountedAndNotQuantised) {
+TEST_F(BadWeights, ValuesThatAreNotFiniteAreCountedAndNotQuantized) {
   bert.weight("encoder.layer.0.output.dense.weight").tensor.mutable_as<float>()[5] = NAN;
   bert.write(model);
   expect_refusal(quantize(model),

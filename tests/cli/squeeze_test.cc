@@ -38,7 +38,7 @@ TEST_F(Squeeze, WritesAModelAndAReportAndMeasuresBoth) {
 
   const std::string html = read_file(report);
   EXPECT_THAT(html, HasSubstr("hone squeeze"));
-  EXPECT_THAT(html, HasSubstr("Signal to quantisation noise per tensor"));
+  EXPECT_THAT(html, HasSubstr("Signal to quantization noise per tensor"));
   for (const char* foreign : {"http://", "https://", "<script", "url("})
     for (size_t at = html.find(foreign); at != std::string::npos; at = html.find(foreign, at + 1))
       EXPECT_THAT(html.substr(at, 40), HasSubstr("www.w3.org")) << "only the names of SVG may look like addresses";
@@ -84,7 +84,7 @@ TEST_F(Squeeze, ModelsWithoutATokenizerAreComparedOnMadeUpInputs) {
 }
 
 TEST_F(Squeeze, NothingIsWrittenWhenSomethingDoesNotFit) {
-  expect_refusal(hone_program(command({})), {"nothing to quantise"});
+  expect_refusal(hone_program(command({})), {"nothing to quantize"});
   expect_refusal(hone_program(command({"--to", "mxint9"})), {"mxint9"});
   expect_refusal(hone_program({"squeeze", model, "-o", small, "--to", "mxint8", "--seq", "65"}), {"65", "64"});
   expect_refusal(hone_program(command({"--to", "mxint8", "--report", folder / "none/r.html"})), {"none"});

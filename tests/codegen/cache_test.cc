@@ -240,16 +240,16 @@ TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
   EXPECT_TRUE(fs::is_directory(path));
 }
 
-TEST_F(Cache, WhatAModelCarriesIsNotKeptOnDisk) {
+TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
   KernelLibrary first({.target = host_target(), .threads = 1, .cache_folder = {}, .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   first.compile(plans);
   KernelLibrary second({.target = host_target(),
                         .threads = 1,
                         .cache_folder = (folder_ / "cache").string(),
-                        .carried = {first.bundle()}});
+                        .bundled = {first.bundle()}});
   second.compile(plans);
-  EXPECT_EQ(second.statistics().carried, 1);
+  EXPECT_EQ(second.statistics().bundled, 1);
   EXPECT_FALSE(fs::exists(folder_ / "cache") && !fs::is_empty(folder_ / "cache"));
 }
 

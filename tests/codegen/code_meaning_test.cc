@@ -94,7 +94,7 @@ TEST(CodeMeaning, IsTheExpressionWhereAFormatHasARuleOfItsOwn) {
   Format format = parse_format("uint4.g32.asym");
   format.family = &squares_def, format.scale_kind = &kind;
   EXPECT_EQ(code_meaning(format).by, By::restored);
-  EXPECT_FALSE(prepackable(format).accepted());
+  EXPECT_FALSE(prepackable(format).supported());
   const uint64_t args[] = {7, std::bit_cast<uint32_t>(0.5f), 4};
   EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(evaluate(restored_value(format), args)[0])), 4.5f);
 }

@@ -17,8 +17,8 @@ struct Outcome {
   std::string bundle;
 };
 // x * factor for x = 3.
-Outcome multiply(float factor, std::vector<std::string> carried) {
-  KernelLibrary library({.cache_folder = {}, .carried = std::move(carried), .keep_objects = true});
+Outcome multiply(float factor, std::vector<std::string> bundled) {
+  KernelLibrary library({.cache_folder = {}, .bundled = std::move(bundled), .keep_objects = true});
   const KernelPlan plans[] = {flat_plan(flatten(Expr::arg(0, Scalar::f32) * factor))};
   const KernelFn kernel = library.compile(plans)[0];
   float x = 3, y = 0;
@@ -33,10 +33,10 @@ TEST(ObjectBundle, WhatItHoldsIsNotCompiledAgain) {
   const Outcome first = multiply(2, {}), second = multiply(2, {first.bundle}), other = multiply(5, {first.bundle});
   EXPECT_EQ(first.statistics.compiled, 1);
   EXPECT_EQ(second.statistics.compiled, 0);
-  EXPECT_EQ(second.statistics.carried, 1);
-  EXPECT_EQ(second.statistics.carried_note, "");
+  EXPECT_EQ(second.statistics.bundled, 1);
+  EXPECT_EQ(second.statistics.bundle_note, "");
   EXPECT_EQ(second.result, 6);
-  EXPECT_EQ(second.bundle, first.bundle) << "what is carried can be carried on";
+  EXPECT_EQ(second.bundle, first.bundle) << "what is bundled can be bundled on";
   EXPECT_EQ(other.statistics.compiled, 1);
   EXPECT_EQ(other.result, 15);
 }
@@ -51,12 +51,12 @@ TEST(ObjectBundle, AnyDamagedByteMeansCompilingAgain) {
     EXPECT_EQ(outcome.statistics.compiled, 1) << at;
     EXPECT_EQ(outcome.result, 6) << at;
     // A key that names another kernel is whole, and of no use.
-    EXPECT_EQ(outcome.statistics.carried_note.empty(), at == start + 20) << at;
+    EXPECT_EQ(outcome.statistics.bundle_note.empty(), at == start + 20) << at;
   }
   for (size_t size : {size_t{0}, start - 1, start + 17, good.size() - 1}) {
     const Outcome outcome = multiply(2, {good.substr(0, size)});
     EXPECT_EQ(outcome.statistics.compiled, 1) << size;
-    EXPECT_NE(outcome.statistics.carried_note, "") << size;
+    EXPECT_NE(outcome.statistics.bundle_note, "") << size;
   }
 }
 
@@ -66,8 +66,8 @@ TEST(ObjectBundle, CodeForAnotherTargetIsLeftAsideWithBothNames) {
   other.insert(llvm + 6, "9");
   const Outcome outcome = multiply(2, {other});
   EXPECT_EQ(outcome.statistics.compiled, 1);
-  EXPECT_NE(outcome.statistics.carried_note.find("llvm 9"), std::string::npos) << outcome.statistics.carried_note;
-  EXPECT_NE(outcome.statistics.carried_note.find(object_target(host_target())), std::string::npos);
+  EXPECT_NE(outcome.statistics.bundle_note.find("llvm 9"), std::string::npos) << outcome.statistics.bundle_note;
+  EXPECT_NE(outcome.statistics.bundle_note.find(object_target(host_target())), std::string::npos);
 }
 
 }  // namespace

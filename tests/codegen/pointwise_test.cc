@@ -148,11 +148,11 @@ TEST(Pointwise, AnyPiecesGiveTheSameBits) {
 TEST(Pointwise, RefusesWhatDoesNotFitTheArguments) {
   PointwisePlan plan = copy_plan(DType::f32, DType::f32);
   plan.rank = 7;
-  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
   plan.rank = 1;
-  EXPECT_TRUE(supports(plan, parse_target("avx2")).accepted());
+  EXPECT_TRUE(supports(plan, parse_target("avx2")).supported());
   plan.operands.assign(16, {DType::f32, Inner::contiguous});
-  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
 }
 
 }  // namespace

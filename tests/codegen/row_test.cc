@@ -190,9 +190,9 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
 
 TEST(Row, RefusesTheIndex) {
   RowPlan plan = softmax_plan(DType::f32, DType::f32);
-  EXPECT_TRUE(supports(plan, parse_target("avx2")).accepted());
+  EXPECT_TRUE(supports(plan, parse_target("avx2")).supported());
   plan.program = flatten(cast(Scalar::f32, Expr::index()));
-  EXPECT_FALSE(supports(plan, parse_target("avx2")).accepted());
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
 }
 
 }  // namespace

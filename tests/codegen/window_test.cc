@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "codegen/kernels/window/prepack.h"
+#include "codegen/kernels/reduce_window/prepack.h"
 #include "tests/codegen/at_the_edge.h"
 #include "tests/codegen/gemm_run.h"
 
@@ -12,7 +12,7 @@ namespace hone {
 namespace {
 
 using namespace test;
-using Reduction = WindowPlan::Reduction;
+using Reduction = ReduceWindowPlan::Reduction;
 
 struct Places {
   int64_t images;
@@ -84,8 +84,8 @@ const Places kAll[] = {square(1, 1, 1, 1, 1, 0),
                        kLine};
 constexpr int64_t kChannels[] = {1, 3, 8, 13, 16, 24, 40, 67, 131};
 
-WindowPlan window_plan(const Places& at, int64_t channels, DType x, Reduction reduction) {
-  WindowPlan plan;
+ReduceWindowPlan window_plan(const Places& at, int64_t channels, DType x, Reduction reduction) {
+  ReduceWindowPlan plan;
   plan.plane = at.plane, plan.channels = channels, plan.x = x, plan.reduction = reduction;
   plan.program = flatten(Expr::arg(0, compute_scalar(x)));
   plan.results = {compute_scalar(x) == Scalar::f32 ? DType::f32 : x};
@@ -121,7 +121,7 @@ Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng
 // The first result of a kernel, from an x beside which nothing can be read. For a plan for any plane, `args` have the
 // sizes of `at`.
 template <class T>
-std::vector<T> run(CompiledPlan& kernel, const WindowPlan& plan, KernelArgs args, const Target& target,
+std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, KernelArgs args, const Target& target,
                    const Places& at, const Tensor& x, const Tensor* w = nullptr, int64_t chunk = 0,
                    AtTheEdge::Side side = AtTheEdge::Side::end) {
   PanelPool pool;
@@ -136,7 +136,7 @@ std::vector<T> run(CompiledPlan& kernel, const WindowPlan& plan, KernelArgs args
 }
 
 template <class T>
-std::vector<T> run(const WindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
+std::vector<T> run(const ReduceWindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
                    const Tensor* w = nullptr, int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
   CompiledPlan kernel(plan, target);
   return run<T>(kernel, plan, {}, target, at, x, w, chunk, side);
@@ -202,7 +202,7 @@ TEST(Window, SumsOfLongLinesAndAnySplitOfTheItemsGivesTheSameBits) {
   for (const Target& target : target_levels())
     for (int64_t channels : {1, 7, 16, 100, 480}) {
       const Tensor x = plane_tensor(at, channels, DType::f32, rng, false);
-      const WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
+      const ReduceWindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
       const auto whole = run<float>(plan, target, at, x);
       EXPECT_EQ(first_fault(whole, reference(at, channels, x, nullptr), 3001), "") << channels;
       for (int64_t chunk : {1, 3}) EXPECT_EQ(run<float>(plan, target, at, x, nullptr, chunk), whole);
@@ -242,7 +242,7 @@ TEST(Window, BytesAreComparedWithTheirSign) {
   std::vector<int8_t> values(4 * 4 * 3, -128);
   values[5 * 3 + 1] = -3;  // row 1, column 1, channel 1
   for (const Target& target : target_levels()) {
-    WindowPlan plan = window_plan(at, 3, DType::i8, Reduction::max);
+    ReduceWindowPlan plan = window_plan(at, 3, DType::i8, Reduction::max);
     const auto got = run<int8_t>(plan, target, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
     for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i == 1 ? -3 : -128) << i;
     for (int8_t& v : values) v = static_cast<int8_t>(~v);
@@ -278,7 +278,7 @@ TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
   for (const Target& target : target_levels())
     for (int64_t channels : {5, 16, 40}) {
       const Places at = square(2, 6, 11, 3, 1, 1);
-      WindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
+      ReduceWindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
       for (int64_t i = 0; i < 6; ++i) plan.taps_down.push_back(i == 0 || i == 5 ? 2 : 3);
       for (int64_t i = 0; i < 11; ++i) plan.taps_across.push_back(i == 0 || i == 10 ? 2 : 3);
       using Access = Epilogue::Access;
@@ -330,17 +330,17 @@ TEST(Window, PackedWeightsAreDecodedWhenLaidOut) {
   const Places at = square(1, 6, 6, 4, 1, 1);
   const Tensor plain = small_integers(DType::f32, {32, 16}, rng), packed = pack(parse_format("mxint8"), plain);
   const Tensor x = plane_tensor(at, 32, DType::f32, rng, true);
-  const WindowPlan plan = window_plan(at, 32, DType::f32, Reduction::products);
+  const ReduceWindowPlan plan = window_plan(at, 32, DType::f32, Reduction::products);
   EXPECT_EQ(run<float>(plan, host_target(), at, x, &packed), run<float>(plan, host_target(), at, x, &plain));
 }
 
 TEST(Window, RefusesWhatHasNoProductsOrNoPlaces) {
   const Places at = square(1, 4, 4, 2, 2, 0);
-  EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), parse_target("avx2")).accepted());
+  EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), parse_target("avx2")).supported());
   EXPECT_EQ(supports(window_plan(at, 4, DType::f64, Reduction::products), parse_target("avx2")).why, "products of f64");
-  WindowPlan empty = window_plan(at, 4, DType::f32, Reduction::max);
+  ReduceWindowPlan empty = window_plan(at, 4, DType::f32, Reduction::max);
   empty.plane.out_width = 0;
-  EXPECT_FALSE(supports(empty, parse_target("avx2")).accepted());
+  EXPECT_FALSE(supports(empty, parse_target("avx2")).supported());
 }
 
 // The window of `at` on another plane, with the same padding.
@@ -355,13 +355,14 @@ Places moved(const Places& at, int64_t height, int64_t width, int64_t pads_y, in
 }
 
 // One general kernel on each of `planes` against code for that plane alone.
-void expect_bits_of_own_code(const WindowPlan& like, std::span<const Places> planes, bool any_kernel, Philox& rng) {
+void expect_bits_of_own_code(const ReduceWindowPlan& like, std::span<const Places> planes, bool any_kernel,
+                             Philox& rng) {
   const bool products = like.reduction == Reduction::products;
   for (const Target& target : target_levels()) {
     std::optional<CompiledPlan> general;
     std::string text;
     for (const Places& at : planes) {
-      WindowPlan own = like, any = like;
+      ReduceWindowPlan own = like, any = like;
       own.plane = any.plane = at.plane;
       KernelArgs args;
       for_any_plane(any, args.dims, {}, any_kernel);
@@ -412,7 +413,7 @@ TEST(WindowOfAnyPlane, MayBeTheWholePlane) {
 
 TEST(WindowOfAnyPlane, PackedWeights) {
   Philox rng(23);
-  WindowPlan plan = window_plan(kUneven, 40, DType::f32, Reduction::products);
+  ReduceWindowPlan plan = window_plan(kUneven, 40, DType::f32, Reduction::products);
   plan.w_format = to_string(parse_format("mxint8"));
   const Places planes[] = {moved(kUneven, 4, 7, 6, 10), moved(kUneven, 11, 40, 6, 10)};
   expect_bits_of_own_code(plan, planes, false, rng);
@@ -422,12 +423,12 @@ TEST(WindowOfAnyPlane, CountsTapsInThePlaneAndInThePaddingThatCounts) {
   Philox rng(24);
   for (const CountedPadding& counted : {CountedPadding{}, CountedPadding{1, 2, 0, 1}})
     for (const Target& target : target_levels()) {
-      WindowPlan plan = window_plan(square(1, 1, 1, 3, 2, 2), 20, DType::f32, Reduction::sum);
+      ReduceWindowPlan plan = window_plan(square(1, 1, 1, 3, 2, 2), 20, DType::f32, Reduction::sum);
       plan.program = flatten(Expr::arg(0, Scalar::f32) / Expr::arg(1, Scalar::f32));
       std::optional<CompiledPlan> general;
       for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {2, 5}, {8, 23}}) {
         const Places at = square(2, height, width, 3, 2, 2);
-        WindowPlan own = plan, any = plan;
+        ReduceWindowPlan own = plan, any = plan;
         own.plane = any.plane = at.plane;
         const auto count = [](int64_t place, int64_t extent, int64_t before, int64_t after) {
           int64_t taps = 0;

@@ -49,8 +49,8 @@ TEST(OneFile, TheProgramListsAndRunsThem) {
   const std::string model = folder / "bottleneck.safetensors", small = folder / "small.safetensors";
   EXPECT_EQ(hone_program({"build", "bottleneck", "-o", model}).err, "");
   EXPECT_EQ(hone_program({"inputs", model}).out, "features : f32[B,24]\n");
-  const ProgramResult quantised = hone_program({"quantize", model, "--to", "octet4", "-o", small});
-  EXPECT_EQ(quantised.exit_code, 0) << quantised.err;
+  const ProgramResult quantized = hone_program({"quantize", model, "--to", "octet4", "-o", small});
+  EXPECT_EQ(quantized.exit_code, 0) << quantized.err;
   EXPECT_EQ(hone_program({"run", small, "--batch", "2", "--no-pass", "cancel_negations"}).exit_code, 0);
 }
 

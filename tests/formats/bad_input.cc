@@ -94,7 +94,7 @@ TEST(BadShapes, AGroupLongerThanItsAxisIsPadded) {
     const Planes planes = pack(format, shape, x);
     std::vector<float> y(10);
     unpack(format, shape, golden::view(planes), y);
-    EXPECT_EQ(y, quantised(format, shape, x)) << text;
+    EXPECT_EQ(y, quantized(format, shape, x)) << text;
     EXPECT_GE(packed_layout(format, shape).padded_elems, 16) << text;
     EXPECT_EQ(static_cast<int64_t>(planes.codes.size()), plane_bytes(format, shape).codes) << text;
   }
@@ -112,14 +112,14 @@ TEST(BadShapes, ScalarsAndVectorsAreTensorsLikeOthers) {
       }
       std::vector<float> y(x.size());
       unpack(format, shape, golden::view(pack(format, shape, x)), y);
-      EXPECT_EQ(y, quantised(format, shape, x)) << text;
+      EXPECT_EQ(y, quantized(format, shape, x)) << text;
     }
   }
 }
 
-TEST(BadShapes, EmptyTensorsAreQuantisedToNothing) {
+TEST(BadShapes, EmptyTensorsAreQuantizedToNothing) {
   for (const std::string& text : example_formats())
-    for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}}) EXPECT_TRUE(quantised(parse_format(text), shape, {}).empty());
+    for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}}) EXPECT_TRUE(quantized(parse_format(text), shape, {}).empty());
 }
 
 // FORMATS 3.2: other groups stay as they are without the bad one.
@@ -132,7 +132,7 @@ TEST(BadValues, NanAndInfinityMakeTheirGroupNanAndNoOther) {
       Philox random(5);
       std::vector<float> x = lognormal_values(random, 128 * 128);
       x[0] = 0.5f;  // no largest magnitude, which a global scale follows
-      const std::vector<float> clean = quantised(format, shape, x);
+      const std::vector<float> clean = quantized(format, shape, x);
       x[0] = bad;
       EncodeCounts counts;
       const Planes planes = pack(format, shape, x, &counts);
@@ -166,7 +166,7 @@ TEST(BadValues, WithoutAScaleInfinitySaturatesAndNanIsZeroOrNan) {
     EXPECT_TRUE(std::isfinite(y[0]) && std::isfinite(y[1])) << text;
     EXPECT_EQ(counts.nan, 1) << text;
     EXPECT_EQ(counts.inf, 2) << text;
-    EXPECT_TRUE(std::isnan(quantised(format, {5}, x)[4])) << text;  // value level
+    EXPECT_TRUE(std::isnan(quantized(format, {5}, x)[4])) << text;  // value level
   }
 }
 

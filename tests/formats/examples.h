@@ -1,4 +1,4 @@
-// The example formats of every registered family, and small helpers to quantise with them.
+// The example formats of every registered family, and small helpers to quantize with them.
 #pragma once
 
 #include <cmath>
@@ -40,9 +40,9 @@ inline Shape one_group_shape(const Format& format, int64_t n) {
   return {1, n};
 }
 
-inline std::vector<float> quantised(const Format& format, const Shape& shape, const std::vector<float>& x) {
+inline std::vector<float> quantized(const Format& format, const Shape& shape, const std::vector<float>& x) {
   std::vector<float> y(x.size());
-  fake_quantise(format, shape, x, y);
+  fake_quantize(format, shape, x, y);
   return y;
 }
 

@@ -65,14 +65,14 @@ void check(const Format& format, const Case& c) {
   unpack(format, c.shape, golden::view(planes), decoded);
   expect_values(decoded, c.decoded);
   std::vector<float> fake(c.x.size());
-  fake_quantise(format, c.shape, c.x, fake);
+  fake_quantize(format, c.shape, c.x, fake);
   for (size_t i = 0; i < fake.size(); ++i)
     EXPECT_TRUE(same_value(fake[i], std::isnan(c.x[i]) ? c.x[i] : c.decoded[i])) << "fake element " << i;
 }
 
 void check_fake(const Format& format, const Case& c) {
   std::vector<float> fake(c.x.size());
-  fake_quantise(format, c.shape, c.x, fake);
+  fake_quantize(format, c.shape, c.x, fake);
   expect_values(fake, c.fake);
 }
 

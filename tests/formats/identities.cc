@@ -39,7 +39,7 @@ TEST(Identities, ABlockMinifloatIsAnMxFloatWithAnotherZeroOfItsExponent) {
   const auto a = scale_codes_of(block, kShape, golden::view(packed("bminifloat_e3m2.g32"))),
              b = scale_codes_of(mx, kShape, golden::view(packed("mxfp6_e3m2")));
   for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i], b[i] + 4);
-  EXPECT_EQ(quantised(block, kShape, sample()), quantised(mx, kShape, sample()));
+  EXPECT_EQ(quantized(block, kShape, sample()), quantized(mx, kShape, sample()));
 }
 
 TEST(Identities, OneLevelOfResidualSignsIsBinary) {

@@ -36,16 +36,16 @@ void for_each_example(F&& fn) {
   }
 }
 
-TEST(FormatLaws, QuantisationIsMonotoneInsideAGroup) {
+TEST(FormatLaws, QuantizationIsMonotoneInsideAGroup) {
   for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
     if (is_residual(format)) return;
     std::ranges::sort(x);
-    const std::vector<float> y = quantised(format, shape, x);
+    const std::vector<float> y = quantized(format, shape, x);
     EXPECT_TRUE(std::ranges::is_sorted(y));
   });
 }
 
-TEST(FormatLaws, QuantisationIsOdd) {
+TEST(FormatLaws, QuantizationIsOdd) {
   for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
     if (!format.element.is_signed || format.element.round_floor) return;
     // Unscaled two's complement reaches one step further below zero than above.
@@ -53,15 +53,15 @@ TEST(FormatLaws, QuantisationIsOdd) {
       for (float& v : x) v = std::clamp<float>(v, -1, 1);
     std::vector<float> negated = x;
     for (float& v : negated) v = -v;
-    const std::vector<float> y = quantised(format, shape, x), z = quantised(format, shape, negated);
+    const std::vector<float> y = quantized(format, shape, x), z = quantized(format, shape, negated);
     for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(z[i], -y[i]);
   });
 }
 
-TEST(FormatLaws, QuantisingTwiceChangesNothing) {
+TEST(FormatLaws, QuantizingTwiceChangesNothing) {
   for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
     if (has_zero_point(format) || format.scale_kind->global || is_residual(format)) return;
-    const std::vector<float> y = quantised(format, shape, x), z = quantised(format, shape, y);
+    const std::vector<float> y = quantized(format, shape, x), z = quantized(format, shape, y);
     // The f32 scale of the second pass may differ in its last place: half an ulp from each of two roundings.
     const float slack = divides_in_f32(format) ? 2 * std::numeric_limits<float>::epsilon() : 0;
     for (size_t i = 0; i < y.size(); ++i) EXPECT_LE(std::abs(z[i] - y[i]), slack * std::abs(y[i]));
@@ -82,13 +82,13 @@ TEST(FormatLaws, ScaledFormatsCommuteWithPowersOfTwo) {
   int compared = 0;
   for_each_example([&](const Format& format, const Shape& shape, const std::vector<float>& x) {
     if (!has_scale(format) || at_the_end_of_its_range(format, shape, x)) return;
-    const std::vector<float> y = quantised(format, shape, x);
+    const std::vector<float> y = quantized(format, shape, x);
     for (int j : {-20, -1, 3, 30}) {
       std::vector<float> moved = x;
       for (float& v : moved) v = std::ldexp(v, j);
       if (at_the_end_of_its_range(format, shape, moved)) continue;
       ++compared;
-      const std::vector<float> z = quantised(format, shape, moved);
+      const std::vector<float> z = quantized(format, shape, moved);
       for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(z[i], std::ldexp(y[i], j));
     }
   });
@@ -118,10 +118,10 @@ TEST(FormatLaws, NoOtherCodeIsNearer) {
     if (format.element.bits > 8 || format.element.round_floor || has_zero_point(format)) return;
     if (format.codec == &log_codec) return;                            // nearest in the log domain: the next test
     if (is_residual(format) || format.family == &ternary_def) return;  // a sum; a threshold
-    if (format.geometry.kind == Geometry::Kind::flat) return;          // mase-cuda rounds twice, first to bf16
+    if (format.geometry.kind == Geometry::Kind::flattened) return;     // mase-cuda rounds twice, first to bf16
     const Planes planes = pack(format, shape, x);
     const std::vector<double> values = emitted_values(format, first_scale(format, shape, planes));
-    const std::vector<float> y = quantised(format, shape, x);
+    const std::vector<float> y = quantized(format, shape, x);
     for (size_t i = 0; i < x.size(); ++i) {
       double nearest = std::numeric_limits<double>::infinity();
       for (double v : values) nearest = std::min(nearest, std::abs(x[i] - v));
@@ -138,7 +138,7 @@ TEST(FormatLaws, PowersOfTwoAreWithinAFactorOfTheRootOfTwo) {
   for_each_example([&](const Format& format, const Shape& shape, const std::vector<float>& x) {
     if (format.codec != &log_codec) return;
     const std::vector<uint32_t> codes = codes_of(format, shape, golden::view(pack(format, shape, x)));
-    const std::vector<float> y = quantised(format, shape, x);
+    const std::vector<float> y = quantized(format, shape, x);
     const uint32_t largest = (1u << (format.element.bits - 1)) - 1;
     for (size_t i = 0; i < x.size(); ++i) {
       const uint32_t magnitude = codes[i] & largest;
@@ -159,7 +159,7 @@ TEST(FormatLaws, FiniteInputsOfScaledFormatsStayFinite) {
     for (float factor : {1.0f, 0x1p-100f, 0x1p-126f, 0x1p-149f}) {
       std::vector<float> x = extremes;
       for (float& v : x) v *= factor;
-      for (float y : quantised(format, one_group_shape(format, kGroup), x)) EXPECT_TRUE(std::isfinite(y)) << text;
+      for (float y : quantized(format, one_group_shape(format, kGroup), x)) EXPECT_TRUE(std::isfinite(y)) << text;
     }
   }
 }
@@ -184,7 +184,7 @@ TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
   }
 }
 
-TEST(FormatLaws, FakeQuantisingEqualsPackingAndUnpacking) {
+TEST(FormatLaws, FakeQuantizingEqualsPackingAndUnpacking) {
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const Shape shape{9, 1000};  // more than one batch of elements
@@ -193,7 +193,7 @@ TEST(FormatLaws, FakeQuantisingEqualsPackingAndUnpacking) {
     const Planes planes = pack(format, shape, x);
     std::vector<float> y(x.size());
     unpack(format, shape, golden::view(planes), y);
-    EXPECT_EQ(quantised(format, shape, x), y) << text;
+    EXPECT_EQ(quantized(format, shape, x), y) << text;
   }
 }
 

@@ -1,4 +1,4 @@
-// The quantisers of MASE have defects; each test is named after what is right and shows that it holds here. What MASE
+// The quantizers of MASE have defects; each test is named after what is right and shows that it holds here. What MASE
 // gives instead is in the compat=mase golden vectors (docs/FORMATS.md, section 6) or in the comment.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace hone {
 namespace {
 
 std::vector<float> through(const char* format, const std::vector<float>& x) {
-  return quantised(parse_format(format), {1, static_cast<int64_t>(x.size())}, x);
+  return quantized(parse_format(format), {1, static_cast<int64_t>(x.size())}, x);
 }
 float through(const char* format, float x) { return through(format, std::vector<float>{x})[0]; }
 
@@ -25,7 +25,7 @@ std::vector<float> weights() {
   return values;
 }
 double weights_db(const char* format) {
-  return signal_to_noise_db(weights(), quantised(parse_format(format), kWeights, weights()));
+  return signal_to_noise_db(weights(), quantized(parse_format(format), kWeights, weights()));
 }
 
 // 1.0 -> 0.875, 2.0 -> 1.75, 0.5 -> 0.4375 there.
@@ -36,8 +36,8 @@ TEST(PredecessorDefects, PowersOfTwoAreExactWithoutAHiddenBit) {
   }
 }
 
-// Magnitudes up to 1e-8 pass through MASE unquantised.
-TEST(PredecessorDefects, TinyMagnitudesAreQuantisedToo) {
+// Magnitudes up to 1e-8 pass through MASE unquantized.
+TEST(PredecessorDefects, TinyMagnitudesAreQuantizedToo) {
   for (const char* format : {"denorm_e4m3", "minifloat_e4m3", "log8.bias20", "int8.f4"})
     EXPECT_EQ(through(format, 1e-9f), 0) << format;
   EXPECT_EQ(through("bfp8", {1, 1e-9f})[1], 0);
@@ -108,7 +108,7 @@ TEST(PredecessorDefects, AGroupOfZerosNeedsNoOtherGroup) {
   const Format format = parse_format("bfp8");
   const Planes planes = pack(format, Shape{1, 32}, x);
   EXPECT_EQ(scale_codes_of(format, Shape{1, 32}, golden::view(planes))[0], 0u);
-  const std::vector<float> y = quantised(format, {1, 32}, x);
+  const std::vector<float> y = quantized(format, {1, 32}, x);
   EXPECT_TRUE(std::all_of(y.begin(), y.begin() + 16, [](float v) { return v == 0; }));
 }
 
@@ -123,7 +123,7 @@ TEST(PredecessorDefects, ABlockMinifloatSharesASignedBias) {
 TEST(PredecessorDefects, ANarrowSharedExponentNeverMakesSmallValuesLarger) {
   for (const char* format : {"blog8.e2", "blog8.e3", "blog8.e5", "blog8"}) {
     EXPECT_NEAR(weights_db(format), 13.8, 0.3) << format;
-    const std::vector<float> x = weights(), y = quantised(parse_format(format), kWeights, x);
+    const std::vector<float> x = weights(), y = quantized(parse_format(format), kWeights, x);
     for (size_t i = 0; i < x.size(); ++i) EXPECT_LE(std::abs(y[i]), 1.4143f * std::abs(x[i])) << format;
   }
   EXPECT_LT(weights_db("blog8.e2.compat=mase"), 0);
@@ -140,15 +140,15 @@ TEST(PredecessorDefects, TilesNeedNotDivideTheTensor) {
   const Format format = parse_format("bfp8.g4x8");
   std::vector<float> x(5 * 13);
   x[64] = 3;  // alone in its tile; the others are zeros
-  EXPECT_EQ(quantised(format, {5, 13}, x), x);
+  EXPECT_EQ(quantized(format, {5, 13}, x), x);
 }
 
 // [16] means 16 columns of all rows there, so one outlier takes the precision of every row.
 TEST(PredecessorDefects, AGroupStaysInItsRow) {
   std::vector<float> x(64, 0.01f);
   x[0] = 1000;
-  const std::vector<float> rows = quantised(parse_format("bfp8"), {4, 16}, x);
-  const std::vector<float> tiles = quantised(parse_format("bfp8.g0x16"), {4, 16}, x);
+  const std::vector<float> rows = quantized(parse_format("bfp8"), {4, 16}, x);
+  const std::vector<float> tiles = quantized(parse_format("bfp8.g0x16"), {4, 16}, x);
   EXPECT_NEAR(rows[20], 0.01f, 1e-4f);
   EXPECT_EQ(tiles[20], 0);  // what the string for it says
 }
@@ -158,13 +158,13 @@ TEST(PredecessorDefects, EveryFormatTakesEveryRank) {
   for (const char* text : {"bfp8", "bminifloat_e4m3", "blog8", "mxint8", "mxfp4", "nvfp4", "int4.g32", "bfp8.tensor",
                            "binary", "binary.channel", "ternary", "ternary.channel", "rsign2", "denorm_e4m3", "log8"})
     for (const Shape& shape : {Shape{24}, Shape{4, 6}, Shape{2, 3, 4}, Shape{2, 2, 3, 2}})
-      for (float y : quantised(parse_format(text), shape, std::vector<float>(24, 1.0f))) EXPECT_FLOAT_EQ(y, 1) << text;
+      for (float y : quantized(parse_format(text), shape, std::vector<float>(24, 1.0f))) EXPECT_FLOAT_EQ(y, 1) << text;
 }
 
 // The scale is commented out for linear layers there.
 TEST(PredecessorDefects, BinaryScalingScalesEveryRowOfAMatrix) {
   const std::vector<float> x{1, -3, 2, -2, 0.5f, 0.5f, -0.25f, 0.75f};
-  EXPECT_EQ(quantised(parse_format("binary.channel"), {2, 4}, x),
+  EXPECT_EQ(quantized(parse_format("binary.channel"), {2, 4}, x),
             (std::vector<float>{2, -2, 2, -2, 0.5f, 0.5f, -0.5f, 0.5f}));
 }
 
@@ -173,7 +173,7 @@ TEST(PredecessorDefects, TernaryHasAThresholdAndAScaleForEveryRow) {
   const std::vector<float> x{4, -4, 1, 0, 0.4f, -0.8f, 0.1f, 0};
   // Means 2.25 and 0.325, thresholds 1.6875 and 0.24375.
   const std::vector<float> expected{4, -4, 0, 0, 0.6f, -0.6f, 0, 0};
-  const std::vector<float> y = quantised(parse_format("ternary.channel"), {2, 4}, x);
+  const std::vector<float> y = quantized(parse_format("ternary.channel"), {2, 4}, x);
   for (size_t i = 0; i < y.size(); ++i) EXPECT_FLOAT_EQ(y[i], expected[i]) << i;
 }
 

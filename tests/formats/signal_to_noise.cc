@@ -79,7 +79,7 @@ std::vector<float> normal_values(float deviation) {
 }
 
 double signal_to_noise(const Format& format, const std::vector<float>& x) {
-  return signal_to_noise_db(x, quantised(format, {256, 512}, x));
+  return signal_to_noise_db(x, quantized(format, {256, 512}, x));
 }
 
 TEST(SignalToNoise, IsThatOfTheTableWithin0Point3Db) {

@@ -89,7 +89,7 @@ Call call_of(const OpDef& op, const OpCase& one) {
 
 // Bounds are carried through tensors of sizes that are known.
 bool has_bounds(const Graph& graph) {
-  return graph.symbols_minted() == 0 &&
+  return graph.unbacked_symbols() == 0 &&
          std::ranges::all_of(graph.outputs(), [&](const Output& o) { return graph.type(o.value).is_static(); });
 }
 

@@ -1,4 +1,4 @@
-// Quantised weights as other tools store them. tests/data/io holds files that those tools wrote, with what their own
+// Quantized weights as other tools store them. tests/data/io holds files that those tools wrote, with what their own
 // functions say of the codes and values (bench/peers/interop_fixtures.py).
 #include "io/weight_layouts.h"
 
@@ -242,7 +242,7 @@ TEST(Torchao, WhatItsMetadataSayWrongIsAnError) {
   EXPECT_THAT(error_of([&] { stored.read("torchao", "int4.weight", {6, 64}); }), HasSubstr("metadata lack"));
 }
 
-TEST(HfDirectory, QuantisedWeightsArePackedAndTheirPartsCountAsUsed) {
+TEST(HfDirectory, QuantizedWeightsArePackedAndTheirPartsCountAsUsed) {
   const TemporaryFolder folder;
   const Tensor weight = pack(parse_format("mxfp4"), Tensor(DType::f32, {2, 32}));
   const WrittenWeights written = writable_layout("compressed-tensors").write({{"bert.a.weight", weight}});

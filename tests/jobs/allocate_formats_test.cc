@@ -112,7 +112,7 @@ TEST_F(AllocateFormats, ThePlanNamesItsDataFromItsFolderOn) {
   allocate_formats(elsewhere);
   EXPECT_THAT(read_file(elsewhere.output),
               HasSubstr(fmt::format("\ncalib = \"{}\"\ncalib-batch = 8\n", folder / "data.npz")));
-  AllocateFormatsOptions nearest = options("bytes=2.5kB");  // quantises without data
+  AllocateFormatsOptions nearest = options("bytes=2.5kB");  // quantizes without data
   nearest.quantize.method = "nearest";
   allocate_formats(nearest);
   EXPECT_THAT(read_file(folder / "plan.toml"), testing::Not(HasSubstr("\ncalib")));

@@ -32,7 +32,7 @@ TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
   check(record);
   const Outcome first = run(model), carried = run(file, {.model_code = true});
   EXPECT_EQ(carried.statistics.kernels_compiled, 0);
-  EXPECT_GT(carried.statistics.kernels_carried, 0);
+  EXPECT_GT(carried.statistics.kernels_bundled, 0);
   EXPECT_GT(value_of(item(record, "compiled", "kernels")), first.statistics.kernels_compiled)
       << "code for any sizes, and for these alone";
   EXPECT_TRUE(carried.outputs[0].same_bits(first.outputs[0]));
@@ -52,7 +52,7 @@ TEST_F(CompileModel, CodeThatIsNotTrustedIsLeftAsideAndSaidToBe) {
   const Outcome plain = run(file);
   set_log_sink({});
   EXPECT_GT(plain.statistics.kernels_compiled, 0);
-  EXPECT_EQ(plain.statistics.kernels_carried, 0);
+  EXPECT_EQ(plain.statistics.kernels_bundled, 0);
   EXPECT_THAT(said, testing::AllOf(testing::HasSubstr(file), testing::HasSubstr("--trust-code")));
 }
 
@@ -88,7 +88,7 @@ TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
   EXPECT_EQ(run(file, {.target = parse_target("avx2"), .model_code = true}).statistics.kernels_compiled, 0);
 }
 
-TEST_F(CompileModel, AQuantisedCopyCarriesNoCodeOfTheOriginal) {
+TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {
   compile(model);
   const LoadedModel compiled = load_model(file);
   QuantizeOptions options;

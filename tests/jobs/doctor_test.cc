@@ -18,7 +18,7 @@ class DoctorTest : public JobsTest {
   Diagnosis examine(const std::string& path, DoctorOptions options = {}) { return doctor(path, options); }
 };
 
-TEST_F(DoctorTest, FindsNoProblemInASoundModelAndPredictsTheSizeThatQuantisingGives) {
+TEST_F(DoctorTest, FindsNoProblemInASoundModelAndPredictsTheSizeThatQuantizingGives) {
   const Diagnosis diagnosis = examine(model, {.formats = {"mxint8"}});
   EXPECT_EQ(diagnosis.problems, 0);
   const auto* formats = find_block<Table>(diagnosis.record, "formats");

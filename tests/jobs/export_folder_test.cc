@@ -44,7 +44,7 @@ TEST_F(ExportFolder, PackedWeightsAndAllOthersComeBack) {
   }
 }
 
-TEST_F(ExportFolder, AFolderThatIsQuantisedAlreadyIsWrittenAgainBitForBit) {
+TEST_F(ExportFolder, AFolderThatIsQuantizedAlreadyIsWrittenAgainBitForBit) {
   export_folder(load_model(model), {.path = out, .layout = "compressed-tensors", .packed = packed("uint4.g32.asym")});
   const std::string again = folder / "again";
   export_folder(load_model(out), {.path = again, .layout = "compressed-tensors"});

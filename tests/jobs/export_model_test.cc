@@ -43,7 +43,7 @@ class ExportModel : public JobsTest {
 
 TEST_F(ExportModel, AnEncoderGivesTheSameEmbeddings) { expect_same_outputs(model); }
 
-TEST_F(ExportModel, SoDoesAQuantisedOne) {
+TEST_F(ExportModel, SoDoesAQuantizedOne) {
   for (const char* format : {"mxint8", "int8", "int4.g32"}) expect_same_outputs(quantized(format));
 }
 

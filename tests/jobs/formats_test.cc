@@ -40,7 +40,7 @@ TEST(CastThrough, GivesTheValuesAndPartsOfEveryFormat) {
     const Format format = parse_format(text);
     const CastResult result = cast_through(text, input);
     std::vector<float> values(x.size());
-    fake_quantise(format, input.shape(), x, values);
+    fake_quantize(format, input.shape(), x, values);
     EXPECT_EQ(result.values.to_floats(), values) << text;
     EXPECT_EQ(result.codes.has_value(), !is_fake_only(format)) << text;
     if (!result.codes) continue;

@@ -14,7 +14,7 @@ const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .reads = {{16 <
 
 PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute compute = Compute::f32,
                          const char* rates = "zen4") {
-  const Graph graph = fixed_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
+  const Graph graph = specialised_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
   const Target target(Features().with(Feature::avx512_bf16), microarchitecture(rates));
   return predict_speed(graph, lower(graph, {.target = target}), target, peaks);
 }

@@ -1,4 +1,4 @@
-// The table of a quantisation is of the file that was written, not of what was planned.
+// The table of a quantization is of the file that was written, not of what was planned.
 #include "jobs/quantize_model.h"
 
 #include "io/numpy.h"
@@ -50,7 +50,7 @@ TEST_F(QuantizeModel, EachRowIsWhatTheFileHolds) {
         << name;
   }
   // Two tables and six matrices a layer, without the two queries. The token types are one row by then: nothing to
-  // quantise.
+  // quantize.
   EXPECT_EQ(packed, 2 + 2 * 6 - 2);
 }
 
@@ -204,7 +204,7 @@ TEST_F(QuantizeModel, ComputeIsStoredOnlyWhenItIsChosen) {
 }
 
 // From the values of the first file, not of the original: the second loss adds to the first.
-TEST_F(QuantizeModel, AFileCanBeQuantisedAgainInPlace) {
+TEST_F(QuantizeModel, AFileCanBeQuantizedAgainInPlace) {
   write(model, to("mxint8"));
   const std::string name = "encoder.layer.0.output.dense.weight";
   const auto values = [&](const std::string& path) {
@@ -239,12 +239,12 @@ class QuantizeSmallModel : public QuantizeModel {
     for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * (i % 4 == 1 ? 20.0f : 1.0f);
     write_npy(data, Tensor::of<float>({32, 4}, x));
   }
-  QuantizedModel quantised(const QuantizeOptions& options, bool with_data = true) const {
+  QuantizedModel quantized(const QuantizeOptions& options, bool with_data = true) const {
     return quantize_model(load_model(source), options, {}, {.file = with_data ? data : ""});
   }
-  // Root mean square of what the quantised model's outputs differ by on the data.
+  // Root mean square of what the quantized model's outputs differ by on the data.
   double error(const QuantizeOptions& options) const {
-    const Graph exact = canonicalise(load_model(source).graph), rounded = quantised(options).graph;
+    const Graph exact = canonicalise(load_model(source).graph), rounded = quantized(options).graph;
     double sum = 0;
     for (const NamedTensors& batch : read_calibration(load_model(source), data, 32).batches) {
       const std::vector<float> a = Session(exact, {}).run(batch)[0].to_floats(),
@@ -271,7 +271,7 @@ TEST_F(QuantizeSmallModel, RoundedInputsAndBiasesAreInTheFileAndInTheTables) {
   EXPECT_EQ(text_of(cell(table_of(record, "tensors"), "after", 1)), "int8");
   EXPECT_EQ(value_of(item(record, "totals", "data_average_bits")), (4 * 4 + 32) / 4.0);  // four codes and a scale
   const Graph reopened = load_model(file).graph,
-              written = quantised(to("mxint8", {"name:fc.in=int4", "name:fc.bias=int8"})).graph;
+              written = quantized(to("mxint8", {"name:fc.in=int4", "name:fc.bias=int8"})).graph;
   EXPECT_EQ(reopened.nodes("fake_quant").size(), 1u);
   const NamedTensors x{{"x", Tensor::of<float>({1, 4}, {0.3f, -2, 1.7f, 0.1f})}};
   const Tensor expected = Session(written, {.backend = Backend::reference, .optimise = 0}).run(x)[0];
@@ -301,7 +301,7 @@ TEST_F(QuantizeSmallModel, CalibrationDataLowerTheErrorByEachMethodAndPass) {
 TEST_F(QuantizeSmallModel, SqnrIsOfWhatWasRounded) {
   QuantizeOptions options = to("int8.channel");
   options.awq_scaling = true;
-  for (const QuantizedTensor& tensor : quantised(options).tensors)
+  for (const QuantizedTensor& tensor : quantized(options).tensors)
     if (tensor.choice.format) {
       EXPECT_GT(*tensor.sqnr_db, 35) << tensor.choice.name;
     }
@@ -311,12 +311,12 @@ TEST_F(QuantizeSmallModel, WhatNeedsDataIsRefusedWithoutThem) {
   for (const char* name : {"smooth-quant", "awq-scaling", "bias-correction"}) {
     QuantizeOptions options = to("int4.channel");
     set_option(quantize_fields(), options, name, {});
-    EXPECT_NE(test::error_of([&] { quantised(options, false); }).find(std::string(name) + " needs calibration data"),
+    EXPECT_NE(test::error_of([&] { quantized(options, false); }).find(std::string(name) + " needs calibration data"),
               std::string::npos);
   }
   QuantizeOptions options = to("int4.channel");
   options.method = "gptq";
-  EXPECT_NE(test::error_of([&] { quantised(options, false); }).find("method gptq needs calibration data"),
+  EXPECT_NE(test::error_of([&] { quantized(options, false); }).find("method gptq needs calibration data"),
             std::string::npos);
 }
 

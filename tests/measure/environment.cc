@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "measure/pair.h"
+#include "measure/cpu_contention.h"
 
 namespace hone {
 namespace {
@@ -35,8 +35,8 @@ TEST(Interference, SeparatesTheHostAndOtherProcesses) {
   EXPECT_EQ(interference(before, before).others, 0);
 }
 
-TEST(PairCheck, TwoThreadsDeliverMoreThanNothingAndNotThreeTimesOne) {
-  const std::optional<PairCheck> pair = pair_check();
+TEST(CpuContention, TwoThreadsDeliverMoreThanNothingAndNotThreeTimesOne) {
+  const std::optional<CpuContention> pair = cpu_contention();
   if (!pair) GTEST_SKIP() << "one CPU, or none with FMA";
   EXPECT_GT(pair->alone[0], 0);
   EXPECT_GT(pair->ratio(), 0);

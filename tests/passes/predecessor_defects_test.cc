@@ -50,7 +50,7 @@ Graph model() {
 
 // conv1d and conv2d copied the weight twice and left a random bias; linears were given one where they had none.
 TEST(PredecessorDefects, EveryLayerKeepsItsOwnBiasAndNoneIsMadeUp) {
-  const Graph before = model(), after = quantise(before, with_rules({".*=mxint8"}));
+  const Graph before = model(), after = quantize(before, with_rules({".*=mxint8"}));
   for (const char* label : {"conv.bias", "fc.bias"})
     EXPECT_TRUE(constant(after, label).same_bits(constant(before, label))) << label;
   EXPECT_EQ(after.operand(after.nodes("conv")[0], 2), after.find_constant("conv.bias"));
@@ -59,24 +59,24 @@ TEST(PredecessorDefects, EveryLayerKeepsItsOwnBiasAndNoneIsMadeUp) {
 
 // Running statistics and the weights of norms were not copied.
 TEST(PredecessorDefects, NormsKeepTheirStatisticsAndWeights) {
-  const Graph before = model(), after = quantise(before, with_rules({".*=int8.channel"}));
+  const Graph before = model(), after = quantize(before, with_rules({".*=int8.channel"}));
   for (const char* label : {"bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"})
     EXPECT_TRUE(constant(after, label).same_bits(constant(before, label))) << label;
 }
 
 // A norm with a weight was refused.
-TEST(PredecessorDefects, WeightsOfNormsCanBeQuantisedByTheirName) {
-  const Graph after = quantise(model(), with_rules({"name:bn.weight=int8"}));
+TEST(PredecessorDefects, WeightsOfNormsCanBeQuantizedByTheirName) {
+  const Graph after = quantize(model(), with_rules({"name:bn.weight=int8"}));
   EXPECT_EQ(to_string(constant(after, "bn.weight").type()), "int8[2]");
 }
 
-// Binary layers quantised weights alone whatever the configuration said; other layers needed all three operands.
+// Binary layers quantized weights alone whatever the configuration said; other layers needed all three operands.
 TEST(PredecessorDefects, InputWeightAndBiasAreRoundedEachByItself) {
-  const Graph all = quantise(model(), with_rules({"name:fc.in=int8", "name:fc.weight=mxint8", "name:fc.bias=int8.f4"}));
+  const Graph all = quantize(model(), with_rules({"name:fc.in=int8", "name:fc.weight=mxint8", "name:fc.bias=int8.f4"}));
   EXPECT_STREQ(all.producer_op(all.operand(all.nodes("linear")[0], 0))->name, "fake_quant");
   EXPECT_EQ(to_string(constant(all, "fc.weight").type()), "mxint8[3,2]");
   EXPECT_EQ(constant(all, "fc.bias").to_floats(), (std::vector<float>{0.3125f, 0.1875f, -0.125f}));
-  const Graph bias_alone = quantise(model(), with_rules({"name:fc.bias=int8.f4"}));
+  const Graph bias_alone = quantize(model(), with_rules({"name:fc.bias=int8.f4"}));
   EXPECT_TRUE(bias_alone.nodes("fake_quant").empty());
   EXPECT_FALSE(constant(bias_alone, "fc.weight").is_packed());
 }
@@ -100,16 +100,16 @@ TEST(PredecessorDefects, BlocksLieAlongTheSumsOfAMatmul) {
 }
 
 // Formats were missing from tables: MXINT and MXFP from the graph parser's, binary and ternary from what linears took.
-TEST(PredecessorDefects, EveryFormatQuantisesConvsAndLinears) {
+TEST(PredecessorDefects, EveryFormatQuantizesConvsAndLinears) {
   for (const FormatDef* def : formats::all()) {
     std::istringstream examples(def->examples);
     for (std::string format; examples >> format;) {
       SCOPED_TRACE(format);
-      const Graph after = quantise(model(), with_rules({"op:conv=" + format, "op:linear=" + format}));
+      const Graph after = quantize(model(), with_rules({"op:conv=" + format, "op:linear=" + format}));
       verify(after);
       const Tensor plain = weight_matrix(constant(model(), "conv.weight")).value();
       std::vector<float> rounded(static_cast<size_t>(plain.elements()));
-      fake_quantise(parse_format(format), plain.shape(), plain.to_floats(), rounded);
+      fake_quantize(parse_format(format), plain.shape(), plain.to_floats(), rounded);
       const Tensor& conv = constant(after, "conv.weight");
       EXPECT_EQ((conv.shape().size() == 2 ? conv : weight_matrix(conv).value()).to_floats(), rounded);
     }
@@ -124,21 +124,21 @@ TEST(PredecessorDefects, MistypedKeysAndNamesAreErrors) {
             }).find("Did you mean activations"),
             std::string::npos);
   EXPECT_THROW(set_option(quantize_fields(), options, "to", {"mxint8.b32"}), FormatError);
-  EXPECT_NE(error_of([&] { quantise(model(), with_rules({"op:linear.bais=int8"})); }).find("Did you mean linear"),
+  EXPECT_NE(error_of([&] { quantize(model(), with_rules({"op:linear.bais=int8"})); }).find("Did you mean linear"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { quantise(model(), with_rules({"name:fc.weigth=int8"})); }).find("Did you mean fc.weight"),
+  EXPECT_NE(error_of([&] { quantize(model(), with_rules({"name:fc.weigth=int8"})); }).find("Did you mean fc.weight"),
             std::string::npos);
 }
 
-// One graph was quantised in place: what one trial had quantised stayed so in the next. Options were changed by use.
+// One graph was quantized in place: what one trial had quantized stayed so in the next. Options were changed by use.
 TEST(PredecessorDefects, ModelsAndOptionsAreNotChangedByUse) {
   const Graph graph = model();
   const std::string before = print(graph);
   const QuantizeOptions options = with_rules({"op:linear=mxint4", "op:linear.in=int8"});
-  const Graph first = quantise(graph, options);
+  const Graph first = quantize(graph, options);
   EXPECT_EQ(print(graph), before);
-  EXPECT_EQ(print(quantise(graph, options)), print(first));
-  const Graph other = quantise(graph, with_rules({"op:conv=int8"}));
+  EXPECT_EQ(print(quantize(graph, options)), print(first));
+  const Graph other = quantize(graph, with_rules({"op:conv=int8"}));
   EXPECT_FALSE(constant(other, "fc.weight").is_packed());
   EXPECT_EQ(options.rule, (std::vector<std::string>{"op:linear=mxint4", "op:linear.in=int8"}));
 }
@@ -152,16 +152,16 @@ double average_bits(const Graph& graph) {
 TEST(PredecessorDefects, AverageBitsAreWhatIsStored) {
   constexpr double kElements = 36 + 2 + 4 * 2 + 6 + 3 + 6;  // 13 of them biases and norms
   EXPECT_DOUBLE_EQ(average_bits(model()), 32);
-  EXPECT_DOUBLE_EQ(average_bits(quantise(model(), with_rules({".*=int8.f4"}))), (48 * 8 + 13 * 32) / kElements);
-  EXPECT_DOUBLE_EQ(average_bits(quantise(model(), with_rules({"name:fc.weight=int8.f4"}))),
+  EXPECT_DOUBLE_EQ(average_bits(quantize(model(), with_rules({".*=int8.f4"}))), (48 * 8 + 13 * 32) / kElements);
+  EXPECT_DOUBLE_EQ(average_bits(quantize(model(), with_rules({"name:fc.weight=int8.f4"}))),
                    (6 * 8 + 55 * 32) / kElements);
   // One scale of 32 bits for each of the three rows.
-  EXPECT_DOUBLE_EQ(average_bits(quantise(model(), with_rules({"name:fc.weight=int8.channel"}))),
+  EXPECT_DOUBLE_EQ(average_bits(quantize(model(), with_rules({"name:fc.weight=int8.channel"}))),
                    (6 * 8 + 3 * 32 + 55 * 32) / kElements);
   // A row of two is padded to a block of 32 codes of 8 bits, and has a scale of 8.
-  EXPECT_DOUBLE_EQ(average_bits(quantise(model(), with_rules({"name:fc.weight=mxint8"}))),
+  EXPECT_DOUBLE_EQ(average_bits(quantize(model(), with_rules({"name:fc.weight=mxint8"}))),
                    (3 * (32 * 8 + 8) + 55 * 32) / kElements);
-  EXPECT_DOUBLE_EQ(average_bits(quantise(model(), with_rules({"name:fc.bias=minifloat_e4m3"}))),
+  EXPECT_DOUBLE_EQ(average_bits(quantize(model(), with_rules({"name:fc.bias=minifloat_e4m3"}))),
                    (3 * 8 + 58 * 32) / kElements);
 }
 

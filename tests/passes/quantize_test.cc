@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/pipelines.h"
-#include "tests/passes/quantised_graphs.h"
+#include "tests/passes/quantized_graphs.h"
 #include "tests/passes/same_outputs.h"
 
 namespace hone {
@@ -33,7 +33,7 @@ TEST(Quantize, FoldingGivesTheBitsOfFakeQuant) {
 TEST(Quantize, PackedModelsCanBePackedAgain) {
   Graph g = run_pass(quantized({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""}), "fold_fake_quant");
   for (const QuantizeChoice& choice :
-       plan_quantisation(g, {.to = "mxint4", .rule = {}, .skip = {}, .activations = ""}).constants) {
+       plan_quantization(g, {.to = "mxint4", .rule = {}, .skip = {}, .activations = ""}).constants) {
     const bool is_weight = choice.shape.size() == 2;
     EXPECT_EQ(choice.before, is_weight ? "mxint8" : "fp32") << choice.name;
     EXPECT_EQ(choice.after, is_weight ? "mxint4" : "fp32") << choice.name;
@@ -114,7 +114,7 @@ TEST(Quantize, LayersWithoutWeightsHaveTheNameOfTheirResult) {
   const NodeId matmul = g.nodes("matmul")[0];
   for (int i : {0, 1}) EXPECT_STREQ(g.producer_op(g.operand(matmul, i))->name, "fake_quant");
   EXPECT_NE(
-      error_of([&] { plan_quantisation(before, with_rules({"name:socres.in=int8"})); }).find("Did you mean scores.in"),
+      error_of([&] { plan_quantization(before, with_rules({"name:socres.in=int8"})); }).find("Did you mean scores.in"),
       std::string::npos);
 }
 
@@ -122,7 +122,7 @@ TEST(Quantize, InputsThatAreRoundedAlreadyAreRoundedAnewFromWhatTheyWere) {
   const Graph eight = quantized(with_rules({"op:linear.in=int8"}));
   const Graph four = run_pass(eight, "quantize", {with_rules({"name:layer.0.dense.in=int4"})});
   verify(four);
-  EXPECT_EQ(plan_quantisation(eight, with_rules({"op:linear.in=int8"})).activations[0].before, "int8");
+  EXPECT_EQ(plan_quantization(eight, with_rules({"op:linear.in=int8"})).activations[0].before, "int8");
   const Graph at_once = quantized(with_rules({"op:linear.in=int8", "name:layer.0.dense.in=int4"}));
   EXPECT_EQ(four.nodes("fake_quant").size(), 2u);
   test::expect_same_outputs(at_once, four, 0);
@@ -143,7 +143,7 @@ TEST(Quantize, FormatsThatOnlyReproduceValuesLeavePlainOnesByEveryMethod) {
   for (const char* method : {"nearest", "scale-search"}) {
     QuantizeOptions options = with_rules({"name:layer.0.dense.weight=minifloat_e4m3.compat=mase"});
     options.method = method;
-    const Graph g = quantise(two_layers(), options);
+    const Graph g = quantize(two_layers(), options);
     const Tensor& weight = *g.constant(g.find_constant("layer.0.dense.weight"));
     EXPECT_FALSE(weight.is_packed());
     EXPECT_EQ(weight.to_floats()[2], 0.3125f);  // 0.3, with three bits of mantissa
@@ -152,18 +152,18 @@ TEST(Quantize, FormatsThatOnlyReproduceValuesLeavePlainOnesByEveryMethod) {
 
 TEST(Quantize, NeedsItsOptions) { EXPECT_THROW(run_pass(two_layers(), "quantize"), Bug); }
 
-TEST(QuantisePipeline, RefusesPassesThatNeedDataWithoutThem) {
+TEST(QuantizePipeline, RefusesPassesThatNeedDataWithoutThem) {
   QuantizeOptions options = with_rules({"op:linear=mxint8"});
   options.awq_scaling = true;
-  EXPECT_NE(error_of([&] { quantise(two_layers(), options); }).find("awq-scaling needs calibration data"),
+  EXPECT_NE(error_of([&] { quantize(two_layers(), options); }).find("awq-scaling needs calibration data"),
             std::string::npos);
 }
 
-TEST(QuantisePipeline, GathersStatisticsOfTheGraphThatEachPassFinds) {
+TEST(QuantizePipeline, GathersStatisticsOfTheGraphThatEachPassFinds) {
   QuantizeOptions options = with_rules({"op:linear=mxint8", "op:linear.in=int8"});
   options.smooth_quant = options.awq_scaling = true;
   std::vector<std::pair<std::string, bool>> seen;
-  quantise(two_layers(), options, [&](const Graph& graph, bool moments) {
+  quantize(two_layers(), options, [&](const Graph& graph, bool moments) {
     seen.emplace_back(print(graph), moments);
     return Statistics();
   });

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "passes/pipelines.h"
-#include "tests/passes/quantised_graphs.h"
+#include "tests/passes/quantized_graphs.h"
 
 namespace hone {
 namespace {
@@ -40,7 +40,7 @@ TEST(RepairNonfinite, SaturatesToTheLargestFiniteMagnitudeOrKeeps) {
   EXPECT_EQ(repaired.constant(repaired.find_constant("bad.weight"))->to_floats(),
             (std::vector<float>{0, -4, 2, 4, -4, 1}));
   options.on_nonfinite = "keep";
-  const Graph kept = quantise(with_values_that_are_not_finite(), options);
+  const Graph kept = quantize(with_values_that_are_not_finite(), options);
   const std::vector<float> values = kept.constant(kept.find_constant("bad.weight"))->to_floats();
   EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[3]));  // their blocks, which are rows here
   EXPECT_EQ(values[4], -4);

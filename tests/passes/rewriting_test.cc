@@ -85,7 +85,7 @@ double error_after(const Graph& graph, const Graph& changed, const QuantizeOptio
 void expect_lower_error(const Graph& graph, const char* pass, const QuantizeOptions& options, double share) {
   const Graph changed = rewritten(graph, pass, options);
   test::expect_same_outputs(graph, changed, 0x1p-17);  // factors and divided constants are rounded to 2^-24 each
-  const QuantisationPlan before = plan_quantisation(graph, options), after = plan_quantisation(changed, options);
+  const QuantizationPlan before = plan_quantization(graph, options), after = plan_quantization(changed, options);
   ASSERT_EQ(before.constants.size(), after.constants.size());
   for (size_t i = 0; i < after.constants.size(); ++i)
     EXPECT_NE(changed.find_constant(before.constants[i].name), kNone) << before.constants[i].name;

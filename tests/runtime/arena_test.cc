@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kBytes = 32 * 64 * 4;  // of the graphs' f32[32,64]
 
 Arena arena_of(const Graph& graph) {
-  const Graph fixed = fixed_parts(graph, {}).head;
+  const Graph fixed = specialised_parts(graph, {}).head;
   return plan_arena(fixed, lower(fixed, {}));
 }
 

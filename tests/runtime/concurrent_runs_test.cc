@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Contexts, Cancelled, testing::Values(0, 1, 2),
                          [](const auto& info) { return fmt::format("O{}", info.param); });
 
 // Runs until another thread has begun to close the session; the refusal. Runs that are under way then are cancelled.
-std::string refusal_of(Session& session) {
+std::string support_of(Session& session) {
   for (;;) try {
       if (std::string refusal = error_of([&] { session.run(kFree); }); !refusal.empty()) return refusal;
     } catch (const Stopped& stopped) {
@@ -255,7 +255,7 @@ TEST(ClosedSessions, CancelRunsUnderWayAndRefuseNewOnes) {
   gate.wait_until_held(2);
   std::atomic<bool> closed{false};
   auto closing = in_thread([&] { session.close(), closed = true; });
-  const std::string refusal = refusal_of(session);
+  const std::string refusal = support_of(session);
   EXPECT_NE(refusal.find("the session is being closed"), std::string::npos) << refusal;
   EXPECT_NE(error_of([&] { session.prepare({{"N", 9}}); }), "");
   EXPECT_FALSE(closed) << "two runs are under way";
@@ -273,7 +273,7 @@ TEST(ClosedSessions, AreWhatADestructorLeavesToRunsUnderWay) {
   auto held = in_thread([&] { return session->run(kHeld); });
   gate.wait_until_held(1);
   auto destroying = in_thread([&] { delete session; });
-  EXPECT_NE(refusal_of(*session), "");  // the destructor waits in the meantime
+  EXPECT_NE(support_of(*session), "");  // the destructor waits in the meantime
   gate.open();
   EXPECT_TRUE(was_cancelled(std::move(held)));
   destroying.get();

@@ -54,9 +54,9 @@ NamedTensors image(int64_t batch, int64_t height, int64_t width) {
   return {{"x", random_floats(rng, {batch, 3, height, width})}};
 }
 
-SessionOptions on(const Target& target, int threads, bool exact) {
+SessionOptions on(const Target& target, int threads, bool no_winograd) {
   SessionOptions options;
-  options.target = target, options.threads = threads, options.exact = exact;
+  options.target = target, options.threads = threads, options.no_winograd = no_winograd;
   return options;
 }
 
@@ -78,10 +78,10 @@ TEST(ConvolutionalNetwork, NothingIsInterpretedAndResultsStayWithinTheBounds) {
 
 TEST(ConvolutionalNetwork, TheSameBitsWithAnyNumberOfThreads) {
   const NamedTensors inputs = image(2, 61, 47);
-  for (bool exact : {true, false}) {
-    const std::vector<Tensor> one = Session(network(), on(host_target(), 1, exact)).run(inputs);
+  for (bool no_winograd : {true, false}) {
+    const std::vector<Tensor> one = Session(network(), on(host_target(), 1, no_winograd)).run(inputs);
     for (int threads : {2, 3, 7})
-      expect_same_bits(Session(network(), on(host_target(), threads, exact)).run(inputs), one,
+      expect_same_bits(Session(network(), on(host_target(), threads, no_winograd)).run(inputs), one,
                        fmt::format("{} threads", threads));
   }
 }
@@ -114,7 +114,7 @@ TEST(ConvolutionalNetwork, ShapesThatDoNotFitAreErrorsThatNameTheInput) {
   }
 }
 
-// NaN and infinities go where the sums say: the same elements are finite as in the reference. --exact: Winograd's
+// NaN and infinities go where the sums say: the same elements are finite as in the reference. --no-winograd: Winograd's
 // transforms spread them over the pieces they touch.
 TEST(ConvolutionalNetwork, NumbersThatAreNotFinitePropagate) {
   const Graph graph = parse_seeded(R"(graph g {

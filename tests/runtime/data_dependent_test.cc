@@ -27,7 +27,7 @@ NamedTensors rows(std::vector<float> values) {
 
 TEST(DataDependent, PartsTheGraphWhereSizesBecomeUnknown) {
   const Graph graph = parse(kPositive);
-  const CutGraph parts = cut_graph(graph, fix_graph(graph, {{"B", 2}}).undecided);
+  const CutGraph parts = cut_graph(graph, specialised_graph(graph, {{"B", 2}}).undecided);
   ASSERT_TRUE(parts.tail);
   for (const Graph* part : {&parts.head, &parts.tail->turn, &parts.tail->rest}) verify(*part);
   EXPECT_EQ(parts.head.nodes().size(), 2u);
@@ -35,7 +35,7 @@ TEST(DataDependent, PartsTheGraphWhereSizesBecomeUnknown) {
   EXPECT_EQ(parts.tail->turn.nodes().size(), 1u);
   EXPECT_EQ(parts.tail->rest.nodes("shape_of").size(), 1u);
   EXPECT_EQ(parts.tail->rest.nodes().size(), 1u);
-  EXPECT_TRUE(fix_graph(parse("%x : f32[B] = input  %y = neg %x  return %y"), {{"B", 2}}).undecided.empty());
+  EXPECT_TRUE(specialised_graph(parse("%x : f32[B] = input  %y = neg %x  return %y"), {{"B", 2}}).undecided.empty());
 }
 
 TEST(DataDependent, GivesWhatTheReferenceGivesAndSaysWhatIsInterpreted) {
@@ -121,7 +121,7 @@ TEST(DataDependent, ShapesThatFollowFromOtherShapesAreFixedOnceTheInputsAre) {
     %y = reshape %x, %wanted
     return %s as "s", %y as "y"
   })");
-  EXPECT_TRUE(fix_graph(graph, {{"B", 3}}).undecided.empty());
+  EXPECT_TRUE(specialised_graph(graph, {{"B", 3}}).undecided.empty());
   const std::vector<Tensor> got = Session(graph, {}).run({{"x", Tensor(DType::f32, {3, 4})}});
   EXPECT_EQ(got[0].to_integers(), (std::vector<int64_t>{3, 4}));
   EXPECT_EQ(got[1].shape(), (std::vector<int64_t>{12}));
@@ -156,7 +156,7 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
     %first : f32[(_1+1)/2,_2] = slice %wide {axes=[0], starts=[0], ends=[_1], steps=[2]}
     return %first as "first"
   })");
-  EXPECT_TRUE(fix_graph(graph, {{"B", 5}}).undecided.empty());
+  EXPECT_TRUE(specialised_graph(graph, {{"B", 5}}).undecided.empty());
   for (int level : {0, 1, 2}) {
     SessionOptions options;
     options.optimise = level;

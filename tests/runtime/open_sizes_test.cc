@@ -95,7 +95,7 @@ TEST(OpenSizes, AModelSaysForWhichSizesItCarriesCode) {
   }
 }
 
-TEST(OpenSizes, CarriedCodeOfCertainSizesIsUsedForThem) {
+TEST(OpenSizes, BundledCodeOfCertainSizesIsUsedForThem) {
   const Bindings sizes{{"B", 1}, {"S", 20}};
   SessionOptions options = uncached();
   options.keep_objects = true;
@@ -107,11 +107,11 @@ TEST(OpenSizes, CarriedCodeOfCertainSizesIsUsedForThem) {
   Graph graph = encoder();
   note_own_code(graph, sizes);
   SessionOptions carrying = uncached();
-  carrying.carried = {maker.objects()};
+  carrying.bundled = {maker.objects()};
   Session session(graph, carrying);
   session.run(encoder_inputs(1, 20));
   EXPECT_EQ(session.statistics().kernels_compiled, 0);
-  EXPECT_GE(session.statistics().kernels_carried, all - general);
+  EXPECT_GE(session.statistics().kernels_bundled, all - general);
   session.run(encoder_inputs(2, 30));
   EXPECT_EQ(session.statistics().kernels_compiled, 0) << "code for any sizes is carried, too";
 }

@@ -186,10 +186,10 @@ TEST(Session, MachineCodeOfAnotherSessionIsUsed) {
   const NamedTensors inputs = encoder_inputs(2, 7);
   Session first(encoder(), {.keep_objects = true});
   const std::vector<Tensor> want = first.run(inputs);
-  Session second(encoder(), {.carried = {first.objects()}});
+  Session second(encoder(), {.bundled = {first.objects()}});
   expect_same_bits(second.run(inputs), want, "carried");
   EXPECT_EQ(second.statistics().kernels_compiled, 0);
-  EXPECT_EQ(second.statistics().kernels_carried, first.statistics().kernels_compiled);
+  EXPECT_EQ(second.statistics().kernels_bundled, first.statistics().kernels_compiled);
   EXPECT_EQ(second.statistics().objects_note, "");
 }
 

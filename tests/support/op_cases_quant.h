@@ -1,4 +1,4 @@
-// Samples of the quantisation ops: a scale and zero point for the tensor, for channels and for blocks.
+// Samples of the quantization ops: a scale and zero point for the tensor, for channels and for blocks.
 #pragma once
 
 #include "tests/support/op_case.h"

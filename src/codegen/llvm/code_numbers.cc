@@ -11,7 +11,7 @@ using llvm::Value;
 using By = CodeMeaning::By;
 
 CodeNumbers::CodeNumbers(Emitter& e, const CodeMeaning& meaning, const Format& format) : e_(e), m_(meaning) {
-  if (m_.by == By::restored) program_ = restored_value(format);
+  if (m_.by == By::group_expression) program_ = group_value(format);
   if (m_.by == By::expression)
     program_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));
 }
@@ -22,7 +22,7 @@ bool CodeNumbers::zero_is_offset() const { return m_.by == By::integer && !m_.is
 Value* CodeNumbers::offset(Value* integers) { return e_.as(e_.b.CreateOr(integers, e_.c_i32(0x4b000000)), e_.v_f32); }
 
 Value* CodeNumbers::zero_point(Value* integers) {
-  if (!integers || m_.by == By::restored) return integers;
+  if (!integers || m_.by == By::group_expression) return integers;
   return zero_is_offset() ? offset(integers) : e_.b.CreateUIToFP(integers, e_.v_f32);
 }
 
@@ -39,7 +39,7 @@ CodeNumbers::Group CodeNumbers::group(Values scales, Value* zero) const {
 
 Value* CodeNumbers::value(Value* codes, const Group& group) {
   if (m_.by == By::signs) return signed_sum(codes, group.scales);
-  if (m_.by == By::restored) {
+  if (m_.by == By::group_expression) {
     Values args{codes};
     for (Value* scale : group.scales) args.push_back(e_.as(scale, e_.v_i32));
     if (group.zero) args.push_back(group.zero);

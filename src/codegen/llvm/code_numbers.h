@@ -12,7 +12,7 @@ class CodeNumbers {
  public:
   // What the elements of a group read, in every lane or lane by lane; made outside their loop.
   struct Group {
-    Values scales;                // of all levels, f32 (restored: their codes); none: numbers without scale
+    Values scales;                // of all levels, f32 (group_expression: their codes); none: numbers without scale
     llvm::Value* zero = nullptr;  // from zero_point()
     bool unit_in_scale = false;
   };
@@ -38,7 +38,7 @@ class CodeNumbers {
 
   Emitter& e_;
   const CodeMeaning& m_;
-  Program program_;  // of expression and restored
+  Program program_;  // of expression and group_expression
 };
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 #include "base/float_bits.h"
 #include "base/multiples.h"
 #include "base/threads.h"
-#include "codegen/kernels/quantise/spans.h"
+#include "codegen/kernels/quantize/spans.h"
 #include "codegen/line_order.h"
 #include "formats/bits.h"
 #include "formats/group_scales.h"
@@ -18,7 +18,7 @@
 namespace hone {
 namespace {
 
-using Task = QuantisePlan::Task;
+using Task = QuantizePlan::Task;
 using Dims = std::span<const int64_t>;
 
 // What stored scales mean to elements, as f32; every NaN is the same one.
@@ -102,10 +102,10 @@ std::vector<std::byte> scale_plane(const Format& format, const PackedLayout& p, 
 }
 
 // The global value of all parts, as a plane.
-std::vector<std::byte> global_plane(const QuantisePrograms& programs, std::span<const double> parts) {
+std::vector<std::byte> global_plane(const QuantizePrograms& programs, std::span<const double> parts) {
   double reduced = parts[0];
   for (const double part : parts) {
-    const bool better = programs.global_combine == QuantisePrograms::Combine::max ? part > reduced : part < reduced;
+    const bool better = programs.global_combine == QuantizePrograms::Combine::max ? part > reduced : part < reduced;
     if (better) reduced = part;
   }
   const auto arg = std::bit_cast<uint64_t>(reduced);
@@ -146,7 +146,7 @@ struct CompiledPacker::Impl {
   explicit Impl(const CompilerOptions& o) : options(o), library(o) {}
 
   // All work items of a plan.
-  void run(const QuantisePlan& plan, KernelArgs& args) {
+  void run(const QuantizePlan& plan, KernelArgs& args) {
     const KernelPlan general = plan;
     const KernelFn kernel = library.compile({&general, 1})[0];
     auto chunk = [&](int64_t begin, int64_t end, int) { kernel(&args, begin, end, nullptr); };
@@ -155,12 +155,12 @@ struct CompiledPacker::Impl {
   }
 
   // The kernels that leave parts for `next`.
-  std::vector<double> reduce(const QuantisePlan& next, KernelArgs& args) {
-    const QuantiseParts needed = quantise_parts(next, options.target, args.dims);
+  std::vector<double> reduce(const QuantizePlan& next, KernelArgs& args) {
+    const QuantizeParts needed = quantize_parts(next, options.target, args.dims);
     std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
     args.dims[8] = needed.count;
     args.pointers[4] = parts.data();
-    QuantisePlan plan = next;
+    QuantizePlan plan = next;
     plan.task = Task::reduce;
     for (plan.stage = 0; plan.stage < needed.stages; ++plan.stage) run(plan, args);
     return parts;
@@ -187,9 +187,9 @@ struct CompiledPacker::Impl {
 CompiledPacker::CompiledPacker(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 CompiledPacker::~CompiledPacker() = default;
 
-Refusal CompiledPacker::refusal(const Format& format, Dims shape) {
-  if (const Refusal refused = quantise_refusal(format); !refused.accepted()) return refused;
-  if (format.geometry.kind == Geometry::Kind::flat)
+Support CompiledPacker::support(const Format& format, Dims shape) {
+  if (const Support refused = quantize_support(format); !refused.supported()) return refused;
+  if (format.geometry.kind == Geometry::Kind::flattened)
     return {fmt::format("{} has groups that cross rows", to_string(format))};
   const PackedLayout p = packed_layout(format, shape);
   if (p.groups_per_line > 1 && p.padded_elems / p.groups_per_line * (format.element.bits / p.code_planes) % 8 != 0)
@@ -201,12 +201,12 @@ Refusal CompiledPacker::refusal(const Format& format, Dims shape) {
 Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const float> values,
                             EncodeCounts* counts) const {
   const PlaneBytes bytes = plane_bytes(format, shape);
-  if (!refusal(format, shape).accepted()) return Packer::pack(format, shape, values, counts);
+  if (!support(format, shape).supported()) return Packer::pack(format, shape, values, counts);
   const PackedLayout p = packed_layout(format, shape);
   const LineOrder order(format, shape);
   std::vector<float> lines(order.is_row_major() ? 0 : values.size());
   if (!lines.empty()) order.to_lines(values, std::span(lines));
-  const QuantisePrograms programs = quantise_programs(format);
+  const QuantizePrograms programs = quantize_programs(format);
   Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(bytes.codes))};
   std::vector<uint32_t> scale_codes(static_cast<size_t>(p.groups * programs.levels));
   std::vector<uint32_t> zero_points(static_cast<size_t>(bytes.zero_points ? p.groups : 0));
@@ -215,7 +215,7 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
                    scale_codes.data(), zero_points.data()};
   std::array<int64_t, 4> losses{};
   args.pointers[5] = losses.data();
-  const QuantisePlan plan{.task = Task::pack, .format = name_of_lines(format), .counts = counts != nullptr};
+  const QuantizePlan plan{.task = Task::pack, .format = name_of_lines(format), .counts = counts != nullptr};
   const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);
   if (counts) *counts = {losses[0], losses[1], losses[2], losses[3]};
@@ -230,7 +230,7 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
 void CompiledPacker::unpack(const Format& format, Dims shape, const PlaneView& planes, std::span<float> values) const {
   check_planes(format, shape, planes);
   check_codes(format, shape, planes);
-  if (!refusal(format, shape).accepted()) return Packer::unpack(format, shape, planes, values);
+  if (!support(format, shape).supported()) return Packer::unpack(format, shape, planes, values);
   impl_->unpack(format, shape, planes, DType::f32, values);
 }
 
@@ -238,21 +238,21 @@ void CompiledPacker::unpack_bf16(const Format& format, Dims shape, const PlaneVi
                                  std::span<uint16_t> values) const {
   check_planes(format, shape, planes);
   check_codes(format, shape, planes);
-  if (refusal(format, shape).accepted()) return impl_->unpack(format, shape, planes, DType::bf16, values);
+  if (support(format, shape).supported()) return impl_->unpack(format, shape, planes, DType::bf16, values);
   std::vector<float> floats(values.size());
   Packer::unpack(format, shape, planes, floats);
   std::ranges::transform(floats, values.begin(), f32_to_bf16);
 }
 
-void CompiledPacker::fake_quantise(const Format& format, Dims shape, std::span<const float> values,
+void CompiledPacker::fake_quantize(const Format& format, Dims shape, std::span<const float> values,
                                    std::span<float> out) const {
-  QuantiseArgs lines;
-  if (values.empty() || !quantise_args(format, shape, lines).accepted())
-    return Packer::fake_quantise(format, shape, values, out);
+  QuantizeArgs lines;
+  if (values.empty() || !quantize_args(format, shape, lines).supported())
+    return Packer::fake_quantize(format, shape, values, out);
   KernelArgs args;
   args.pointers = {const_cast<float*>(values.data()), out.data()};
   args.dims = lines.dims();
-  const QuantisePlan plan{.task = Task::round, .format = to_string(format)};
+  const QuantizePlan plan{.task = Task::round, .format = to_string(format)};
   const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);
 }

@@ -1,5 +1,5 @@
-// Packing and unpacking by generated code (QuantisePlan): the bits of the reference, at the speed of memory. What no
-// kernel is made for goes to the reference; refusal() says why.
+// Packing and unpacking by generated code (QuantizePlan): the bits of the reference, at the speed of memory. What no
+// kernel is made for goes to the reference; support() says why.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ class CompiledPacker : public Packer {
               EncodeCounts* counts = nullptr) const override;
   void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes,
               std::span<float> values) const override;
-  void fake_quantise(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
+  void fake_quantize(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                      std::span<float> out) const override;
 
   // Rounded to bf16 (bits), to nearest even.
   void unpack_bf16(const Format& format, std::span<const int64_t> shape, const PlaneView& planes,
                    std::span<uint16_t> values) const;
 
-  static Refusal refusal(const Format& format, std::span<const int64_t> shape);
+  static Support support(const Format& format, std::span<const int64_t> shape);
 
  private:
   struct Impl;

@@ -65,16 +65,16 @@ struct KernelLibrary::Impl {
     std::string text, symbol;
     ObjectKey key;
     Compiled code;
-    enum class Source : uint8_t { compiled, cached, carried } source = Source::compiled;
+    enum class Source : uint8_t { compiled, cached, bundled } source = Source::compiled;
     std::string problem;  // why it is not kept on disk
   };
 
   explicit Impl(const CompilerOptions& o) : options(o) {
     if (o.cache_folder) cache.emplace(*o.cache_folder);
-    for (const std::string& bundle : o.carried) {
+    for (const std::string& bundle : o.bundled) {
       UnpackedBundle unpacked = unpack_bundle(bundle, o.target);
-      carried.merge(unpacked.objects);
-      if (statistics.carried_note.empty()) statistics.carried_note = std::move(unpacked.note);
+      bundled.merge(unpacked.objects);
+      if (statistics.bundle_note.empty()) statistics.bundle_note = std::move(unpacked.note);
     }
   }
 
@@ -83,9 +83,9 @@ struct KernelLibrary::Impl {
     std::unordered_map<std::string_view, bool> seen;
     for (size_t i = 0; i < plans.size(); ++i) {
       if (kernels.contains(texts[i]) || !seen.emplace(texts[i], true).second) continue;
-      if (const Refusal refusal = supports(plans[i], options.target); !refusal.accepted())
+      if (const Support support = supports(plans[i], options.target); !support.supported())
         fail("no machine code for this {} kernel at {}: {}. Try: run it with the reference backend",
-             plans[i].kernel().name, to_string(options.target), refusal.why);
+             plans[i].kernel().name, to_string(options.target), support.why);
       const ObjectKey key = object_key(texts[i], options.target);
       wanted.push_back({.plan = &plans[i], .text = texts[i], .symbol = symbol_of(plans[i], key), .key = key});
     }
@@ -95,8 +95,8 @@ struct KernelLibrary::Impl {
   void find_objects(std::span<Wanted> wanted) const {
     for (Wanted& w : wanted) {
       check_stop();
-      if (const auto found = carried.find(w.key.hex()); found != carried.end())
-        w.code.object = found->second, w.source = Wanted::Source::carried;
+      if (const auto found = bundled.find(w.key.hex()); found != bundled.end())
+        w.code.object = found->second, w.source = Wanted::Source::bundled;
       else if (auto object = cache && !options.keep_objects ? cache->read(w.key) : std::nullopt)
         w.code.object = std::move(*object), w.source = Wanted::Source::cached;
     }
@@ -133,7 +133,7 @@ struct KernelLibrary::Impl {
   }
 
   void count(const Wanted& w) {
-    int* const counts[] = {&statistics.compiled, &statistics.cached, &statistics.carried};
+    int* const counts[] = {&statistics.compiled, &statistics.cached, &statistics.bundled};
     ++*counts[static_cast<size_t>(w.source)];
     statistics.spilled += w.code.spilled;
     if (!w.problem.empty() && statistics.cache_problem.empty())
@@ -143,7 +143,7 @@ struct KernelLibrary::Impl {
 
   CompilerOptions options;
   std::optional<ObjectCache> cache;
-  ObjectMap carried;
+  ObjectMap bundled;
   std::vector<SealedObject> kept;
   std::vector<std::unique_ptr<ObjectCompiler>> compilers;  // one a thread
   std::unique_ptr<Linker> linker;

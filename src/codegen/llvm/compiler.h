@@ -18,7 +18,7 @@ struct CompilerOptions {
   std::optional<std::string>
       cache_folder;  // none: no disk cache. default_cache_folder() is $HONE_CACHE or ~/.cache/hone
   std::vector<std::string>
-      carried;                // bundles of objects (object_bundle.h), looked into before the disk; never put there
+      bundled;                // bundles of objects (object_bundle.h), looked into before the disk; never put there
   bool keep_objects = false;  // for bundle(): nothing is taken from the disk
 };
 // None when HONE_CACHE is empty, or there is no such folder and none can be made. It may be one that can only be read.
@@ -26,10 +26,10 @@ std::optional<std::string> default_cache_folder();
 
 struct CompileStatistics {
   double milliseconds = 0;                    // of wall time
-  int compiled = 0, cached = 0, carried = 0;  // kernels: made now, from disk, from a bundle
+  int compiled = 0, cached = 0, bundled = 0;  // kernels: made now, from disk, from a bundle
   int spilled = 0;                            // tiles that were replaced by smaller ones
   std::string cache_problem;                  // why kernels are not kept on disk; empty where they are
-  std::string carried_note;                   // why bundles are not used, or not wholly
+  std::string bundle_note;                    // why bundles are not used, or not wholly
 };
 
 // Owns the machine code; kernels stay valid as long as the object they came from lives.

@@ -220,7 +220,7 @@ class ConvKernel {
     }
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
-      const WindowRows seen = shape_.copied && shape_.rule_height == 1 ? window_rows(y) : all_window_rows();
+      const TapRows seen = shape_.copied && shape_.rule_height == 1 ? window_rows(y) : all_window_rows();
       one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
     });
@@ -228,18 +228,18 @@ class ConvKernel {
 
   // Rows of the window that are multiplied, `count` from the first on. Those outside the plane are zeros, and skipped
   // where the rule's strip lies in one output row: a weight that is not finite must meet them always or never.
-  struct WindowRows {
+  struct TapRows {
     Value *first, *count;
   };
-  WindowRows all_window_rows() { return {e_.num(0), e_.num(w_.kernel_height)}; }
-  WindowRows window_rows(Value* y) {
+  TapRows all_window_rows() { return {e_.num(0), e_.num(w_.kernel_height)}; }
+  TapRows window_rows(Value* y) {
     Value* first = window_rows_before(p_.pad_top, y);
     return {first, e_.b.CreateSub(window_rows_before(e_.b.CreateAdd(p_.pad_top, p_.height), y), first)};
   }
-  Value* from_window_row(Value* a, const WindowRows& seen) {
+  Value* from_window_row(Value* a, const TapRows& seen) {
     return e_.at(a, e_.times(seen.first, e_.times(row_bytes_, w_.dilation_y)));
   }
-  Value* weights_from(Value* w, const WindowRows& seen) {
+  Value* weights_from(Value* w, const TapRows& seen) {
     return e_.at(w, e_.times(seen.first, shape_.panel_rows_of_window_row() * shape_.gemm.row_bytes()));
   }
 
@@ -302,16 +302,16 @@ class ConvKernel {
     e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
       Value* before = e_.times(i, height);
       Value* y = e_.b.CreateAdd(place.first, before);
-      const WindowRows seen = rows_seen_of_band(y);
+      const TapRows seen = rows_seen_of_band(y);
       Value* pixels = e_.times(e_.smaller(height, e_.b.CreateSub(rows, before)), p_.out_width);
       one_band(from_window_row(e_.at(a, e_.times(i, step)), seen), weights_from(w, seen), seen.count, pixels, y, place);
       return Values{};
     });
   }
-  WindowRows rows_seen_of_band(Value* y) {
-    const WindowRows all = all_window_rows();
+  TapRows rows_seen_of_band(Value* y) {
+    const TapRows all = all_window_rows();
     if (!shape_.copied) return all;
-    const WindowRows seen = window_rows(y);
+    const TapRows seen = window_rows(y);
     Value* one_row = e_.b.CreateICmpEQ(rule_height_, e_.num(1));
     return {e_.b.CreateSelect(one_row, seen.first, all.first), e_.b.CreateSelect(one_row, seen.count, all.count)};
   }

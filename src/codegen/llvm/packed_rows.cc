@@ -27,7 +27,7 @@ struct RowLayout {
 bool along_rows(const Format& format, const CodeMeaning& meaning, int64_t columns) {
   const Geometry& g = format.geometry;
   const bool by_row = g.axis == 0 || g.axis == -2;
-  if (meaning.by >= CodeMeaning::By::signs || g.kind == Kind::flat) return false;
+  if (meaning.by >= CodeMeaning::By::signs || g.kind == Kind::flattened) return false;
   if (g.kind == Kind::tile && g.rows != 1) return false;
   if (g.kind == Kind::group && by_row) return false;
   if (g.kind == Kind::channel && !by_row) return false;
@@ -199,7 +199,7 @@ class RowDecoder {
         return layout_.across ? in_line(c, row, g.columns) : in_line(row, c, g.columns);
       case Kind::tile:
         return in_line(g.rows ? e_.b.CreateUDiv(row, e_.num(g.rows)) : e_.num(0), c, g.columns);
-      case Kind::flat:
+      case Kind::flattened:
         return e_.b.CreateUDiv(e_.b.CreateAdd(e_.times(row, plan_.columns), c), e_.num(g.columns));
     }
     CHECK(false);

@@ -30,8 +30,8 @@ class Unpacker {
                                       {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},
                                       {scratch, int64_t{s_.lanes} * 4}};
     e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
-      if (s_.numbered()) numbers_ = e_.load(e_.v_i32, p[2], 4);
-      if (s_.loose) loose_vector(p[0], p[1], p[3]);
+      if (s_.indexes_scales()) numbers_ = e_.load(e_.v_i32, p[2], 4);
+      if (s_.unaligned_groups) ungrouped_vector(p[0], p[1], p[3]);
       else column_vector(p[0], p[1], p[3]);
       return Values{};
     });
@@ -155,7 +155,7 @@ class Unpacker {
   }
 
   // Groups that end anywhere: each element looks for its own.
-  void loose_vector(Value* codes, Value* scales, Value* out) {
+  void ungrouped_vector(Value* codes, Value* scales, Value* out) {
     CHECK(s_.panel == PanelType::f32);
     const int64_t chunk = s_.codec->chunk_k();
     const Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()}, {out, chunk * out_row_bytes_}};
@@ -178,7 +178,7 @@ class Unpacker {
   Group group_of(Value* scales, Value* k) {
     Value* row = e_.at(scales, e_.times(e_.b.CreateUDiv(k, e_.num(s_.group)), s_.scale_row_bytes()));
     Group group = group_at(row);
-    if (!s_.flat) return group;
+    if (!s_.crossing_groups) return group;
     // A column's first group began as many elements earlier as its number says.
     Value* into = e_.splat(e_.b.CreateTrunc(e_.b.CreateURem(k, e_.num(s_.group)), e_.i32));
     Value* later = e_.b.CreateICmpUGE(e_.b.CreateAdd(into, numbers_), e_.c_i32(static_cast<uint32_t>(s_.group)));

@@ -16,9 +16,9 @@
 #include "base/multiples.h"
 #include "codegen/element_cost.h"
 #include "codegen/elements.h"
-#include "codegen/kernels/window/plan.h"
-#include "codegen/kernels/window/prepack.h"
-#include "codegen/kernels/window/shape.h"
+#include "codegen/kernels/reduce_window/plan.h"
+#include "codegen/kernels/reduce_window/prepack.h"
+#include "codegen/kernels/reduce_window/shape.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
@@ -32,9 +32,9 @@ namespace {
 
 using llvm::Value;
 
-class WindowEmitter {
+class ReduceWindowEmitter {
  public:
-  WindowEmitter(Emitter& e, const WindowPlan& plan, int shrink)
+  ReduceWindowEmitter(Emitter& e, const ReduceWindowPlan& plan, int shrink)
       : e_(e),
         plan_(plan),
         plane_(plan.plane),
@@ -84,7 +84,7 @@ class WindowEmitter {
 
   // What a tile adds: all taps, those that lie in the plane at column `first`, or as many as the call says.
   struct Tile {
-    WindowTile shape;
+    ReduceWindowTile shape;
     enum class Taps : uint8_t { all, of_first, of_call } taps = Taps::all;
     int64_t first = 0;
     llvm::Function* function = nullptr;
@@ -96,7 +96,7 @@ class WindowEmitter {
   };
 
   void cut(const std::string& symbol) {
-    const WindowTile shape = window_tile(plan_, e_.target, shrink_);
+    const ReduceWindowTile shape = window_tile(plan_, e_.target, shrink_);
     if (!is_unrolled(plan_)) {
       segments_.push_back({{shape, Tile::Taps::of_call}, 0, plane_.out_width});
     } else {
@@ -104,7 +104,7 @@ class WindowEmitter {
     }
     for (size_t i = 0; i < segments_.size(); ++i) make(segments_[i].tile, fmt::format("{}_tile{}", symbol, i));
   }
-  void add_tile_at(int64_t x, WindowTile shape) {
+  void add_tile_at(int64_t x, ReduceWindowTile shape) {
     shape.columns = std::min(shape.columns, plane_.out_width - x);
     const bool inside = in_plane(x, 0) && in_plane(x + shape.columns - 1, plane_.kernel_width - 1);
     if (inside && !segments_.empty() && segments_.back().tile.taps == Tile::Taps::all &&
@@ -114,7 +114,7 @@ class WindowEmitter {
   }
 
   void add_tiles_of_any_plane(const std::string& symbol) {
-    for (const WindowTile& shape : inner_tiles(plan_, e_.target, shrink_)) {
+    for (const ReduceWindowTile& shape : inner_tiles(plan_, e_.target, shrink_)) {
       inner_.push_back({shape});
       make(inner_.back(), fmt::format("{}_tile{}", symbol, shape.columns));
     }
@@ -245,9 +245,9 @@ class WindowEmitter {
 
   Reduction::Kind kind() const {
     switch (plan_.reduction) {
-      case WindowPlan::Reduction::max:
+      case ReduceWindowPlan::Reduction::max:
         return Reduction::Kind::max;
-      case WindowPlan::Reduction::min:
+      case ReduceWindowPlan::Reduction::min:
         return Reduction::Kind::min;
       default:
         return Reduction::Kind::sum;
@@ -258,7 +258,7 @@ class WindowEmitter {
     return e_.load_elements(plan_.x, e_.at(x, pixels * pixel_bytes_ + channel(v) * size_bytes(plan_.x)), mask_);
   }
   Value* weight(Value* w, int64_t tap, int64_t v) {
-    if (plan_.reduction != WindowPlan::Reduction::products) return nullptr;
+    if (plan_.reduction != ReduceWindowPlan::Reduction::products) return nullptr;
     return e_.load(e_.v_f32, e_.at(w, tap * weight_bytes() + channel(v) * 4), 4);
   }
   Value* add(Value* sum, Value* element, Value* weight) {
@@ -375,7 +375,7 @@ class WindowEmitter {
   }
 
   Emitter& e_;
-  const WindowPlan& plan_;
+  const ReduceWindowPlan& plan_;
   const PlaneWindow& plane_;
   const int shrink_;
   const Scalar scalar_;
@@ -390,12 +390,12 @@ class WindowEmitter {
   PlaneValues p_{};  // in the function that is being emitted
 };
 
-void emit(Emitter& e, const WindowPlan& plan, const std::string& symbol, int shrink) {
-  WindowEmitter(e, plan, shrink).run(symbol);
+void emit(Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink) {
+  ReduceWindowEmitter(e, plan, shrink).run(symbol);
 }
 
 }  // namespace
 
-extern constinit const EmitterDef window_emitter_def = emitter_def<WindowPlan, emit>();
+extern constinit const EmitterDef window_emitter_def = emitter_def<ReduceWindowPlan, emit>();
 
 }  // namespace hone

@@ -75,13 +75,13 @@ ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Apply apply) {
 
 }  // namespace
 
-ValueId dequantised(const OnnxNode& n, const AffineCodes& codes, DType dtype) {
+ValueId dequantized(const OnnxNode& n, const AffineCodes& codes, DType dtype) {
   return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
     return ops::dequantize_linear(n, {.x = x, .scale = scale, .zero_point = zero, .dtype = dtype});
   });
 }
 
-ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate) {
+ValueId quantized(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate) {
   if (!small_float(dtype)) saturate = true;  // integers always do
   return aligned(n, codes, [&](ValueId x, ValueId scale, ValueId zero) {
     const DType precision = n.type(scale).dtype;
@@ -95,7 +95,7 @@ ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool
 }
 
 // A tensor of zeros has scale 1, which any would do for; its quotients stay numbers.
-AffineCodes quantised_dynamically(const OnnxNode& n, ValueId x) {
+AffineCodes quantized_dynamically(const OnnxNode& n, ValueId x) {
   const ValueId none = n.scalar(0, DType::f32);
   const Attributes all{{"keepdims", int64_t{0}}};
   const ValueId low = ops::min(n, {n.emit({&reduce_min_def, {x}, all}), none}),

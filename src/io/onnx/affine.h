@@ -1,4 +1,4 @@
-// Quantisation by scale and zero point as ONNX spells it: for the tensor, along an axis, or for blocks along an axis.
+// Quantization by scale and zero point as ONNX spells it: for the tensor, along an axis, or for blocks along an axis.
 #pragma once
 
 #include "io/onnx/onnx_family.h"
@@ -13,11 +13,11 @@ struct AffineCodes {
 };
 
 // (x - zero) * scale in `dtype`; x holds codes.
-ValueId dequantised(const OnnxNode& n, const AffineCodes& codes, DType dtype);
+ValueId dequantized(const OnnxNode& n, const AffineCodes& codes, DType dtype);
 // round(x / scale) + zero as `dtype`, saturated unless `saturate` is false. The quotient is rounded to scale's type.
-ValueId quantised(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate = true);
+ValueId quantized(const OnnxNode& n, const AffineCodes& codes, DType dtype, bool saturate = true);
 
 // As DynamicQuantizeLinear: u8, with the least scale that covers x and 0.
-AffineCodes quantised_dynamically(const OnnxNode& n, ValueId x);
+AffineCodes quantized_dynamically(const OnnxNode& n, ValueId x);
 
 }  // namespace hone

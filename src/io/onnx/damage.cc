@@ -69,9 +69,9 @@ std::string_view child_of(std::string_view message, uint32_t field) {
 
 // Reads the wire format (https://protobuf.dev/programming-guides/encoding): a field is a tag, number << 3 | wire type,
 // and a value whose length follows from the wire type.
-class Walk {
+class Traversal {
  public:
-  Walk(std::string_view bytes, int max_nesting) : bytes_(bytes), max_nesting_(max_nesting) {}
+  Traversal(std::string_view bytes, int max_nesting) : bytes_(bytes), max_nesting_(max_nesting) {}
 
   // The first fault of the message at position_ that ends at `end`; "" when there is none.
   std::string message(std::string_view name, size_t end, int nesting) {
@@ -155,7 +155,7 @@ std::string looks_like(std::string_view bytes) {
 }
 
 std::string first_fault(std::string_view bytes, std::string_view message, int max_nesting) {
-  const std::string fault = Walk(bytes, max_nesting).message(message, bytes.size(), 0);
+  const std::string fault = Traversal(bytes, max_nesting).message(message, bytes.size(), 0);
   return fault.empty() ? "the value of a field is malformed" : fault;
 }
 

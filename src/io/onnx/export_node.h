@@ -99,7 +99,7 @@ std::span<const ExportRule> image_rules();
 std::span<const ExportRule> indexing_rules();
 std::span<const ExportRule> pointwise_rules();
 std::span<const ExportRule> product_rules();
-std::span<const ExportRule> quantisation_rules();
+std::span<const ExportRule> quantization_rules();
 std::span<const ExportRule> random_rules();
 std::span<const ExportRule> recurrent_rules();
 std::span<const ExportRule> row_rules();

@@ -109,7 +109,7 @@ class PackedConstant {
         codes_(codes_of(format_, tensor.shape(), tensor.planes())),
         grid_(scale_grid(format_, tensor.shape())) {
     // ONNX has neither sums of scales nor groups that cross rows.
-    if (format_.element.bits > 16 || is_residual(format_) || format_.geometry.kind == Geometry::Kind::flat) return;
+    if (format_.element.bits > 16 || is_residual(format_) || format_.geometry.kind == Geometry::Kind::flattened) return;
     values_ = code_values(format_);
     std::vector<bool> is_used(values_.size(), false);
     for (uint32_t code : codes_) is_used[code] = true;

@@ -11,7 +11,7 @@ namespace hone::onnx {
 namespace {
 
 constexpr auto kTables = {control_rules,      image_rules,  indexing_rules,  pointwise_rules, product_rules,
-                          quantisation_rules, random_rules, recurrent_rules, row_rules,       sequence_rules,
+                          quantization_rules, random_rules, recurrent_rules, row_rules,       sequence_rules,
                           shape_rules,        signal_rules, string_rules,    window_rules};
 
 const ExportRule* rule_of(const OpDef& op) {

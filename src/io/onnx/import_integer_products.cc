@@ -100,7 +100,7 @@ std::vector<ValueId> import_matmul_integer(OnnxNode& n) {
 }
 
 // sums * factor, rounded, plus the zero point at input `zero`.
-ValueId requantised(const OnnxNode& n, ValueId sums, ValueId factor, ValueId zero) {
+ValueId requantized(const OnnxNode& n, ValueId sums, ValueId factor, ValueId zero) {
   const ValueId scaled = ops::mul(n, {n.cast(sums, DType::f32), factor});
   return ops::quantize_linear(
       n, {.x = scaled, .scale = n.scalar(1, DType::f32), .zero_point = zero, .dtype = n.type(zero).dtype});
@@ -115,7 +115,7 @@ ValueId factor_of(const OnnxNode& n, ValueId a, ValueId b, ValueId y) {
 std::vector<ValueId> import_qlinear_matmul(OnnxNode& n) {
   const ValueId sums = matrix_product(n, {n.in(0), n.in(2)}, {n.in(3), n.in(5)});
   const ValueId factor = factor_of(n, per_row(n, n.in(1)), per_column(n, n.in(4)), n.in(6));
-  return {requantised(n, sums, factor, per_column(n, n.in(7)))};
+  return {requantized(n, sums, factor, per_column(n, n.in(7)))};
 }
 
 // v [O] along the channels of [N,O,...]; one element as a scalar.
@@ -154,7 +154,7 @@ std::vector<ValueId> import_conv_integer(OnnxNode& n) {
 std::vector<ValueId> import_qlinear_conv(OnnxNode& n) {
   const ValueId sums = convolution(n, {n.in(0), n.in(2)}, {n.in(3), n.in(5)}, n.in_or_none(8));
   const ValueId w_scale = per_channel(n, n.in(4), n.rank(n.in(3)), false);
-  return {requantised(n, sums, factor_of(n, per_column(n, n.in(1)), w_scale, n.in(6)), per_column(n, n.in(7)))};
+  return {requantized(n, sums, factor_of(n, per_column(n, n.in(1)), w_scale, n.in(6)), per_column(n, n.in(7)))};
 }
 
 // sums * factor [+ the bias at this input]
@@ -164,7 +164,7 @@ ValueId as_floats(const OnnxNode& n, ValueId sums, ValueId factor, int bias) {
 }
 
 std::vector<ValueId> import_dynamic_quantize_matmul(OnnxNode& n) {
-  const AffineCodes a = quantised_dynamically(n, n.in(0));
+  const AffineCodes a = quantized_dynamically(n, n.in(0));
   const ValueId sums = matrix_product(n, {a.x, a.zero}, {n.in(1), n.in_or_none(3)});
   return {as_floats(n, sums, factor_of(n, a.scale, per_column(n, n.in(2)), kNone), 4)};
 }
@@ -184,7 +184,7 @@ std::vector<ValueId> import_qgemm(OnnxNode& n) {
   const ValueId scale = ops::mul(n, {per_column(n, n.in(1)), n.scalar(n.number("alpha", 1), DType::f32)});
   const ValueId factor = factor_of(n, scale, per_column(n, n.in(4)), n.in_or_none(7));
   if (!n.has(8)) return {as_floats(n, sums, factor, 9)};
-  return {requantised(n, sums, factor, per_column(n, n.in(8)))};
+  return {requantized(n, sums, factor, per_column(n, n.in(8)))};
 }
 
 constexpr OnnxOperator kOperators[] = {

@@ -100,7 +100,7 @@ std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
   attributes.set("input_forget", n.integer("input_forget", 0));
   attributes.set("round_state", int64_t{1});
-  const ValueId x = dequantised(n, quantised_dynamically(n, n.in(0)), DType::f32);
+  const ValueId x = dequantized(n, quantized_dynamically(n, n.in(0)), DType::f32);
   return n.emit_all({&lstm_def,
                      {x, decoded_weights(n, 1, 8), decoded_weights(n, 2, 10), n.in_or_none(3), n.in_or_none(4),
                       n.in_or_none(5), n.in_or_none(6), n.in_or_none(7)},

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "io/onnx/shape_arguments.h"
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 #include "ops/calls.h"
 #include "ops/slice_run.h"
 

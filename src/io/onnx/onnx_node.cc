@@ -305,7 +305,7 @@ Graph OnnxNode::body(std::string_view name, const std::vector<TensorType>& input
   scope_.model().spend(proto.input_size() + proto.initializer_size() + proto.sparse_initializer_size());
   Graph graph;
   graph.name = std::string(name);
-  graph.mint_symbols_after(scope_.graph().symbols_minted());
+  graph.number_unbacked_after(scope_.graph().unbacked_symbols());
   KnownDims dims;
   OnnxScope scope(scope_.model(), scope_.opsets(), graph, dims, &scope_, &captures);
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,6 +1,6 @@
 #include "io/onnx/shape_arguments.h"
 
-#include "ir/minted.h"
+#include "ir/unbacked.h"
 
 namespace hone {
 

@@ -29,7 +29,7 @@ bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
 KernelSpeed speed(const AttentionPlan&, const Target&) { return {0.75, 0.3}; }
 
 // It has no element program; its one possible follower is the rounding of its result.
-Refusal user_fits(const Graph& graph, NodeId user) {
+Support user_fits(const Graph& graph, NodeId user) {
   const Node& node = graph.node(user);
   if (node.op != &cast_def || graph.use_count(node.operands[0]) != 1 ||
       graph.type(node.results[0]).dtype != DType::bf16)
@@ -45,7 +45,7 @@ constexpr KernelClass<AttentionPlan> attention{
     .takes = takes,
     .group = {.takes_users = [](const Graph&, NodeId) { return true; }, .user_fits = user_fits},
     .lower = lower_attention,
-    .supports = attention_refusal,
+    .supports = attention_support,
     .launch = launch,
     .describe = describe,
     .can_shrink = can_shrink,

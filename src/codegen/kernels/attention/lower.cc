@@ -9,7 +9,7 @@
 
 namespace hone {
 
-Refusal lower_attention(const Lowering& lowering, Prepared& prepared) {
+Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);

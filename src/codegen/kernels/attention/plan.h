@@ -32,6 +32,6 @@ struct AttentionPlan {
   static const KernelDef& kernel();
 };
 
-Refusal lower_attention(const Lowering& lowering, Prepared& prepared);
+Support lower_attention(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

@@ -14,7 +14,7 @@ int fitting_vectors(int64_t columns, int lanes) {
 
 }  // namespace
 
-Refusal attention_refusal(const AttentionPlan& plan, const Target&) {
+Support attention_support(const AttentionPlan& plan, const Target&) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("q, k and v of {}; f32 and bf16 are multiplied", to_string(plan.dtype))};
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 ||

@@ -28,7 +28,7 @@ struct AttentionShape {
   int64_t value_columns() const { return int64_t{value_vectors} * lanes; }
 };
 
-Refusal attention_refusal(const AttentionPlan& plan, const Target& target);
+Support attention_support(const AttentionPlan& plan, const Target& target);
 AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink = 0);
 int64_t attention_items(const AttentionPlan& plan, int64_t batches, int64_t queries);
 

@@ -4,11 +4,11 @@
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
-#include "ops/window.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 
-Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
+Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const NodeId n = step.group.anchor;
@@ -38,17 +38,17 @@ Refusal lower_conv(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, x);
   lowering.bind(step, w, Plane::prepacked);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
-  if (Refusal r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.accepted())
+  if (Support r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.supported())
     return r;
   const bool any_plane = has_open_plane(x_shape, y_shape);
-  prepared.place = [=, &graph, target = lowering.target, exact = lowering.exact,
+  prepared.place = [=, &graph, target = lowering.target, no_winograd = lowering.no_winograd,
                     plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, StepCall& placed) mutable {
-    const auto window = placed_window(graph, n, sizes.shape(x), sizes.shape(y));
-    if (const Refusal r = window_refusal(*window); !r.accepted()) return r;
+    const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
+    if (const Support r = window_support(*window); !r.supported()) return r;
     ConvPlan chosen = plan;
     chosen.window = window->plane;
     chosen.product.k = chosen.window.taps() * chosen.channels;
-    const MethodChoice choice = choose_method(chosen, target, window->images, exact);
+    const MethodChoice choice = choose_method(chosen, target, window->images, no_winograd);
     chosen.method = choice.method;
     placed.refused = choice.refused;
     placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;

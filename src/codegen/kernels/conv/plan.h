@@ -40,6 +40,6 @@ struct ConvPlan {
 // stay those of the plan.
 void for_any_plane(ConvPlan& plan, KernelDims& dims);
 
-Refusal lower_conv(const Lowering& lowering, Prepared& prepared);
+Support lower_conv(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

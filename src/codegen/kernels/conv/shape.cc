@@ -107,10 +107,10 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
   return tiles;
 }
 
-Refusal conv_refusal(const ConvPlan& plan, const Target& target) {
+Support conv_support(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
-    if (Refusal r = winograd_refusal(plan); !r.accepted()) return r;
-  return gemm_refusal(plan.product, target);
+    if (Support r = winograd_support(plan); !r.supported()) return r;
+  return gemm_support(plan.product, target);
 }
 
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {

@@ -34,7 +34,7 @@ struct ConvShape {
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
-Refusal conv_refusal(const ConvPlan& plan, const Target& target);
+Support conv_support(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 // A plan for any plane placed on that of a call; any other plan as it is.
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);

@@ -78,7 +78,7 @@ WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shr
   return s;
 }
 
-Refusal winograd_refusal(const ConvPlan& plan) {
+Support winograd_support(const ConvPlan& plan) {
   const PlaneWindow& w = plan.window;
   if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_y != 1 || w.stride_x != 1 || w.dilation_y != 1 ||
       w.dilation_x != 1)
@@ -96,7 +96,7 @@ std::string_view to_string(ConvPlan::Method method) {
   return kNames[static_cast<size_t>(method)];
 }
 
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool exact) {
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd) {
   ConvPlan candidate = plan;
   MethodChoice choice;
   // A tenth in favour of the exact sum.
@@ -105,13 +105,13 @@ MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t i
   std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
   for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
     candidate.method = method;
-    Refusal refusal = winograd_refusal(candidate);
-    if (refusal.accepted() && exact) refusal = {"its rounding errors are larger, and exact sums are asked for"};
+    Support support = winograd_support(candidate);
+    if (support.supported() && no_winograd) support = {"its rounding errors are larger, and exact sums are asked for"};
     if (const int64_t pieces = images * winograd_shape(candidate, target).pieces();
-        refusal.accepted() && pieces < kFewestPieces)
-      refusal = {fmt::format("{} pieces; at least {} pay for its larger weights", pieces, kFewestPieces)};
-    if (!refusal.accepted()) {
-      choice.refused.push_back(fmt::format("{}: {}", to_string(method), refusal.why));
+        support.supported() && pieces < kFewestPieces)
+      support = {fmt::format("{} pieces; at least {} pay for its larger weights", pieces, kFewestPieces)};
+    if (!support.supported()) {
+      choice.refused.push_back(fmt::format("{}: {}", to_string(method), support.why));
       continue;
     }
     possible.emplace_back(method, winograd_cycles(candidate, target, images));

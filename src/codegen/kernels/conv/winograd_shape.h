@@ -35,13 +35,13 @@ struct WinogradShape {
 WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 void write_derived(const WinogradShape& shape, KernelDims& dims);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
-Refusal winograd_refusal(const ConvPlan& plan);
+Support winograd_support(const ConvPlan& plan);
 struct MethodChoice {
   ConvPlan::Method method = ConvPlan::Method::direct;
   std::vector<std::string> refused;  // the others, each with the reason against it
 };
 // The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written.
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool exact = false);
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd = false);
 std::string_view to_string(ConvPlan::Method method);
 
 }  // namespace hone

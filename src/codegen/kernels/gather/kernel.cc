@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const GatherPlan& plan, const Target&) {
+Support supports(const GatherPlan& plan, const Target&) {
   if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
   if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
   if (!plan.table_format.empty()) {

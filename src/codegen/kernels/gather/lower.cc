@@ -4,7 +4,7 @@
 
 namespace hone {
 
-Refusal lower_gather(const Lowering& lowering, Prepared& prepared) {
+Support lower_gather(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
@@ -39,7 +39,7 @@ Refusal lower_gather(const Lowering& lowering, Prepared& prepared) {
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[2] = sizes.of(numbers), d[1] = sizes.of(rows), d[0] = sizes.of(tables) * d[2];
-    return Refusal{};
+    return Support{};
   };
   return {};
 }

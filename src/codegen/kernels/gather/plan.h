@@ -31,6 +31,6 @@ struct GatherPlan {
   static const KernelDef& kernel();
 };
 
-Refusal lower_gather(const Lowering& lowering, Prepared& prepared);
+Support lower_gather(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

@@ -56,7 +56,7 @@ constexpr KernelClass<GemmPlan> gemm{
     .takes = takes,
     .group = kEpilogueRules,
     .lower = lower_gemm,
-    .supports = gemm_refusal,
+    .supports = gemm_support,
     .launch = launch,
     .describe = describe,
     .can_shrink = can_shrink,

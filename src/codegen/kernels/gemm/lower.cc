@@ -46,7 +46,7 @@ void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d)
 int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
 
 // The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
-Refusal choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool transposed) {
+Support choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool transposed) {
   const Graph& graph = lowering.graph;
   const Tensor* constant = lowering.constant(w);
   if (!lowering.sizes && graph.value(w).label.starts_with(kKnownInput)) return {"weights that follow from the sizes"};
@@ -67,7 +67,7 @@ Refusal choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool
 
 }  // namespace
 
-Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
+Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
@@ -83,7 +83,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   if (w_shape.size() < 2) return {"a vector operand"};
   const Dim k = a_shape.back(), n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
   plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
-  if (Refusal r = choose_weights(lowering, plan, w, transposed); !r.accepted()) return r;
+  if (Support r = choose_weights(lowering, plan, w, transposed); !r.supported()) return r;
   const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
   if (is_packed_once && (plan.n == 0 || plan.k == 0))
     return {"a product with laid out weights and sizes that are open"};
@@ -98,7 +98,7 @@ Refusal lower_gemm(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, a);
   lowering.bind(step, w, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
-  if (Refusal r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.accepted()) return r;
+  if (Support r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.supported()) return r;
   const Shape rows(a_shape.begin() + (batches ? std::ssize(a_shape) - 2 : 0), a_shape.end() - 1);
   const Extent m = lowering.count(rows), n_extent = lowering.extent(n), k_extent = lowering.extent(k);
   const bool by_rows = plan.weights == GemmPlan::Weights::activation_kn;

@@ -55,6 +55,6 @@ struct GemmPlan : Epilogue {
 
 inline constexpr int kGemmN = 11, kGemmK = 12, kGemmBlockRows = 13, kGemmFullStrides = 14;  // positions in dims
 
-Refusal lower_gemm(const Lowering& lowering, Prepared& prepared);
+Support lower_gemm(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

@@ -55,11 +55,11 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
     s.keeps_panel = widens && m == 0 && s.panel == PanelType::pairs && !s.dot;
   } else {
     const bool few = m > 0;
-    const bool by_vector = !s.loose && !s.numbered();  // a vector of scales goes with whole chunks
+    const bool by_vector = !s.unaligned_groups && !s.indexes_scales();  // a vector of scales goes with whole chunks
     const bool in_loop = few && by_vector && s.codec->decodes_in_loop();
     s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
     // Pairs must not straddle groups, and what columns of a vector don't share is folded into them.
-    const bool aligned = !s.loose && (s.group == s.k || s.group % 2 == 0);
+    const bool aligned = !s.unaligned_groups && (s.group == s.k || s.group % 2 == 0);
     const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && (by_vector || s.codec->folds_into_pairs)));
     s.panel = pairs ? PanelType::pairs : PanelType::f32;
     // Any scale folds into f32 as the format's own decode rule has it.
@@ -74,9 +74,9 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
 int64_t choose_block_k(const GemmShape& s) {
   const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
-  if (s.flat || s.k <= most) return s.k;
+  if (s.crossing_groups || s.k <= most) return s.k;
   for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
-    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.loose)))
+    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
       return block;
   return s.k;
 }
@@ -93,9 +93,9 @@ int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
 
 void choose_scales(GemmShape& s, const Format& format) {
   const ScaleGrid grid = scale_grid(format);
-  s.flat = grid.flat && s.k % grid.columns != 0;
-  s.group = s.flat || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
-  s.loose = s.flat || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
+  s.crossing_groups = grid.flattened && s.k % grid.columns != 0;
+  s.group = s.crossing_groups || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
+  s.unaligned_groups = s.crossing_groups || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
   s.slots = s.codec->scale.by == ScaleMeaning::By::none ? 1 : slots_of(grid, s.lanes, s.n);
 }
 
@@ -138,12 +138,12 @@ int64_t GemmShape::block_rows(int64_t m) const {
 
 int64_t GemmShape::scales_offset() const {
   if (!codec) return rows_of(plain, k) * row_bytes();
-  return (loose ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
+  return (unaligned_groups ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
 }
 
 int64_t GemmShape::numbers_offset() const { return round_up(scales_offset() + groups() * scale_row_bytes(), 4); }
 
-int64_t GemmShape::global_offset() const { return numbers_offset() + (numbered() ? panel_columns() * 4 : 0); }
+int64_t GemmShape::global_offset() const { return numbers_offset() + (indexes_scales() ? panel_columns() * 4 : 0); }
 
 int64_t GemmShape::panel_bytes() const {
   return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
@@ -162,7 +162,7 @@ int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
   return rows + unpacked_bytes() + (block_k < k ? block_rows * row_bytes() : 0);
 }
 
-Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
+Support gemm_support(const GemmPlan& plan, const Target&) {
   const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
   const int64_t least = plan.weights == GemmPlan::Weights::prepacked ? 1 : 0;
   if (plan.n < least || plan.k < least) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
@@ -178,7 +178,7 @@ Refusal gemm_refusal(const GemmPlan& plan, const Target&) {
   for (const GemmPlan::Operand& o : plan.operands) full += o.access == GemmPlan::Access::full;
   if (kGemmFullStrides + full > std::tuple_size_v<decltype(KernelArgs::dims)>)
     return {fmt::format("{} full operands", full)};
-  return plan.w_format.empty() ? Refusal{} : prepackable(parse_format(plan.w_format));
+  return plan.w_format.empty() ? Support{} : prepackable(parse_format(plan.w_format));
 }
 
 namespace {

@@ -51,21 +51,21 @@ struct GemmShape {
   WeightSource source = WeightSource::dense;
   std::shared_ptr<const WeightCodec> codec;  // null: plain weights
   int64_t group = 0;                         // k per scale; k when there is one scale or none
-  bool loose = false;                        // groups end inside a chunk: codes lie as if there were none
-  bool flat = false;  // a column's first group has begun in the columns before it, k by k as its number says
-  int slots = 0;      // scales in a row of one vector of columns; where they are some, numbers say whose is whose
+  bool unaligned_groups = false;             // groups end inside a chunk: codes lie as if there were none
+  bool crossing_groups = false;  // a column's first group has begun in the columns before it, k by k as its number says
+  int slots = 0;  // scales in a row of one vector of columns; where they are some, numbers say whose is whose
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
   int64_t block_k = 0;         // unpacked: decoded to scratch at a time, then multiplied and added; a divisor of k
   int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
 
   int64_t panel_columns() const { return int64_t{vectors} * lanes; }
   int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
-  int64_t groups() const { return group ? (k + group - 1) / group + flat : 0; }  // that a column has part in
+  int64_t groups() const { return group ? (k + group - 1) / group + crossing_groups : 0; }  // that a column has part in
   // Rows of codes that k elements from the start of a group make.
   int64_t code_rows(int64_t elems) const {
     return (elems + codec->chunk_k() - 1) / codec->chunk_k() * codec->chunk_rows();
   }
-  bool numbered() const { return flat || (slots > 1 && slots < lanes); }
+  bool indexes_scales() const { return crossing_groups || (slots > 1 && slots < lanes); }
   int64_t level_bytes() const { return int64_t{slots} * codec->scale_bytes(); }  // of one level of a vector's scales
   int64_t zero_points_offset() const { return codec->levels * level_bytes(); }   // behind them
   int64_t scale_vector_bytes() const { return zero_points_offset() + int64_t{slots} * codec->zero_point_bytes; }
@@ -90,7 +90,7 @@ struct GemmShape {
   int64_t block_rows(int64_t m) const;              // rows of A in an item, of m
 };
 
-Refusal gemm_refusal(const GemmPlan& plan, const Target& target);
+Support gemm_support(const GemmPlan& plan, const Target& target);
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const PointwisePlan& plan, const Target&) {
+Support supports(const PointwisePlan& plan, const Target&) {
   const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
   if (plan.rank < 1 || plan.rank > 6)
     return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};

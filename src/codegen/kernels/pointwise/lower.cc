@@ -8,7 +8,7 @@
 
 namespace hone {
 
-Refusal lower_pointwise(const Lowering& lowering, Prepared& prepared) {
+Support lower_pointwise(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   if (graph.node(step.group.nodes[0]).op->moves) return lower_moves(lowering, prepared);
@@ -28,7 +28,7 @@ Refusal lower_pointwise(const Lowering& lowering, Prepared& prepared) {
   return lower_strided(lowering, prepared, plan, result, operands, {step.group.results, dense_strides(result)});
 }
 
-Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
+Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
                       const std::vector<Strided>& operands, const Strided& results) {
   using Inner = PointwisePlan::Inner;
   const Graph& graph = lowering.graph;
@@ -80,7 +80,7 @@ Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     write(
         dims, [&](Extent e) { return sizes.of(e); }, placed);
-    return Refusal{};
+    return Support{};
   };
   return {};
 }

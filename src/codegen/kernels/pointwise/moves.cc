@@ -56,7 +56,7 @@ size_t parts_of(const Move& move) {
 }
 
 // One step for each part of each result that is wanted.
-Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Prepared& prepared) {
+Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   std::vector<StepDraft>& steps = prepared.steps;
   const Group group = steps[0].group;
@@ -88,9 +88,9 @@ Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
       std::vector<Strided> operands;
       if (!part.value) operands = {{{from_value}, to_shape(part.from_strides), part.from}};
       else if (has_value) operands = {{{node.operands[1]}, Shape(part.extents.size(), 0)}};
-      if (Refusal r = lower_strided(lowering, prepared, plan, to_shape(part.extents), operands,
+      if (Support r = lower_strided(lowering, prepared, plan, to_shape(part.extents), operands,
                                     {{to_value}, to_shape(part.to_strides), part.to});
-          !r.accepted())
+          !r.supported())
         return r;
       const auto moved = element_count(part.extents) * size_bytes(graph.type(to_value).dtype);
       steps.back().moved_bytes = static_cast<double>(part.value ? moved : 2 * moved);
@@ -99,7 +99,7 @@ Refusal copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
   return {};
 }
 
-Refusal lower_transpose_by_elements(const Lowering& lowering, Prepared& prepared) {
+Support lower_transpose_by_elements(const Lowering& lowering, Prepared& prepared) {
   const Node& node = lowering.graph.node(prepared.step().group.anchor);
   const Shape out = lowering.shape(node.results[0]);
   PointwisePlan plan;
@@ -136,7 +136,7 @@ Shape transposed_strides(const Lowering& lowering, const Node& node) {
   return strides;
 }
 
-Refusal lower_moves(const Lowering& lowering, Prepared& prepared) {
+Support lower_moves(const Lowering& lowering, Prepared& prepared) {
   const Group group = prepared.step().group;
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(group.anchor);
@@ -144,7 +144,7 @@ Refusal lower_moves(const Lowering& lowering, Prepared& prepared) {
   if (!node.op->move_map) return lower_transpose_by_elements(lowering, prepared);
   if (node.operands.size() > kMostParts || group.results.size() > kMostParts)
     return {fmt::format("more than {} regular parts", kMostParts)};
-  if (Refusal r = lowering.open_sizes(group); !r.accepted()) return r;
+  if (Support r = lowering.open_sizes(group); !r.supported()) return r;
   for (ValueId v : group.results)
     if (element_count(lowering.fixed_shape(v)) == 0) return {"no elements"};
   const KnownArguments known = known_arguments(lowering, group.anchor);

@@ -18,10 +18,10 @@ struct Strided {
   Shape strides;
   int64_t offset = 0;
 };
-Refusal lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
+Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
                       const std::vector<Strided>& operands, const Strided& results);
 
-Refusal lower_moves(const Lowering& lowering, Prepared& prepared);
+Support lower_moves(const Lowering& lowering, Prepared& prepared);
 
 // What an op's rules need to know of a node: the constants among its arguments.
 struct KnownArguments {

@@ -37,6 +37,6 @@ struct PointwisePlan {
   static const KernelDef& kernel();
 };
 
-Refusal lower_pointwise(const Lowering& lowering, Prepared& prepared);
+Support lower_pointwise(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

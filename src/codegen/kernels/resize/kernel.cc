@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const ResizePlan& plan, const Target&) {
+Support supports(const ResizePlan& plan, const Target&) {
   for (DType dtype : {plan.x, plan.result})
     if (!has_machine_type(dtype) || compute_scalar(dtype) != Scalar::f32)
       return {fmt::format("places between elements of {}", to_string(dtype))};

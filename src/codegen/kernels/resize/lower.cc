@@ -43,11 +43,11 @@ bool is_identity(const ResizedAxis& resized) {
 
 }  // namespace
 
-Refusal lower_resize(const Lowering& lowering, Prepared& prepared) {
+Support lower_resize(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
-  if (Refusal r = lowering.open_sizes(step.group); !r.accepted()) return r;
+  if (Support r = lowering.open_sizes(step.group); !r.supported()) return r;
   const bool any_plane = lowering.sizes != nullptr;  // of a graph with open sizes
   const KnownArguments known = known_arguments(lowering, step.group.anchor);
   if (!known.all) return {"arguments that are not constant"};

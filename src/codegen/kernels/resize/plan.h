@@ -47,6 +47,6 @@ struct ResizeTables {
 };
 ResizeTables for_any_plane(ResizePlan& plan, KernelDims& dims);
 
-Refusal lower_resize(const Lowering& lowering, Prepared& prepared);
+Support lower_resize(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const RowPlan& plan, const Target&) {
+Support supports(const RowPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
   if (operands + plan.results.size() > KernelArgs{}.pointers.size() || 2 + 2 * operands > KernelArgs{}.dims.size())
     return {

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
+Support lower_row(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
@@ -86,7 +86,7 @@ Refusal lower_row(const Lowering& lowering, Prepared& prepared) {
     d[0] = sizes.of(rows), d[1] = sizes.of(length);
     for (size_t i = 0; i < along.size(); ++i)
       d[2 + i] = sizes.of(along[i].row_stride), d[2 + along.size() + i] = sizes.of(along[i].period);
-    return Refusal{};
+    return Support{};
   };
   return {};
 }

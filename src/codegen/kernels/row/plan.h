@@ -49,6 +49,6 @@ struct RowPlan {
 // of 64.
 int64_t kept_element_bytes(const RowPlan& plan, size_t reduction);
 
-Refusal lower_row(const Lowering& lowering, Prepared& prepared);
+Support lower_row(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

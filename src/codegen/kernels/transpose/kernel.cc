@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const TransposePlan& plan, const Target&) {
+Support supports(const TransposePlan& plan, const Target&) {
   if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
     return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
   return {};

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-Refusal lower_transpose(const Lowering& lowering, Prepared& prepared) {
+Support lower_transpose(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
@@ -36,7 +36,7 @@ Refusal lower_transpose(const Lowering& lowering, Prepared& prepared) {
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     std::ranges::transform(dims, placed.dims.begin(), [&](Extent e) { return sizes.of(e); });
-    return Refusal{};
+    return Support{};
   };
   return {};
 }

@@ -26,6 +26,6 @@ struct TransposePlan {
 
 inline constexpr int64_t kTransposeSquares = 64;  // of an item: about 4 us
 
-Refusal lower_transpose(const Lowering& lowering, Prepared& prepared);
+Support lower_transpose(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

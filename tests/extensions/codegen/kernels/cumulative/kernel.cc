@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-Refusal supports(const CumulativePlan& plan, const Target&) {
+Support supports(const CumulativePlan& plan, const Target&) {
   if (!has_machine_type(plan.dtype)) return {fmt::format("elements of type {}", to_string(plan.dtype))};
   return {};
 }

@@ -4,7 +4,7 @@
 
 namespace hone {
 
-Refusal lower_cumulative(const Lowering& lowering, Prepared& prepared) {
+Support lower_cumulative(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
@@ -26,7 +26,7 @@ Refusal lower_cumulative(const Lowering& lowering, Prepared& prepared) {
                             lowering.extent(shape[static_cast<size_t>(axis)]), lowering.extent(inner)};
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
-    return Refusal{};
+    return Support{};
   };
   return {};
 }

@@ -24,6 +24,6 @@ struct CumulativePlan {
   static const KernelDef& kernel();
 };
 
-Refusal lower_cumulative(const Lowering& lowering, Prepared& prepared);
+Support lower_cumulative(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

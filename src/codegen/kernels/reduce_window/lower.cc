@@ -1,0 +1,153 @@
+// Pools, depthwise convolutions, and reductions over axes with others behind them.
+#include <algorithm>
+
+#include "base/multiples.h"
+#include "codegen/kernel_sizes.h"
+#include "codegen/kernels/reduce_window/plan.h"
+#include "codegen/lowering.h"
+#include "codegen/plane_window.h"
+#include "codegen/shapes.h"
+#include "ops/calls.h"
+#include "ops/sliding_window.h"
+
+namespace hone {
+namespace {
+
+// How many taps lie in [lo, hi) at each place.
+std::vector<int64_t> taps_within(int64_t places, int64_t stride, int64_t before, int64_t taps, int64_t dilation,
+                                 int64_t lo, int64_t hi) {
+  std::vector<int64_t> counts;
+  for (int64_t place = 0; place < places; ++place) {
+    const int64_t at = place * stride - before;
+    const int64_t first = at >= lo ? 0 : ceil_div(lo - at, dilation), end = at >= hi ? 0 : ceil_div(hi - at, dilation);
+    counts.push_back(std::max<int64_t>(std::min(end, taps) - first, 0));
+  }
+  return counts;
+}
+
+// The number that a mean divides by: a constant where it is the same at all places.
+Expr counted_taps(ReduceWindowPlan& plan, const SizedWindow& placed, bool with_padding) {
+  const PlaneWindow& p = plan.plane;
+  const int64_t top = with_padding ? p.pad_top : 0, bottom = with_padding ? placed.pad_bottom : 0,
+                left = with_padding ? p.pad_left : 0, right = with_padding ? placed.pad_right : 0;
+  std::vector<int64_t> down = taps_within(p.out_height, p.stride_y, p.pad_top, p.kernel_height, p.dilation_y, -top,
+                                          p.height + bottom),
+                       across = taps_within(p.out_width, p.stride_x, p.pad_left, p.kernel_width, p.dilation_x, -left,
+                                            p.width + right);
+  const auto same = [](const std::vector<int64_t>& counts) {
+    return std::ranges::all_of(counts, [&](int64_t count) { return count == counts[0]; });
+  };
+  if (same(down) && same(across)) return Expr(static_cast<float>(down[0] * across[0]));
+  plan.taps_down = std::move(down), plan.taps_across = std::move(across);
+  return Expr::arg(1, Scalar::f32);
+}
+
+// A reduction over axes with others behind them: a window as large as its plane.
+Support lower_reduction(const Lowering& lowering, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  const Graph& graph = lowering.graph;
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId x = node.operands[0];
+  if (step.group.nodes.size() > 1) return {"nodes beside a reduction that is not along the last axis"};
+  const auto run = reduced_run(node, lowering.shape(x));
+  if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
+    return {"it works along an axis with others behind it"};
+  if (!run->inner.is_constant()) return {"an open number of elements behind the axis"};
+  ReduceWindowPlan plan;
+  plan.channels = run->inner.constant();
+  plan.x = graph.type(x).dtype;
+  if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
+    return {fmt::format("a reduction of {}", to_string(graph.type(x)))};
+  // The rule's results speak of the element, the length, the reduction and its element.
+  const Expr element = Expr::arg(0, Scalar::f32), sum = element;
+  const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
+  plan.reduction = static_cast<ReduceWindowPlan::Reduction>(rule.reductions[0].kind);
+  const bool open = !run->length.is_constant();
+  const Expr length = open ? Expr::arg(1, Scalar::f32) : Expr(static_cast<float>(run->length.constant()));
+  const Expr known[] = {element, length, sum, element};
+  lowering.bind(step, x);
+  lowering.bind(step, kNone, Plane::none);
+  if (Support r = lowering.epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.supported())
+    return r;
+  const Extent outer = lowering.extent(run->outer), taps = lowering.extent(run->length);
+  prepared.place = [=, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
+                                                                              StepCall& placed) mutable {
+    ReduceWindowPlan chosen = plan;
+    chosen.plane.width = chosen.plane.kernel_width = sizes.of(taps);
+    placed.dims[0] = sizes.of(outer);
+    if (open) for_any_plane(chosen, placed.dims, {}, true);
+    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
+  };
+  return {};
+}
+
+// With numbers for open sizes of images, which decide nothing here.
+std::vector<int64_t> one_image(Shape shape) {
+  shape[0] = 1;
+  return constant_shape(shape);
+}
+
+}  // namespace
+
+Support lower_window(const Lowering& lowering, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  const Graph& graph = lowering.graph;
+  const NodeId n = step.group.anchor;
+  const Node& node = graph.node(n);
+  if (node.op->row) return lower_reduction(lowering, prepared);
+  const OpDef* const op = node.op;
+  const ValueId x = node.operands[0], y = node.results[0];
+  const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);
+  if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
+    return {"its channels are not the last of three or four dimensions"};
+  if (!x_shape.back().is_constant()) return {"an open number of channels"};
+  const bool any_plane = has_open_plane(x_shape, y_shape);
+  ReduceWindowPlan plan;
+  plan.channels = x_shape.back().constant();
+  plan.x = graph.type(x).dtype;
+  if (graph.type(x).is_packed()) return {"a packed constant under a window"};
+  const Scalar scalar = compute_scalar(plan.x);
+  Expr value = Expr::arg(0, scalar);
+  ValueId bias = kNone;
+  const bool with_padding = node.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
+  lowering.bind(step, x);
+  if (op == &conv_def) {
+    const ValueId w = node.operands[1];
+    const std::vector<int64_t> shape = lowering.fixed_shape(w);
+    const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
+    if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
+    if (shape.size() != 2 || !lowering.constant(w)) return {"weights of a convolution that are no constant matrix"};
+    plan.reduction = ReduceWindowPlan::Reduction::products;
+    if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
+    if (node.operands.size() > 2) bias = node.operands[2];
+    lowering.bind(step, w, Plane::prepacked);
+  } else {
+    plan.reduction = op == &max_pool_def ? ReduceWindowPlan::Reduction::max : ReduceWindowPlan::Reduction::sum;
+    if (op == &avg_pool_def) {
+      Expr counted = Expr::arg(1, Scalar::f32);
+      if (!any_plane) {
+        const auto window = sized_window(graph, n, one_image(x_shape), one_image(y_shape));
+        if (const Support r = window_support(*window); !r.supported()) return r;
+        plan.plane = window->plane;
+        counted = counted_taps(plan, *window, with_padding);
+      }
+      value = value / cast(scalar, counted);
+    }
+    lowering.bind(step, kNone, Plane::none);
+  }
+  if (Support r = lowering.epilogue(step, plan, value, 2, bias, false); !r.supported()) return r;
+  prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
+                                                                                      StepCall& placed) mutable {
+    const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
+    if (const Support r = window_support(*window); !r.supported()) return r;
+    ReduceWindowPlan chosen = plan;
+    chosen.plane = window->plane;
+    placed.dims[0] = window->images;
+    const CountedPadding padding{window->plane.pad_top, window->plane.pad_left, window->pad_bottom, window->pad_right};
+    if (any_plane) for_any_plane(chosen, placed.dims, with_padding ? padding : CountedPadding());
+    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
+  };
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,153 @@
+#include "jobs/candidate.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/threads.h"
+#include "jobs/load_model.h"
+#include "jobs/open_session.h"
+#include "measure/environment.h"
+#include "measure/ratio.h"
+#include "measure/turns.h"
+#include "ops/evaluate.h"
+
+namespace hone {
+namespace {
+
+Contender open(const std::string& path, const CandidateOptions& options) {
+  LoadedModel model = load_model(path, chosen_inputs(options, path));
+  Contender c;
+  c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
+  c.weight_bytes = sizes(model.graph).weight_bytes, c.weight_files = model.weight_files;
+  c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
+  const Graph& graph = c.session->graph();
+  c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
+  c.inputs = options.given.empty() ? default_inputs(graph, c.bindings, options.seed) : options.given;
+  c.outputs = options.check_finite ? c.session->run_checked(c.inputs) : c.session->run(c.inputs);
+  return c;
+}
+
+std::string inputs_text(const Contender& c) {
+  std::vector<std::string> inputs;
+  for (const auto& [name, tensor] : c.inputs) inputs.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
+  return fmt::format("{}", fmt::join(inputs, ", "));
+}
+
+std::string outputs_text(const Contender& c) {
+  std::vector<std::string> outputs;
+  for (size_t i = 0; i < c.outputs.size(); ++i)
+    outputs.push_back(fmt::format("{}: {}", c.session->output_names()[i], to_string(c.outputs[i].type())));
+  return fmt::format("{}", fmt::join(outputs, ", "));
+}
+
+void require_comparable(const Contender& first, const Contender& other) {
+  if (inputs_text(first) != inputs_text(other))
+    fail("{} takes ({}), {} takes ({}): only models with the same inputs can be compared", first.path,
+         inputs_text(first), other.path, inputs_text(other));
+  if (outputs_text(first) != outputs_text(other))
+    fail("{} gives ({}), {} gives ({}): only models with the same outputs can be compared", first.path,
+         outputs_text(first), other.path, outputs_text(other));
+}
+
+// The tensors in memory of their own.
+NamedTensors copied(const NamedTensors& tensors) {
+  NamedTensors copies;
+  for (const auto& [name, tensor] : tensors)
+    copies.emplace(name, tensor.dtype() == DType::string || tensor.container() != Container::none
+                             ? tensor
+                             : Tensor(tensor.dtype(), tensor.shape(), Buffer::copy_of(tensor.data().bytes())));
+  return copies;
+}
+
+constexpr double kTarget = 0.01;  // half-width of the interval of a median
+
+// Gives each a session and a copy of its inputs anew, in that order.
+void place_anew(std::vector<Contender>& candidates, const CandidateOptions& options, const std::vector<size_t>& order) {
+  std::vector<NamedTensors> old;  // freed when all copies are made
+  for (Contender& c : candidates) {
+    c.session.reset();
+    old.push_back(c.inputs);
+  }
+  for (size_t i : order) {
+    Contender& c = candidates[i];
+    c.session =
+        std::make_unique<Session>(open_session(load_model(c.path, chosen_inputs(options, c.path)), options.session));
+    c.session->prepare(c.bindings);
+    c.inputs = copied(c.inputs);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> chosen_inputs(const CandidateOptions& options, const std::string& path) {
+  return std::filesystem::is_directory(path) ? options.inputs : std::vector<std::string>{};
+}
+
+std::vector<Contender> open_candidates(const std::vector<std::string>& paths, const CandidateOptions& options) {
+  if (paths.empty()) fail("no model to measure");
+  std::vector<Contender> candidates;
+  for (const std::string& path : paths) {
+    candidates.push_back(open(path, options));
+    require_comparable(candidates.front(), candidates.back());
+  }
+  return candidates;
+}
+
+std::vector<Timing> time_in_turn(std::vector<Contender>& candidates, const CandidateOptions& options, double seconds) {
+  std::vector<std::vector<Timing>> parts(candidates.size());
+  Turns turns(candidates.size(), options.seed);
+  for (int placement = 0; placement < kPlacements; ++placement) {
+    place_anew(candidates, options, turns.next());
+    std::vector<Candidate> candidates;
+    for (Contender& c : candidates) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+    std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
+                                                          .min_rounds = kFewestForInterval,
+                                                          .max_seconds = seconds / kPlacements,
+                                                          .max_warmup_seconds = 1,
+                                                          .seed = options.seed + static_cast<uint64_t>(placement)});
+    for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
+  }
+  std::vector<Timing> all;
+  for (const std::vector<Timing>& of_one : parts) all.push_back(joined(of_one, kTarget));
+  return all;
+}
+
+KeyValues conditions_of(const Contender& candidate, const SessionOptions& session) {
+  const NumberStyle count{NumberFormat::integer, 0};
+  KeyValues conditions{
+      .key = "conditions",
+      .title = "",
+      .items = {{"isa", "instruction set",
+                 candidate.session->target() ? to_string(*candidate.session->target()) : "none: interpreted"},
+                {"threads", "threads", number(session.threads), "", count},
+                {"cpus", "CPUs usable", number(environment().cpus), "", count}}};
+  for (const auto& [symbol, size] : candidate.bindings)
+    conditions.items.push_back({"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", count});
+  return conditions;
+}
+
+std::vector<std::string> oversubscription(int threads) {
+  const int cpus = environment().cpus;
+  if (threads <= cpus) return {};
+  return {
+      fmt::format("OVERSUBSCRIBED: {} threads share {} CPU{}; hone uses {} of them, and figures with fewer threads "
+                  "say more.",
+                  threads, cpus, cpus == 1 ? "" : "s", std::min(threads, hardware_threads()))};
+}
+
+void add_notes(const std::vector<Contender>& candidates, std::vector<std::string>& findings) {
+  for (const Contender& c : candidates)
+    for (const std::string& note : c.session->statistics().notes())
+      findings.push_back(fmt::format("{}: {}", c.name, note));
+}
+
+std::vector<ManifestEntry> manifest_of(const std::vector<Contender>& candidates) {
+  std::vector<ManifestEntry> manifest;
+  for (const Contender& c : candidates) manifest.push_back({"input", c.path, c.sha256, c.file_bytes});
+  return manifest;
+}
+
+}  // namespace hone
