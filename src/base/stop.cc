@@ -6,7 +6,9 @@ namespace detail {
 std::atomic<Stop> requested_stop{Stop::none};
 static_assert(std::atomic<Stop>::is_always_lock_free);  // for signal handlers
 
-void throw_stopped() { throw Stopped(requested_stop.load()); }
+void stop() {
+  if (!Unstoppable::here()) throw Stopped(requested_stop.load());
+}
 }  // namespace detail
 
 namespace {

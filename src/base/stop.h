@@ -23,7 +23,8 @@ class Stopped : public std::runtime_error {
 
 namespace detail {
 extern std::atomic<Stop> requested_stop;
-[[noreturn]] void throw_stopped();
+inline thread_local int unstoppable_scopes = 0;
+void stop();  // unless it is unstoppable
 }  // namespace detail
 
 // May be called by signal handlers. Stop::none takes the request back.
@@ -31,7 +32,18 @@ inline void request_stop(Stop why) noexcept { detail::requested_stop.store(why, 
 
 inline void check_stop() {
   if (detail::requested_stop.load(std::memory_order_relaxed) != Stop::none) [[unlikely]]
-    detail::throw_stopped();
+    detail::stop();
 }
+
+// While one lives, check_stop() of this thread, and of the regions that it makes, lets work go on: what is half done
+// would be of no use to anyone.
+class Unstoppable {
+ public:
+  Unstoppable() { ++detail::unstoppable_scopes; }
+  ~Unstoppable() { --detail::unstoppable_scopes; }
+  Unstoppable(const Unstoppable&) = delete;
+  Unstoppable& operator=(const Unstoppable&) = delete;
+  static bool here() { return detail::unstoppable_scopes > 0; }
+};
 
 }  // namespace hone

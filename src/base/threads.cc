@@ -37,6 +37,7 @@ void pause() {
 struct Region {
   ChunkFn fn;
   int64_t n, grain, chunks, claim;  // claim: chunks that a thread takes at once
+  bool stoppable = !Unstoppable::here();
   std::atomic<int64_t> next{0};
   std::mutex failure_mutex;
   int64_t failed_chunk = -1;
@@ -49,7 +50,7 @@ struct Region {
 
   void run_chunk(int64_t c, int thread) {
     try {
-      check_stop();
+      if (stoppable) check_stop();
       fn(c * grain, std::min(n, (c + 1) * grain), thread);
     } catch (const Stopped&) {
       next.store(chunks, std::memory_order_relaxed);  // the others would throw the same

@@ -40,7 +40,7 @@ LayerVectors windows(const Attributes& attributes, const std::vector<int64_t>& w
       weight.size() == 2 ? to_shape(attributes.get<std::vector<int64_t>>("kernel_shape")) : spatial(to_shape(weight));
   const Shape shape = channels_first(attributes, to_shape(x.shape()));
   const std::vector<int64_t> sizes = constant_shape(shape);
-  const Window window = read_sliding_window(attributes, kernel);
+  const SlidingWindow window = read_sliding_window(attributes, kernel);
   const SlidingWindowOnPlane plane(window, spatial(sizes), constant_shape(window.places(shape)));
   const Pixels pixels = pixels_of(attributes, sizes, plane.elements());
   const int64_t groups = attributes.get_or<int64_t>("groups", 1), channels = pixels.channels / groups;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxResults = 3;    // values one kernel writes
 constexpr size_t kMaxOperands = 10;  // values one kernel reads besides its anchor's own
+constexpr size_t kMaxAlone = 13;     // values that one without an anchor reads
 
 // What keeps the work linear in the size of the graph, and one function short enough for LLVM. Networks stay far below.
 constexpr size_t kMaxNodes = 64;       // of a group
@@ -70,7 +71,11 @@ class Fuser {
       if (group_of(n) < 0) {
         check_stop();
         start(n);
-        absorb_users(group_of(n));
+        const int g = group_of(n);
+        if (groups_[static_cast<size_t>(g)].anchor != kNone || !graph_.node(n).op->pointwise) absorb_users(g);
+        else
+          while (absorb_users(g) || absorb_producers(g)) {
+          }
       }
     for (Group& group : groups_) {
       std::ranges::sort(group.nodes.edit(), [&](NodeId a, NodeId b) { return position(a) < position(b); });
@@ -157,7 +162,8 @@ class Fuser {
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
     if (escaping(nodes).size() > kMaxResults) return {fmt::format("more than {} results", kMaxResults)};
-    if (external_operands(nodes).size() > kMaxOperands) return {fmt::format("more than {} operands", kMaxOperands)};
+    const size_t most = group.anchor == kNone ? kMaxAlone : kMaxOperands;
+    if (external_operands(nodes).size() > most) return {fmt::format("more than {} operands", most)};
     if (would_cycle(nodes)) return {"it needs a value that is computed from this kernel's elsewhere"};
     return {};
   }
@@ -179,8 +185,9 @@ class Fuser {
       }
   }
 
-  // Grows the group forward through pointwise nodes that work on the same elements.
-  void absorb_users(int g) {
+  // Grows the group forward through pointwise nodes that work on the same elements; whether it has grown.
+  bool absorb_users(int g) {
+    const size_t before = groups_[static_cast<size_t>(g)].nodes.size();
     for (bool grown = true; grown;) {
       grown = false;
       Group& group = groups_[static_cast<size_t>(g)];
@@ -198,6 +205,7 @@ class Fuser {
           if (grown) break;
         }
     }
+    return groups_[static_cast<size_t>(g)].nodes.size() > before;
   }
 
   Support fits_as_user(const Group& group, NodeId user, const TensorType& like) {
@@ -224,21 +232,26 @@ class Fuser {
     return !r->operand_fits || r->operand_fits(graph_.type(v).shape, like.shape);
   }
 
-  // Pulls pointwise nodes that only feed this row op into its kernel.
-  void absorb_producers(int g) {
+  // Pulls in pointwise nodes that feed the group: those that feed nothing else, where it has an anchor. Whether it has
+  // grown.
+  bool absorb_producers(int g) {
+    const size_t before = groups_[static_cast<size_t>(g)].nodes.size();
     for (bool grown = true; grown;) {
       grown = false;
       Group& group = groups_[static_cast<size_t>(g)];
-      const TensorType& like = graph_.type(graph_.node(group.anchor).operands[0]);
+      const bool anchored = group.anchor != kNone;
+      const TensorType& like =
+          graph_.type(anchored ? graph_.node(group.anchor).operands[0] : graph_.node(group.nodes.front()).results[0]);
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
-        if (p == kNone || group_of(p) >= 0 || is_output_[static_cast<size_t>(v)] || !graph_.node(p).op->pointwise)
-          continue;
+        if (p == kNone || group_of(p) >= 0 || !graph_.node(p).op->pointwise) continue;
+        if (anchored && is_output_[static_cast<size_t>(v)]) continue;
         if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
             !is_compilable(graph_, graph_.node(p)))
           continue;
         const auto& users = uses(v);
-        if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
+        if (anchored &&
+            !std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
           continue;
         bool fits = acceptable(group, p).supported();
         for (ValueId operand : graph_.node(p).operands)
@@ -250,6 +263,7 @@ class Fuser {
         break;
       }
     }
+    return groups_[static_cast<size_t>(g)].nodes.size() > before;
   }
 
   // Groups that the group reads from.

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -87,12 +89,20 @@ struct Prepacking {
                     PanelPool& pool) = nullptr;
 };
 
-// An operand that numbers rows of another one. Generated code trusts it, so whoever runs the kernel checks it first:
-// `count` numbers of `rows` rows, negative ones from the end.
+// Positions in KernelArgs::pointers of a table of which not all rows are read, and of the numbers of those that are.
 struct RowNumbers {
-  int table, numbers;       // positions in KernelArgs::pointers
-  int rows_dim, count_dim;  // and in KernelArgs::dims
-  DType dtype;              // i32 or i64
+  int table, numbers;
+};
+
+// Operands whose values generated code trusts: whoever runs a kernel asks for a fault of them first.
+struct OperandNames {
+  std::string name, label;  // of its value, as texts of graphs and files have it
+};
+using OperandAt = std::function<OperandNames(int position)>;
+struct TrustedOperands {
+  std::array<int, 2> positions{-1, -1};  // in KernelArgs::pointers; -1: none
+  // What is wrong; empty where nothing is.
+  std::string (*fault)(const KernelPlan&, const KernelArgs&, const OperandAt&) = nullptr;
 };
 
 // Shares of the peak of its unit that kernels of a class reach: the best and worst seen over the models of
@@ -132,8 +142,9 @@ struct KernelDef {
   // before it. Packed data keeps its layout.
   bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink);
   KernelSpeed (*speed)(const KernelPlan& plan, const Target& target);
-  Prepacking prepacking;                                        // empty where kernels read constants as they lie
-  RowNumbers (*row_numbers)(const KernelPlan& plan) = nullptr;  // null where no operand numbers rows
+  Prepacking prepacking;                  // empty where kernels read constants as they lie
+  std::optional<RowNumbers> row_numbers;  // none where no operand numbers rows
+  TrustedOperands trusted = {};
 };
 
 // A function that a class gives or not. (Whether a plain pointer to one is null is no constant to GCC's sanitizers.)
@@ -158,7 +169,9 @@ struct KernelClass {
   Given<std::string(const Plan&, const Target&)> describe;
   Given<bool(const Plan&, const Target&, int)> can_shrink = {};
   Given<KernelSpeed(const Plan&, const Target&)> speed = {};
-  Given<RowNumbers(const Plan&)> row_numbers = {};
+  std::optional<RowNumbers> row_numbers = {};
+  std::array<int, 2> trusts = {-1, -1};  // TrustedOperands
+  Given<std::string(const Plan&, const KernelArgs&, const OperandAt&)> fault = {};
   Given<std::string(const Plan&, const Target&)> prepack_key = {};
   Given<int64_t(const Plan&, const Target&)> prepacked_bytes = {};
   Given<Buffer(const Plan&, const Target&, const Tensor&, int, PanelPool&)> prepack = {};
@@ -173,6 +186,7 @@ constexpr KernelDef kernel_def() {
   static_assert(Class.supports.is_given && Class.launch.is_given && Class.describe.is_given,
                 "a class says all three of its plans");
   static_assert(names_every_member<Plan>(), "fields() of a plan names each of its members once");
+  static_assert((Class.trusts[0] >= 0) == Class.fault.is_given, "a class that trusts operands finds their faults");
   static_assert(
       Class.prepack.is_given == Class.prepack_key.is_given && Class.prepack.is_given == Class.prepacked_bytes.is_given,
       "constants are laid out with all three of key, bytes and prepack, or not at all");
@@ -188,11 +202,15 @@ constexpr KernelDef kernel_def() {
                 .describe = [](const KernelPlan& p, const Target& t) { return Class.describe.call(p.get<Plan>(), t); },
                 .can_shrink = [](const KernelPlan&, const Target&, int) { return false; },
                 .speed = [](const KernelPlan&, const Target&) { return KernelSpeed(); },
-                .prepacking = {}};
+                .prepacking = {},
+                .row_numbers = Class.row_numbers};
   if constexpr (Class.speed.is_given)
     def.speed = [](const KernelPlan& p, const Target& t) { return Class.speed.call(p.get<Plan>(), t); };
-  if constexpr (Class.row_numbers.is_given)
-    def.row_numbers = [](const KernelPlan& p) { return Class.row_numbers.call(p.get<Plan>()); };
+  if constexpr (Class.fault.is_given)
+    def.trusted = {.positions = Class.trusts,
+                   .fault = [](const KernelPlan& p, const KernelArgs& a, const OperandAt& at) {
+                     return Class.fault.call(p.get<Plan>(), a, at);
+                   }};
   if constexpr (Class.can_shrink.is_given)
     def.can_shrink = [](const KernelPlan& p, const Target& t, int shrink) {
       return Class.can_shrink.call(p.get<Plan>(), t, shrink);

@@ -21,8 +21,8 @@ double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& 
                           ? static_cast<double>(plane_bytes(*type.format, shape).total()) / std::max(elements, 1.0)
                       : type.dtype == DType::string ? 0
                                                     : size_bytes(type.dtype);
-  const auto numbers = step.plan ? step.plan->kernel().row_numbers : nullptr;
-  if (!numbers || step->pointers[static_cast<size_t>(numbers(*step.plan).table)].value != v) return each * elements;
+  const std::optional<RowNumbers> numbers = step.plan ? step.plan->kernel().row_numbers : std::nullopt;
+  if (!numbers || step->pointers[static_cast<size_t>(numbers->table)].value != v) return each * elements;
   return each * static_cast<double>(element_count(shape_of(step->group.results[0])));
 }
 
@@ -264,7 +264,10 @@ struct PreparedGraph::Impl {
     steps.insert(steps.end(), prepared.steps.begin(), prepared.steps.end());
     const Support support = prepared.place ? prepared.place(actual, steps.back()) : Support();
     if (!support.supported()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
-    for (size_t s = first; s < steps.size(); ++s) steps[s].lasting &= unit.prepared.has_value();
+    for (size_t s = first; s < steps.size(); ++s) {
+      steps[s].lasting &= unit.prepared.has_value();
+      if (prepared.place) steps[s].dims = steps.back().dims;
+    }
     return support;
   }
 

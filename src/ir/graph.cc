@@ -194,7 +194,7 @@ void Graph::add_update(ValueId target, ValueId updated) {
          to_string(type(updated)));
   if (update_of(target) != kNone) fail("{} %{} is updated twice", to_string(held.role), held.name);
   ++readers(updated).outputs;
-  outputs_.push_back({updated, held.label, target});
+  outputs_.push_back({updated, "update of " + held.label, target});
 }
 
 size_t Graph::returned() const {

@@ -58,7 +58,7 @@ struct Call {
 
 struct Output {
   ValueId value;
-  std::string label;        // name for callers; of an update, the name that the text gives it
+  std::string label;        // name for callers; of an update "update of <input>"
   ValueId updates = kNone;  // the parameter or state that is this value after a run: nothing that callers get
 };
 

@@ -4,17 +4,6 @@
 
 namespace hone {
 
-Graph with_updates_as_outputs(Graph graph) {
-  std::vector<Output> outputs(graph.outputs().begin(), graph.outputs().end());
-  for (Output& output : outputs) {
-    if (output.updates == kNone) continue;
-    output.label = "update of " + graph.value(output.updates).label;
-    output.updates = kNone;
-  }
-  graph.set_outputs(std::move(outputs));
-  return graph;
-}
-
 Graph with_constant_parameters(Graph graph) {
   graph.set_outputs({graph.outputs().begin(), graph.outputs().begin() + static_cast<ptrdiff_t>(graph.returned())});
   const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());

@@ -5,9 +5,6 @@
 
 namespace hone {
 
-// Updates as outputs like others, behind those that callers get.
-Graph with_updates_as_outputs(Graph graph);
-
 // What a trained model is when it is only run: parameters are constants. Error where the graph keeps state; updates of
 // parameters go.
 Graph with_constant_parameters(Graph graph);

@@ -105,6 +105,10 @@ Tensor Tensor::optional(const TensorType& type, std::optional<Tensor> value) {
   return tensor;
 }
 
+void Tensor::make_unique() {
+  for (Buffer* buffer : {&data_, &scales_, &zero_points_, &global_}) buffer->mutable_bytes();
+}
+
 std::span<const Tensor> Tensor::items() const {
   CHECK(container_ != Container::none, "{} has no items", hone::to_string(type()));
   return *items_;

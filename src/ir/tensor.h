@@ -2,6 +2,7 @@
 // sequence of tensors, or an optional. Copies share their bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,9 +71,11 @@ class Tensor {
 
   const Buffer& data() const { return data_; }  // plain elements, or codes
   std::byte* mutable_data() { return data_.mutable_bytes().data(); }
+  void make_unique();  // bytes that someone else looks at, too, are copied
   const Buffer& scales() const { return scales_; }
   const Buffer& zero_points() const { return zero_points_; }
   const Buffer& global() const { return global_; }
+  std::array<const Buffer*, 4> buffers() const { return {&data_, &scales_, &zero_points_, &global_}; }
   PlaneView planes() const;
 
   template <class T>

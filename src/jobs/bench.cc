@@ -16,10 +16,10 @@ namespace {
 constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
 
 // Each in processes of its own, with the inputs that it is timed on.
-std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std::vector<Contender>& candidates) {
+std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std::vector<Candidate>& candidates) {
   const ScratchFolder folder;
   std::vector<ProbeOptions> probes;
-  for (const Contender& c : candidates) {
+  for (const Candidate& c : candidates) {
     ProbeOptions& probe = probes.emplace_back();
     probe.model = c.path;
     probe.inputs = chosen_inputs(options.open, c.path);
@@ -36,7 +36,7 @@ std::vector<ProbeRounds> probe_processes(const BenchOptions& options, const std:
 
 Interval in_ms(Interval ns) { return {ns.low * 1e-6, ns.high * 1e-6}; }
 
-Table results_table(const BenchOptions& options, const std::vector<Contender>& candidates,
+Table results_table(const BenchOptions& options, const std::vector<Candidate>& candidates,
                     const std::vector<ProbeRounds>& probes, const std::vector<Timing>& timings) {
   const NumberStyle ms{NumberFormat::significant, 4}, bytes{NumberFormat::bytes, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "results",
@@ -64,7 +64,7 @@ Table results_table(const BenchOptions& options, const std::vector<Contender>& c
               .rows = {}};
   int64_t batch = options.open.shapes.batch;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const Contender& c = candidates[i];
+    const Candidate& c = candidates[i];
     const Timing& t = timings[i];
     if (!c.inputs.empty() && !c.inputs.begin()->second.shape().empty()) batch = c.inputs.begin()->second.shape()[0];
     const auto& [cold, warm] = probes[i];
@@ -109,7 +109,7 @@ SetUps set_ups_of(const ProbeRounds& probes, const Timing& t) {
 }
 
 // Of each but the first with the first.
-std::vector<Comparison> comparisons_of(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+std::vector<Comparison> comparisons_of(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                                        const std::vector<SetUps>& set_ups) {
   std::vector<Comparison> all;
   for (size_t i = 1; i < candidates.size(); ++i)
@@ -117,7 +117,7 @@ std::vector<Comparison> comparisons_of(const std::vector<Contender>& candidates,
   return all;
 }
 
-Table comparison_table(const std::vector<Contender>& candidates, const std::vector<Comparison>& comparisons) {
+Table comparison_table(const std::vector<Candidate>& candidates, const std::vector<Comparison>& comparisons) {
   const NumberStyle six{NumberFormat::fixed, 6}, three{NumberFormat::significant, 3};
   Table table{.key = "comparison",
               .title = fmt::format("Against {}", candidates[0].name),
@@ -131,7 +131,7 @@ Table comparison_table(const std::vector<Contender>& candidates, const std::vect
                           {"break_even_runs", "pays after", "runs", {NumberFormat::integer, 0}},
                           {"break_even_s", "that is", "s", three}},
               .rows = {}};
-  const Contender& base = candidates[0];
+  const Candidate& base = candidates[0];
   for (size_t i = 1; i < candidates.size(); ++i) {
     const Comparison& c = comparisons[i - 1];
     table.rows.push_back({candidates[i].name, c.verdict, number(c.ratio.value, c.ratio.ci95),
@@ -143,8 +143,8 @@ Table comparison_table(const std::vector<Contender>& candidates, const std::vect
   return table;
 }
 
-void refuse_model_as_samples(const std::string& samples, const std::vector<Contender>& candidates) {
-  for (const Contender& c : candidates)
+void refuse_model_as_samples(const std::string& samples, const std::vector<Candidate>& candidates) {
+  for (const Candidate& c : candidates)
     for (const std::string& file : c.weight_files)
       if (std::error_code none; std::filesystem::equivalent(samples, file, none))
         fail("{}: is a model that is measured; choose another name for the samples", samples);
@@ -168,7 +168,7 @@ std::string samples_csv(const std::vector<Timing>& timings) {
 }  // namespace
 
 Record bench(const BenchOptions& options) {
-  std::vector<Contender> candidates = open_candidates(options.models, options.open);
+  std::vector<Candidate> candidates = open_candidates(options.models, options.open);
   refuse_model_as_samples(options.samples, candidates);
   std::vector<ProbeRounds> probes(candidates.size());
   if (!options.program.empty()) probes = probe_processes(options, candidates);

@@ -17,9 +17,9 @@
 namespace hone {
 namespace {
 
-Contender open(const std::string& path, const CandidateOptions& options) {
+Candidate open(const std::string& path, const CandidateOptions& options) {
   LoadedModel model = load_model(path, chosen_inputs(options, path));
-  Contender c;
+  Candidate c;
   c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
   c.weight_bytes = sizes(model.graph).weight_bytes, c.weight_files = model.weight_files;
   c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
@@ -30,20 +30,20 @@ Contender open(const std::string& path, const CandidateOptions& options) {
   return c;
 }
 
-std::string inputs_text(const Contender& c) {
+std::string inputs_text(const Candidate& c) {
   std::vector<std::string> inputs;
   for (const auto& [name, tensor] : c.inputs) inputs.push_back(fmt::format("{}: {}", name, to_string(tensor.type())));
   return fmt::format("{}", fmt::join(inputs, ", "));
 }
 
-std::string outputs_text(const Contender& c) {
+std::string outputs_text(const Candidate& c) {
   std::vector<std::string> outputs;
   for (size_t i = 0; i < c.outputs.size(); ++i)
     outputs.push_back(fmt::format("{}: {}", c.session->output_names()[i], to_string(c.outputs[i].type())));
   return fmt::format("{}", fmt::join(outputs, ", "));
 }
 
-void require_comparable(const Contender& first, const Contender& other) {
+void require_comparable(const Candidate& first, const Candidate& other) {
   if (inputs_text(first) != inputs_text(other))
     fail("{} takes ({}), {} takes ({}): only models with the same inputs can be compared", first.path,
          inputs_text(first), other.path, inputs_text(other));
@@ -65,14 +65,14 @@ NamedTensors copied(const NamedTensors& tensors) {
 constexpr double kTarget = 0.01;  // half-width of the interval of a median
 
 // Gives each a session and a copy of its inputs anew, in that order.
-void place_anew(std::vector<Contender>& candidates, const CandidateOptions& options, const std::vector<size_t>& order) {
+void place_anew(std::vector<Candidate>& candidates, const CandidateOptions& options, const std::vector<size_t>& order) {
   std::vector<NamedTensors> old;  // freed when all copies are made
-  for (Contender& c : candidates) {
+  for (Candidate& c : candidates) {
     c.session.reset();
     old.push_back(c.inputs);
   }
   for (size_t i : order) {
-    Contender& c = candidates[i];
+    Candidate& c = candidates[i];
     c.session =
         std::make_unique<Session>(open_session(load_model(c.path, chosen_inputs(options, c.path)), options.session));
     c.session->prepare(c.bindings);
@@ -86,9 +86,9 @@ std::vector<std::string> chosen_inputs(const CandidateOptions& options, const st
   return std::filesystem::is_directory(path) ? options.inputs : std::vector<std::string>{};
 }
 
-std::vector<Contender> open_candidates(const std::vector<std::string>& paths, const CandidateOptions& options) {
+std::vector<Candidate> open_candidates(const std::vector<std::string>& paths, const CandidateOptions& options) {
   if (paths.empty()) fail("no model to measure");
-  std::vector<Contender> candidates;
+  std::vector<Candidate> candidates;
   for (const std::string& path : paths) {
     candidates.push_back(open(path, options));
     require_comparable(candidates.front(), candidates.back());
@@ -96,18 +96,18 @@ std::vector<Contender> open_candidates(const std::vector<std::string>& paths, co
   return candidates;
 }
 
-std::vector<Timing> time_in_turn(std::vector<Contender>& candidates, const CandidateOptions& options, double seconds) {
+std::vector<Timing> time_in_turn(std::vector<Candidate>& candidates, const CandidateOptions& options, double seconds) {
   std::vector<std::vector<Timing>> parts(candidates.size());
   Turns turns(candidates.size(), options.seed);
   for (int placement = 0; placement < kPlacements; ++placement) {
     place_anew(candidates, options, turns.next());
-    std::vector<Candidate> candidates;
-    for (Contender& c : candidates) candidates.push_back({c.name, [&c] { c.session->run(c.inputs); }});
-    std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
-                                                          .min_rounds = kFewestForInterval,
-                                                          .max_seconds = seconds / kPlacements,
-                                                          .max_warmup_seconds = 1,
-                                                          .seed = options.seed + static_cast<uint64_t>(placement)});
+    std::vector<TimedCall> calls;
+    for (Candidate& c : candidates) calls.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+    std::vector<Timing> timings = interleave(calls, {.target = kTarget * std::sqrt(kPlacements),
+                                                     .min_rounds = kFewestForInterval,
+                                                     .max_seconds = seconds / kPlacements,
+                                                     .max_warmup_seconds = 1,
+                                                     .seed = options.seed + static_cast<uint64_t>(placement)});
     for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
   }
   std::vector<Timing> all;
@@ -115,7 +115,7 @@ std::vector<Timing> time_in_turn(std::vector<Contender>& candidates, const Candi
   return all;
 }
 
-KeyValues conditions_of(const Contender& candidate, const SessionOptions& session) {
+KeyValues conditions_of(const Candidate& candidate, const SessionOptions& session) {
   const NumberStyle count{NumberFormat::integer, 0};
   KeyValues conditions{
       .key = "conditions",
@@ -138,15 +138,15 @@ std::vector<std::string> oversubscription(int threads) {
                   threads, cpus, cpus == 1 ? "" : "s", std::min(threads, hardware_threads()))};
 }
 
-void add_notes(const std::vector<Contender>& candidates, std::vector<std::string>& findings) {
-  for (const Contender& c : candidates)
+void add_notes(const std::vector<Candidate>& candidates, std::vector<std::string>& findings) {
+  for (const Candidate& c : candidates)
     for (const std::string& note : c.session->statistics().notes())
       findings.push_back(fmt::format("{}: {}", c.name, note));
 }
 
-std::vector<ManifestEntry> manifest_of(const std::vector<Contender>& candidates) {
+std::vector<ManifestEntry> manifest_of(const std::vector<Candidate>& candidates) {
   std::vector<ManifestEntry> manifest;
-  for (const Contender& c : candidates) manifest.push_back({"input", c.path, c.sha256, c.file_bytes});
+  for (const Candidate& c : candidates) manifest.push_back({"input", c.path, c.sha256, c.file_bytes});
   return manifest;
 }
 

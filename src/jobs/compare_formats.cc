@@ -24,7 +24,7 @@ constexpr size_t kMostAcross = 6;        // formats side by side fit a terminal
 constexpr size_t kLatencyTexts = 8;      // one by one in a latency sample: lengths as they come
 constexpr size_t kThroughputTexts = 64;  // in batches of 32 in a throughput sample
 
-struct Contender {
+struct Candidate {
   FormatRun run;
   std::string file;
   int64_t file_bytes = 0, weight_bytes = 0;
@@ -41,12 +41,12 @@ SessionOptions session_for(const CompareFormatsOptions& options, const FormatRun
   return session;
 }
 
-void open_encoder(const CompareFormatsOptions& options, Contender& c) {
+void open_encoder(const CompareFormatsOptions& options, Candidate& c) {
   c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, c.run));
 }
 
-Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
-  Contender c;
+Candidate write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
+  Candidate c;
   c.run = run;
   c.file = fmt::format("{}/{}.{}.safetensors", options.folder, model.name, run.format);
   if (run.format == "f32") {
@@ -68,9 +68,9 @@ Contender write_and_open(const CompareFormatsOptions& options, const LoadedModel
 
 constexpr int kProbeRounds = 3;
 
-void probe_processes(const CompareFormatsOptions& options, std::vector<Contender>& candidates) {
+void probe_processes(const CompareFormatsOptions& options, std::vector<Candidate>& candidates) {
   std::vector<ProbeOptions> probes;
-  for (const Contender& c : candidates)
+  for (const Candidate& c : candidates)
     probes.push_back({.model = c.file,
                       .inputs = {},
                       .text = options.task.queries.texts[0],
@@ -84,7 +84,7 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Contender
 }
 
 // Each set up kPlacements times in turn, as for hone bench (docs/decisions/a-claim-of-speed.md).
-std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Contender>& candidates, size_t texts,
+std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<Candidate>& candidates, size_t texts,
                              int64_t batch) {
   const std::vector<std::string>& all = options.task.queries.texts;
   const std::vector<std::string> sample(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(texts, all.size())));
@@ -92,16 +92,16 @@ std::vector<Timing> time_all(const CompareFormatsOptions& options, std::vector<C
   std::vector<std::vector<Timing>> parts(candidates.size());
   Turns turns(candidates.size(), 1);
   for (int placement = 0; placement < kPlacements; ++placement) {
-    for (Contender& c : candidates) c.encoder.reset();
+    for (Candidate& c : candidates) c.encoder.reset();
     for (size_t i : turns.next()) open_encoder(options, candidates[i]);
-    std::vector<Candidate> candidates;
-    for (Contender& c : candidates)
-      candidates.push_back({c.run.format, [&c, &sample, batch] { c.encoder->embed(sample, batch); }});
-    const std::vector<Timing> timings = interleave(candidates, {.target = kTarget * std::sqrt(kPlacements),
-                                                                .min_rounds = kFewestForInterval,
-                                                                .max_seconds = options.seconds / kPlacements,
-                                                                .max_warmup_seconds = 1,
-                                                                .seed = static_cast<uint64_t>(placement) + 1});
+    std::vector<TimedCall> calls;
+    for (Candidate& c : candidates)
+      calls.push_back({c.run.format, [&c, &sample, batch] { c.encoder->embed(sample, batch); }});
+    const std::vector<Timing> timings = interleave(calls, {.target = kTarget * std::sqrt(kPlacements),
+                                                           .min_rounds = kFewestForInterval,
+                                                           .max_seconds = options.seconds / kPlacements,
+                                                           .max_warmup_seconds = 1,
+                                                           .seed = static_cast<uint64_t>(placement) + 1});
     for (size_t i = 0; i < timings.size(); ++i) {
       std::vector<double> per_text = timings[i].samples_ns;
       for (double& s : per_text) s /= static_cast<double>(sample.size());
@@ -124,7 +124,7 @@ Cell per_second(const Timing& t) {
   return number(1e9 / t.p50, {1e9 / t.median_ci95.high, 1e9 / t.median_ci95.low});
 }
 
-Table results_table(const CompareFormatsOptions& options, const std::vector<Contender>& all,
+Table results_table(const CompareFormatsOptions& options, const std::vector<Candidate>& all,
                     const std::vector<Timing>& latency, const std::vector<Timing>& throughput) {
   const NumberStyle bytes{NumberFormat::bytes, 3}, ms{NumberFormat::significant, 3}, percent{NumberFormat::percent, 1};
   Table table{
@@ -150,7 +150,7 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
                           options.session.threads, all[0].run.format),
       .across = all.size() <= kMostAcross};
   for (size_t i = 0; i < all.size(); ++i) {
-    const Contender& c = all[i];
+    const Candidate& c = all[i];
     const Timing &l = latency[i], &t = throughput[i];
     const RowCosine cosine = row_cosine(all[0].queries.as<float>(), c.queries.as<float>(), c.queries.dim(1));
     table.rows.push_back(
@@ -165,13 +165,13 @@ Table results_table(const CompareFormatsOptions& options, const std::vector<Cont
   return table;
 }
 
-ScatterPlot size_accuracy_plot(const std::vector<Contender>& all) {
+ScatterPlot size_accuracy_plot(const std::vector<Candidate>& all) {
   ScatterPlot plot{.key = "size_accuracy",
                    .title = "Size against accuracy",
                    .x = {"file size", "MB"},
                    .y = {"accuracy", "%"},
                    .points = {}};
-  for (const Contender& c : all) {
+  for (const Candidate& c : all) {
     const Interval share = share_interval(c.result.accuracy, static_cast<double>(c.result.predicted.size()));
     plot.points.push_back({c.run.format, static_cast<double>(c.file_bytes) * 1e-6, 100 * c.result.accuracy,
                            Interval{100 * share.low, 100 * share.high}});
@@ -179,9 +179,9 @@ ScatterPlot size_accuracy_plot(const std::vector<Contender>& all) {
   return plot;
 }
 
-std::vector<Block> sqnr_bars(const std::vector<Contender>& all) {
+std::vector<Block> sqnr_bars(const std::vector<Candidate>& all) {
   std::vector<Block> blocks;
-  for (const Contender& c : all) {
+  for (const Candidate& c : all) {
     BarChart chart{.key = "sqnr_" + c.run.format,
                    .title = fmt::format("Signal to quantization noise per tensor, {}", c.run.format),
                    .value = {"SQNR", "dB"},
@@ -194,7 +194,7 @@ std::vector<Block> sqnr_bars(const std::vector<Contender>& all) {
 }
 
 // McNemar's test on the queries that exactly one of two models gets right: a difference is claimed at 95 % only.
-std::string accuracy_verdict(const Contender& base, const Contender& c, const std::vector<int>& labels) {
+std::string accuracy_verdict(const Candidate& base, const Candidate& c, const std::vector<int>& labels) {
   double gained = 0, lost = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     const bool before = base.result.predicted[i] == labels[i], after = c.result.predicted[i] == labels[i];
@@ -207,11 +207,11 @@ std::string accuracy_verdict(const Contender& base, const Contender& c, const st
   return fmt::format("accuracy {:+.1f} points", points);
 }
 
-std::vector<std::string> findings(const CompareFormatsOptions& options, const std::vector<Contender>& all,
+std::vector<std::string> findings(const CompareFormatsOptions& options, const std::vector<Candidate>& all,
                                   const std::vector<Timing>& latency) {
   std::vector<std::string> lines;
   for (size_t i = 1; i < all.size(); ++i) {
-    const Contender &base = all[0], &c = all[i];
+    const Candidate &base = all[0], &c = all[i];
     lines.push_back(fmt::format("{}: {:.1f} % of the size of {}, {} per text, {}", c.run.format,
                                 100.0 * static_cast<double>(c.file_bytes) / static_cast<double>(base.file_bytes),
                                 base.run.format, verdict(speed_ratio(latency[0], latency[i])),
@@ -226,12 +226,12 @@ Record compare_formats(const CompareFormatsOptions& options) {
   if (options.runs.empty()) fail("no formats to compare");
   std::filesystem::create_directories(options.folder);
   const LoadedModel model = load_model(options.model);
-  std::vector<Contender> candidates;
+  std::vector<Candidate> candidates;
   for (const FormatRun& run : options.runs) {
     tell(options.progress, run.format + ": writing");
     candidates.push_back(write_and_open(options, model, run));
   }
-  for (Contender& c : candidates) {
+  for (Candidate& c : candidates) {
     tell(options.progress, fmt::format("{}: embedding {} texts", c.run.format,
                                        options.task.index.texts.size() + options.task.queries.texts.size()));
     c.index = c.encoder->embed(options.task.index.texts);
@@ -263,11 +263,11 @@ Record compare_formats(const CompareFormatsOptions& options) {
                      {"classes", "classes", number(static_cast<double>(options.task.index.names.size())), "", count},
                      {"sha256", "SHA-256 of the texts and labels", options.task.sha256}}}}});
   record.sections.push_back({"Precision", sqnr_bars(candidates)});
-  const Contender& last = candidates.back();
+  const Candidate& last = candidates.back();
   record.sections.push_back(
       {"Graph", {graph_drawing(last.quantized.graph, fmt::format("The model with {} weights", last.run.format))}});
   record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
-  for (const Contender& c : candidates)
+  for (const Candidate& c : candidates)
     record.manifest.push_back({"output", c.file, sha256_of_file(c.file), c.file_bytes});
   return record;
 }

@@ -2,7 +2,7 @@
 
 namespace hone {
 
-Comparison compare(const Contender& base, const Contender& other, const Ratio& ratio, const SetUps& base_set_ups,
+Comparison compare(const Candidate& base, const Candidate& other, const Ratio& ratio, const SetUps& base_set_ups,
                    const SetUps& set_ups) {
   const std::vector<float> reference = base.outputs[0].to_floats(), result = other.outputs[0].to_floats();
   const int64_t width = base.outputs[0].shape().empty() ? 1 : base.outputs[0].shape().back();

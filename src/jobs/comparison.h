@@ -24,7 +24,7 @@ struct Comparison {
 constexpr double kLeastCosine = 0.9;
 
 // No speed is claimed for a model whose first output is not that of the base, by a cosine of kLeastCosine.
-Comparison compare(const Contender& base, const Contender& other, const Ratio& ratio, const SetUps& base_set_ups,
+Comparison compare(const Candidate& base, const Candidate& other, const Ratio& ratio, const SetUps& base_set_ups,
                    const SetUps& set_ups);
 
 Cell runs_cell(const std::optional<BreakEven>& pays);  // "pays after", with its interval; nothing where nothing pays

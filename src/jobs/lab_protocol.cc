@@ -12,7 +12,7 @@ namespace {
 constexpr int kRuns = 5, kRepetitions = 10;
 constexpr int64_t kTotals[] = {1, 10, 100, 1000, 10000};
 
-void run_once(const Contender& c, double steady, const CandidateOptions& options, LabRuns& runs) {
+void run_once(const Candidate& c, double steady, const CandidateOptions& options, LabRuns& runs) {
   SessionOptions uncached = options.session;
   uncached.cache_folder.reset();
   uncached.model_code = false;  // it would not compile
@@ -33,13 +33,13 @@ void run_once(const Contender& c, double steady, const CandidateOptions& options
 }
 
 // Repetitions of two models as placements of a comparison (measure/ratio.h).
-Timing as_placements(const Contender& c, const LabRuns& runs) {
+Timing as_placements(const Candidate& c, const LabRuns& runs) {
   Timing timing = summarise(c.name, runs.means_ns, 0.01);
   for (size_t i = 1; i <= runs.means_ns.size(); ++i) timing.placement_ends.push_back(i);
   return timing;
 }
 
-std::string explanation(const Contender& c, const LabRuns& runs) {
+std::string explanation(const Candidate& c, const LabRuns& runs) {
   const RunCost cost = typical(runs.set_ups);
   return fmt::format(
       "{}: the lab protocol reports {:.3g} ms per run, the fair one {:.3g} ms. Of the difference, {:.3g} ms are a "
@@ -50,7 +50,7 @@ std::string explanation(const Contender& c, const LabRuns& runs) {
 }
 
 // The verdict and what follows from it; nothing here is computed from other figures than the comparison's.
-std::string words_of(const Contender& base, const Contender& c, const Ratio& lab, const Comparison& comparison) {
+std::string words_of(const Candidate& base, const Candidate& c, const Ratio& lab, const Comparison& comparison) {
   if (!comparison.may_claim) return fmt::format("{} against {}: {}.", c.name, base.name, comparison.verdict);
   std::string text = fmt::format("{} against {}, by the lab protocol: {}; by the fair one: {}.", c.name, base.name,
                                  verdict(lab), comparison.verdict);
@@ -64,7 +64,7 @@ std::string words_of(const Contender& base, const Contender& c, const Ratio& lab
 
 }  // namespace
 
-std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+std::vector<LabRuns> run_lab_protocol(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                                       const CandidateOptions& options, double seconds) {
   std::vector<LabRuns> all(candidates.size());
   const auto steady = [&](size_t i) { return timings[i].p50 * 1e-9; };
@@ -79,7 +79,7 @@ std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& candidates, 
   return all;
 }
 
-Section lab_section(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+Section lab_section(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                     const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons) {
   const NumberStyle three{NumberFormat::significant, 3}, count{NumberFormat::integer, 0};
   Table table{.key = "lab",

@@ -20,12 +20,12 @@ struct LabRuns {
 // The protocol several times on each, in turn, each time in a session of its own without a cache of machine code; a
 // repetition that all have had before is not counted, so that what only the process's first model meets falls on none.
 // `timings`: by the fair protocol. After `seconds` no further repetition is begun, but kFewestForInterval are taken.
-std::vector<LabRuns> run_lab_protocol(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+std::vector<LabRuns> run_lab_protocol(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                                       const CandidateOptions& options, double seconds);
 
 // The figures, explained by the fair protocol's. `comparisons`: of all but the first candidate, made from these
 // set-ups.
-Section lab_section(const std::vector<Contender>& candidates, const std::vector<Timing>& timings,
+Section lab_section(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                     const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons);
 
 }  // namespace hone

@@ -39,7 +39,7 @@ PlanSpeed measure_plan(const AllocateFormatsOptions& options, const std::string&
                         .session = options.session,
                         .seed = options.seed};
   open.session.compute.reset();  // of each as it is stored
-  std::vector<Contender> both = open_candidates({options.model, plan_file}, open);
+  std::vector<Candidate> both = open_candidates({options.model, plan_file}, open);
   const std::vector<Timing> timings = time_in_turn(both, open, options.seconds);
   const Ratio ratio = speed_ratio(timings[0], timings[1]);
   return {.original_ms = timings[0].p50 * 1e-6,

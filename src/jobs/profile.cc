@@ -207,9 +207,9 @@ ProfileReport profile(const ProfileOptions& options) {
   const SessionOptions& session = options.open.session;
   if (session.backend == Backend::reference || session.optimise < 2)
     fail("profiles are of compiled steps; leave --backend reference and -O0, -O1 out");
-  std::vector<Contender> candidates = open_candidates(options.models, options.open);
+  std::vector<Candidate> candidates = open_candidates(options.models, options.open);
   std::vector<ProfiledModel> models;
-  for (Contender& c : candidates) models.push_back({c.name, *c.session, c.inputs});
+  for (Candidate& c : candidates) models.push_back({c.name, *c.session, c.inputs});
   tell(options.progress, fmt::format("profiling, up to {:g} s", options.seconds));
   const std::vector<StepTimes> times = measure_steps(models, options.seconds, options.open.seed);
 

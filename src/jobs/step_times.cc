@@ -25,7 +25,7 @@ double StepTimes::typical_ms() const { return std::accumulate(step_ms.begin(), s
 
 std::vector<StepTimes> measure_steps(std::span<const ProfiledModel> models, double seconds, uint64_t seed) {
   std::vector<StepTimes> all(models.size());
-  std::vector<Candidate> candidates;
+  std::vector<TimedCall> candidates;
   for (size_t i = 0; i < models.size(); ++i) {
     const ProfiledModel& model = models[i];
     std::vector<RunProfile>& runs = all[i].runs;

@@ -52,14 +52,14 @@ class Sweeper {
  private:
   Swept measured(const std::string& format) {
     const auto values = study_.known.get<2 * std::tuple_size_v<DistanceValues> + 2>(format, [&] {
-      QuantizeOptions quantize = options_.quantize;
-      quantize.to = format;
-      if (options_.activations) quantize.activations = format;
+      QuantizeOptions options = options_.quantize;
+      options.to = format;
+      if (options_.activations) options.activations = format;
       const StatisticsSource statistics = [&](const Graph& g, bool moments) {
         return collect_statistics(g, study_.data.for_methods().batches,
                                   {.moments = moments, .session = study_.session});
       };
-      const Graph graph = quantize(study_.graph, quantize, statistics, {.packer = &study_.packer});
+      const Graph graph = quantize(study_.graph, options, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
       const DistanceValues s = values_of(study_.selection()(graph)), h = values_of(study_.judge()(graph));
       return std::array{s[0],

@@ -16,7 +16,7 @@ constexpr size_t kFewestWarmUps = 10;
 
 class Interleaver {
  public:
-  Interleaver(std::span<const Candidate> candidates, const TimingOptions& options)
+  Interleaver(std::span<const TimedCall> candidates, const TimingOptions& options)
       : candidates_(candidates),
         options_(options),
         clock_(options.clock_ns ? options.clock_ns : steady_ns),
@@ -94,7 +94,7 @@ class Interleaver {
     return timings;
   }
 
-  std::span<const Candidate> candidates_;
+  std::span<const TimedCall> candidates_;
   const TimingOptions& options_;
   std::function<int64_t()> clock_;
   Philox order_rng_;
@@ -104,7 +104,7 @@ class Interleaver {
 
 }  // namespace
 
-std::vector<Timing> interleave(std::span<const Candidate> candidates, const TimingOptions& options) {
+std::vector<Timing> interleave(std::span<const TimedCall> candidates, const TimingOptions& options) {
   CHECK(options.max_rounds >= 1 && options.min_rounds >= 1);
   return Interleaver(candidates, options).run();
 }

@@ -13,7 +13,7 @@
 
 namespace hone {
 
-struct Candidate {
+struct TimedCall {
   std::string name;
   std::function<void()> run;
 };
@@ -41,7 +41,7 @@ struct Timing {
 };
 
 // One Timing per candidate, in their order. An exception of a candidate ends the measurement and is passed on.
-std::vector<Timing> interleave(std::span<const Candidate> candidates, const TimingOptions& options = {});
+std::vector<Timing> interleave(std::span<const TimedCall> candidates, const TimingOptions& options = {});
 
 // One candidate's timings, each with everything set up anew (ratio.h says why), as one.
 Timing joined(std::span<const Timing> placements, double target);

@@ -175,7 +175,7 @@ Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& in
   for (ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
     const Tensor& tensor = inputs.at(graph.value(id).label);
-    if (tensor.is_packed() || tensor.dtype() != type.dtype || tensor.container() != type.container)
+    if (tensor.format() != type.format || tensor.dtype() != type.dtype || tensor.container() != type.container)
       fail("{} is {}; the model takes {}", what(id), to_string(tensor.type()), to_string(type));
     // Symbols first: another input's formula may read them.
     for (size_t i = 0; type.ranked && i < type.rank() && type.rank() == tensor.shape().size(); ++i)
@@ -204,7 +204,10 @@ std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs
   Evaluation evaluation(graph, std::move(inputs), bindings);
   for (NodeId id : graph.nodes()) evaluation.step(id, after);
   std::vector<Tensor> outputs;
-  for (const Output& output : graph.outputs()) outputs.push_back(plain(evaluation.value(output.value)));
+  for (const Output& output : graph.outputs()) {
+    Tensor value = evaluation.value(output.value);
+    outputs.push_back(output.updates == kNone ? plain(value) : std::move(value));
+  }
   return outputs;
 }
 

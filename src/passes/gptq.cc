@@ -114,14 +114,14 @@ Program round_program(const Format& format) {
   return flatten(results);
 }
 
-std::vector<uint32_t> group_of_elements(const Walk& walk) {
-  std::vector<uint32_t> group_of(static_cast<size_t>(walk.elems()));
-  std::vector<uint32_t> ids(Walk::kBatch);
-  for (int64_t unit = 0; unit < walk.units(); ++unit)
-    walk.for_each_batch(walk.unit(unit), [&](const Batch& batch) {
+std::vector<uint32_t> group_of_elements(const BlockTraversal& blocks) {
+  std::vector<uint32_t> group_of(static_cast<size_t>(blocks.elems()));
+  std::vector<uint32_t> ids(BlockTraversal::kBatch);
+  for (int64_t unit = 0; unit < blocks.units(); ++unit)
+    blocks.for_each_batch(blocks.unit(unit), [&](const Batch& batch) {
       for (const Run& run : batch.runs)
         std::fill_n(ids.begin() + run.begin, run.count, static_cast<uint32_t>(run.group));
-      walk.scatter(batch, ids.data(), std::span(group_of));
+      blocks.scatter(batch, ids.data(), std::span(group_of));
     });
   return group_of;
 }
@@ -206,10 +206,10 @@ ElementInputs element_inputs(const LayerStatistics& statistics, int64_t rows) {
 
 Planes pack_gptq(const Format& format, std::span<const int64_t> shape, std::span<const float> values,
                  const LayerStatistics& statistics, const GptqOptions& options) {
-  const Walk walk(format, shape);
-  const GroupScales scales = search_scales(format, walk, values, element_inputs(statistics, shape[0]));
+  const BlockTraversal blocks(format, shape);
+  const GroupScales scales = search_scales(format, blocks, values, element_inputs(statistics, shape[0]));
   const int64_t width = statistics.width, groups = statistics.groups, rows = shape[0] / groups;
-  Matrix matrix{values, width, round_program(format), {}, group_of_elements(walk)};
+  Matrix matrix{values, width, round_program(format), {}, group_of_elements(blocks)};
   matrix.columns = scales.columns(matrix.round);
   std::vector<uint32_t> codes(values.size());
   for (int64_t g = 0; g < groups; ++g) {

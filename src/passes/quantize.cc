@@ -91,7 +91,7 @@ Graph quantize(Graph graph, const PassContext& context) {
 
 }  // namespace
 
-extern constinit const PassDef quantize_def{.name = "quantize",
+extern constinit const PassDef quantize_pass_def{.name = "quantize",
                                             .doc =
                                                 "fake_quant after the constants and before the layers that the options "
                                                 "choose; fold_fake_quant then packs the constants.",

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/multiples.h"
 #include "runtime/memory_plan.h"
 
 namespace hone {
@@ -27,6 +28,12 @@ class ArenaPlanner {
       last_read(v) = static_cast<int>(lowered.steps.size());
       if (bytes_of(v) == bytes_of(holder(v)) && output_of(v) == kNowhere) output_of(v) = i;
     }
+    for (size_t i = 0; i < graph.outputs().size(); ++i)  // that are copied at the end, which takes memory
+      if (const ValueId v = graph.outputs()[i].value;
+          output_of(v) != i || graph.value(holder(v)).kind != ValueKind::result)
+        may_overwrite_ = lowered.steps.size();
+    for (size_t s = lowered.steps.size(); s-- > may_overwrite_;)
+      if (may_fail(graph, lowered, lowered.steps[s])) may_overwrite_ = s + 1;
   }
 
   Arena plan() {
@@ -35,8 +42,12 @@ class ArenaPlanner {
       for (ValueId v : lowered_.steps[s]->writes) {
         if (range_of(v) != kNowhere) continue;  // the parts of a value are written one after the other
         if (const size_t output = output_of(v); output != kNowhere) {
-          if (arena.outputs.empty() || arena.outputs.back().first != holder(v))
-            arena.outputs.emplace_back(holder(v), output);
+          if (!arena.outputs.empty() && arena.outputs.back().first == holder(v)) continue;
+          arena.outputs.emplace_back(holder(v), output);
+          const ValueId input = graph_.outputs()[output].updates;
+          if (input == kNone || s < may_overwrite_ || !can_overwrite(v, input, static_cast<int>(s))) continue;
+          arena.overwritten.push_back({output, input});
+          arena.first_overwriting = std::min(arena.first_overwriting, s);
           continue;
         }
         if (place_over_operand(v, static_cast<int>(s))) ++arena.in_place;
@@ -82,22 +93,33 @@ class ArenaPlanner {
     return false;
   }
 
+  // Whether nobody reads the input once step `s` has begun to write v, but for that step itself, element by element.
+  bool can_overwrite(ValueId v, ValueId input, int s) {
+    if (sizes_.known(input) || !same_size(v, input)) return false;
+    if (last_read(input) < s) return true;
+    const Step& step = lowered_.steps[static_cast<size_t>(s)];
+    return last_read(input) == s && read_once(step, input) &&
+           std::ranges::any_of(step->overwritable, [&](ValueId operand) { return holder(operand) == input; });
+  }
+
   bool same_size(ValueId a, ValueId b) const {
-    return size_bytes(graph_.type(a).dtype) == size_bytes(graph_.type(b).dtype) && bytes_of(a) == bytes_of(b) &&
+    const TensorType &x = graph_.type(a), &y = graph_.type(b);
+    return size_bytes(x.dtype) == size_bytes(y.dtype) && x.format == y.format && bytes_of(a) == bytes_of(b) &&
            bytes_of(b) == bytes_of(holder(b));
   }
 
-  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph_.type(v).dtype, sizes_.shape(v)); }
+  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph_.type(v), sizes_.shape(v)); }
 
   bool read_once(const Step& step, ValueId v) const {
     return std::ranges::count_if(step->pointers, [&](const PointerBinding& p) {
-             return p.value != kNone && holder(p.value) == holder(v);
+             return p.value != kNone && p.plane == PointerBinding::Plane::data && holder(p.value) == holder(v);
            }) == 1;
   }
 
   const Graph& graph_;
   const LoweredGraph& lowered_;
   const RunSizes& sizes_;
+  size_t may_overwrite_ = 0;    // from this step on nothing fails
   std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
   std::vector<Range> ranges_;
   std::vector<size_t> range_of_;   // per holder
@@ -106,10 +128,35 @@ class ArenaPlanner {
 
 }  // namespace
 
-int64_t bytes_in_memory(DType dtype, std::span<const int64_t> shape) {
-  return checked_mul(element_count(shape), size_bytes(dtype));
+bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const Step& step) {
+  return std::ranges::all_of(step.plan->kernel().trusted.positions, [&](int position) {
+    if (position < 0) return true;
+    const ValueId v = step->pointers[static_cast<size_t>(position)].value;
+    return v == kNone || graph.value(lowered.alias_of[static_cast<size_t>(v)]).kind != ValueKind::result;
+  });
 }
-int64_t bytes_in_memory(const TensorType& type) { return bytes_in_memory(type.dtype, constant_shape(type.shape)); }
+
+bool may_fail(const Graph& graph, const LoweredGraph& lowered, const Step& step) {
+  return !step.plan || !trusts_given_values(graph, lowered, step);
+}
+
+PlaneSizes plane_sizes(const TensorType& type, std::span<const int64_t> shape) {
+  if (!type.is_packed()) return {checked_mul(element_count(shape), size_bytes(type.dtype))};
+  const PlaneBytes bytes = plane_bytes(*type.format, shape);
+  return {bytes.codes, bytes.scales, bytes.zero_points, bytes.global};
+}
+
+PlaneSizes plane_offsets(const PlaneSizes& sizes) {
+  PlaneSizes offsets{};
+  for (size_t p = 1; p < kPlanes; ++p) offsets[p] = checked_add(offsets[p - 1], round_up(sizes[p - 1], 64));
+  return offsets;
+}
+
+int64_t bytes_in_memory(const TensorType& type, std::span<const int64_t> shape) {
+  const PlaneSizes sizes = plane_sizes(type, shape);
+  return type.is_packed() ? checked_add(plane_offsets(sizes).back(), sizes.back()) : sizes[0];
+}
+int64_t bytes_in_memory(const TensorType& type) { return bytes_in_memory(type, constant_shape(type.shape)); }
 
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes) {
   return ArenaPlanner(graph, lowered, sizes).plan();

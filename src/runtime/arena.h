@@ -1,6 +1,7 @@
 // Where the results of the steps lie in the one block of memory they share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -10,8 +11,15 @@
 
 namespace hone {
 
-int64_t bytes_in_memory(DType dtype, std::span<const int64_t> shape);  // of a plain tensor
-int64_t bytes_in_memory(const TensorType& type);                       // of constant shape
+inline constexpr size_t kPlanes = 4;
+using PlaneSizes = std::array<int64_t, kPlanes>;  // elements or codes, scales, zero points, the global scale
+
+// Of a tensor of `type`, whatever sizes that names, with this shape. In one block each plane of a packed one begins on
+// a line of the cache.
+PlaneSizes plane_sizes(const TensorType& type, std::span<const int64_t> shape);
+PlaneSizes plane_offsets(const PlaneSizes& sizes);
+int64_t bytes_in_memory(const TensorType& type, std::span<const int64_t> shape);
+int64_t bytes_in_memory(const TensorType& type);  // of constant shape
 
 struct Arena {
   int64_t bytes = 0, lower_bound = 0;                // lower_bound: the largest set of values that live at once
@@ -19,12 +27,24 @@ struct Arena {
   std::vector<std::pair<ValueId, int64_t>> offsets;  // of values that hold memory
   // Values that are computed where the caller gets them, and as which output.
   std::vector<std::pair<ValueId, size_t>> outputs;
+  // Of these, updates that are written over what they update, an input; and the first step that does so: from there on
+  // nothing fails.
+  struct Overwritten {
+    size_t output;
+    ValueId input;
+  };
+  std::vector<Overwritten> overwritten;
+  size_t first_overwriting = ~size_t{0};
 };
 
 // Every value from the step that writes it to the last one that reads it. Outputs have memory of their own, but for
 // those that share it with another. A result is written over an operand that the step reads for the last time where its
-// kernel allows that.
+// kernel allows that; an update likewise over what it updates, once nothing can fail any more.
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes);
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);  // of constant shapes
+
+// Whether what the step's kernel trusts (codegen/kernel.h) is there before a run begins.
+bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const Step& step);
+bool may_fail(const Graph& graph, const LoweredGraph& lowered, const Step& step);  // once a run has begun
 
 }  // namespace hone

@@ -21,16 +21,16 @@ constexpr int64_t kChunksAtOnce = 1024;
 
 std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-const Buffer& plane_of(const Tensor& tensor, PointerBinding::Plane plane) {
+size_t index_of(PointerBinding::Plane plane) {
   switch (plane) {
     case PointerBinding::Plane::scales:
-      return tensor.scales();
+      return 1;
     case PointerBinding::Plane::zero_points:
-      return tensor.zero_points();
+      return 2;
     case PointerBinding::Plane::global:
-      return tensor.global();
+      return 3;
     default:
-      return tensor.data();
+      return 0;
   }
 }
 
@@ -84,7 +84,7 @@ const Tensor* Executable::constant(ValueId v) const {
 // Of results without elements, by an op that could find no fault in its operands' values.
 bool Executable::computes_nothing(const Step& step) const {
   const Node& node = graph().node(step->group.nodes[0]);
-  const auto looks_at_values = [](const KernelDef* kernel) { return kernel->row_numbers != nullptr; };
+  const auto looks_at_values = [](const KernelDef* kernel) { return kernel->trusted.fault != nullptr; };
   if (step->group.kernels.empty() || node.op->moves || std::ranges::any_of(step->group.kernels, looks_at_values))
     return false;
   return std::ranges::all_of(node.results, [&](ValueId v) { return bytes_of(v) == 0; });
@@ -110,6 +110,18 @@ void Executable::place_values() {
     places_[static_cast<size_t>(value)] = {Place::Kind::output, static_cast<int64_t>(output)};
 }
 
+// Of a step that copies, whether there is nothing to do.
+bool Executable::is_in_place(const Step& step) const {
+  if (!step->copies) return false;
+  const ValueId from = holder(step->reads[0]), to = holder(step->writes[0]);
+  const Place &source = places_[static_cast<size_t>(from)], &target = places_[static_cast<size_t>(to)];
+  if (target.kind == Place::Kind::output)
+    return std::ranges::any_of(plan_.overwritten, [&](const Arena::Overwritten& each) {
+      return each.input == from && static_cast<int64_t>(each.output) == target.offset;
+    });
+  return source.kind == Place::Kind::arena && target.kind == Place::Kind::arena && source.offset == target.offset;
+}
+
 void Executable::plan_calls() {
   ready_.resize(lowered_.steps.size());
   args_.resize(lowered_.steps.size());
@@ -119,7 +131,11 @@ void Executable::plan_calls() {
     if (step.plan) {
       args_[i].dims = step.dims;
       ready.call = launch(*step.plan, prepared_->target(), args_[i]);
-      if (ready.call.items > 0) ready.how = step.plan->kernel().row_numbers ? How::checked : How::kernel;
+      if (ready.call.items > 0 && !is_in_place(step)) ready.how = How::kernel;
+      if (ready.how == How::kernel && step.plan->kernel().trusted.fault) {
+        if (trusts_given_values(graph(), lowered_, step)) checked_first_.push_back(i);
+        else ready.how = How::checked;
+      }
       scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
       CHECK(step->pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step->name,
             step->pointers.size());
@@ -151,6 +167,7 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
   for (const Output& output : graph().outputs()) outputs = checked_add(outputs, bytes_of(output.value));
+  for (const Arena::Overwritten& each : plan_.overwritten) outputs -= bytes_of(each.input);
   const int64_t areas = checked_mul(scratch_bytes_, threads_),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);
@@ -197,17 +214,18 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   }
   const ValueId v = holder(binding.value);
   const Place& place = places_[static_cast<size_t>(v)];
+  const size_t plane = index_of(binding.plane);
   if (place.kind == Place::Kind::constant) {
     const std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
                                  ? laid_out(step, position, v, shared)
-                                 : plane_of(*constant(v), binding.plane).bytes().data();
+                                 : constant(v)->buffers()[index_of(binding.plane)]->bytes().data();
     args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(bytes + binding.byte_offset);
   } else if (place.kind == Place::Kind::input) {
-    input_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
+    input_pointers_.push_back({static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::output) {
-    output_pointers_.push_back({static_cast<size_t>(place.offset), i, position, binding.byte_offset});
+    output_pointers_.push_back({static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::arena) {
-    arena_pointers_.push_back({i, position, place.offset + binding.byte_offset});
+    arena_pointers_.push_back({i, position, place.offset + plane_offsets(sizes_of(v))[plane] + binding.byte_offset});
   }
 }
 
@@ -219,28 +237,40 @@ const std::byte* Executable::laid_out(const Step& step, int position, ValueId v,
   return known;
 }
 
-std::byte* Executable::address(ValueId v, const Workspace& workspace) const {
+std::byte* Executable::address(ValueId v, size_t plane, const Workspace& workspace) const {
   const Place& place = places_[static_cast<size_t>(holder(v))];
+  const size_t position = static_cast<size_t>(place.offset) * kPlanes + plane;
   switch (place.kind) {
     case Place::Kind::arena:
-      return workspace.arena() + place.offset;
+      return workspace.arena() + place.offset + plane_offsets(sizes_of(v))[plane];
     case Place::Kind::input:
-      return const_cast<std::byte*>(workspace.bound.inputs[static_cast<size_t>(place.offset)]);
+      return const_cast<std::byte*>(workspace.bound.inputs[position]);
     case Place::Kind::constant:
-      return const_cast<std::byte*>(constant(holder(v))->data().bytes().data());
+      return const_cast<std::byte*>(constant(holder(v))->buffers()[plane]->bytes().data());
     case Place::Kind::output:
-      return workspace.bound.outputs[static_cast<size_t>(place.offset)];
+      return workspace.bound.outputs[position];
     case Place::Kind::none:
       break;
   }
   CHECK(false, "value %{} has no memory", graph().value(v).name);
 }
 
+Tensor Executable::tensor_of(ValueId v, OutputMemory planes) const {
+  const TensorType& type = graph().type(v);
+  const std::span<const int64_t> sizes = sizes_.shape(v);
+  std::vector<int64_t> shape(sizes.begin(), sizes.end());
+  if (!type.is_packed()) return Tensor(type.dtype, std::move(shape), std::move(planes[0]));
+  return Tensor::packed(*type.format, std::move(shape), std::move(planes[0]), std::move(planes[1]),
+                        std::move(planes[2]), std::move(planes[3]));
+}
+
 Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   if (const Tensor* own = constant(v)) return *own;
-  const std::span<const int64_t> shape = sizes_.shape(v);
-  return Tensor(graph().type(v).dtype, {shape.begin(), shape.end()},
-                Buffer(nullptr, {address(v, workspace), static_cast<size_t>(bytes_of(v))}));
+  const PlaneSizes sizes = sizes_of(v);
+  OutputMemory planes;
+  for (size_t p = 0; p < kPlanes; ++p)
+    if (sizes[p] > 0 || p == 0) planes[p] = Buffer(nullptr, {address(v, p, workspace), static_cast<size_t>(sizes[p])});
+  return tensor_of(v, std::move(planes));
 }
 
 void Executable::interpret(size_t i, const Workspace& workspace) const {
@@ -255,52 +285,58 @@ void Executable::interpret(size_t i, const Workspace& workspace) const {
     }
   const std::vector<Tensor> results = evaluate_op(*node.op, {pointers, known.attributes, known.results});
   for (size_t r = 0; r < results.size(); ++r) {
-    const auto bytes = results[r].data().bytes();
-    CHECK(static_cast<int64_t>(bytes.size()) == bytes_of(node.results[r]), "{} gave a result of another size",
-          node.op->name);
-    if (!bytes.empty()) std::memcpy(address(node.results[r], workspace), bytes.data(), bytes.size());
+    const PlaneSizes sizes = sizes_of(node.results[r]);
+    for (size_t p = 0; p < kPlanes; ++p) {
+      const auto bytes = results[r].buffers()[p]->bytes();
+      CHECK(static_cast<int64_t>(bytes.size()) == sizes[p], "{} gave a result of another size", node.op->name);
+      if (!bytes.empty()) std::memcpy(address(node.results[r], p, workspace), bytes.data(), bytes.size());
+    }
   }
 }
 
-// Generated code trusts its indices, so they are checked first.
-void Executable::check_row_numbers(const Step& step, const KernelArgs& args) const {
-  const RowNumbers numbers = step.plan->kernel().row_numbers(*step.plan);
-  const auto dim = [&](int d) { return args.dims[static_cast<size_t>(d)]; };
-  const void* ids = args.pointers[static_cast<size_t>(numbers.numbers)];
-  const int64_t rows = dim(numbers.rows_dim);
-  for (int64_t i = 0; i < dim(numbers.count_dim); ++i) {
-    const int64_t id =
-        numbers.dtype == DType::i64 ? static_cast<const int64_t*>(ids)[i] : static_cast<const int32_t*>(ids)[i];
-    if (id >= -rows && id < rows) continue;
-    const auto value = [&](int pointer) -> const Value& {
-      return graph().value(step->pointers[static_cast<size_t>(pointer)].value);
-    };
-    fail("%{}: element {} is {}, but \"{}\" has {} rows", value(numbers.numbers).name, i, id,
-         value(numbers.table).label, rows);
-  }
+void Executable::check_trusted(size_t i, const Workspace& workspace) const {
+  const Step& step = lowered_.steps[i];
+  const auto operand = [&](int position) -> OperandNames {
+    const Value& value = graph().value(step->pointers[static_cast<size_t>(position)].value);
+    return {value.name, value.label};
+  };
+  const std::string fault = step.plan->kernel().trusted.fault(*step.plan, workspace.bound.args[i], operand);
+  if (!fault.empty()) throw Error(fault);
 }
 
 void Executable::reserve(Workspace& workspace) const { workspace.reserve(plan_.bytes, scratch_bytes_, threads_); }
 
-// Of outputs that are computed in memory of their own; empty for the others.
-std::vector<Buffer> Executable::output_memory(const OutputViews& given) const {
-  std::vector<Buffer> memory(graph().outputs().size());
+// Of outputs that are computed in memory of their own; empty for the others. Updates that are written over what they
+// update get its memory, or a copy of it where someone else looks at that.
+std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTensors& inputs, NamedTensors* lent,
+                                                                const OutputViews& given) const {
+  std::vector<OutputMemory> memory(graph().outputs().size());
+  for (const auto& [output, input] : plan_.overwritten) {
+    const std::string& label = graph().value(input).label;
+    if (lent) lent->at(label).make_unique();
+    for (size_t p = 0; p < kPlanes; ++p) {
+      const Buffer& plane = *inputs.at(label).buffers()[p];
+      memory[output][p] = lent ? plane : Buffer::copy_of(plane.bytes());
+    }
+  }
   for (const auto& [value, i] : plan_.outputs) {
+    if (memory[i][0].size() > 0) continue;
+    const ValueId v = graph().outputs()[i].value;
     const auto view = given.find(graph().outputs()[i].label);
-    if (view == given.end()) {
-      memory[i] = Buffer::uninitialised(static_cast<size_t>(bytes_of(value)));
+    if (view != given.end()) {
+      check_fits(view->first, view->second, graph().type(v).dtype, sizes_.shape(v));
+      memory[i][0] = Buffer(nullptr, view->second.bytes);
       continue;
     }
-    const ValueId v = graph().outputs()[i].value;
-    check_fits(view->first, view->second, graph().type(v).dtype, sizes_.shape(v));
-    memory[i] = Buffer(nullptr, view->second.bytes);
+    const PlaneSizes sizes = sizes_of(v);
+    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = Buffer::uninitialised(static_cast<size_t>(sizes[p]));
   }
   return memory;
 }
 
 // Pointers into the arena change only when it has moved or another executable ran in it; those into inputs and outputs
 // with every run.
-void Executable::bind(const NamedTensors& inputs, std::span<Buffer> outputs, Workspace& workspace) const {
+void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
   if (bound.executable != identity_) {
     bound.executable = nullptr;
@@ -310,13 +346,20 @@ void Executable::bind(const NamedTensors& inputs, std::span<Buffer> outputs, Wor
     bound.executable = identity_;
   }
   bound.inputs.clear();
-  for (ValueId v : graph().inputs())
-    bound.inputs.push_back(sizes_.known(v) ? nullptr : inputs.at(graph().value(v).label).data().bytes().data());
+  for (ValueId v : graph().inputs()) {
+    const Tensor* given = sizes_.known(v) ? nullptr : &inputs.at(graph().value(v).label);
+    for (size_t p = 0; p < kPlanes; ++p) bound.inputs.push_back(given ? given->buffers()[p]->bytes().data() : nullptr);
+  }
+  bound.outputs.clear();
+  for (const OutputMemory& output : outputs)
+    for (const Buffer& plane : output) bound.outputs.push_back(const_cast<std::byte*>(plane.bytes().data()));
+  for (const auto& [output, input] : plan_.overwritten)
+    for (size_t p = 0; p < kPlanes; ++p)
+      bound.inputs[static_cast<size_t>(places_[static_cast<size_t>(input)].offset) * kPlanes + p] =
+          bound.outputs[output * kPlanes + p];
   for (const CallerPointer& p : input_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
         const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
-  bound.outputs.clear();
-  for (const Buffer& output : outputs) bound.outputs.push_back(const_cast<std::byte*>(output.bytes().data()));
   for (const CallerPointer& p : output_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
 }
@@ -326,7 +369,7 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (ready.how == How::nothing) return;
   if (ready.how == How::interpreted) return interpret(i, workspace);
   const KernelArgs& args = workspace.bound.args[i];
-  if (ready.how == How::checked) check_row_numbers(lowered_.steps[i], args);
+  if (ready.how == How::checked) check_trusted(i, workspace);
   const auto [items, chunk_items, unused] = ready.call;
   if (threads_ == 1 || items <= chunk_items) {
     const int64_t at_once = std::max<int64_t>(chunk_items, 1) * kChunksAtOnce;
@@ -342,21 +385,23 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   parallel_chunks(items, chunk_items, threads_, chunk);
 }
 
-std::vector<Tensor> Executable::outputs(std::span<const Buffer> memory, const Workspace& workspace) const {
+std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, const Workspace& workspace) const {
   std::vector<Tensor> outputs;
   outputs.reserve(graph().outputs().size());
   for (size_t i = 0; i < graph().outputs().size(); ++i) {
     const ValueId v = graph().outputs()[i].value;
     const Place& place = places_[static_cast<size_t>(holder(v))];
     if (place.kind == Place::Kind::output && static_cast<size_t>(place.offset) == i) {
-      const std::span<const int64_t> shape = sizes_.shape(v);
-      outputs.emplace_back(graph().type(v).dtype, std::vector<int64_t>(shape.begin(), shape.end()), memory[i]);
-      continue;
+      outputs.push_back(tensor_of(v, memory[i]));
+      if (outputs.back().is_packed() && graph().outputs()[i].updates == kNone) outputs.back() = unpack(outputs.back());
+    } else if (const Tensor* own = constant(v); own && own->is_packed() && graph().outputs()[i].updates == kNone) {
+      outputs.push_back(unpack(*own));
+    } else {
+      const Tensor shared = view(v, workspace);
+      OutputMemory planes;
+      for (size_t p = 0; p < kPlanes; ++p) planes[p] = Buffer::copy_of(shared.buffers()[p]->bytes());
+      outputs.push_back(tensor_of(v, std::move(planes)));
     }
-    const Tensor shared = view(v, workspace);
-    outputs.emplace_back(shared.is_packed()
-                             ? unpack(shared)
-                             : Tensor(shared.dtype(), shared.shape(), Buffer::copy_of(shared.data().bytes())));
   }
   return outputs;
 }
@@ -401,14 +446,17 @@ void Executable::require_finite_results(const Step& step, const NamedTensors& in
   for (ValueId v : step->writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
-std::vector<Tensor> Executable::run(const NamedTensors& inputs, const OutputViews& views, Workspace& workspace,
-                                    RunProfile* profile, bool check) const {
+std::vector<Tensor> Executable::run(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& views,
+                                    Workspace& workspace, RunProfile* profile, bool check) const {
   const Busy busy;
-  std::vector<Buffer> memory = output_memory(views);
+  std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views);
   bind(inputs, memory, workspace);
+  for (size_t i : checked_first_) check_trusted(i, workspace);
+  std::optional<Unstoppable> changing;
   if (profile && profile->marks_ns.empty()) profile->marks_ns.push_back(steady_ns());
   for (size_t i = 0; i < ready_.size(); ++i) {
-    workspace.check_step();
+    if (i < plan_.first_overwriting) workspace.check_step();
+    else if (!changing) changing.emplace();
     run_step(i, workspace);
     if (profile) profile->marks_ns.push_back(steady_ns());
     if (check) require_finite_results(lowered_.steps[i], inputs, workspace);

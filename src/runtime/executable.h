@@ -67,9 +67,10 @@ class Executable {
   void reserve(Workspace& workspace) const;  // what a run takes
   // In a workspace that has that, and has begun a run. `views` are memory for outputs, checked. `profile`, when given,
   // gets the marks of the steps: a first one, unless it has that, and each one's end. `check`: every result must be
-  // finite (check_finite.h).
-  std::vector<Tensor> run(const NamedTensors& inputs, const OutputViews& views, Workspace& workspace,
-                          RunProfile* profile, bool check) const;
+  // finite (check_finite.h). `lent`, null or &inputs: those that the graph updates may be written over, once nothing
+  // can fail any more.
+  std::vector<Tensor> run(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& views,
+                          Workspace& workspace, RunProfile* profile, bool check) const;
 
   std::vector<StepProfile> step_profiles() const;
 
@@ -84,7 +85,7 @@ class Executable {
     enum class Kind : uint8_t { none, arena, input, constant, output } kind = Kind::none;
     int64_t offset = 0;  // arena: bytes; input, output: position
   };
-  // checked: a kernel that numbers rows of an operand, which are looked at first.
+  // checked: a kernel that trusts values which the run computes, and which are looked at first.
   enum class How : uint8_t { nothing, kernel, checked, interpreted };
   struct Ready {
     How how = How::nothing;
@@ -97,7 +98,7 @@ class Executable {
     int64_t offset;
   };
   struct CallerPointer {
-    size_t which;  // input or output
+    size_t which;  // plane of inputs or outputs
     size_t step;
     int position;
     int64_t offset;
@@ -118,16 +119,21 @@ class Executable {
   }
   ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
   const Tensor* constant(ValueId v) const;  // of the graph, or known with the sizes
-  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph().type(v).dtype, sizes_.shape(v)); }
+  int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph().type(v), sizes_.shape(v)); }
+  PlaneSizes sizes_of(ValueId v) const { return plane_sizes(graph().type(v), sizes_.shape(v)); }
   bool computes_nothing(const Step& step) const;
-  std::vector<Buffer> output_memory(const OutputViews& given) const;
-  void bind(const NamedTensors& inputs, std::span<Buffer> outputs, Workspace& workspace) const;
+  bool is_in_place(const Step& step) const;
+  using OutputMemory = std::array<Buffer, kPlanes>;
+  std::vector<OutputMemory> output_memory(const NamedTensors& inputs, NamedTensors* lent,
+                                          const OutputViews& given) const;
+  void bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
-  void check_row_numbers(const Step& step, const KernelArgs& args) const;
+  void check_trusted(size_t i, const Workspace& workspace) const;
   void interpret(size_t i, const Workspace& workspace) const;
-  std::byte* address(ValueId v, const Workspace& workspace) const;
+  std::byte* address(ValueId v, size_t plane, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
-  std::vector<Tensor> outputs(std::span<const Buffer> memory, const Workspace& workspace) const;
+  Tensor tensor_of(ValueId v, OutputMemory planes) const;
+  std::vector<Tensor> outputs(std::span<const OutputMemory> memory, const Workspace& workspace) const;
   std::string ops_of(const Step& step) const;
   std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
@@ -140,7 +146,8 @@ class Executable {
   std::vector<Place> places_;                  // per ValueId, of the value that holds the memory
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
   std::vector<Ready> ready_;                                               // per step
-  std::vector<KernelArgs> args_;  // per step, complete but for inputs and the arena
+  std::vector<size_t> checked_first_;  // steps that trust what is given, which is looked at before a run begins
+  std::vector<KernelArgs> args_;       // per step, complete but for inputs and the arena
   std::vector<ArenaPointer> arena_pointers_;
   std::vector<CallerPointer> input_pointers_, output_pointers_;
   int threads_;

@@ -50,4 +50,24 @@ void Parameters::add_to(std::map<std::string, Tensor>& inputs) const {
   for (const auto& [name, held] : held_) inputs.insert_or_assign(name, held.value);
 }
 
+Parameters::Loan::Loan(Parameters& parameters, std::map<std::string, Tensor>& inputs,
+                       std::span<const std::string> changing)
+    : lock_(parameters.mutex_), parameters_(parameters), inputs_(inputs), changing_(changing) {
+  for (const auto& [name, held] : parameters.held_) inputs.insert_or_assign(name, held.value);
+  for (const std::string& name : changing)
+    parameters.held_.at(name).value = Tensor(), parameters.held_.at(name).lent = true;
+}
+
+Parameters::Loan::~Loan() {
+  for (const std::string& name : changing_)
+    if (Held& held = parameters_.held_.at(name); held.lent) held.value = std::move(inputs_.at(name)), held.lent = false;
+}
+
+void Parameters::Loan::set(const std::string& name, const Tensor& value) noexcept {
+  Held& held = parameters_.held_.at(name);
+  held.value = value;
+  held.lent = false;
+  ++held.version;
+}
+
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,18 +20,38 @@ class Parameters {
   bool has(const std::string& name) const { return held_.contains(name); }
   std::vector<std::string> names() const;
 
-  // Error for names that there are not, and values of another type or shape.
+  // Error for names that there are not, and values of another type or shape. All but names() wait while a run has some
+  // lent to it.
   Tensor get(const std::string& name) const;
   int64_t version(const std::string& name) const;         // how often it was written
   void set(const std::map<std::string, Tensor>& values);  // all of them, or none
 
   void add_to(std::map<std::string, Tensor>& inputs) const;
 
+  // For a run that changes some: until this goes it alone has the parameters.
+  class Loan {
+   public:
+    // Adds all to `inputs`. Those of `changing` are there alone: nobody else looks at their bytes, unless they did
+    // before.
+    Loan(Parameters& parameters, std::map<std::string, Tensor>& inputs, std::span<const std::string> changing);
+    ~Loan();  // those that were not set are again what they were
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    void set(const std::string& name, const Tensor& value) noexcept;  // of `changing`
+
+   private:
+    const std::unique_lock<std::mutex> lock_;
+    Parameters& parameters_;
+    std::map<std::string, Tensor>& inputs_;
+    const std::span<const std::string> changing_;
+  };
+
  private:
   struct Held {
     Tensor value;
     TensorType type;
     int64_t version = 0;
+    bool lent = false;
   };
   const Held& held(const std::string& name) const;
 

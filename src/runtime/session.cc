@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "ir/held_values.h"
 #include "ops/evaluate.h"
 #include "runtime/own_code.h"
 #include "runtime/parameters.h"
@@ -23,6 +22,76 @@ std::vector<std::string> SessionStatistics::notes() const {
   return notes;
 }
 
+namespace {
+
+// What a graph reads beside what callers give, and what of it changes in a run.
+struct HeldValues {
+  std::map<std::string, std::optional<Tensor>> states;  // and what they begin as
+  struct Update {
+    std::string name;
+    InputRole role;
+  };
+  std::vector<Update> updates;        // the results behind the outputs
+  std::vector<std::string> changing;  // parameters among them
+
+  explicit HeldValues(const Graph& graph) {
+    for (ValueId id : graph.inputs())
+      if (const Value& input = graph.value(id); input.role == InputRole::state) states[input.label] = input.initial;
+    for (const Output& output : graph.outputs()) {
+      if (output.updates == kNone) continue;
+      const Value& held = graph.value(output.updates);
+      updates.push_back({held.label, held.role});
+      if (held.role == InputRole::parameter) changing.push_back(held.label);
+    }
+  }
+};
+
+// State that is lent to one run, which alone looks at its bytes then, unless someone did before.
+class StateLoan {
+ public:
+  StateLoan(const HeldValues& held, std::map<std::string, Tensor>* state, NamedTensors& inputs)
+      : state_(state), inputs_(inputs) {
+    for (const auto& [name, initial] : held.states) {
+      if (!state) fail("the model keeps state (\"{}\"): run it with a Context, which holds it", name);
+      const auto found = state->find(name);
+      if (found == state->end() && !initial)
+        fail("state \"{}\" is read before it is set; Context::set_state() sets it", name);
+      inputs.insert_or_assign(name, found == state->end() ? *initial : found->second);
+    }
+    for (const HeldValues::Update& update : held.updates) {
+      if (update.role != InputRole::state) continue;
+      const auto [place, is_new] = state->try_emplace(update.name);
+      lent_.push_back({&*place, is_new});
+      place->second = Tensor();
+    }
+  }
+  ~StateLoan() {
+    for (const Lent& lent : lent_) {
+      if (lent.set) continue;
+      if (lent.is_new) state_->erase(lent.place->first);
+      else lent.place->second = std::move(inputs_.at(lent.place->first));
+    }
+  }
+  StateLoan(const StateLoan&) = delete;
+  StateLoan& operator=(const StateLoan&) = delete;
+
+  void set(const std::string& name, const Tensor& value) noexcept {
+    for (Lent& lent : lent_)
+      if (lent.place->first == name) lent.place->second = value, lent.set = true;
+  }
+
+ private:
+  struct Lent {
+    std::pair<const std::string, Tensor>* place;
+    bool is_new, set = false;
+  };
+  std::map<std::string, Tensor>* state_;
+  NamedTensors& inputs_;
+  std::vector<Lent> lent_;
+};
+
+}  // namespace
+
 struct Session::Impl {
   SessionOptions options;
   Compute compute = Compute::f32;
@@ -31,40 +100,38 @@ struct Session::Impl {
   TokenLimits limits;
   double prepare_milliseconds = 0;
   RunPool pool;
-  std::vector<Bindings> own_code;        // sizes for which the model carries some
+  std::vector<Bindings> own_code;        // sizes for which the model bundles some
   std::unique_ptr<StagesShared> shared;  // where code is compiled
   std::unique_ptr<Stage> first;
-
   Parameters parameters;
-  std::map<std::string, std::optional<Tensor>> states;  // and what they begin as
-  struct Update {
-    std::string name;
-    InputRole role;
-  };
-  std::vector<Update> updates;  // the results behind the outputs
+  const HeldValues held;
   std::vector<std::string> output_names;
-  std::mutex stepping;  // held by a run that changes parameters
 
-  explicit Impl(const Graph& given) : parameters(given) {
-    for (ValueId id : given.inputs())
-      if (const Value& input = given.value(id); input.role == InputRole::state) states[input.label] = input.initial;
+  explicit Impl(const Graph& given) : parameters(given), held(given) {
     for (const Output& output : given.outputs())
       if (output.updates == kNone) output_names.push_back(output.label);
-      else updates.push_back({output.label, given.value(output.updates).role});
   }
 
   bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
-  bool changes_parameters() const {
-    return std::ranges::any_of(updates, [](const Update& u) { return u.role == InputRole::parameter; });
-  }
 
   std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
-    std::unique_lock<std::mutex> step;
-    if (changes_parameters()) step = std::unique_lock(stepping);
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
-    if (parameters.empty() && states.empty()) return results_of(given, notes, run.workspace());
-    std::vector<Tensor> results = results_of(with_held_values(given, context), notes, run.workspace());
-    keep(results, context);
+    if (parameters.empty() && held.states.empty()) return results_of(given, notes, run.workspace());
+    refuse_held(given);
+    NamedTensors inputs = given;
+    std::optional<Parameters::Loan> parameter_loan;
+    if (held.changing.empty()) parameters.add_to(inputs);
+    else parameter_loan.emplace(parameters, inputs, held.changing);
+    StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
+    RunNotes with_loan = notes;
+    with_loan.lent = &inputs;
+    std::vector<Tensor> results = results_of(inputs, with_loan, run.workspace());
+    for (size_t i = 0; i < held.updates.size(); ++i) {
+      const auto& [name, role] = held.updates[i];
+      const Tensor& value = results[output_names.size() + i];
+      if (role == InputRole::parameter) parameter_loan->set(name, value);
+      else state_loan.set(name, value);
+    }
     results.resize(output_names.size());
     return results;
   }
@@ -73,36 +140,13 @@ struct Session::Impl {
     return compiles() ? first->run(given, {}, own_code, workspace, notes) : interpret(given, notes, workspace);
   }
 
-  // Beside the arguments what the session and the context hold.
-  NamedTensors with_held_values(const NamedTensors& given, const Context* context) const {
-    NamedTensors all = given;
+  void refuse_held(const NamedTensors& given) const {
     for (const auto& [name, tensor] : given) {
       if (parameters.has(name))
         fail("\"{}\" is a parameter, which the session holds; set_parameters() changes it between runs", name);
-      if (states.contains(name)) fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
+      if (held.states.contains(name))
+        fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
     }
-    parameters.add_to(all);
-    for (const auto& [name, initial] : states) {
-      if (!context) fail("the model keeps state (\"{}\"): run it with a Context, which holds it", name);
-      const auto found = context->state_.find(name);
-      if (found == context->state_.end() && !initial)
-        fail("state \"{}\" is read before it is set; Context::set_state() sets it", name);
-      all[name] = found == context->state_.end() ? *initial : found->second;
-    }
-    return all;
-  }
-
-  // Nothing fails once the first is changed.
-  void keep(std::span<const Tensor> results, Context* context) {
-    NamedTensors changed;
-    std::map<std::string, Tensor> state = context ? context->state_ : std::map<std::string, Tensor>();
-    for (size_t i = 0; i < updates.size(); ++i) {
-      const Tensor& value = results[output_names.size() + i];
-      if (updates[i].role == InputRole::parameter) changed.emplace(updates[i].name, value);
-      else state.insert_or_assign(updates[i].name, value);
-    }
-    parameters.set(changed);
-    if (context) context->state_.swap(state);
   }
 
   std::vector<Tensor> interpret(const NamedTensors& given, const RunNotes& notes, const Workspace& workspace) {
@@ -155,7 +199,6 @@ struct Session::Impl {
 };
 
 Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph)) {
-  graph = with_updates_as_outputs(std::move(graph));
   const auto start = std::chrono::steady_clock::now();
   impl_->options = std::move(options);
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);

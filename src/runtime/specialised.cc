@@ -102,8 +102,9 @@ const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() cons
 
 std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const {
   if (notes.profile) add_steps(*notes.profile, steps());
-  std::vector<Tensor> results = executable.run(inputs, tail || !notes.views ? OutputViews() : *notes.views, workspace,
-                                               notes.profile, notes.check);
+  std::vector<Tensor> results =
+      executable.run(inputs, tail ? nullptr : notes.lent, tail || !notes.views ? OutputViews() : *notes.views,
+                     workspace, notes.profile, notes.check);
   if (!tail) return results;
   NamedTensors known = inputs;
   for (size_t i = 0; i < results.size(); ++i)

@@ -20,7 +20,7 @@ Stage::Stage(Graph graph, StagesShared& shared, int number)
     : graph_(std::move(graph)), shared_(shared), number_(number) {
   for (ValueId v : graph_.inputs()) {
     const Value& input = graph_.value(v);
-    inputs_.push_back({input.label, input.type.dtype, input.type.container});
+    inputs_.push_back({input.label, input.type.dtype, input.type.format, input.type.container});
   }
   std::ranges::sort(inputs_, {}, &InputKind::label);
 }
@@ -31,7 +31,7 @@ bool Stage::have_shapes(const NamedTensors& given, std::span<const std::vector<i
   size_t i = 0;
   for (const auto& [label, tensor] : given) {
     const InputKind& kind = inputs_[i];
-    if (label != kind.label || tensor.dtype() != kind.dtype || tensor.is_packed() ||
+    if (label != kind.label || tensor.dtype() != kind.dtype || tensor.format() != kind.format ||
         tensor.container() != kind.container || tensor.shape() != shapes[i])
       return false;
     ++i;

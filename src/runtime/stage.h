@@ -68,6 +68,7 @@ class Stage {
   struct InputKind {
     std::string label;
     DType dtype;
+    std::optional<Format> format;
     Container container;
   };
   struct Kept {

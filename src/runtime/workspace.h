@@ -25,8 +25,8 @@ class Workspace {
   struct Bound {
     std::shared_ptr<const void> executable;  // Executable::identity()
     std::vector<KernelArgs> args;
-    std::vector<const std::byte*> inputs;
-    std::vector<std::byte*> outputs;  // where they are computed; null: elsewhere
+    std::vector<const std::byte*> inputs;  // kPlanes of each
+    std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
   } bound;
 
   bool begin();  // false: a run is under way

@@ -74,7 +74,7 @@ TEST(CodeMeaning, SaysWhatAPersonWould) {
   for (const char* name : {"binary.g16", "denorm_e4m3", "blog8"}) EXPECT_EQ(by(name), By::table) << name;
   EXPECT_EQ(by("int32.f8"), By::expression);
   EXPECT_EQ(by("rsign2"), By::signs);
-  EXPECT_EQ(by("mxint8.compat=mase-cuda"), By::restored);
+  EXPECT_EQ(by("mxint8.compat=mase-cuda"), By::group_expression);
   const CodeMeaning& e5m2 = code_meaning(parse_format("fp8_e5m2"));
   EXPECT_EQ(e5m2.infinity, 0x7cu);
   EXPECT_EQ(e5m2.nan_from, 0x7du);
@@ -93,10 +93,10 @@ TEST(CodeMeaning, IsTheExpressionWhereAFormatHasARuleOfItsOwn) {
   };
   Format format = parse_format("uint4.g32.asym");
   format.family = &squares_def, format.scale_kind = &kind;
-  EXPECT_EQ(code_meaning(format).by, By::restored);
+  EXPECT_EQ(code_meaning(format).by, By::group_expression);
   EXPECT_FALSE(prepackable(format).supported());
   const uint64_t args[] = {7, std::bit_cast<uint32_t>(0.5f), 4};
-  EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(evaluate(restored_value(format), args)[0])), 4.5f);
+  EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(evaluate(group_value(format), args)[0])), 4.5f);
 }
 
 // Every code, under scales and zero points that packing chose.

@@ -13,10 +13,12 @@ struct Calls {
   NamedTensors inputs;
 };
 
-// Activations are inputs; packed operands and the weights and biases of linear and conv are constants.
-bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor) {
+// Activations are inputs; the weights and biases of linear and conv are constants, and so are packed operands of every
+// other call.
+bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor, int call) {
   const std::string_view name = op.name;
-  return tensor.is_packed() || ((name == "linear" || name == "conv") && operand > 0);
+  return (tensor.is_packed() && call % 2) ||
+         (!tensor.is_packed() && (name == "linear" || name == "conv") && operand > 0);
 }
 
 Calls calls_of(const OpDef& op) {
@@ -29,7 +31,7 @@ Calls calls_of(const OpDef& op) {
     for (size_t i = 0; i < one.operands.size(); ++i) {
       const std::string label = fmt::format("{}.{}", number, i);
       if (!one.operands[i]) operands.push_back(kNone);
-      else if (is_weight(op, i, *one.operands[i]))
+      else if (is_weight(op, i, *one.operands[i], number))
         operands.push_back(calls.graph.add_constant(label, *one.operands[i]));
       else {
         operands.push_back(calls.graph.add_input(label, one.operands[i]->type()));

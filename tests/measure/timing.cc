@@ -19,7 +19,7 @@ struct FakeMachine {
   Philox rng{3};
   std::vector<std::string> calls;
 
-  Candidate taking(std::string name, double ns, double noise = 0) {
+  TimedCall taking(std::string name, double ns, double noise = 0) {
     return {name, [this, name, ns, noise] {
               calls.push_back(name);
               now_ns += static_cast<int64_t>(ns * std::exp(noise * rng.normal()));
@@ -36,7 +36,7 @@ constexpr double kMs = 1e6;
 
 TEST(Interleave, AQuietCandidateNeedsOnlyTheFewestRounds) {
   FakeMachine machine;
-  const Candidate one[] = {machine.taking("a", 2 * kMs)};
+  const TimedCall one[] = {machine.taking("a", 2 * kMs)};
   const Timing t = interleave(one, machine.options()).at(0);
   EXPECT_EQ(t.name, "a");
   EXPECT_EQ(t.n(), 30);
@@ -47,7 +47,7 @@ TEST(Interleave, AQuietCandidateNeedsOnlyTheFewestRounds) {
 
 TEST(Interleave, ANoisyCandidateGetsMoreRoundsUntilTheTargetIsMet) {
   FakeMachine machine;
-  const Candidate one[] = {machine.taking("a", kMs, 0.1)};
+  const TimedCall one[] = {machine.taking("a", kMs, 0.1)};
   const Timing t = interleave(one, machine.options()).at(0);
   EXPECT_GT(t.n(), 100);
   EXPECT_TRUE(t.noise_target_met);
@@ -58,13 +58,13 @@ TEST(Interleave, StopsAtTheLimitsAndSaysThatTheTargetIsNotMet) {
   FakeMachine machine;
   TimingOptions options = machine.options();
   options.max_rounds = 40;
-  const Candidate one[] = {machine.taking("a", kMs, 0.5)};
+  const TimedCall one[] = {machine.taking("a", kMs, 0.5)};
   const Timing by_rounds = interleave(one, options).at(0);
   EXPECT_EQ(by_rounds.n(), 40);
   EXPECT_FALSE(by_rounds.noise_target_met);
 
   options.max_seconds = 0.01;
-  const Candidate slow[] = {machine.taking("slow", 6 * kMs)};
+  const TimedCall slow[] = {machine.taking("slow", 6 * kMs)};
   EXPECT_EQ(interleave(slow, options).at(0).n(), 2);
 }
 
@@ -74,7 +74,7 @@ TEST(Interleave, EachRoundCallsEveryCandidateOnceInAnOrderThatTheSeedDecides) {
     FakeMachine machine;
     TimingOptions options = machine.options();
     options.seed = seed;
-    const Candidate three[] = {machine.taking("a", kMs), machine.taking("b", kMs), machine.taking("c", kMs)};
+    const TimedCall three[] = {machine.taking("a", kMs), machine.taking("b", kMs), machine.taking("c", kMs)};
     const std::vector<Timing> timings = interleave(three, options);
     const int warmup = timings[0].warmup_calls + timings[1].warmup_calls + timings[2].warmup_calls;
     std::vector<std::string> measured(machine.calls.begin() + warmup, machine.calls.end());
@@ -98,7 +98,7 @@ TEST(Interleave, EachRoundCallsEveryCandidateOnceInAnOrderThatTheSeedDecides) {
 TEST(Interleave, WarmsUpUntilTheCandidateGetsNoFaster) {
   FakeMachine machine;
   int call = 0;
-  const Candidate one[] = {
+  const TimedCall one[] = {
       {"heats up", [&] { machine.now_ns += call++ < 10 ? 100'000'000 - call * 9'000'000 : 1'000'000; }}};
   const Timing t = interleave(one, machine.options()).at(0);
   EXPECT_GE(t.warmup_calls, 10);
@@ -107,7 +107,7 @@ TEST(Interleave, WarmsUpUntilTheCandidateGetsNoFaster) {
 
 TEST(Interleave, AQuickCandidateIsCalledManyTimesPerSample) {
   FakeMachine machine;
-  const Candidate one[] = {machine.taking("quick", 100)};
+  const TimedCall one[] = {machine.taking("quick", 100)};
   const Timing t = interleave(one, machine.options()).at(0);
   EXPECT_EQ(t.calls_per_sample, 500);  // 50 us / 100 ns
   EXPECT_EQ(t.p50, 100);
@@ -116,14 +116,14 @@ TEST(Interleave, AQuickCandidateIsCalledManyTimesPerSample) {
 TEST(Interleave, KeepsOutliers) {
   FakeMachine machine;
   int call = 0;
-  const Candidate one[] = {{"a", [&] { machine.now_ns += ++call == 20 ? 50'000'000 : 1'000'000; }}};
+  const TimedCall one[] = {{"a", [&] { machine.now_ns += ++call == 20 ? 50'000'000 : 1'000'000; }}};
   const Timing t = interleave(one, machine.options()).at(0);
   EXPECT_EQ(t.max, 50 * kMs);
   EXPECT_EQ(t.p50, kMs);
 }
 
 TEST(Interleave, PassesOnTheExceptionOfACandidate) {
-  const Candidate one[] = {{"bad", [] { fail("no such input"); }}};
+  const TimedCall one[] = {{"bad", [] { fail("no such input"); }}};
   EXPECT_THROW(interleave(one), Error);
 }
 
@@ -173,7 +173,7 @@ TEST(Verdict, ClaimsADifferenceBetweenEqualsRarelyAndFindsThreePercent) {
     machine.rng = Philox(seed);
     TimingOptions options = machine.options();
     options.seed = seed;
-    const Candidate three[] = {machine.taking("a", kMs, 0.03), machine.taking("a again", kMs, 0.03),
+    const TimedCall three[] = {machine.taking("a", kMs, 0.03), machine.taking("a again", kMs, 0.03),
                                machine.taking("3 % slower", 1.03 * kMs, 0.03)};
     const std::vector<Timing> t = interleave(three, options);
     false_claims += speed_ratio(t[0], t[1]).difference_shown();

@@ -108,6 +108,7 @@ TEST(OpTable, APackedOperandReadsAsItsDecodedValues) {
       if (one.operands.empty() || !one.operands[0] || one.operands[0]->dtype() != DType::f32 ||
           one.operands[0]->shape().empty())
         continue;
+      if (op->name == std::string_view("cache_append")) continue;  // bytes go beside bytes of the same format
       SCOPED_TRACE(std::string(op->name) + " " + one.text());
       const Tensor packed =
           one.operands[0]->is_packed() ? *one.operands[0] : pack(parse_format("mxint8"), *one.operands[0]);

@@ -65,4 +65,21 @@ inline OpCases fake_quant_cases(Philox& rng) {
   return cases;
 }
 
+inline OpCases to_codes_cases(Philox& rng) {
+  OpCases cases;
+  for (const char* format : kSampleFormats)
+    for (DType dtype : {DType::f32, DType::bf16})
+      if (!is_fake_only(parse_format(format)) && !dtype_of_plain_format(parse_format(format)))
+        cases.push_back({{random_floats(rng, {7, 40}, dtype)}, {{"format", parse_format(format)}}});
+  cases.push_back({{random_floats(rng, {2, 3, 64})}, {{"format", parse_format("mxint8")}}});
+  return cases;
+}
+
+inline OpCases from_codes_cases(Philox& rng) {
+  OpCases cases;
+  for (const OpCase& packed : to_codes_cases(rng))
+    cases.push_back({{pack(packed.attributes.get<Format>("format"), *packed.operands[0])}, {}});
+  return cases;
+}
+
 }  // namespace hone

@@ -42,6 +42,19 @@ inline OpCases tensor_scatter_cases(Philox& rng) {
           {{random_integers(rng, {1, 4, 3}, DType::i8, -9, 9), random_integers(rng, {1, 4, 3}, DType::i8, -9, 9)}, {}}};
 }
 
+inline OpCases cache_append_cases(Philox& rng) {
+  const Tensor table = Tensor::of<int64_t>({2, 3}, {4, 0, 2, 1, 3, -1}), lengths = i64_vector({5, 1}),
+               table32 = table.converted(DType::i32);
+  OpCases cases{{{random_floats(rng, {5, 3, 7}), random_floats(rng, {2, 4, 7}), table, lengths}, {}},
+                {{random_integers(rng, {5, 4}, DType::i8, -9, 9), random_integers(rng, {2, 1}, DType::i8, -9, 9),
+                  table32, lengths},
+                 {}}};
+  for (const char* format : {"mxint8", "int8.g32", "mxint4", "uint4.asym.g16"})
+    cases.push_back(
+        {{random_packed(rng, {5, 3, 64}, format), random_packed(rng, {2, 2, 64}, format), table, lengths}, {}});
+  return cases;
+}
+
 inline OpCases linear_attention_cases(Philox& rng) {
   const Tensor q = random_floats(rng, {2, 3, 8}), kv = random_floats(rng, {2, 3, 4}), v = random_floats(rng, {2, 3, 6}),
                state = random_floats(rng, {2, 2, 2, 3}), decay = random_floats(rng, {2, 3, 2}),
@@ -63,6 +76,7 @@ inline OpCases table_cases(std::string_view name, Philox& rng) {
   if (name == "tree_ensemble") return tree_ensemble_cases(rng);
   if (name == "tensor_scatter") return tensor_scatter_cases(rng);
   if (name == "linear_attention") return linear_attention_cases(rng);
+  if (name == "cache_append") return cache_append_cases(rng);
   if (name == "bit_cast")
     return {{{random_floats(rng, {3, 2})}, {{"dtype", DType::i32}}},
             {{random_integers(rng, {5}, DType::i8, -128, 127)}, {{"dtype", DType::u8}}},

@@ -114,32 +114,6 @@ std::vector<std::byte> global_plane(const QuantizePrograms& programs, std::span<
   return {bytes.begin(), bytes.end()};
 }
 
-// Kernels see lines one after the other: groups along the last axis, channels along the first.
-std::string name_of_lines(Format format) {
-  if (format.geometry.kind == Geometry::Kind::channel) format.geometry.axis = 0;
-  if (format.geometry.kind == Geometry::Kind::group) format.geometry.axis = -1;
-  return to_string(format);
-}
-
-KernelArgs line_args(const Format& format, const PackedLayout& p) {
-  KernelArgs args;
-  args.dims = {p.lines,
-               p.line_elems,
-               p.line_elems,
-               std::max<int64_t>(1, p.groups_per_line),
-               p.line_bytes,
-               1,
-               0,
-               p.padded_lines * p.line_bytes};
-  // Lines of whole groups follow each other like the groups of one line.
-  const int bits = format.element.bits / p.code_planes;
-  if (format.geometry.kind == Geometry::Kind::group && p.padded_elems == p.line_elems &&
-      p.group_elems * bits % 8 == 0) {
-    args.dims[0] = 1, args.dims[1] = p.lines * p.line_elems, args.dims[3] = p.groups;
-  }
-  return args;
-}
-
 }  // namespace
 
 struct CompiledPacker::Impl {
@@ -173,7 +147,7 @@ struct CompiledPacker::Impl {
     std::vector<uint32_t> zero_points = zero_points_of(format, p, planes);
     const LineOrder order(format, shape);
     std::vector<T> lines(order.is_row_major() ? 0 : values.size());
-    KernelArgs args = line_args(format, p);
+    KernelArgs args{.dims = pack_dims(format, p)};
     args.pointers = {const_cast<std::byte*>(planes.codes.data()), lines.empty() ? values.data() : lines.data(),
                      scales.data(), zero_points.data()};
     run({.task = Task::unpack, .format = name_of_lines(format), .result = dtype}, args);
@@ -187,16 +161,7 @@ struct CompiledPacker::Impl {
 CompiledPacker::CompiledPacker(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 CompiledPacker::~CompiledPacker() = default;
 
-Support CompiledPacker::support(const Format& format, Dims shape) {
-  if (const Support refused = quantize_support(format); !refused.supported()) return refused;
-  if (format.geometry.kind == Geometry::Kind::flattened)
-    return {fmt::format("{} has groups that cross rows", to_string(format))};
-  const PackedLayout p = packed_layout(format, shape);
-  if (p.groups_per_line > 1 && p.padded_elems / p.groups_per_line * (format.element.bits / p.code_planes) % 8 != 0)
-    return {fmt::format("groups of {} do not start on a byte", to_string(format))};
-  if (element_count(std::vector(shape.begin(), shape.end())) == 0) return {"there are no elements"};
-  return {};
-}
+Support CompiledPacker::support(const Format& format, Dims shape) { return pack_support(format, shape); }
 
 Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const float> values,
                             EncodeCounts* counts) const {
@@ -210,7 +175,7 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
   Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(bytes.codes))};
   std::vector<uint32_t> scale_codes(static_cast<size_t>(p.groups * programs.levels));
   std::vector<uint32_t> zero_points(static_cast<size_t>(bytes.zero_points ? p.groups : 0));
-  KernelArgs args = line_args(format, p);
+  KernelArgs args{.dims = pack_dims(format, p)};
   args.pointers = {const_cast<float*>(lines.empty() ? values.data() : lines.data()), planes.codes.data(),
                    scale_codes.data(), zero_points.data()};
   std::array<int64_t, 4> losses{};

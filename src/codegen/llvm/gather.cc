@@ -22,9 +22,12 @@ class GatherEmitter {
     const bool packed = !plan_.table_format.empty();
     llvm::Function* decode = packed ? emit_row_decoder(e_, symbol, plan_) : nullptr;
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* i, const Values&) {
-      Value* row = load_id(e_.at(ids, e_.times(e_.b.CreateURem(i, per_table), size_bytes(plan_.ids))));
-      row = e_.b.CreateSelect(e_.b.CreateICmpSLT(row, e_.num(0)), e_.b.CreateAdd(row, rows), row);
-      row = e_.b.CreateAdd(row, e_.b.CreateMul(e_.b.CreateUDiv(i, per_table), rows));
+      Value* row = i;
+      if (!plan_.every_row) {
+        row = load_id(e_.at(ids, e_.times(e_.b.CreateURem(i, per_table), size_bytes(plan_.ids))));
+        row = e_.b.CreateSelect(e_.b.CreateICmpSLT(row, e_.num(0)), e_.b.CreateAdd(row, rows), row);
+        row = e_.b.CreateAdd(row, e_.b.CreateMul(e_.b.CreateUDiv(i, per_table), rows));
+      }
       Value* destination = e_.at(out, e_.times(i, plan_.columns * size_bytes(plan_.result)));
       if (packed) e_.b.CreateCall(decode, {frame_.args, row, destination});
       else copy_row(e_.at(table, e_.times(row, plan_.columns * size_bytes(plan_.table))), destination);

@@ -93,11 +93,14 @@ Values QuantizeScales::element(Value* x, OfGroup group) {
 }
 
 void QuantizeScales::store(Value* j, Value* number) {
+  const auto put = [&](Value* slot, Value* to, Value* index, int bytes) {
+    Value* code = b_.CreateTrunc(loops_.i32_of(slot, j), b_.getIntNTy(static_cast<unsigned>(bytes) * 8));
+    e_.store(code, e_.at(to, e_.times(index, bytes)), 1);
+  };
   for (int l = 0; l < programs_.levels; ++l)
-    e_.store(loops_.i32_of(codes_[static_cast<size_t>(l)], j),
-             e_.at(loops_.pointers[2], e_.times(b_.CreateAdd(e_.times(number, programs_.levels), e_.num(l)), 4)), 4);
-  if (programs_.has_zero_point)
-    e_.store(loops_.i32_of(codes_.back(), j), e_.at(loops_.pointers[3], e_.times(number, 4)), 4);
+    put(codes_[static_cast<size_t>(l)], loops_.pointers[2], b_.CreateAdd(e_.times(number, programs_.levels), e_.num(l)),
+        loops_.plan.scale_bytes);
+  if (programs_.has_zero_point) put(codes_.back(), loops_.pointers[3], number, loops_.plan.zero_point_bytes);
 }
 
 }  // namespace hone

@@ -35,20 +35,35 @@ std::string describe(const GatherPlan& plan, const Target&) {
                      plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
 }
 
-RowNumbers row_numbers(const GatherPlan& plan) {
-  return {.table = 0, .numbers = 2, .rows_dim = 1, .count_dim = 2, .dtype = plan.ids};
+constexpr RowNumbers kNumbers{.table = 0, .numbers = 2};
+
+std::string fault(const GatherPlan& plan, const KernelArgs& args, const OperandAt& operand) {
+  if (plan.every_row) return "";
+  const int64_t rows = args.dims[1], count = args.dims[2];
+  const auto find = [&](const auto* ids) -> std::string {
+    for (int64_t i = 0; i < count; ++i)
+      if (ids[i] < -rows || ids[i] >= rows)
+        return fmt::format("%{}: element {} is {}, but \"{}\" has {} rows", operand(kNumbers.numbers).name, i, ids[i],
+                           operand(kNumbers.table).label, rows);
+    return "";
+  };
+  const void* ids = args.pointers[kNumbers.numbers];
+  return plan.ids == DType::i64 ? find(static_cast<const int64_t*>(ids)) : find(static_cast<const int32_t*>(ids));
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"gather"}); }
+bool takes(const OpDef& op) { return is_one_of(op, {"gather", "dequantize"}); }
 
-constexpr KernelClass<GatherPlan> gather{.name = "gather",
-                                         .doc = "rows of a table by their numbers, decoded where it is packed",
-                                         .takes = takes,
-                                         .lower = lower_gather,
-                                         .supports = supports,
-                                         .launch = launch,
-                                         .describe = describe,
-                                         .row_numbers = row_numbers};
+constexpr KernelClass<GatherPlan> gather{
+    .name = "gather",
+    .doc = "rows of a table, by their numbers or all of them, decoded where it is packed",
+    .takes = takes,
+    .lower = lower_gather,
+    .supports = supports,
+    .launch = launch,
+    .describe = describe,
+    .row_numbers = kNumbers,
+    .trusts = {kNumbers.numbers, -1},
+    .fault = fault};
 
 }  // namespace
 

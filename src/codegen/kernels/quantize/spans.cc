@@ -86,4 +86,37 @@ Support quantize_args(const Format& format, std::span<const int64_t> shape, Quan
   return {};
 }
 
+Support pack_support(const Format& format, std::span<const int64_t> shape) {
+  if (const Support support = quantize_support(format); !support.supported()) return support;
+  if (format.geometry.kind == Geometry::Kind::flattened)
+    return {fmt::format("{} has groups that cross rows", to_string(format))};
+  const PackedLayout p = packed_layout(format, shape);
+  if (p.groups_per_line > 1 && p.padded_elems / p.groups_per_line * (format.element.bits / p.code_planes) % 8 != 0)
+    return {fmt::format("groups of {} do not start on a byte", to_string(format))};
+  if (element_count(std::vector(shape.begin(), shape.end())) == 0) return {"there are no elements"};
+  return {};
+}
+
+std::string name_of_lines(Format format) {
+  if (format.geometry.kind == Geometry::Kind::channel) format.geometry.axis = 0;
+  if (format.geometry.kind == Geometry::Kind::group) format.geometry.axis = -1;
+  return to_string(format);
+}
+
+KernelDims pack_dims(const Format& format, const PackedLayout& p) {
+  KernelDims dims = {p.lines,
+                     p.line_elems,
+                     p.line_elems,
+                     std::max<int64_t>(1, p.groups_per_line),
+                     p.line_bytes,
+                     1,
+                     0,
+                     p.padded_lines * p.line_bytes};
+  // Lines of whole groups follow each other like the groups of one line.
+  const int bits = format.element.bits / p.code_planes;
+  if (format.geometry.kind == Geometry::Kind::group && p.padded_elems == p.line_elems && p.group_elems * bits % 8 == 0)
+    dims[0] = 1, dims[1] = p.lines * p.line_elems, dims[3] = p.groups;
+  return dims;
+}
+
 }  // namespace hone

@@ -3,12 +3,13 @@
 
 #include <array>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "codegen/kernels/quantize/plan.h"
 #include "codegen/kernels/quantize/programs.h"
-#include "formats/format.h"
+#include "formats/packed.h"
 
 namespace hone {
 
@@ -35,5 +36,11 @@ struct QuantizeArgs {
 };
 // Refused where elements that share a scale don't lie one after the other in long enough stretches.
 Support quantize_args(const Format& format, std::span<const int64_t> shape, QuantizeArgs& args);
+
+// The same for kernels that pack and unpack, which see lines one after the other: groups along the last axis, channels
+// along the first.
+Support pack_support(const Format& format, std::span<const int64_t> shape);
+std::string name_of_lines(Format format);  // of a plan
+KernelDims pack_dims(const Format& format, const PackedLayout& layout);
 
 }  // namespace hone

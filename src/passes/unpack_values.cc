@@ -1,0 +1,38 @@
+#include "ops/calls.h"
+#include "passes/pass.h"
+
+namespace hone {
+namespace {
+
+// Kernels read rows of these by their numbers, or all codes as they are.
+bool reads_codes(const Graph& graph, const Node& node, size_t operand) {
+  if (node.op == &dequantize_def || node.op == &cache_append_def) return true;
+  return node.op == &gather_def && operand == 0 && node.attributes.get_or<int64_t>("axis", 0) == 0 &&
+         graph.type(node.operands[0]).rank() >= 2;
+}
+
+Graph unpack_values(Graph graph, const PassContext&) {
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (NodeId n : nodes) {
+    const Node& node = graph.node(n);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const ValueId v = node.operands[i];
+      if (v == kNone || !graph.type(v).is_packed() || graph.constant(v) || reads_codes(graph, node, i)) continue;
+      graph.set_insertion_point(n);
+      const ValueId plain = ops::dequantize(graph, {v});
+      graph.set_insertion_point(kNone);
+      graph.set_operand(n, static_cast<int>(i), plain);
+    }
+  }
+  graph.reinfer();
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef unpack_values_def{
+    .name = "unpack_values",
+    .doc = "Packed values that are no constants are decoded once before kernels that don't read codes.",
+    .run = unpack_values};
+
+}  // namespace hone

@@ -1,0 +1,200 @@
+// Updates that are written over what they update: where that happens, and that nobody else sees it.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/stop.h"
+#include "runtime/session.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/support/error_of.h"
+
+namespace hone::test {
+namespace {
+
+const std::byte* place_of(const Tensor& tensor) { return tensor.data().bytes().data(); }
+
+constexpr const char* kAdam = R"(graph adam {
+  %g : f32[N] = input "g"
+  %w : f32[1000] = param "w" {values}
+  %m : f32[1000] = state "m" {values}
+  %v : f32[1000] = state "v" {values}
+  %g1 = mul %g, 0.1
+  %m1 = mul %m, 0.9
+  %m2 = add %m1, %g1
+  %gg = mul %g, %g
+  %gg1 = mul %gg, 0.001
+  %v1 = mul %v, 0.999
+  %v2 = add %v1, %gg1
+  %root = sqrt %v2
+  %below = add %root, 1e-8
+  %step = div %m2, %below
+  %scaled = mul %step, 0.01
+  %w2 = sub %w, %scaled
+  update %w = %w2
+  update %m = %m2
+  update %v = %v2
+  return
+})";
+
+Graph adam() {
+  std::string text = kAdam;
+  std::string zeros = "{";
+  for (int i = 0; i < 1000; ++i) zeros += i ? ", 0" : "0";
+  for (size_t at; (at = text.find("{values}")) != std::string::npos;) text.replace(at, 8, zeros + "}");
+  text.replace(text.find("f32[N]"), 6, "f32[1000]");
+  return parse(text);
+}
+
+NamedTensors gradient() { return {{"g", Tensor::of<float>({1000}, std::vector<float>(1000, 0.5f))}}; }
+
+TEST(InPlace, AnOptimizerWritesWhereItsStateLies) {
+  Session session(adam(), {}), reference(adam(), [] {
+    SessionOptions options;
+    options.optimise = 0;
+    return options;
+  }());
+  Context context, other;
+  session.run(context, gradient()), reference.run(other, gradient());
+  const std::byte *w = place_of(session.parameter("w")), *m = place_of(context.state("m")),
+                  *v = place_of(context.state("v"));
+  for (int step = 0; step < 5; ++step) session.run(context, gradient()), reference.run(other, gradient());
+  EXPECT_EQ(place_of(session.parameter("w")), w);
+  EXPECT_EQ(place_of(context.state("m")), m);
+  EXPECT_EQ(place_of(context.state("v")), v);
+  for (size_t i : {0u, 999u}) {
+    const float want = reference.parameter("w").as<float>()[i];
+    EXPECT_NEAR(session.parameter("w").as<float>()[i], want, 16 * 0x1p-24f * std::abs(want)) << "six steps of sums";
+  }
+}
+
+TEST(InPlace, WhoeverHoldsAValueKeepsIt) {
+  Session session(adam(), {});
+  Context context;
+  session.run(context, gradient());
+  const Tensor w = session.parameter("w"), m = context.state("m");
+  const std::vector<float> w_before = w.to_floats(), m_before = m.to_floats();
+  session.run(context, gradient());
+  EXPECT_EQ(w.to_floats(), w_before);
+  EXPECT_EQ(m.to_floats(), m_before);
+  EXPECT_NE(session.parameter("w").to_floats(), w_before);
+  EXPECT_NE(context.state("m").to_floats(), m_before);
+}
+
+// What the graph reads after it was written, and what callers get as it was, stays.
+TEST(InPlace, NothingIsWrittenOverThatIsReadLater) {
+  Session session(parse(R"(graph g {
+    %x : f32[4] = input "x"
+    %w : f32[4] = param "w" {1, 2, 3, 4}
+    %u : f32[4] = param "u" {1, 2, 3, 4}
+    %s : f32[2,2] = state "s" {1, 2, 3, 4}
+    %w2 = add %w, %x
+    %sum = reduce_sum %w2 {axes=[0]}
+    %late = mul %w, %sum
+    %u2 = add %u, %x
+    %t = transpose %s
+    update %w = %w2
+    update %u = %u2
+    update %s = %t
+    return %late as "late", %u as "u"
+  })"),
+                  {});
+  Context context;
+  const NamedTensors inputs{{"x", Tensor::of<float>({4}, std::vector<float>{1, 1, 1, 1})}};
+  const std::vector<Tensor> outputs = session.run(context, inputs);
+  EXPECT_EQ(outputs[0].to_floats(), (std::vector<float>{14, 28, 42, 56}));
+  EXPECT_EQ(outputs[1].to_floats(), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_EQ(session.parameter("u").to_floats(), (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_EQ(context.state("s").to_floats(), (std::vector<float>{1, 3, 2, 4}));
+}
+
+TEST(InPlace, ARunThatFailsLate) {
+  Session session(parse(R"(graph g {
+    %i : i64[1] = input "i"
+    %table : f32[3,2] = input "table"
+    %w : f32[2] = param "w" {1, 2}
+    %w2 = mul %w, 2.0
+    %j = add %i, %i
+    %y = gather %table, %j
+    update %w = %w2
+    return %y as "y"
+  })"),
+                  {});
+  Context context;
+  const auto inputs = [](int64_t i) {
+    return NamedTensors{{"i", Tensor::of<int64_t>({1}, {i})}, {"table", Tensor(DType::f32, {3, 2})}};
+  };
+  EXPECT_NE(error_of([&] { session.run(context, inputs(2)); }).find("element 0 is 4"), std::string::npos);
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{1, 2}));
+  session.run(context, inputs(1));
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{2, 4}));
+}
+
+// Cancelled at any moment, a run has changed all or nothing: w and m are equal after each.
+TEST(InPlace, ACancelledRunChangesAllOrNothing) {
+  Session session(parse(R"(graph g {
+    %x : f32[100000] = input "x"
+    %m : f32[100000] = state "m"
+    %w : f32[100000] = state "w"
+    %a = exp %x
+    %m2 = add %m, %a
+    %b = exp %a
+    %w2 = add %w, %b
+    update %m = %m2
+    update %w = %w2
+    return
+  })"),
+                  [] {
+                    SessionOptions options;
+                    options.fuse = false;
+                    return options;
+                  }());
+  Context context;
+  context.set_state("m", Tensor(DType::f32, {100000}));
+  context.set_state("w", Tensor(DType::f32, {100000}));
+  const NamedTensors inputs{{"x", Tensor(DType::f32, {100000})}};
+  int ended = 0;
+  for (int i = 0; i < 50; ++i) {
+    std::thread stopper([&] { context.cancel(); });
+    try {
+      session.run(context, inputs);
+      ++ended;
+    } catch (const Stopped&) {
+    }
+    stopper.join();
+    const float m = context.state("m").as<float>()[0], w = context.state("w").as<float>()[99999];
+    EXPECT_EQ(m, static_cast<float>(ended)) << "m and w tell the same number of runs";
+    EXPECT_NEAR(w, 2.7182817f * static_cast<float>(ended), 1e-4f * static_cast<float>(ended));
+  }
+}
+
+// Readers on other threads see each step as a whole.
+TEST(InPlace, ReadersSeeWholeSteps) {
+  ParseContext big = op_context();
+  big.find_constant = [](const std::string&, const TensorType& type) {
+    return std::optional(Tensor(type.dtype, constant_shape(type.shape)));
+  };
+  Session session(parse_graph(R"(graph g {
+    %w : f32[50000] = param "w"
+    %w2 = add %w, 1.0
+    update %w = %w2
+    return
+  })",
+                              big),
+                  {});
+  std::thread reader([&] {
+    for (int i = 0; i < 200; ++i) {
+      const Tensor w = session.parameter("w");
+      const auto values = w.as<float>();
+      EXPECT_EQ(values.front(), values.back());
+    }
+  });
+  Context context;
+  for (int i = 0; i < 200; ++i) session.run(context, {});
+  reader.join();
+  EXPECT_EQ(session.parameter("w").as<float>()[0], 200.0f);
+  EXPECT_EQ(session.parameter_version("w"), 200);
+}
+
+}  // namespace
+}  // namespace hone::test
