@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/printable.h"
+#include "base/registry.h"
 #include "codegen/llvm/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
@@ -13,6 +14,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
+#include "runtime/registry.h"
 
 namespace hone {
 
@@ -86,8 +88,11 @@ void RunFlags::add_to(CLI::App& app) {
 }
 
 void RunFlags::add_all_but_trust_to(CLI::App& app) {
-  app.add_option("--backend", backend, "cpu: compiled code; reference: slow and obvious, sums in double")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  std::string what;
+  for (const BackendDef* def : runtime::all())
+    what += fmt::format("{}{}: {}", what.empty() ? "" : "; ", def->name, def->doc);
+  app.add_option("--backend", backend, what)
+      ->check(CLI::IsMember(names_of<BackendDef>(runtime::all())))
       ->capture_default_str();
   app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
       ->check(CLI::Range(0, 2))
@@ -115,7 +120,7 @@ void RunFlags::add_compute_to(CLI::App& app) {
 
 SessionOptions RunFlags::options() const {
   SessionOptions options;
-  options.backend = backend == "reference" ? Backend::reference : Backend::cpu;
+  options.backend = find_def(runtime::all(), backend);
   options.optimise = optimise;
   if (!isa.empty()) options.target = parse_target(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);

@@ -240,7 +240,7 @@ struct PreparedGraph::Impl {
 
   void place(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
     const Group& group = unit.group;
-    const Support support = placed(unit, actual, steps);
+    const Support support = options.kernels ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
     if (support.supported()) return;
     if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
     if (unit.alone.empty())

@@ -64,7 +64,8 @@ struct LoweredGraph {
 
 struct LowerOptions {
   Target target = host_target();
-  bool fuse = true;  // false: a kernel for each node
+  bool fuse = true;     // false: a kernel for each node
+  bool kernels = true;  // false: every node is interpreted
   bool no_winograd =
       false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };

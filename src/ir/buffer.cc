@@ -1,6 +1,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/error.h"
 #include "base/memory_limit.h"
 #include "ir/tensor.h"
 
@@ -40,8 +41,27 @@ Buffer Buffer::copy_of(std::span<const std::byte> bytes) {
   return copy;
 }
 
+Buffer Buffer::of_device(Device& device, std::shared_ptr<const void> owner, std::span<const std::byte> view) {
+  Buffer buffer(std::move(owner), view);
+  buffer.device_ = &device;
+  buffer.writable_ = true;
+  return buffer;
+}
+
+Buffer Buffer::on_host() const {
+  if (!device_) return *this;
+  Buffer copy = uninitialised(view_.size());
+  if (!view_.empty()) device_->read(view_.data(), copy.mutable_bytes());
+  return copy;
+}
+
+void Buffer::no_host_memory() const {
+  CHECK(false, "{} bytes of {} read as the host's", view_.size(), device_->name());
+}
+
 std::span<std::byte> Buffer::mutable_bytes() {
-  if (!writable_ || owner_.use_count() > 1) *this = copy_of(view_);
+  if (device_) no_host_memory();
+  if (!is_unique()) *this = copy_of(view_);
   return {const_cast<std::byte*>(view_.data()), view_.size()};  // our own allocation, seen by nobody else
 }
 

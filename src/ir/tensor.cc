@@ -105,8 +105,10 @@ Tensor Tensor::optional(const TensorType& type, std::optional<Tensor> value) {
   return tensor;
 }
 
-void Tensor::make_unique() {
-  for (Buffer* buffer : {&data_, &scales_, &zero_points_, &global_}) buffer->mutable_bytes();
+Tensor Tensor::on_host() const {
+  Tensor tensor = *this;
+  for (Buffer* plane : tensor.buffers()) *plane = plane->on_host();
+  return tensor;
 }
 
 std::span<const Tensor> Tensor::items() const {

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "formats/packed.h"
+#include "ir/device.h"
 #include "ir/type.h"
 
 namespace hone {
 
 // Bytes with shared ownership: an allocation, or a part of a mapped file that stays mapped as long as someone looks at
-// it.
+// it; of the host's memory or of a device's.
 class Buffer {
  public:
   Buffer() = default;
@@ -24,15 +25,28 @@ class Buffer {
   Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped = false);
   static Buffer copy_of(std::span<const std::byte> bytes);
   static Buffer uninitialised(size_t bytes);  // as the first, with whatever lies there
+  // Memory of a device, which lives as long as `owner`.
+  static Buffer of_device(Device& device, std::shared_ptr<const void> owner, std::span<const std::byte> view);
 
-  std::span<const std::byte> bytes() const { return view_; }
+  std::span<const std::byte> bytes() const {  // of the host; Bug where a device has them
+    if (device_) [[unlikely]]
+      no_host_memory();
+    return view_;
+  }
+  Device* device() const { return device_; }                                   // null: the host
+  std::byte* address() const { return const_cast<std::byte*>(view_.data()); }  // whoever has it
+  bool is_unique() const { return writable_ && owner_.use_count() <= 1; }      // nobody else looks at what lies there
+  Buffer on_host() const;                                                      // itself, or a copy of a device's
   size_t size() const { return view_.size(); }
   bool is_mapped() const { return mapped_; }  // pages can be dropped (base/mapped_file.h) and come back from the file
   std::span<std::byte> mutable_bytes();       // copies first when shared or not writable
 
  private:
+  [[noreturn]] void no_host_memory() const;
+
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> view_;
+  Device* device_ = nullptr;
   bool writable_ = false, mapped_ = false;
 };
 
@@ -71,11 +85,12 @@ class Tensor {
 
   const Buffer& data() const { return data_; }  // plain elements, or codes
   std::byte* mutable_data() { return data_.mutable_bytes().data(); }
-  void make_unique();  // bytes that someone else looks at, too, are copied
+  Tensor on_host() const;
   const Buffer& scales() const { return scales_; }
   const Buffer& zero_points() const { return zero_points_; }
   const Buffer& global() const { return global_; }
   std::array<const Buffer*, 4> buffers() const { return {&data_, &scales_, &zero_points_, &global_}; }
+  std::array<Buffer*, 4> buffers() { return {&data_, &scales_, &zero_points_, &global_}; }
   PlaneView planes() const;
 
   template <class T>

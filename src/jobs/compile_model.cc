@@ -30,7 +30,7 @@ KeyValues figures(const SessionStatistics& s, const Target& target, size_t objec
 Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
                      const std::string& command) {
   if (!output.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", output);
-  if (options.backend == Backend::reference || options.optimise < 2)
+  if (!options.backend->compiles || options.optimise < 2)
     fail("there is nothing to compile with --backend reference or below -O2; leave them out");
   if (std::filesystem::is_directory(model.path)) refuse_source_as_output(output, model);
   if (options.compute) model.graph.metadata["compute"] = to_string(*options.compute);

@@ -34,7 +34,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   auto add = [&](const char* flag, const std::string& value) { args.insert(args.end(), {flag, value}); };
   add("--batch", std::to_string(o.shapes.batch));
   if (o.shapes.sequence) add("--seq", std::to_string(*o.shapes.sequence));
-  add("--backend", o.session.backend == Backend::reference ? "reference" : "cpu");
+  add("--backend", o.session.backend->name);
   add("--optimise", std::to_string(o.session.optimise));
   for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
   if (o.session.pipeline.verify) args.push_back("--verify");

@@ -36,7 +36,7 @@ void Context::set_state(const std::string& name, Tensor value) {
 Tensor Context::state(const std::string& name) const {
   const Idle idle(*workspace_);
   const auto found = state_.find(name);
-  if (found != state_.end()) return found->second;
+  if (found != state_.end()) return found->second.on_host();
   std::vector<std::string> names;
   for (const auto& [each, tensor] : state_) names.push_back(each);
   fail("this context has no state \"{}\"; it has {}{}", name,

@@ -16,8 +16,16 @@
 namespace hone {
 namespace {
 
-// The rows of a call on one thread, so that it can be stopped: tens of milliseconds of work.
-constexpr int64_t kChunksAtOnce = 1024;
+// Nothing that was asked of the queue is under way when this ends.
+struct Drained {
+  Queue& queue;
+  ~Drained() {
+    try {
+      queue.synchronise();
+    } catch (...) {  // what made the run end is told already
+    }
+  }
+};
 
 std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
@@ -44,24 +52,33 @@ std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, 
 }
 
 // The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
-const std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
+std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
   const Prepacking& prepacking = plan.kernel().prepacking;
   const std::string key = fmt::format("{} {}", constant, prepacking.key(plan, target_));
   auto found = buffers_.find(key);
   if (found == buffers_.end()) {
     const auto start = std::chrono::steady_clock::now();
-    found = buffers_.emplace(key, prepacking.lay_out(plan, target_, weights, threads_, pool_)).first;
+    Buffer laid_out = prepacking.lay_out(plan, target_, weights, threads_, pool_);
+    found = buffers_.emplace(key, backend_.is_host() ? std::move(laid_out) : backend_.copied(laid_out)).first;
     bytes_ += static_cast<int64_t>(found->second.size());
     milliseconds_ += milliseconds_since(start);
   }
-  return found->second.bytes().data();
+  return found->second.address();
+}
+
+std::byte* SharedKernels::constant(const Buffer& plane) {
+  if (backend->is_host() || plane.size() == 0) return plane.address();
+  auto found = copied_.find(plane.address());
+  if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, backend->copied(plane)}).first;
+  return found->second.device.address();
 }
 
 Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held)
-    : prepared_(std::move(prepared)),
+    : backend_(shared.backend),
+      prepared_(std::move(prepared)),
       sizes_(std::move(sizes)),
       lowered_(prepared_->place(sizes_)),
-      own_weights_(prepared_->target(), shared.threads),
+      own_weights_(prepared_->target(), shared.threads, *shared.backend),
       threads_(shared.threads) {
   place_values();
   plan_calls();
@@ -185,18 +202,18 @@ void Executable::find_code(SharedKernels& shared) {
     if (!step.plan) continue;
     const auto found = step.lasting ? shared.lasting.find(step.plan->identity()) : shared.lasting.end();
     if (found != shared.lasting.end()) {
-      ready_[i].kernel = found->second.run;
+      ready_[i].code = found->second.code;
       continue;
     }
     plans.push_back(*step.plan);
     missing.push_back(i);
   }
   if (plans.empty()) return;
-  const std::vector<KernelFn> kernels = shared.library.compile(plans);
+  const std::vector<Code> codes = shared.backend->compile(plans);
   for (size_t k = 0; k < missing.size(); ++k) {
-    ready_[missing[k]].kernel = kernels[k];
+    ready_[missing[k]].code = codes[k];
     if (lowered_.steps[missing[k]].lasting)
-      shared.lasting.emplace(plans[k].identity(), SharedKernels::Lasting{plans[k], kernels[k]});
+      shared.lasting.emplace(plans[k].identity(), SharedKernels::Lasting{plans[k], codes[k]});
   }
 }
 
@@ -209,17 +226,17 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   }
   if (binding.plane == PointerBinding::Plane::made) {
     const Tensor& table = step->made[static_cast<size_t>(binding.byte_offset)];
-    args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(table.data().bytes().data());
+    args_[i].pointers[static_cast<size_t>(position)] = shared.constant(table.data());
     return;
   }
   const ValueId v = holder(binding.value);
   const Place& place = places_[static_cast<size_t>(v)];
   const size_t plane = index_of(binding.plane);
   if (place.kind == Place::Kind::constant) {
-    const std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
-                                 ? laid_out(step, position, v, shared)
-                                 : constant(v)->buffers()[index_of(binding.plane)]->bytes().data();
-    args_[i].pointers[static_cast<size_t>(position)] = const_cast<std::byte*>(bytes + binding.byte_offset);
+    std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
+                           ? laid_out(step, position, v, shared)
+                           : shared.constant(*constant(v)->buffers()[plane]);
+    args_[i].pointers[static_cast<size_t>(position)] = bytes + binding.byte_offset;
   } else if (place.kind == Place::Kind::input) {
     input_pointers_.push_back({static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::output) {
@@ -229,10 +246,10 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   }
 }
 
-const std::byte* Executable::laid_out(const Step& step, int position, ValueId v, SharedKernels& shared) {
+std::byte* Executable::laid_out(const Step& step, int position, ValueId v, SharedKernels& shared) {
   if (v >= shared.values) return own_weights_.get(*step.plan, v, *constant(v));
   if (!step.lasting) return shared.weights.get(*step.plan, v, *constant(v));
-  const std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
+  std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
   if (!known) known = shared.weights.get(*step.plan, v, *constant(v));
   return known;
 }
@@ -245,10 +262,9 @@ std::byte* Executable::address(ValueId v, size_t plane, const Workspace& workspa
       return workspace.arena() + place.offset + plane_offsets(sizes_of(v))[plane];
     case Place::Kind::input:
       return const_cast<std::byte*>(workspace.bound.inputs[position]);
-    case Place::Kind::constant:
-      return const_cast<std::byte*>(constant(holder(v))->buffers()[plane]->bytes().data());
     case Place::Kind::output:
       return workspace.bound.outputs[position];
+    case Place::Kind::constant:
     case Place::Kind::none:
       break;
   }
@@ -264,12 +280,19 @@ Tensor Executable::tensor_of(ValueId v, OutputMemory planes) const {
                         std::move(planes[2]), std::move(planes[3]));
 }
 
+// For the host to read: where the value lies, or a copy.
 Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   if (const Tensor* own = constant(v)) return *own;
   const PlaneSizes sizes = sizes_of(v);
   OutputMemory planes;
-  for (size_t p = 0; p < kPlanes; ++p)
-    if (sizes[p] > 0 || p == 0) planes[p] = Buffer(nullptr, {address(v, p, workspace), static_cast<size_t>(sizes[p])});
+  for (size_t p = 0; p < kPlanes; ++p) {
+    if (sizes[p] == 0 && p > 0) continue;
+    std::byte* const from = address(v, p, workspace);
+    const auto bytes = static_cast<size_t>(sizes[p]);
+    if (backend_->is_host()) planes[p] = Buffer(nullptr, {from, bytes});
+    else planes[p] = Buffer::uninitialised(bytes), workspace.queue().read(from, planes[p].mutable_bytes());
+  }
+  workspace.queue().synchronise();
   return tensor_of(v, std::move(planes));
 }
 
@@ -289,34 +312,63 @@ void Executable::interpret(size_t i, const Workspace& workspace) const {
     for (size_t p = 0; p < kPlanes; ++p) {
       const auto bytes = results[r].buffers()[p]->bytes();
       CHECK(static_cast<int64_t>(bytes.size()) == sizes[p], "{} gave a result of another size", node.op->name);
-      if (!bytes.empty()) std::memcpy(address(node.results[r], p, workspace), bytes.data(), bytes.size());
+      workspace.queue().write(bytes.empty() ? nullptr : address(node.results[r], p, workspace), bytes);
     }
   }
+  workspace.queue().synchronise();
 }
 
 void Executable::check_trusted(size_t i, const Workspace& workspace) const {
   const Step& step = lowered_.steps[i];
+  const TrustedOperands& trusted = step.plan->kernel().trusted;
+  const auto binding = [&](int position) -> const PointerBinding& {
+    return step->pointers[static_cast<size_t>(position)];
+  };
   const auto operand = [&](int position) -> OperandNames {
-    const Value& value = graph().value(step->pointers[static_cast<size_t>(position)].value);
+    const Value& value = graph().value(binding(position).value);
     return {value.name, value.label};
   };
-  const std::string fault = step.plan->kernel().trusted.fault(*step.plan, workspace.bound.args[i], operand);
+  KernelArgs args = workspace.bound.args[i];
+  std::array<Tensor, std::tuple_size_v<decltype(trusted.positions)>> copies;
+  for (size_t c = 0; !backend_->is_host() && c < copies.size(); ++c) {
+    const int position = trusted.positions[c];
+    if (position < 0 || binding(position).value == kNone) continue;
+    copies[c] = view(binding(position).value, workspace);
+    args.pointers[static_cast<size_t>(position)] = copies[c].data().address() + binding(position).byte_offset;
+  }
+  const std::string fault = trusted.fault(*step.plan, args, operand);
   if (!fault.empty()) throw Error(fault);
 }
 
-void Executable::reserve(Workspace& workspace) const { workspace.reserve(plan_.bytes, scratch_bytes_, threads_); }
+void Executable::reserve(Workspace& workspace) const {
+  workspace.reserve(backend_, plan_.bytes, scratch_bytes_, threads_);
+}
+
+bool Executable::is_here(const Buffer& buffer) const {
+  return buffer.size() == 0 || buffer.device() == (backend_->is_host() ? nullptr : backend_.get());
+}
+
+// A copy; of the host's memory it is whole when the queue is synchronised.
+Buffer Executable::brought_here(const Buffer& plane, Queue& queue) const {
+  Buffer copy = backend_->allocate(plane.size());
+  if (is_here(plane)) queue.copy(copy.address(), plane.address(), plane.size());
+  else if (!plane.device()) queue.write(copy.address(), plane.bytes());
+  else plane.device()->read(plane.address(), copy.mutable_bytes());  // from a device to the host
+  return copy;
+}
 
 // Of outputs that are computed in memory of their own; empty for the others. Updates that are written over what they
 // update get its memory, or a copy of it where someone else looks at that.
 std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTensors& inputs, NamedTensors* lent,
-                                                                const OutputViews& given) const {
+                                                                const OutputViews& given, Queue& queue) const {
   std::vector<OutputMemory> memory(graph().outputs().size());
   for (const auto& [output, input] : plan_.overwritten) {
     const std::string& label = graph().value(input).label;
-    if (lent) lent->at(label).make_unique();
     for (size_t p = 0; p < kPlanes; ++p) {
       const Buffer& plane = *inputs.at(label).buffers()[p];
-      memory[output][p] = lent ? plane : Buffer::copy_of(plane.bytes());
+      const bool stays = lent && is_here(plane) && plane.is_unique();
+      if (!stays && plane.size() > 0) memory[output][p] = brought_here(plane, queue);
+      else memory[output][p] = plane;
     }
   }
   for (const auto& [value, i] : plan_.outputs) {
@@ -325,11 +377,12 @@ std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTenso
     const auto view = given.find(graph().outputs()[i].label);
     if (view != given.end()) {
       check_fits(view->first, view->second, graph().type(v).dtype, sizes_.shape(v));
-      memory[i][0] = Buffer(nullptr, view->second.bytes);
+      memory[i][0] =
+          backend_->is_host() ? Buffer(nullptr, view->second.bytes) : backend_->allocate(view->second.bytes.size());
       continue;
     }
     const PlaneSizes sizes = sizes_of(v);
-    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = Buffer::uninitialised(static_cast<size_t>(sizes[p]));
+    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = backend_->allocate(static_cast<size_t>(sizes[p]));
   }
   return memory;
 }
@@ -346,13 +399,19 @@ void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> output
     bound.executable = identity_;
   }
   bound.inputs.clear();
-  for (ValueId v : graph().inputs()) {
+  bound.copies.clear();
+  for (size_t i = 0; i < graph().inputs().size(); ++i) {
+    const ValueId v = graph().inputs()[i];
     const Tensor* given = sizes_.known(v) ? nullptr : &inputs.at(graph().value(v).label);
-    for (size_t p = 0; p < kPlanes; ++p) bound.inputs.push_back(given ? given->buffers()[p]->bytes().data() : nullptr);
+    for (size_t p = 0; p < kPlanes; ++p) {
+      const Buffer* plane = given ? given->buffers()[p] : nullptr;
+      if (plane && !is_here(*plane)) plane = &bound.copies.emplace_back(brought_here(*plane, workspace.queue()));
+      bound.inputs.push_back(plane ? plane->address() : nullptr);
+    }
   }
   bound.outputs.clear();
   for (const OutputMemory& output : outputs)
-    for (const Buffer& plane : output) bound.outputs.push_back(const_cast<std::byte*>(plane.bytes().data()));
+    for (const Buffer& plane : output) bound.outputs.push_back(plane.address());
   for (const auto& [output, input] : plan_.overwritten)
     for (size_t p = 0; p < kPlanes; ++p)
       bound.inputs[static_cast<size_t>(places_[static_cast<size_t>(input)].offset) * kPlanes + p] =
@@ -370,31 +429,31 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (ready.how == How::interpreted) return interpret(i, workspace);
   const KernelArgs& args = workspace.bound.args[i];
   if (ready.how == How::checked) check_trusted(i, workspace);
-  const auto [items, chunk_items, unused] = ready.call;
-  if (threads_ == 1 || items <= chunk_items) {
-    const int64_t at_once = std::max<int64_t>(chunk_items, 1) * kChunksAtOnce;
-    for (int64_t begin = 0; begin < items; begin += at_once) {
-      check_stop();
-      ready.kernel(&args, begin, std::min(items, begin + at_once), workspace.scratch(0));
-    }
-    return;
-  }
-  auto chunk = [&](int64_t begin, int64_t end, int thread) {
-    ready.kernel(&args, begin, end, workspace.scratch(thread));
-  };
-  parallel_chunks(items, chunk_items, threads_, chunk);
+  workspace.queue().launch(ready.code, args, ready.call, workspace.scratch(threads_));
 }
 
-std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, const Workspace& workspace) const {
+// Updates stay on the device, what callers get is the host's.
+std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, const OutputViews& given,
+                                        const Workspace& workspace) const {
   std::vector<Tensor> outputs;
   outputs.reserve(graph().outputs().size());
   for (size_t i = 0; i < graph().outputs().size(); ++i) {
-    const ValueId v = graph().outputs()[i].value;
+    const auto& [v, label, updates] = graph().outputs()[i];
     const Place& place = places_[static_cast<size_t>(holder(v))];
     if (place.kind == Place::Kind::output && static_cast<size_t>(place.offset) == i) {
-      outputs.push_back(tensor_of(v, memory[i]));
-      if (outputs.back().is_packed() && graph().outputs()[i].updates == kNone) outputs.back() = unpack(outputs.back());
-    } else if (const Tensor* own = constant(v); own && own->is_packed() && graph().outputs()[i].updates == kNone) {
+      OutputMemory planes = memory[i];
+      for (size_t p = 0; p < kPlanes && !backend_->is_host() && updates == kNone; ++p) {
+        const auto view = p == 0 ? given.find(label) : given.end();
+        const std::span<std::byte> to = view != given.end() ? view->second.bytes : std::span<std::byte>();
+        planes[p] = to.empty() ? Buffer::uninitialised(memory[i][p].size()) : Buffer(nullptr, to);
+        workspace.queue().read(memory[i][p].address(), to.empty() ? planes[p].mutable_bytes() : to);
+      }
+      outputs.push_back(tensor_of(v, std::move(planes)));
+      if (outputs.back().is_packed() && updates == kNone) {
+        workspace.queue().synchronise();
+        outputs.back() = unpack(outputs.back());
+      }
+    } else if (const Tensor* own = constant(v); own && own->is_packed() && updates == kNone) {
       outputs.push_back(unpack(*own));
     } else {
       const Tensor shared = view(v, workspace);
@@ -403,6 +462,7 @@ std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, co
       outputs.push_back(tensor_of(v, std::move(planes)));
     }
   }
+  workspace.queue().synchronise();
   return outputs;
 }
 
@@ -449,19 +509,26 @@ void Executable::require_finite_results(const Step& step, const NamedTensors& in
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& views,
                                     Workspace& workspace, RunProfile* profile, bool check) const {
   const Busy busy;
-  std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views);
+  Queue& queue = workspace.queue();
+  std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views, queue);
+  const Drained drained{queue};  // before what it reads and writes goes
   bind(inputs, memory, workspace);
   for (size_t i : checked_first_) check_trusted(i, workspace);
+  const auto mark = [&] {
+    if (!profile) return;
+    queue.synchronise();
+    profile->marks_ns.push_back(steady_ns());
+  };
+  if (profile && profile->marks_ns.empty()) mark();
   std::optional<Unstoppable> changing;
-  if (profile && profile->marks_ns.empty()) profile->marks_ns.push_back(steady_ns());
   for (size_t i = 0; i < ready_.size(); ++i) {
     if (i < plan_.first_overwriting) workspace.check_step();
     else if (!changing) changing.emplace();
     run_step(i, workspace);
-    if (profile) profile->marks_ns.push_back(steady_ns());
+    mark();
     if (check) require_finite_results(lowered_.steps[i], inputs, workspace);
   }
-  return outputs(memory, workspace);
+  return outputs(memory, views, workspace);
 }
 
 }  // namespace hone

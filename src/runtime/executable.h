@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codegen/llvm/compiler.h"
 #include "codegen/lower.h"
 #include "codegen/panel_memory.h"
 #include "runtime/arena.h"
+#include "runtime/backend.h"
 #include "runtime/output_view.h"
 #include "runtime/session.h"
 #include "runtime/workspace.h"
@@ -19,8 +19,9 @@ namespace hone {
 // is for one thread at a time.
 class WeightStore {
  public:
-  WeightStore(const Target& target, int threads) : target_(target), threads_(threads) {}
-  const std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
+  WeightStore(const Target& target, int threads, Backend& backend)
+      : target_(target), threads_(threads), backend_(backend) {}
+  std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
   // What get() would lay out: its key and bytes; none where that has happened.
   struct Layout {
     std::string key;
@@ -33,28 +34,41 @@ class WeightStore {
  private:
   Target target_;
   int threads_;
+  Backend& backend_;
   PanelPool pool_;
   std::map<std::string, Buffer> buffers_;
   int64_t bytes_ = 0;
   double milliseconds_ = 0;
 };
 
-// What the executables of a session share: machine code, and constants laid out for it. Values below `values` have the
-// ids of the session's graph; constants above belong to one executable alone.
+// What the executables of a session share: the backend with its code, and constants in its memory, laid out for kernels
+// or as they are. Values below `values` have the ids of the session's graph; constants above belong to one executable
+// alone.
 struct SharedKernels {
-  SharedKernels(const CompilerOptions& options, ValueId session_values)
-      : library(options), weights(options.target, options.threads), threads(options.threads), values(session_values) {}
-  KernelLibrary library;
+  SharedKernels(const BackendDef& def, const CompilerOptions& options, ValueId session_values)
+      : backend(def.make(options)),
+        weights(options.target, options.threads, *backend),
+        threads(options.threads),
+        values(session_values) {}
+  std::byte* constant(const Buffer& plane);  // where the backend has it
+
+  const std::shared_ptr<Backend> backend;
   WeightStore weights;
   const int threads;
   const ValueId values;
   // Of plans that last, found without looking at their text.
   struct Lasting {
     KernelPlan plan;  // keeps the identity
-    KernelFn run = nullptr;
-    std::array<const std::byte*, 16> weights{};  // laid out, by position
+    Code code = nullptr;
+    std::array<std::byte*, 16> weights{};  // laid out, by position
   };
   std::unordered_map<const void*, Lasting> lasting;  // by identity
+
+ private:
+  struct Copied {
+    Buffer host, device;
+  };
+  std::map<const std::byte*, Copied> copied_;  // by the host's address, which stays while it is held here
 };
 
 // Nothing in it changes while it runs, so any number of runs may be under way, each with a workspace of its own.
@@ -89,7 +103,7 @@ class Executable {
   enum class How : uint8_t { nothing, kernel, checked, interpreted };
   struct Ready {
     How how = How::nothing;
-    KernelFn kernel = nullptr;
+    Code code = nullptr;
     Launch call;
   };
   struct ArenaPointer {
@@ -113,7 +127,7 @@ class Executable {
   void require_memory_for_runs(const SharedKernels& shared, int64_t held) const;
   void find_code(SharedKernels& shared);
   void prepare_pointer(size_t i, int position, SharedKernels& shared);
-  const std::byte* laid_out(const Step& step, int position, ValueId holder, SharedKernels& shared);
+  std::byte* laid_out(const Step& step, int position, ValueId holder, SharedKernels& shared);
   const WeightStore& store_of(ValueId constant, const SharedKernels& shared) const {
     return constant < shared.values ? shared.weights : own_weights_;
   }
@@ -123,9 +137,11 @@ class Executable {
   PlaneSizes sizes_of(ValueId v) const { return plane_sizes(graph().type(v), sizes_.shape(v)); }
   bool computes_nothing(const Step& step) const;
   bool is_in_place(const Step& step) const;
+  bool is_here(const Buffer& buffer) const;  // in the backend's memory
+  Buffer brought_here(const Buffer& plane, Queue& queue) const;
   using OutputMemory = std::array<Buffer, kPlanes>;
-  std::vector<OutputMemory> output_memory(const NamedTensors& inputs, NamedTensors* lent,
-                                          const OutputViews& given) const;
+  std::vector<OutputMemory> output_memory(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& given,
+                                          Queue& queue) const;
   void bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
   void check_trusted(size_t i, const Workspace& workspace) const;
@@ -133,11 +149,13 @@ class Executable {
   std::byte* address(ValueId v, size_t plane, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
   Tensor tensor_of(ValueId v, OutputMemory planes) const;
-  std::vector<Tensor> outputs(std::span<const OutputMemory> memory, const Workspace& workspace) const;
+  std::vector<Tensor> outputs(std::span<const OutputMemory> memory, const OutputViews& given,
+                              const Workspace& workspace) const;
   std::string ops_of(const Step& step) const;
   std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
 
+  std::shared_ptr<Backend> backend_;
   std::shared_ptr<PreparedGraph> prepared_;
   RunSizes sizes_;
   LoweredGraph lowered_;

@@ -25,7 +25,7 @@ const Parameters::Held& Parameters::held(const std::string& name) const {
 
 Tensor Parameters::get(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  return held(name).value;
+  return held(name).value.on_host();
 }
 
 int64_t Parameters::version(const std::string& name) const {

@@ -112,7 +112,7 @@ struct Session::Impl {
       if (output.updates == kNone) output_names.push_back(output.label);
   }
 
-  bool compiles() const { return options.backend == Backend::cpu && options.optimise >= 2; }
+  bool compiles() const { return options.backend->compiles && options.optimise >= 2; }
 
   std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
@@ -137,7 +137,7 @@ struct Session::Impl {
   }
 
   std::vector<Tensor> results_of(const NamedTensors& given, const RunNotes& notes, Workspace& workspace) {
-    return compiles() ? first->run(given, {}, own_code, workspace, notes) : interpret(given, notes, workspace);
+    return first ? first->run(given, {}, own_code, workspace, notes) : interpret(given, notes, workspace);
   }
 
   void refuse_held(const NamedTensors& given) const {
@@ -154,7 +154,9 @@ struct Session::Impl {
     check_tokens(limits, given);
     const Busy busy;
     const RunNotes checks{.check = notes.check};  // a model that is interpreted has no steps to time
-    return evaluate(graph, given, after_each(graph, given, workspace, checks));
+    NamedTensors inputs = given;
+    for (auto& [name, tensor] : inputs) tensor = tensor.on_host();
+    return evaluate(graph, inputs, after_each(graph, inputs, workspace, checks));
   }
 
   std::vector<Tensor> run_into(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
@@ -214,17 +216,20 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
     impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
-  if (impl_->compiles()) {
-    impl_->target = o.target ? *o.target : host_target();
-    impl_->shared = std::make_unique<StagesShared>(
-        LowerOptions{.target = *impl_->target, .fuse = o.fuse, .no_winograd = o.no_winograd}, o.max_specialisations,
-        impl_->limits, impl_->pool,
-        CompilerOptions{.target = *impl_->target,
-                        .threads = o.threads,
-                        .cache_folder = o.cache_folder,
-                        .bundled = o.bundled,
-                        .keep_objects = o.keep_objects},
-        static_cast<ValueId>(impl_->graph.value_capacity()));
+  if (o.optimise >= 2) {
+    const Target target = o.target ? *o.target : host_target();
+    if (impl_->compiles()) impl_->target = target;
+    impl_->shared = std::make_unique<StagesShared>(LowerOptions{.target = target,
+                                                                .fuse = o.fuse && o.backend->compiles,
+                                                                .kernels = o.backend->compiles,
+                                                                .no_winograd = o.no_winograd},
+                                                   o.max_specialisations, impl_->limits, impl_->pool, *o.backend,
+                                                   CompilerOptions{.target = target,
+                                                                   .threads = o.threads,
+                                                                   .cache_folder = o.cache_folder,
+                                                                   .bundled = o.bundled,
+                                                                   .keep_objects = o.keep_objects},
+                                                   static_cast<ValueId>(impl_->graph.value_capacity()));
     impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared);
   }
   impl_->prepare_milliseconds = milliseconds_since(start);
@@ -256,7 +261,7 @@ void Session::prepare(const Bindings& bindings, Code code) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
   const RunPool::Run run(impl_->pool);
-  if (impl_->compiles()) impl_->first->specialised(bindings, run.workspace(), code == Code::these_sizes);
+  if (impl_->first) impl_->first->specialised(bindings, run.workspace(), code == Code::these_sizes);
 }
 
 void Session::close() { impl_->pool.close(); }
@@ -264,7 +269,7 @@ void Session::close() { impl_->pool.close(); }
 std::string Session::objects() const {
   CHECK(impl_->compiles());
   const std::lock_guard lock(impl_->shared->making);
-  return impl_->shared->kernels.library.bundle();
+  return impl_->shared->kernels.backend->bundle();
 }
 
 const Graph& Session::graph() const { return impl_->graph; }

@@ -15,18 +15,17 @@
 #include "codegen/target.h"
 #include "ir/graph.h"
 #include "passes/pipelines.h"
+#include "runtime/backend.h"
 #include "runtime/context.h"
 #include "runtime/output_view.h"
 #include "runtime/profile.h"
 
 namespace hone {
 
-enum class Backend : uint8_t { reference, cpu };
-
 struct SessionOptions {
-  Backend backend = Backend::cpu;  // reference: interprets every op in double accumulation
-  int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<Target> target;    // what compiled code may use; none: all that this CPU has
+  const BackendDef* backend = &cpu_backend_def;
+  int optimise = 2;              // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+  std::optional<Target> target;  // what compiled code may use; none: all that this CPU has
   bool fuse = true, no_winograd = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32

@@ -107,6 +107,7 @@ std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& work
                      workspace, notes.profile, notes.check);
   if (!tail) return results;
   NamedTensors known = inputs;
+  for (auto& [label, tensor] : known) tensor = tensor.on_host();
   for (size_t i = 0; i < results.size(); ++i)
     known.emplace(executable.graph().outputs()[i].label, std::move(results[i]));
   return tail->run(std::move(known), sizes, workspace, notes);

@@ -113,10 +113,10 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {
   const auto start = std::chrono::steady_clock::now();
-  const double compiled_before = shared_.kernels.library.statistics().milliseconds,
+  const double compiled_before = shared_.kernels.backend->statistics().milliseconds,
                packed_before = shared_.kernels.weights.milliseconds();
   auto made = shared_.with_room([&] { return planned(bindings, held, asked_for); });
-  const double compiling = shared_.kernels.library.statistics().milliseconds - compiled_before;
+  const double compiling = shared_.kernels.backend->statistics().milliseconds - compiled_before;
   const double packing = shared_.kernels.weights.milliseconds() - packed_before;
   if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
   std::list<Kept> dropped;          // freed when the mutex is
@@ -136,7 +136,7 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
 
 void Stage::note(const Specialised& made) {
   SessionStatistics& statistics = shared_.statistics;
-  const CompileStatistics& code = shared_.kernels.library.statistics();
+  const CompileStatistics& code = shared_.kernels.backend->statistics();
   statistics.compile_milliseconds = code.milliseconds;
   statistics.prepack_milliseconds = shared_.kernels.weights.milliseconds();
   statistics.kernels_compiled = code.compiled, statistics.kernels_cached = code.cached;

@@ -8,17 +8,24 @@ namespace {
 
 int64_t size_of(const Buffer& buffer) { return static_cast<int64_t>(buffer.size()); }
 
-void grow(Buffer& buffer, int64_t bytes) {
+void grow(Backend& backend, Buffer& buffer, int64_t bytes) {
   if (size_of(buffer) >= bytes) return;
   buffer = Buffer();  // the old one goes first
-  buffer = Buffer(static_cast<size_t>(bytes));
+  buffer = backend.is_host() ? Buffer(static_cast<size_t>(bytes)) : backend.allocate(static_cast<size_t>(bytes));
 }
 
 std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 }  // namespace
 
-void Workspace::reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads) {
+void Workspace::reserve(const std::shared_ptr<Backend>& backend, int64_t arena_bytes, int64_t scratch_bytes,
+                        int threads) {
+  if (backend_ != backend) {
+    bound = {};
+    arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
+    queue_ = backend->make_queue();
+    backend_ = backend;
+  }
   const size_t count = static_cast<size_t>(threads);
   bool enough = size_of(arena_buffer_) >= arena_bytes && scratch_.size() >= count;
   for (size_t t = 0; enough && t < count; ++t) enough = size_of(scratch_buffers_[t]) >= scratch_bytes;
@@ -32,10 +39,10 @@ void Workspace::reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads)
                  fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
                              "the same time have one each)",
                              text_of(arena_bytes), text_of(scratch_bytes), threads));
-  grow(arena_buffer_, arena_bytes);
-  arena_ = arena_buffer_.mutable_bytes().data();
-  for (size_t t = 0; t < count; ++t) grow(scratch_buffers_[t], scratch_bytes);
-  for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.mutable_bytes().data());
+  grow(*backend, arena_buffer_, arena_bytes);
+  arena_ = arena_buffer_.address();
+  for (size_t t = 0; t < count; ++t) grow(*backend, scratch_buffers_[t], scratch_bytes);
+  for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.address());
 }
 
 int64_t Workspace::bytes() const {

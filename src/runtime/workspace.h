@@ -4,21 +4,27 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/stop.h"
 #include "codegen/kernel.h"
 #include "ir/tensor.h"
+#include "runtime/backend.h"
 
 namespace hone {
 
 class Workspace {
  public:
-  // Grows to hold this, never shrinks. Throws Error when that is more than the process may take.
-  void reserve(int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  // Grows to hold this in memory of the backend, never shrinks. Throws Error when that is more than the process may
+  // take.
+  void reserve(const std::shared_ptr<Backend>& backend, int64_t arena_bytes, int64_t scratch_bytes, int threads);
   int64_t bytes() const;  // that it has
   std::byte* arena() const { return arena_; }
-  std::byte* scratch(int thread) const { return scratch_[static_cast<size_t>(thread)]; }
+  std::span<std::byte* const> scratch(int threads) const {
+    return std::span(scratch_).first(static_cast<size_t>(threads));
+  }
+  Queue& queue() const { return *queue_; }
 
   // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
   // the next run of the same executable, unless the arena moves.
@@ -27,6 +33,7 @@ class Workspace {
     std::vector<KernelArgs> args;
     std::vector<const std::byte*> inputs;  // kPlanes of each
     std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
+    std::vector<Buffer> copies;            // of inputs, on the device
   } bound;
 
   bool begin();  // false: a run is under way
@@ -44,6 +51,8 @@ class Workspace {
   enum class State : uint8_t { idle, running, cancelled };
 
   std::atomic<State> state_{State::idle};
+  std::shared_ptr<Backend> backend_;  // whose memory this is
+  std::unique_ptr<Queue> queue_;
   Buffer arena_buffer_;
   std::vector<Buffer> scratch_buffers_;
   std::byte* arena_ = nullptr;

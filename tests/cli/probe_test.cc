@@ -41,7 +41,7 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   given.text = "a text, with 'quotes'";
   given.given = "some/inputs.npz";
   given.shapes = {.batch = 3, .sequence = 17, .dims = {{"B", 5}, {"S", 9}}};
-  given.session.backend = Backend::reference;
+  given.session.backend = &reference_backend_def;
   given.session.optimise = 1;
   given.session.target = parse_target("avx2");
   given.session.threads = 2;
@@ -73,7 +73,7 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   EXPECT_EQ(shapes.sequence, 17);
   EXPECT_EQ(shapes.dims, given.shapes.dims);
   const SessionOptions session = run_flags.options();
-  EXPECT_EQ(session.backend, Backend::reference);
+  EXPECT_EQ(session.backend, &reference_backend_def);
   EXPECT_EQ(session.optimise, 1);
   EXPECT_EQ(session.target, given.session.target);
   EXPECT_EQ(session.threads, 2);

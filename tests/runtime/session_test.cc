@@ -43,7 +43,7 @@ TEST(Session, EveryLevelOfOptimisationStaysWithinTheBoundsOfTheReference) {
 TEST(Session, TheReferenceBackendComputesTheCanonicalForm) {
   const NamedTensors inputs = encoder_inputs(3, 5);
   SessionOptions reference = options_with(2);
-  reference.backend = Backend::reference;
+  reference.backend = &reference_backend_def;
   expect_same_bits(run_once(encoder(), inputs, reference), evaluate(canonicalise(encoder()), inputs), "reference");
   expect_same_bits(run_once(encoder(), inputs, reference), run_once(encoder(), inputs, options_with(1)), "-O1");
 }

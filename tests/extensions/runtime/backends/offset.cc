@@ -1,0 +1,200 @@
+// A device that shares nothing with the host: its addresses are offsets into a block of its own, which are translated
+// when a kernel is launched, and its queue is another thread. Whoever takes an address of it for a pointer ends there.
+#include <sys/mman.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "base/memory_limit.h"
+#include "base/multiples.h"
+#include "base/stop.h"
+#include "base/threads.h"
+#include "runtime/backend.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kBlock = size_t{1} << 32;  // of addresses; pages come when they are written
+constexpr uintptr_t kFirst = 4096;          // offsets begin here, so that none is null
+
+class Block {
+ public:
+  Block() {
+    void* memory = ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    base_ = static_cast<std::byte*>(memory);
+  }
+  ~Block() { ::munmap(base_, kBlock); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  std::byte* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const size_t size = static_cast<size_t>(round_up(static_cast<int64_t>(std::max<size_t>(bytes, 1)), 64));
+    uintptr_t at = kFirst;
+    for (const auto& [begin, end] : taken_) {
+      if (at + size <= begin) break;
+      at = end;
+    }
+    if (at + size > kBlock) throw MemoryError("the block of the device is full");
+    taken_[at] = at + size;
+    return reinterpret_cast<std::byte*>(at);
+  }
+  void give_back(const std::byte* address) {
+    const std::lock_guard lock(mutex_);
+    taken_.erase(reinterpret_cast<uintptr_t>(address));
+  }
+  std::byte* pointer(const void* address) const {
+    const auto offset = reinterpret_cast<uintptr_t>(address);
+    CHECK(offset >= kFirst && offset < kBlock, "{} is no address of the device", address);
+    return base_ + offset;
+  }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::mutex mutex_;
+  std::map<uintptr_t, uintptr_t> taken_;  // begin to end
+};
+
+class OffsetQueue : public Queue {
+ public:
+  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)), worker_([this] { work(); }) {}
+  ~OffsetQueue() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+
+  void write(std::byte* to, std::span<const std::byte> from) override {
+    if (from.empty()) return;
+    enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
+  }
+  void read(const std::byte* from, std::span<std::byte> to) override {
+    if (to.empty()) return;
+    enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
+  }
+  void copy(std::byte* to, const std::byte* from, size_t bytes) override {
+    if (bytes > 0)
+      enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
+  }
+  void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
+    enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
+      KernelArgs translated = args;
+      for (void*& pointer : translated.pointers)
+        if (pointer) pointer = block_->pointer(pointer);
+      const auto kernel = reinterpret_cast<KernelFn>(const_cast<void*>(code));
+      auto chunk = [&](int64_t begin, int64_t end, int thread) {
+        std::byte* own = threads[static_cast<size_t>(thread)];
+        kernel(&translated, begin, end, own ? block_->pointer(own) : nullptr);
+      };
+      const Unstoppable whole;  // a stop is seen between launches, by whoever asks for them
+      parallel_chunks(call.items, call.items_per_chunk, static_cast<int>(threads.size()), chunk);
+    });
+  }
+  uint64_t record() override {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  void wait(uint64_t event) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= event; });
+  }
+  void synchronise() override {
+    wait(record());
+    const std::lock_guard lock(mutex_);
+    if (std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+  }
+
+ private:
+  void enqueue(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      ++asked_;
+    }
+    changed_.notify_all();
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ends_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      const bool runs = !failure_;  // what comes after a failure reads what was never made
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        if (runs) task();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (failure) failure_ = failure;
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  const std::shared_ptr<Block> block_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  uint64_t asked_ = 0, done_ = 0;
+  std::exception_ptr failure_;
+  bool ends_ = false;
+  std::thread worker_;  // last: it reads the others
+};
+
+class OffsetBackend : public Backend, public std::enable_shared_from_this<OffsetBackend> {
+ public:
+  explicit OffsetBackend(const CompilerOptions& options) : library_(options) {}
+
+  std::string_view name() const override { return "offset"; }
+  bool is_host() const override { return false; }
+  void read(const std::byte* from, std::span<std::byte> to) override {
+    std::memcpy(to.data(), block_->pointer(from), to.size());  // queues are empty when a run has ended
+  }
+  Buffer allocate(size_t bytes) override {
+    std::byte* const address = block_->take(bytes);
+    // What the buffer keeps alive: the block, and the backend that reads it.
+    auto owner = std::shared_ptr<const void>(address, [block = block_, self = shared_from_this()](const void* memory) {
+      block->give_back(static_cast<const std::byte*>(memory));
+    });
+    return Buffer::of_device(*this, std::move(owner), {address, bytes});
+  }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(block_); }
+  std::vector<Code> compile(std::span<const KernelPlan> plans) override {
+    std::vector<Code> codes;
+    for (KernelFn kernel : library_.compile(plans)) codes.push_back(reinterpret_cast<Code>(kernel));
+    return codes;
+  }
+  const CompileStatistics& statistics() const override { return library_.statistics(); }
+  std::string bundle() const override { return library_.bundle(); }
+
+ private:
+  KernelLibrary library_;
+  std::shared_ptr<Block> block_ = std::make_shared<Block>();
+};
+
+}  // namespace
+
+extern constinit const BackendDef offset_backend_def{
+    .name = "offset",
+    .doc = "kernels of the CPU on memory that the host cannot read",
+    .compiles = true,
+    .make = [](const CompilerOptions& options) -> std::shared_ptr<Backend> {
+      return std::make_shared<OffsetBackend>(options);
+    }};
+
+}  // namespace hone
