@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Runs the fuzz programs of build/fuzz whose names begin with one of $2 … (all), each for $1 seconds (60), starting from the
-# small files of libonnx-testdata and what earlier runs have found worth keeping, in build/fuzz/corpus/. An input that
-# breaks a program stays in build/fuzz/, named in its output.
+# small files of libonnx-testdata and of tests/data/onnx.tar, and what earlier runs have found worth keeping, in
+# build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
 cd "$root/build/fuzz"
 export UBSAN_OPTIONS=print_stacktrace=1
 seconds=${1:-60}
 shift || true
-cases=(/usr/share/libonnx-testdata/data "$root/tests/data/onnx")
+cases=(/usr/share/libonnx-testdata/data "$PWD/tests/data/onnx")
 
 # Copies the files of a kind that have at most 2 KB; libFuzzer looks into folders of folders.
 seeds() {
@@ -29,7 +29,7 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
     *onnx_structure*) seeds onnx "$corpus/seeds" ;;
     *artefact_structure*)
       mkdir -p "$corpus/seeds"
-      tests/fuzz/write_artefact_seeds "$corpus/seeds" "$root"/tests/data/onnx/*/model.onnx
+      tests/fuzz/write_artefact_seeds "$corpus/seeds" tests/data/onnx/*/model.onnx
       ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
   esac

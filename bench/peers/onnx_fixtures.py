@@ -1,26 +1,29 @@
-"""Write small ONNX node tests (tests/data/onnx) for what older collections of the standard's node tests do not hold.
+"""Add small ONNX node tests to ARCHIVE (tests/data/onnx.tar) for what older collections of the standard's do not hold.
 
-usage: onnx_fixtures.py OUT_DIR [--known DIR]
+usage: onnx_fixtures.py ARCHIVE [--known DIR]
 
-OUT_DIR/test_NAME/{model.onnx,test_data_set_0/{input,output}_N.pb}, in the layout of the standard's own tests:
+test_NAME/{model.onnx,test_data_set_0/{input,output}_N.pb}, in the layout of the standard's own tests:
 - operators of the main domain, and versions of them, that --known (the node tests of ONNX 1.12: opset 17) lacks, up to
   opset 28, and of ai.onnx.ml and ai.onnx.preview; inputs and outputs come from the `onnx` package's backend cases and
   its reference evaluator;
 - operators of com.microsoft and further ones of ai.onnx.ml, whose outputs come from ONNX Runtime, or from NumPy where
   its CPU provider lacks them.
-Cases that differ from a known one only in their opset are kept once for each operator and version. What OUT_DIR has
-already stays as it is.
+Cases that differ from a known one only in their opset are kept once for each operator and version. What ARCHIVE has
+already stays as it is; to take a case out, or to make it anew, unpack, remove it, and pack (onnx_archive.py).
 """
 import argparse
 import json
 import math
 import pathlib
+import tempfile
 import warnings
 
 import numpy as np
 import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
+
+import onnx_archive
 
 NEWEST = 28
 DOMAINS = {"", "ai.onnx.ml", "ai.onnx.preview"}
@@ -39,9 +42,11 @@ ROUNDED_AT_EVERY_STEP = {"attention_3d_causal_bf16", "attention_4d_attn_mask_cau
 BY_TYPES = {"QuantizeLinear", "DequantizeLinear", "Cast", "CastLike"}
 
 parser = argparse.ArgumentParser()
-parser.add_argument("out", type=pathlib.Path)
+parser.add_argument("archive", type=pathlib.Path)
 parser.add_argument("--known", type=pathlib.Path, default=pathlib.Path("/usr/share/libonnx-testdata/data/node"))
 args = parser.parse_args()
+unpacked = tempfile.TemporaryDirectory()
+cases = pathlib.Path(unpacked.name)
 
 
 def proto_of(value, type_proto):
@@ -57,7 +62,7 @@ def proto_of(value, type_proto):
 
 
 def write(name, model, inputs, outputs, rtol=1e-3, atol=1e-7):
-    data = args.out / f"test_{name}" / "test_data_set_0"
+    data = cases / f"test_{name}" / "test_data_set_0"
     if data.exists():
         return
     data.mkdir(parents=True)
@@ -552,7 +557,10 @@ def write_ml():
 
 
 warnings.filterwarnings("ignore")
+if args.archive.exists():
+    onnx_archive.unpack(args.archive, cases)
 for part in (write_standard, write_small_standard, write_quantized, write_activations, write_normalisations,
              write_products, write_attention, write_recurrent, write_ml):
     rng = np.random.default_rng(1)  # a new case changes none of the other parts
     part()
+onnx_archive.pack(cases, args.archive)

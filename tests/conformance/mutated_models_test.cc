@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string> seeds() {
   std::vector<std::string> paths;
-  for (const auto& folder : std::filesystem::directory_iterator(HONE_TEST_DATA "/onnx"))
+  for (const auto& folder : std::filesystem::directory_iterator(HONE_ONNX_CASES))
     if (const auto model = folder.path() / "model.onnx"; std::filesystem::exists(model))
       paths.push_back(model.string());
   std::sort(paths.begin(), paths.end());

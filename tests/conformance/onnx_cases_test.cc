@@ -1,4 +1,4 @@
-// ONNX's own node tests, and our cases of newer operators (tests/data/onnx): none may come out wrong, whatever the
+// ONNX's own node tests, and our cases of newer operators (tests/data/onnx.tar): none may come out wrong, whatever the
 // level of optimisation, the instruction set and the passes.
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kStandard = "/usr/share/libonnx-testdata/data";  // the package libonnx-testdata
 
 std::vector<std::string> folders() {
-  std::vector<std::string> found{HONE_TEST_DATA "/onnx"};
+  std::vector<std::string> found{HONE_ONNX_CASES};
   for (const char* kind : {"node", "simple", "pytorch-converted", "pytorch-operator"})
     found.push_back(std::string(kStandard) + "/" + kind);
   return found;

@@ -11,7 +11,7 @@ namespace {
 
 // The operators of a model in canonical form, with the format of a packed operand after each: "linear int4.g32".
 std::string canonical_operators(const std::string& name) {
-  const OnnxImport import = import_onnx(std::string(HONE_TEST_DATA) + "/onnx/test_" + name + "/model.onnx");
+  const OnnxImport import = import_onnx(std::string(HONE_ONNX_CASES) + "/test_" + name + "/model.onnx");
   EXPECT_TRUE(import.unsupported.empty());
   const Graph graph = canonicalise(import.graph, {});
   std::string text;

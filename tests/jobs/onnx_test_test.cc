@@ -1,5 +1,5 @@
-// The node tests in tests/data/onnx, whose results come from other systems (bench/peers/onnx_fixtures.py), and how far
-// a result may be from what a case expects.
+// The node tests in tests/data/onnx.tar, whose results come from other systems (bench/peers/onnx_fixtures.py), and how
+// far a result may be from what a case expects.
 #include "jobs/onnx_test.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace hone {
 namespace {
 
 void expect_none_wrong(OnnxTestOptions options) {
-  const OnnxTestResult result = run_onnx_tests({HONE_TEST_DATA "/onnx"}, options);
+  const OnnxTestResult result = run_onnx_tests({HONE_ONNX_CASES}, options);
   EXPECT_GT(result.pass, 500);
   for (const OnnxCase& each : result.cases)
     EXPECT_NE(each.result, OnnxCase::Result::wrong) << each.name << ": " << each.reason;

@@ -1,1 +1,0 @@
-2three2one2_Unused

@@ -1,1 +1,0 @@
-2account@gmail.com2account@hotmail.com2	not email2account2@yahoo.com

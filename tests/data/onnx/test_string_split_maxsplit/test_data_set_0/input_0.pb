@@ -1,1 +1,0 @@
-2hello world2def.net2o n n x2the quick brown fox

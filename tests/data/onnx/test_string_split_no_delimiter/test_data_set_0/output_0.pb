@@ -1,1 +1,0 @@
-2hello2world2!2hello2world2!2hello2world2!
