@@ -1,6 +1,8 @@
 // A graph's values by the ops' reference evaluations, each element with a bound on how far generated f32 code may lie
 // from it. Bounds start at the inputs (exact) and go through the nodes: what an op does to the errors of its operands,
 // plus what its own arithmetic adds. Nodes that only move, compare or round exact elements stay exact.
+// The same from real numbers: how far what the graph computes without rounding any sum or product may lie from the
+// reference's. Two graphs that compute the same lie no further apart than both bounds together.
 #pragma once
 
 #include <array>
@@ -22,8 +24,9 @@ struct Bounded {
 
 class NodeBound {
  public:
-  NodeBound(const OpDef& op, const Attributes& attributes, std::vector<const Bounded*> operands)
-      : op_(op), attributes_(attributes), operands_(std::move(operands)) {}
+  NodeBound(const OpDef& op, const Attributes& attributes, std::vector<const Bounded*> operands,
+            DistanceFrom from = DistanceFrom::generated_code)
+      : op_(op), attributes_(attributes), operands_(std::move(operands)), from_(from) {}
 
   std::vector<Bounded> run() {
     std::vector<Bounded> results;
@@ -113,7 +116,9 @@ class NodeBound {
       dtypes.push_back(has(i) ? operand(i).dtype() : DType::f32);
     }
     const Program program = pointwise_program(op_, dtypes, attributes_, std::span(present.data(), operands_.size()));
-    if (all_exact() && !has_transcendental(program)) return {};
+    const bool stays_exact =
+        from_ == DistanceFrom::generated_code ? !has_transcendental(program) : std::string_view(op_.name) == "round_to";
+    if (all_exact() && stays_exact) return {};
     const std::vector<int64_t> sizes = value_->shape();
     std::vector<std::vector<int64_t>> offsets(operands_.size());
     std::vector<Errors> values(operands_.size());
@@ -123,7 +128,7 @@ class NodeBound {
       for_each_offset(sizes, strides_broadcast(operand(i).shape(), sizes),
                       [&](int64_t at) { offsets[i].push_back(at); });
     }
-    ProgramBound bound(program);
+    ProgramBound bound(program, from_);
     Errors out;
     for (size_t e = 0; e < static_cast<size_t>(value_->elements()); ++e) {
       std::vector<uint64_t> args(operands_.size(), 0);
@@ -140,21 +145,23 @@ class NodeBound {
   }
 
   // As x * factor + shift: a sum, a root, a quotient and a product are rounded on the way to each, and the results
-  // once.
+  // once. Of scale, shift and mean, errors go through as they are; one of the variance is not followed.
   Errors batch_norm() {
-    for (size_t i = 1; i < 5; ++i)
-      if (!operands_[i]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
-    const Errors x = operand(0).to_doubles(), scale = operand(1).to_doubles(), bias = operand(2).to_doubles(),
-                 mean = operand(3).to_doubles(), variance = operand(4).to_doubles();
+    if (!operands_[4]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    std::array<Errors, 5> values, off;
+    for (size_t i = 0; i < 5; ++i) values[i] = operand(i).to_doubles(), off[i] = errors(*operands_[i]).to_doubles();
+    const auto& [x, scale, bias, mean, variance] = values;
     const double epsilon = attributes_.get_or<double>("epsilon", 1e-5);
     const AxisView view = around_axis(value_->shape(), 1);
     Errors error;
     for (size_t i = 0; i < x.size(); ++i) {
       const size_t c = i / static_cast<size_t>(view.inner) % static_cast<size_t>(view.length);
-      const double factor = std::abs(scale[c]) / std::sqrt(variance[c] + epsilon);
-      const double off = operands_[0]->exact() ? 0 : operands_[0]->error[i];
-      error.push_back(factor * off + kEpsF32 * (6 * factor * (std::abs(x[i]) + off) + 8 * factor * std::abs(mean[c]) +
-                                                2 * std::abs(bias[c])));
+      const double root = std::sqrt(variance[c] + epsilon), factor = (std::abs(scale[c]) + off[1][c]) / root;
+      const double propagated =
+          factor * (off[0][i] + off[3][c]) + off[1][c] / root * std::abs(x[i] - mean[c]) + off[2][c];
+      error.push_back(propagated +
+                      kEpsF32 * (6 * factor * (std::abs(x[i]) + off[0][i]) +
+                                 8 * factor * (std::abs(mean[c]) + off[3][c]) + 2 * (std::abs(bias[c]) + off[2][c])));
     }
     return error;
   }
@@ -178,7 +185,8 @@ class NodeBound {
     const size_t factors = 2;
     Errors error = evaluate_on(magnitudes, -1, nullptr, factors)[0].to_doubles();
     const double per_sum = value_->dtype() == DType::f64 ? kEpsF64 / kEpsF32 : 1;
-    for (double& e : error) e = per_sum * product_sum_bound(e, k);
+    for (double& e : error)
+      if (e != 0) e = per_sum * product_sum_bound(e, k);
     for (int which : {0, 1, 2}) {
       if (which < 2 && operands_[static_cast<size_t>(which)]->exact()) continue;
       if (which == 2 && (operands_[0]->exact() || operands_[1]->exact())) continue;
@@ -188,8 +196,8 @@ class NodeBound {
     }
     if (!has(2)) return error;
     const Errors bias = operand(2).to_doubles();
-    const bool last = value_->dim(-1) == static_cast<int64_t>(bias.size()) && std::string_view(op_.name) == "linear";
-    const size_t inner = last ? 1 : static_cast<size_t>(value_->dim(2) * value_->dim(3));
+    const bool last = std::string_view(op_.name) == "linear" || attributes_.get_or<int64_t>("channels_last", 0) != 0;
+    const size_t inner = last ? 1 : static_cast<size_t>(around_axis(value_->shape(), 1).inner);
     for (size_t i = 0; i < error.size(); ++i) {
       const size_t c = i / inner % bias.size();
       error[i] = rounded_bound(bias[c], error[i], kEpsF32) + (operands_[2]->exact() ? 0 : operands_[2]->error[c]);
@@ -378,20 +386,31 @@ class NodeBound {
   const OpDef& op_;
   const Attributes& attributes_;
   std::vector<const Bounded*> operands_;
+  DistanceFrom from_;
   const Tensor* value_ = nullptr;
 };
 
+struct BoundOptions {
+  DistanceFrom from = DistanceFrom::generated_code;
+  std::function<std::vector<double>(const Tensor& constant)> constant_error = {};  // empty: they are exact
+};
+
 // The graph's outputs, in their order.
-inline std::vector<Bounded> bounded_outputs(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
+inline std::vector<Bounded> bounded_outputs(const Graph& graph, const std::map<std::string, Tensor>& inputs,
+                                            const BoundOptions& options = {}) {
   const Graph concrete = specialise(graph, bind_inputs(graph, inputs));
   std::vector<Bounded> values(concrete.value_capacity());
-  for (ValueId v : concrete.constants()) values[static_cast<size_t>(v)].value = *concrete.constant(v);
+  for (ValueId v : concrete.constants()) {
+    Bounded& constant = values[static_cast<size_t>(v)];
+    constant.value = *concrete.constant(v);
+    if (options.constant_error) constant.error = options.constant_error(constant.value);
+  }
   for (ValueId v : concrete.inputs()) values[static_cast<size_t>(v)].value = inputs.at(concrete.value(v).label);
   for (NodeId n : concrete.nodes()) {
     const Node& node = concrete.node(n);
     std::vector<const Bounded*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &values[static_cast<size_t>(v)]);
-    std::vector<Bounded> results = NodeBound(*node.op, node.attributes, operands).run();
+    std::vector<Bounded> results = NodeBound(*node.op, node.attributes, operands, options.from).run();
     for (size_t i = 0; i < results.size(); ++i) values[static_cast<size_t>(node.results[i])] = std::move(results[i]);
   }
   std::vector<Bounded> outputs;

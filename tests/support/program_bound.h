@@ -1,6 +1,7 @@
 // Running error analysis of an element expression: how far its value may lie from the reference's when the operands are
-// off by given amounts. Both sides round every operation the same way, so exact operands give exact results; only
-// exp log tanh erf sin cos pow differ on their own, by what expr.h allows.
+// off by given amounts. Generated code rounds every operation as the reference does, so exact operands give exact
+// results; only exp log tanh erf sin cos pow differ on their own, by what expr.h allows. From real numbers every
+// operation that rounds differs.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +18,12 @@ inline bool has_transcendental(const Program& program) {
                      [](const Instruction& in) { return is_transcendental(in.op); });
 }
 
+enum class DistanceFrom : uint8_t { generated_code, real_numbers };
+
 class ProgramBound {
  public:
-  explicit ProgramBound(const Program& program) : program_(program) {}
+  explicit ProgramBound(const Program& program, DistanceFrom from = DistanceFrom::generated_code)
+      : program_(program), from_(from) {}
 
   // Bound of the first result. args: bit patterns the reference reads; errors: how far each may be off. A boolean or
   // integer that may differ at all has an error of at least 1.
@@ -41,10 +45,26 @@ class ProgramBound {
     return is_float(type(i)) ? real(type(i), x) : static_cast<double>(whole(type(i), x));
   }
 
+  // Casts are a part of what is computed.
+  static bool rounds(const Instruction& in) {
+    const bool sums_or_products = (in.op >= ExprOp::add && in.op <= ExprOp::div) || in.op == ExprOp::fma;
+    return is_float(in.type) && (sums_or_products || in.op == ExprOp::sqrt);
+  }
+
+  bool is_zero(int32_t i) const { return value(i) == 0 && error(i) == 0; }
+
+  // Products with 0, and sums of exact operands that are 0.
+  bool is_exact_zero(const Instruction& in, bool of_exact) const {
+    if (in.op == ExprOp::mul) return is_zero(in.a) || is_zero(in.b);
+    const bool is_sum = in.op == ExprOp::add || in.op == ExprOp::sub;
+    return is_sum && of_exact && value(static_cast<int32_t>(errors_.size())) == 0;
+  }
+
   double error_of(const Instruction& in) const {
     if (in.op == ExprOp::constant || in.op == ExprOp::index) return 0;
     const bool exact = error(in.a) == 0 && error(in.b) == 0 && error(in.c) == 0;
-    if (exact && !is_transcendental(in.op)) return 0;
+    if (exact && !is_transcendental(in.op) && !(from_ == DistanceFrom::real_numbers && rounds(in))) return 0;
+    if (is_exact_zero(in, exact)) return 0;
     const auto self = static_cast<int32_t>(errors_.size());
     if (in.op >= ExprOp::eq && in.op <= ExprOp::le)
       return std::abs(value(in.a) - value(in.b)) <= error(in.a) + error(in.b) ? 1 : 0;
@@ -110,6 +130,7 @@ class ProgramBound {
       case ExprOp::log:
         return log_step;
       case ExprOp::pow:
+        if (eb == 0 && b >= 1 && b == std::trunc(b)) return std::pow(std::abs(a) + ea, b) - std::abs(y);
         return a > 0 ? std::abs(y) * std::expm1(std::abs(std::log(a)) * eb + (std::abs(b) + eb) * log_step) : kUnknown;
       case ExprOp::floor:
         return largest_step(in, self, [](double v) { return std::floor(v); });
@@ -125,6 +146,7 @@ class ProgramBound {
   }
 
   const Program& program_;
+  DistanceFrom from_;
   std::vector<uint64_t> bits_;
   std::vector<double> errors_;
 };
