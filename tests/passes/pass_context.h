@@ -1,5 +1,4 @@
-// The context that a pass by its name takes: options that leave graphs without fake_quant as they are, where there are
-// such.
+// The context that a pass by its name takes in tests of every pass: options by which it changes graphs.
 #pragma once
 
 #include <string_view>
@@ -10,12 +9,13 @@
 
 namespace hone::test {
 
+// `graph`: what a bias is corrected towards.
 inline PassContext context_for(std::string_view pass, const Graph& graph, const Statistics& statistics) {
-  if (pass == "set_compute") return {Compute::f32, &statistics};
+  if (pass == "set_compute") return {Compute::bf16, &statistics};
   if (pass == "round_weights") return {RoundingOptions(), &statistics};
   if (pass == "correct_bias") return {BiasCorrection{graph}, &statistics};
   QuantizeOptions options;
-  options.to = "int8", options.activations = "int8";
+  options.to = "int8", options.activations = "int8", options.on_nonfinite = "saturate";
   return {options, &statistics};
 }
 
