@@ -6,7 +6,6 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/float_bits.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/philox.h"
 #include "base/small_float.h"
@@ -70,16 +69,6 @@ TEST(SmallFloat, NumbersBeyondThePowersOfTwoAreTheNearestOrNan) {
     EXPECT_EQ(encode_power_of_two(small, PowerRounding::nearest, false), 255);
   }
   for (float none : {-1.0f, std::numeric_limits<float>::quiet_NaN()}) EXPECT_EQ(encode_power_of_two(none), 255);
-}
-
-TEST(Sha256, MatchesThePublishedExamples) {
-  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  Sha256 pieces;
-  for (int i = 0; i < 1000000; ++i) pieces.update("a");
-  EXPECT_EQ(pieces.hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Philox, MatchesThePublishedKnownAnswers) {
