@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/hash.h"
 #include "base/regular_file.h"
 #include "base/temporary.h"
 #include "codegen/llvm/generator_version.h"
@@ -21,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kMagic[8] = {'h', 'o', 'n', 'e', 'o', 'b', 'j', '\n'};
-constexpr uint32_t kFileVersion = 1;
+constexpr uint32_t kFileVersion = 2;                   // 2: checksums are XXH3, keys SHA-256
 constexpr size_t kMostObjectBytes = size_t{64} << 20;  // kernels have a few tens of kilobytes
 
 // Little-endian like the code behind it.
@@ -35,16 +34,13 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 
 }  // namespace
 
-std::string ObjectKey::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
-
 std::string object_target(const Target& target) {
   return fmt::format("{} as {}, llvm {}, generators {}", to_string(target.features()), target.rates().name,
                      llvm_version(), generator_version());
 }
 
 ObjectKey object_key(std::string_view plan_text, const Target& target) {
-  const std::string text = fmt::format("{}\n{}", object_target(target), plan_text);
-  return {hash_text(text, 0x686f6e65), hash_text(text, 0x6b65726e)};  // two independent seeds
+  return sha256_128(fmt::format("{}\n{}", object_target(target), plan_text));
 }
 
 std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object) {

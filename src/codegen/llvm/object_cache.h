@@ -14,16 +14,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "codegen/target.h"
 
 namespace hone {
 
-// What decides the machine code of a kernel, hashed: 128 bits.
-struct ObjectKey {
-  uint64_t high = 0, low = 0;
-  std::string hex() const;  // 32 digits
-  bool operator==(const ObjectKey&) const = default;
-};
+// What decides the machine code of a kernel, hashed so that nobody finds two of one key: whoever writes a model chooses
+// constants of its kernels, and code is run for its key alone.
+using ObjectKey = Hash128;
 
 // What else than its plan decides a kernel's code: the level, the CPU's features, the versions of LLVM and the
 // generators.
