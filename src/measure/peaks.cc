@@ -95,8 +95,9 @@ double fork_join_us() {
 }
 
 std::string machine_key() {
-  return sha256_hex("by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
-                    to_string(cpu_features()));
+  return hash128("by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
+                 to_string(cpu_features()))
+      .hex();
 }
 
 std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }

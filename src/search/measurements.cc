@@ -17,10 +17,10 @@
 namespace hone {
 namespace {
 
-constexpr std::string_view kVersion = "m2";
+constexpr std::string_view kVersion = "m3";  // 3: keys and checksums are XXH3
 
 std::string checksum(std::string_view key, std::string_view values) {
-  return fmt::format("{:016x}", hash_text(values, hash_text(key, 3)));
+  return fmt::format("{:016x}", hash_text(values, hash_text(key)));
 }
 
 std::string line_of(const std::string& key, std::span<const double> values) {
@@ -38,7 +38,7 @@ std::optional<double> parse_value(const std::string& word) {
   return value;
 }
 
-// "m2 <key> <value> <value> ... <checksum> ;": the semicolon tells a whole line from one that a stop has cut.
+// "m3 <key> <value> <value> ... <checksum> ;": the semicolon tells a whole line from one that a stop has cut.
 std::optional<std::pair<std::string, std::vector<double>>> parse_line(const std::string& line) {
   const std::vector<std::string> words = split(line, ' ');
   if (words.size() < 5 || words.front() != kVersion || words.back() != ";") return std::nullopt;
@@ -87,9 +87,7 @@ Measurements::Measurements(std::string path, std::string about) : path_(std::mov
   if (!(std::ofstream(path_, std::ios::app) << "\n" << std::flush)) fail("{}: can't be written", path_);
 }
 
-std::string Measurements::key(const std::string& name) const {
-  return fmt::format("{:016x}{:016x}", hash_text(about_, 1), hash_text(name, hash_text(about_, 2)));
-}
+std::string Measurements::key(const std::string& name) const { return hash128(hash128(about_).hex() + name).hex(); }
 
 bool Measurements::find(const std::string& name, std::span<double> values) {
   const auto found = values_.find(key(name));
