@@ -208,8 +208,8 @@ std::string quoted(const std::string& argument) {
 }
 }  // namespace
 
-std::string command_line(const std::vector<std::string>& arguments) {
-  std::string line = "hone";
+std::string command_line(const std::string& program, const std::vector<std::string>& arguments) {
+  std::string line = program;
   for (const std::string& a : arguments) {
     const bool plain = !a.empty() && a.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;~#") == std::string::npos;
     line += " " + (plain ? a : quoted(a));
@@ -222,6 +222,8 @@ std::string the_command;
 }
 
 const std::string& this_command() { return the_command; }
-void set_this_command(int argc, char** argv) { the_command = command_line({argv + 1, argv + argc}); }
+void set_this_command(const std::string& program, int argc, char** argv) {
+  the_command = command_line(program, {argv + 1, argv + argc});
+}
 
 }  // namespace hone
