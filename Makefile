@@ -1,7 +1,7 @@
 # Thin names for what one types often; the work is done by CMake, CTest and scripts/.
 jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.cc')
+sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
 .PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports format lint clean
 
@@ -41,6 +41,7 @@ fuzz:
 	scripts/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
 
 demo: build models
+	cmake --build --preset release -j $(jobs) --target hone_demo
 	scripts/demo.sh
 
 models:
@@ -53,9 +54,10 @@ bench: build models
 
 bench-ptq: build models
 	scripts/deps.sh peers
+	cmake --build --preset release -j $(jobs) --target hone_demo
 	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
 	build/venv/bin/python bench/post_training.py build/release/hone
-	build/venv/bin/python bench/mixed_precision.py build/release/hone
+	build/venv/bin/python bench/mixed_precision.py build/release/examples/demo/hone_demo
 
 bench-exports: build
 	scripts/deps.sh peers

@@ -1,7 +1,7 @@
 """What hone allocate's plans keep of MiniLM at 4.5 bits, on the demo's task with 5,000 queries, beside uniform mxint4. Prints a table and
 writes it to bench/results.md. `make bench-ptq` runs it, from the root of the checkout.
 
-usage: mixed_precision.py HONE [--dry]
+usage: mixed_precision.py HONE_DEMO [--dry]
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ def record(hone, *arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("hone")
+    parser.add_argument("hone", metavar="hone_demo", help="the program of examples/demo: hone and the demo's verb")
     parser.add_argument("--samples", type=int, default=512, help="calibration texts")
     parser.add_argument("--dry", action="store_true", help="print, but leave bench/results.md as it is")
     args = parser.parse_args()

@@ -15,5 +15,5 @@ if ! grep -q '^Section:' "$packages"; then
   apt-cache dumpavail > "$packages"
   grep -q '^Section:' "$packages" || { echo "demo: still no package lists; run apt-get update as root" >&2; exit 1; }
 fi
-build/release/hone demo build/models/all-MiniLM-L6-v2 --packages "$packages" --report build/demo/report.html "$@"
+build/release/examples/demo/hone_demo demo build/models/all-MiniLM-L6-v2 --packages "$packages" --report build/demo/report.html "$@"
 echo "report: build/demo/report.html"

@@ -51,8 +51,6 @@ TEST_F(BadOptions, NumbersHaveARange) {
     for (const char* flag : {"--trials", "--seconds", "--lambda"})
       expect_refusal(hone_program({"allocate", model, "--formats", "mxint4", "-o", out + "/p.toml", flag, value}),
                      {flag}, 2);
-    for (const char* flag : {"--index", "--queries"})
-      expect_refusal(hone_program({"demo", model, "--packages", "p", flag, value}), {flag}, 2);
     if (!value.empty())
       expect_refusal(hone_program({"export", model, "-o", out + "/m.onnx", "--opset", value}), {"opset"},
                      value == "-1" ? 1 : 2);

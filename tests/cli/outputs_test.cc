@@ -63,7 +63,6 @@ class Outputs : public CliTest {
         {{"build", build, "--weights", weights}, {build, weights}, {"-o .safetensors"}},
         {{"cast", "mxint8", array}, {array}, {"-o", "--codes", "--scales"}},
         {{"compile", onnx}, {onnx}, {"-o .safetensors"}},
-        {{"demo", model, "--packages", texts}, {texts, folder_file}, {"--report"}},
         {{"draw", onnx}, {onnx}, {"-o .dot"}},
         {{"embed", small, "--text-file", texts}, {small, texts}, {"-o"}},
         {{"export", small}, {small}, {"-o .onnx"}},

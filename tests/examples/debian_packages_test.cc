@@ -1,4 +1,4 @@
-#include "data/debian_packages.h"
+#include "examples/demo/debian_packages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,15 @@
+// hone with one more verb, demo: formats of a sentence encoder on a task that every Debian machine carries. A program
+// of your own gets its verbs in the same way.
 #include <filesystem>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/program.h"
 #include "cli/run_files.h"
 #include "cli/terminal_progress.h"
-#include "jobs/compare_formats.h"
+#include "examples/demo/compare_formats.h"
+#include "examples/demo/debian_packages.h"
 #include "jobs/probe.h"
 #include "passes/pipelines.h"
 
@@ -82,15 +86,21 @@ int run() {
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef demo_verb_def{
+constexpr VerbDef kDemo{
     .name = "demo",
     .summary =
         "Compare formats of a sentence encoder on a real task: sections of Debian packages (what `make demo` runs)",
     .examples =
-        "  apt-cache dumpavail > packages.txt\n  hone demo all-MiniLM-L6-v2 --packages packages.txt --report demo.html",
+        "  apt-cache dumpavail > packages.txt\n"
+        "  hone_demo demo all-MiniLM-L6-v2 --packages packages.txt --report demo.html",
     .setup = setup,
     .run = run};
 
+}  // namespace
 }  // namespace hone
+
+int main(int argc, char** argv) {
+  std::vector<const hone::VerbDef*> verbs(hone::cli::all().begin(), hone::cli::all().end());
+  verbs.push_back(&hone::kDemo);
+  return hone::run_program("hone_demo", verbs, argc, argv);
+}

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "data/debian_packages.h"
 #include "ir/tensor.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/debian_packages.h"
+#include "examples/demo/debian_packages.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"

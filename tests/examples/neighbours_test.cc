@@ -1,4 +1,4 @@
-#include "jobs/neighbours.h"
+#include "examples/demo/neighbours.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Formats of an encoder on a task: every figure is of the file that was written.
-#include "jobs/compare_formats.h"
+#include "examples/demo/compare_formats.h"
 
 #include "base/hash.h"
-#include "jobs/neighbours.h"
+#include "examples/demo/neighbours.h"
 #include "jobs/sentences.h"
 #include "tests/jobs/jobs_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "jobs/compare_formats.h"
+#include "examples/demo/compare_formats.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/hash.h"
-#include "jobs/neighbours.h"
+#include "examples/demo/neighbours.h"
 #include "jobs/probe_rounds.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sentences.h"

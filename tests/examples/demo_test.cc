@@ -1,4 +1,4 @@
-// hone demo: formats of an encoder on sections of packages, with a report that needs nothing else.
+// hone_demo demo: formats of an encoder on sections of packages, with a report that needs nothing else.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -48,10 +48,27 @@ TEST_F(Demo, EachFormatHasARowAndAFile) {
     EXPECT_THAT(html, testing::Not(HasSubstr(remote)));
 }
 
+TEST_F(Demo, TheReportIsNoInput) {
+  for (const std::string& input : {folder / "packages.txt", model + "/config.json"}) {
+    const std::string before = content_of(input);
+    expect_refusal(demo({"--report", input}), {"--report", input});
+    EXPECT_EQ(content_of(input), before);
+  }
+}
+
+TEST_F(Demo, CountsHaveARange) {
+  for (const char* value : {"-1", "0", "99999999999999999999999", "1e300", "nan", "", "x"})
+    for (const char* flag : {"--index", "--queries"}) expect_refusal(demo({flag, value}), {flag}, 2);
+}
+
+TEST_F(Demo, OtherVerbsAreThoseOfHone) {
+  expect_done(hone_program({"info", model}));
+  expect_refusal(hone_program({"dem", model}), {"'dem'", "demo"}, 2);
+}
+
 TEST_F(Demo, TooFewPackagesAreAnError) {
   expect_refusal(demo({"--formats", "f32", "--index", "200", "--queries", "10"}),
                  {"packages.txt", "40 packages", "210"});
-  expect_refusal(demo({"--formats", "f32", "--index", "0", "--queries", "10"}), {"--index"}, 2);
 }
 
 }  // namespace
