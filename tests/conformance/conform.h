@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include "base/registry.h"
+#include "runtime/registry.h"
 #include "runtime/session.h"
 #include "tests/support/graph_bound.h"
 
@@ -25,6 +27,15 @@ inline const std::string& kernel_folder() {
   return folder.path;
 }
 
+// Another backend than the CPU's, where the environment names one.
+inline const BackendDef* chosen_backend() {
+  const char* name = std::getenv("HONE_TEST_BACKEND");
+  if (!name) return nullptr;
+  const BackendDef* def = find_def(runtime::all(), name);
+  CHECK(def, "HONE_TEST_BACKEND is {}, which is no backend", name);
+  return def;
+}
+
 struct Ran {
   std::vector<Tensor> outputs;
   RunProfile profile;
@@ -33,6 +44,7 @@ struct Ran {
 
 inline Ran run_session(const Graph& graph, const NamedTensors& inputs, SessionOptions options) {
   options.cache_folder = kernel_folder();
+  if (const BackendDef* backend = chosen_backend()) options.backend = backend;
   if (!options.compute) options.compute = Compute::f32;
   Session session(graph, std::move(options));
   Ran ran;
@@ -56,6 +68,10 @@ inline void expect_outputs(const Ran& ran, const std::vector<Bounded>& want, con
 // `check(ran, what)` looks at the results of one thread; two threads must give the same bits.
 template <class Check>
 void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptions options, Check check) {
+  if (const BackendDef* backend = chosen_backend()) {
+    options.threads = 2;
+    return check(run_session(graph, inputs, options), backend->name);
+  }
   for (const Target& target : target_levels()) {
     options.target = target;
     options.threads = 1;

@@ -1,0 +1,126 @@
+// A backend whose memory the host can't read: parameters and state that stay there, views of callers, what is looked at
+// before kernels trust it, and what fails.
+#include <gtest/gtest.h>
+
+#include "base/registry.h"
+#include "runtime/page_table.h"
+#include "runtime/registry.h"
+#include "runtime/session.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/support/error_of.h"
+
+namespace hone::test {
+namespace {
+
+SessionOptions on_device() {
+  SessionOptions options;
+  options.backend = find_def(runtime::all(), "offset");
+  options.threads = 2;
+  return options;
+}
+
+NamedTensors x_of(std::vector<float> values) {
+  const auto size = static_cast<int64_t>(values.size());
+  return {{"x", Tensor::of<float>({size}, values)}};
+}
+
+constexpr const char* kStep = R"(graph step {
+  %x : f32[3] = input "x"
+  %w : f32[3] = param "w" {1, 2, 3}
+  %m : f32[3] = state "m" {0, 0, 0}
+  %m2 = add %m, %x
+  %w2 = sub %w, %m2
+  update %w = %w2
+  update %m = %m2
+  return %m2 as "y"
+})";
+
+TEST(OffsetBackend, IsOneFile) {
+  const BackendDef* def = on_device().backend;
+  ASSERT_NE(def, nullptr);
+  EXPECT_FALSE(def->make({})->is_host());
+}
+
+TEST(OffsetBackend, KeepsParametersAndStateBetweenRuns) {
+  Session session(parse(kStep), on_device());
+  Context context;
+  for (float run : {1.0f, 2.0f, 3.0f})
+    EXPECT_EQ(session.run(context, x_of({1, 0, -1}))[0].to_floats(), (std::vector<float>{run, 0, -run}));
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{-5, 2, 9}));
+  EXPECT_EQ(context.state("m").to_floats(), (std::vector<float>{3, 0, -3}));
+  session.set_parameters({{"w", Tensor::of<float>({3}, std::vector<float>{0, 0, 0})}});
+  context.set_state("m", Tensor::of<float>({3}, std::vector<float>{1, 1, 1}));
+  session.run(context, x_of({0, 0, 0}));
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{-1, -1, -1}));
+}
+
+// The state that a run leaves on one device is read by sessions on another, compiled or interpreted.
+TEST(OffsetBackend, SharesAContextWithOthers) {
+  SessionOptions interpreted;
+  interpreted.optimise = 0;
+  Session there(parse(kStep), on_device()), here(parse(kStep), {}), slow(parse(kStep), interpreted);
+  Context context;
+  float sum = 0;
+  for (Session* session : {&there, &here, &there, &slow, &there})
+    EXPECT_EQ(session->run(context, x_of({1, 1, 1}))[0].to_floats(), std::vector<float>(3, ++sum));
+}
+
+TEST(OffsetBackend, WritesIntoMemoryOfCallers) {
+  Session session(parse(kStep), on_device());
+  Context context;
+  std::vector<float> y(3);
+  session.run(context, x_of({1, 2, 3}), {{"y", OutputView::of(DType::f32, {3}, std::span(y))}});
+  EXPECT_EQ(y, (std::vector<float>{1, 2, 3}));
+}
+
+TEST(OffsetBackend, RowsThatDoNotExistAreRefused) {
+  Session session(parse(R"(graph g {
+    %i : i64[N] = input "i"
+    %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
+    %j = add %i, %i
+    %y = gather %table, %j
+    return %y as "y"
+  })"),
+                  on_device());
+  const auto at = [](int64_t i) { return NamedTensors{{"i", Tensor::of<int64_t>({1}, {i})}}; };
+  EXPECT_EQ(session.run(at(1))[0].to_floats(), (std::vector<float>{5, 6}));
+  EXPECT_NE(error_of([&] { session.run(at(2)); }).find("element 0 is 4"), std::string::npos);
+  EXPECT_EQ(session.run(at(0))[0].to_floats(), (std::vector<float>{1, 2}));
+}
+
+TEST(OffsetBackend, PagedRowsStayThere) {
+  Session session(parse(R"(graph cache {
+    %rows : f32[B,S,32] = input "rows"
+    %kv : mxint8[P,4,32] = state "kv"
+    %table : i64[B,T] = state "table"
+    %lengths : i64[B] = state "lengths"
+    %one : i64[] = const {1}
+    %new = quantize %rows {format=mxint8}
+    %kv2 = cache_append %kv, %new, %table, %lengths
+    %lengths2 = add %lengths, %one
+    %read = gather %kv2, %table
+    update %kv = %kv2
+    update %lengths = %lengths2
+    return %read as "read"
+  })"),
+                  on_device());
+  Context context;
+  PageTable pages(session.graph(), context, {.pages = {"kv"}}, 1);
+  Tensor read;
+  for (int i = 0; i < 9; ++i) {
+    pages.reserve(1);
+    read = session.run(context, {{"rows", Tensor::of<float>({1, 1, 32}, std::vector<float>(32, i))}})[0];
+  }
+  for (size_t i = 0; i < 9; ++i) EXPECT_EQ(read.as<float>()[i * 32], static_cast<float>(i));
+}
+
+TEST(OffsetBackend, ItsMemoryIsNotReadAsTheHosts) {
+  const std::shared_ptr<Backend> backend = on_device().backend->make({});
+  const std::vector<float> values{1, 2, 3};
+  const Buffer there = backend->copied(Tensor::of<float>({3}, values).data());
+  EXPECT_THROW(there.bytes(), Bug);
+  EXPECT_EQ(Tensor(DType::f32, {3}, there).on_host().to_floats(), values);
+}
+
+}  // namespace
+}  // namespace hone::test
