@@ -27,8 +27,8 @@ struct AllocateFormatsOptions {
   std::string model, output;  // output: the plan, a TOML file for --config of quantize and squeeze
   std::vector<std::string> inputs;
   std::vector<std::string> formats;
-  QuantizeOptions quantize{.method = "gptq"};  // method, skip, rules: what these decide is not chosen
-  std::optional<Budget> budget;                // one of these two
+  QuantizeOptions quantize{{}, {.method = "gptq"}};  // method, skip, rules: what these decide is not chosen
+  std::optional<Budget> budget;                      // one of these two
   std::optional<double> lambda;   // accuracy (without labels: 1 - output error) less lambda * average bits is maximised
   Calibration data, calibration;  // what outputs are compared on, what methods learn from (StudyOptions)
   bool measure_all = false;       // every tensor in every format, instead of an estimate for most

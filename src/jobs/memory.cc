@@ -77,7 +77,7 @@ std::vector<Variant> variants(const MemoryOptions& options, const Graph& graph) 
   });
   std::vector<Variant> all;
   for (const std::string& format : options.to) {
-    QuantizeOptions layers{.to = format, .rule = {}, .skip = options.skip, .activations = {}};
+    QuantizeOptions layers{{.to = format, .rule = {}, .skip = options.skip, .activations = {}}};
     if (!has_tables) {
       all.push_back({format, format, format, layers});
       continue;

@@ -120,8 +120,8 @@ std::optional<std::vector<double>> best_factors(const std::vector<ScaledLayer>& 
   return best;
 }
 
-Graph awq_scaling(Graph graph, const PassContext& context) {
-  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
+Graph awq_scaling(Graph graph, const PassContext& context, const FormatRules& rules) {
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   for (const SharedInput& input : shared_inputs(graph)) {
     const LayerStatistics* statistics = statistics_of(context, graph, input);
     if (!statistics) continue;
@@ -144,6 +144,6 @@ extern constinit const PassDef awq_scaling_def{
         "Weights that are to be quantized are scaled up where their input is large, by the power of its root mean "
         "square that gives the least error; the inverse goes into what computes the input, else it is a "
         "multiplication.",
-    .run = awq_scaling};
+    .run = with_options<awq_scaling>};
 
 }  // namespace hone

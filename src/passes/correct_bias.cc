@@ -69,10 +69,11 @@ void correct(Graph& graph, const Layer& layer, const Graph& original, const Stat
 
 Graph correct_bias(Graph graph, const PassContext& context) {
   if (!context.statistics) fail("bias correction needs calibration data");
+  CHECK(context.exact, "bias correction compares with the weights as they were");
   for (const Layer& layer : layers_of(graph)) {
     const OpDef* const op = graph.node(layer.node).op;
     if (layer.weight != kNone && (op == &linear_def || op == &conv_def))
-      correct(graph, layer, context.get<BiasCorrection>().original, *context.statistics);
+      correct(graph, layer, *context.exact, *context.statistics);
   }
   graph.erase_unused_constants();
   graph.reinfer();

@@ -2,18 +2,13 @@
 // Quantization Through Weight Equalization and Bias Correction", 2019, with means that were measured).
 #pragma once
 
-#include "ir/graph.h"
 #include "ir/statistics.h"
+#include "ir/tensor.h"
 
 namespace hone {
 
 // bias + (before - after) E[x], f32 [N]; a bias without elements counts as zeros.
 //   before, after  the weight as a matrix [N, K], plain or packed
 Tensor corrected_bias(const Tensor& bias, const Tensor& before, const Tensor& after, const LayerStatistics& statistics);
-
-// Options of the pass correct_bias: the graph whose weights were rounded, with the same labels.
-struct BiasCorrection {
-  Graph original;
-};
 
 }  // namespace hone

@@ -53,8 +53,8 @@ void even_out_before(Graph& graph, NodeId norm) {
   scale_constant(graph, norm, kScale, inverse(factors));
 }
 
-Graph equalise_layers(Graph graph, const PassContext& context) {
-  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
+Graph equalise_layers(Graph graph, const PassContext&, const FormatRules& rules) {
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   for (const SharedInput& input : shared_inputs(graph)) {
     const NodeId node = scaling_node(graph, input);
     if (node == kNone) continue;
@@ -80,6 +80,6 @@ extern constinit const PassDef equalise_layers_def{
     .doc =
         "Weights of two products with relu, pools, batch_norm or nothing between them get the same range in every "
         "channel that they share, where one of them is to be quantized.",
-    .run = equalise_layers};
+    .run = with_options<equalise_layers>};
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// NaN and infinities among values that are to be rounded to a format: on_nonfinite = error | saturate | keep.
+// NaN and infinities among values that are to be rounded to a format: on-nonfinite = error | saturate | keep.
 //   error     the model is refused, with the names of the tensors and how many of their values are not finite
 //   saturate  infinities become the largest finite magnitude of their tensor (0 when it has none), with their sign;
 //             NaN becomes 0
@@ -10,11 +10,19 @@
 #include <string>
 
 #include "ir/tensor.h"
+#include "passes/options.h"
 
 namespace hone {
 
 enum class OnNonfinite : uint8_t { error, saturate, keep };
 OnNonfinite parse_on_nonfinite(const std::string& text);  // throws Error
+
+// Options of the pass repair_nonfinite.
+struct NonfiniteOptions {
+  std::string on_nonfinite = "error";
+  static constexpr const char* kPass = "repair_nonfinite";
+  static std::span<const OptionField<NonfiniteOptions>> fields();
+};
 
 struct NonfiniteCounts {
   int64_t nan = 0, inf = 0;

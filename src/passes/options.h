@@ -7,10 +7,13 @@
 // texts.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,6 +23,9 @@
 namespace hone {
 
 enum class OptionKind { text, flag, integer, number, list };  // in the order of OptionField::member
+inline const char* to_string(OptionKind kind) {
+  return std::array{"text", "flag", "integer", "number", "list"}[static_cast<size_t>(kind)];
+}
 
 template <class T>
 struct OptionField {
@@ -27,8 +33,17 @@ struct OptionField {
   const char* doc;
   std::variant<std::string T::*, bool T::*, int64_t T::*, double T::*, std::vector<std::string> T::*> member;
   void (*check)(const std::string&) = nullptr;  // each text; throws Error
+  bool required = false;                        // what T{} has is no value
 
   OptionKind kind() const { return static_cast<OptionKind>(member.index()); }
+};
+
+// Of a field, without the struct's type.
+struct OptionInfo {
+  const char *name, *doc;
+  OptionKind kind;
+  std::string default_text;  // as it would be given; of a list, and of what is required, empty
+  bool required;
 };
 
 template <class T>
@@ -122,6 +137,50 @@ std::string toml_value(Number number) {
 }
 
 }  // namespace detail
+
+template <class T>
+std::vector<OptionInfo> describe_options(std::span<const OptionField<T>> fields) {
+  const T unset{};
+  std::vector<OptionInfo> infos;
+  for (const OptionField<T>& field : fields) {
+    OptionInfo info{field.name, field.doc, field.kind(), "", field.required};
+    std::visit(
+        [&](auto member) {
+          if constexpr (!std::is_same_v<decltype(member), std::vector<std::string> T::*>)
+            if (!field.required) info.default_text = fmt::format("{}", unset.*member);
+        },
+        field.member);
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+template <class T>
+std::vector<std::string> missing_options(std::span<const OptionField<T>> fields, const T& options) {
+  const T unset{};
+  std::vector<std::string> names;
+  for (const OptionField<T>& field : fields)
+    std::visit(
+        [&](auto member) {
+          if (field.required && options.*member == unset.*member) names.emplace_back(field.name);
+        },
+        field.member);
+  return names;
+}
+
+// The fields as those of a struct that derives from theirs.
+template <class Derived, class T>
+void append_fields(std::vector<OptionField<Derived>>& all, std::span<const OptionField<T>> fields) {
+  static_assert(std::is_base_of_v<T, Derived>);
+  for (const OptionField<T>& field : fields)
+    std::visit(
+        [&](auto member) {
+          using Value = std::remove_cvref_t<decltype(std::declval<T&>().*member)>;
+          Value Derived::*const inherited = member;
+          all.push_back({field.name, field.doc, inherited, field.check, field.required});
+        },
+        field.member);
+}
 
 // The fields that are not as T{} has them, as the TOML file that sets them.
 template <class T>

@@ -8,9 +8,8 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "ir/bodies.h"
-#include "passes/correct_bias.h"
 #include "passes/registry.h"
-#include "passes/round_weights.h"
+#include "passes/set_compute.h"
 
 namespace hone {
 namespace {
@@ -32,25 +31,59 @@ constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold
                                                        "recognise_linear", "remove_dead",    "round_weights",
                                                        "fold_fake_quant",  "set_compute"};
 
+constexpr OptionField<QuantizeOptions> kSteps[] = {
+    {"bias-correction", "biases take up the mean error of rounded weights (needs calibration data)",
+     &QuantizeOptions::bias_correction},
+    {"equalise-layers", "give weights of consecutive layers the same ranges first", &QuantizeOptions::equalise_layers},
+    {"smooth-quant", "move outliers of activations that are rounded into the weights first (needs calibration data)",
+     &QuantizeOptions::smooth_quant},
+    {"awq-scaling", "enlarge weights of large activations before rounding (needs calibration data)",
+     &QuantizeOptions::awq_scaling},
+    {"rotate-hadamard", "compute on blocks of 32 to 128 channels that are rotated by a Hadamard matrix",
+     &QuantizeOptions::rotate_hadamard},
+};
+
 bool is_disabled(const PipelineOptions& options, std::string_view pass) {
   return std::find(options.disabled.begin(), options.disabled.end(), pass) != options.disabled.end();
 }
 
-Graph run_passes(Graph graph, std::span<const char* const> names, const PassContext& context,
-                 const PipelineOptions& options) {
-  check_pass_names(options.disabled);
-  for (std::string_view name : names) {
-    if (is_disabled(options, name)) continue;
-    graph = run_pass(std::move(graph), name, context, options);
-  }
-  graph.compact();
-  return graph;
+std::vector<const PassDef*> find_passes(const std::vector<std::string>& names) {
+  check_pass_names(names);
+  std::vector<const PassDef*> found;
+  for (const std::string& name : names) found.push_back(find_def(passes::all(), name));
+  return found;
+}
+
+bool takes(const PassDef& pass, const OptionTable& table) {
+  return std::ranges::find(pass.run.options(), &table) != pass.run.options().end();
+}
+
+void check_options(std::span<const PassDef* const> passes, const PassOptions& options) {
+  for (const OptionTable* table : options.given())
+    if (std::ranges::none_of(passes, [&](const PassDef* pass) { return takes(*pass, *table); }))
+      fail("options of pass {} are given, and nothing that runs takes them", table->pass);
+  for (const PassDef* pass : passes)
+    for (const OptionTable* table : pass->run.options())
+      if (const std::vector<std::string> missing = options.missing(*table); !missing.empty())
+        fail("pass {} needs the option {}.{}", pass->name, table->pass, missing[0]);
 }
 
 Graph run_within(Graph graph, const PassDef& pass, const PassContext& context) {
   if (std::ranges::find(kInBodies, pass.name) == kInBodies.end()) return pass.run(std::move(graph), context);
   edit_bodies(graph, [&](Graph body) { return run_within(std::move(body), pass, context); });
   return pass.run(std::move(graph), context);
+}
+
+Graph run_one(Graph graph, const PassDef& pass, const PassContext& context, const PipelineOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  PassContext own = context;
+  if (!own.packer) own.packer = options.packer;
+  check_stop();
+  graph = run_within(std::move(graph), pass, own);
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  if (options.verify) verify(graph);
+  if (options.after) options.after(pass, graph, elapsed.count());
+  return graph;
 }
 
 }  // namespace
@@ -78,27 +111,48 @@ void check_pass_names(const std::vector<std::string>& wanted) {
     }
 }
 
-Graph run_pass(Graph graph, std::string_view name, const PassContext& context, const PipelineOptions& options) {
-  const PassDef* pass = find_def(passes::all(), name);
-  if (!pass) check_pass_names({std::string(name)});
-  const auto start = std::chrono::steady_clock::now();
-  PassContext own = context;
-  if (!own.packer) own.packer = options.packer;
-  check_stop();
-  graph = run_within(std::move(graph), *pass, own);
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-  if (options.verify) verify(graph);
-  if (options.after) options.after(*pass, graph, elapsed.count());
+Graph run_pass(Graph graph, const std::string& name, const PassContext& context, const PipelineOptions& options) {
+  const std::vector<const PassDef*> pass = find_passes({name});
+  check_options(pass, context.options);
+  return run_one(std::move(graph), *pass[0], context, options);
+}
+
+Graph run_passes(Graph graph, const std::vector<std::string>& names, const PassContext& context,
+                 const PipelineOptions& options) {
+  const std::vector<const PassDef*> passes = find_passes(names);
+  check_options(passes, context.options);
+  check_pass_names(options.disabled);
+  for (const PassDef* pass : passes)
+    if (!is_disabled(options, pass->name)) graph = run_one(std::move(graph), *pass, context, options);
+  graph.compact();
   return graph;
 }
 
 Graph canonicalise(Graph graph, const PipelineOptions& options) {
-  return run_passes(std::move(graph), kCanonical, {}, options);
+  return run_passes(std::move(graph), {kCanonical.begin(), kCanonical.end()}, {}, options);
+}
+
+std::span<const OptionField<QuantizeOptions>> quantize_fields() {
+  static const std::vector<OptionField<QuantizeOptions>> fields = [] {
+    std::vector<OptionField<QuantizeOptions>> all;
+    append_fields(all, FormatRules::fields());
+    append_fields(all, RoundingOptions::fields());
+    all.insert(all.end(), std::begin(kSteps), std::end(kSteps));
+    append_fields(all, SmoothQuantOptions::fields());
+    append_fields(all, NonfiniteOptions::fields());
+    return all;
+  }();
+  return fields;
+}
+
+PassOptions options_of_passes(const QuantizeOptions& options) {
+  return {FormatRules(options), RoundingOptions(options), SmoothQuantOptions(options), NonfiniteOptions(options)};
 }
 
 Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSource& collect,
                const PipelineOptions& options) {
   check_pass_names(options.disabled);
+  check_rounding(quantize);
   std::optional<Statistics> gathered;  // of the graph as the last pass that changed its weights left it
   bool has_moments = false;
   const auto statistics = [&](const char* option, bool moments) {
@@ -106,12 +160,17 @@ Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
     if (!gathered || moments > has_moments) gathered = collect(graph, moments), has_moments = moments;
     return &*gathered;
   };
-  const auto run = [&](const char* pass, std::any pass_options, const Statistics* of_inputs = nullptr) {
-    if (is_disabled(options, pass)) return;
-    graph = run_pass(std::move(graph), pass, {std::move(pass_options), of_inputs}, options);
+  PassContext context{.options = options_of_passes(quantize)};
+  const auto run = [&](const char* pass, const Statistics* of_inputs = nullptr) {
+    const PassDef& def = *find_passes({pass})[0];
+    for (const OptionTable* table : def.run.options())
+      CHECK(std::ranges::count(context.options.given(), table), "QuantizeOptions lacks the options that {} takes",
+            pass);
+    context.statistics = of_inputs;
+    if (!is_disabled(options, pass)) graph = run_one(std::move(graph), def, context, options);
   };
   const auto rewrite = [&](const char* pass, const Statistics* of_inputs = nullptr) {
-    run(pass, quantize, of_inputs);
+    run(pass, of_inputs);
     gathered.reset();
   };
 
@@ -122,16 +181,16 @@ Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
   if (quantize.rotate_hadamard) rewrite("rotate_hadamard");
 
   // Weights are rounded for the inputs that they have before anything is rounded.
-  const RoundingOptions rounding{.method = quantize.method};
   const Statistics* of_inputs = nullptr;
-  if (rounding.method == "gptq" || (rounding.method != "nearest" && collect))
+  if (quantize.method == "gptq" || (quantize.method != "nearest" && collect))
     of_inputs = statistics("method gptq", true);
   if (quantize.bias_correction) of_inputs = statistics("bias-correction", false);
   const Graph exact = graph;
-  run("quantize", quantize);
-  if (rounding.method != "nearest") run("round_weights", rounding, of_inputs);
-  run("fold_fake_quant", {});
-  if (quantize.bias_correction) run("correct_bias", BiasCorrection{exact}, of_inputs);
+  context.exact = &exact;
+  run("quantize");
+  if (quantize.method != "nearest") run("round_weights", of_inputs);
+  run("fold_fake_quant");
+  if (quantize.bias_correction) run("correct_bias", of_inputs);
   graph.compact();
   return graph;
 }
@@ -142,7 +201,8 @@ bool calibrates(const QuantizeOptions& options) {
 
 Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {
   graph = canonicalise(std::move(graph), options);
-  return run_passes(std::move(graph), kForCodegen, {compute}, options);
+  return run_passes(std::move(graph), {kForCodegen.begin(), kForCodegen.end()},
+                    {SetComputeOptions{std::string(to_string(compute))}}, options);
 }
 
 }  // namespace hone

@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "passes/nonfinite.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"
+#include "passes/round_weights.h"
+#include "passes/smooth_quant.h"
 
 namespace hone {
 
@@ -25,8 +28,12 @@ struct PipelineOptions {
   const Packer* packer = nullptr;                                                // see PassContext
 };
 
-// One pass by its name (Error with the nearest when there is none), with what `options` asks for around it.
-Graph run_pass(Graph graph, std::string_view name, const PassContext& context = {},
+// Passes by their names, one after the other, with what `options` asks for around them. Throws Error before the first
+// runs: for a name that is none, with the nearest; for options in the context that none of them takes; and for one that
+// a pass requires and nobody has set.
+Graph run_passes(Graph graph, const std::vector<std::string>& names, const PassContext& context = {},
+                 const PipelineOptions& options = {});
+Graph run_pass(Graph graph, const std::string& name, const PassContext& context = {},
                const PipelineOptions& options = {});
 
 void check_pass_names(const std::vector<std::string>& names);  // Error with the nearest for one that is no pass
@@ -34,6 +41,15 @@ void check_pass_names(const std::vector<std::string>& names);  // Error with the
 Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
 Graph prepare_for_codegen(Graph graph, Compute compute,
                           const PipelineOptions& options = {});  // canonical form, then what code generation expects
+
+// The options of the passes that quantize() is made of, as one, and which of them run.
+struct QuantizeOptions : FormatRules, RoundingOptions, SmoothQuantOptions, NonfiniteOptions {
+  // What is done to the model before its weights are rounded: the passes of these names.
+  bool equalise_layers = false, smooth_quant = false, awq_scaling = false, rotate_hadamard = false;
+  bool bias_correction = false;  // after: the pass correct_bias
+};
+std::span<const OptionField<QuantizeOptions>> quantize_fields();
+PassOptions options_of_passes(const QuantizeOptions& options);
 
 // A graph in canonical form with the constants and activations that the options choose in other formats; constants are
 // packed. `collect` gathers statistics of a graph on calibration data, with second moments when asked: it is called for

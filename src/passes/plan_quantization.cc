@@ -7,10 +7,8 @@
 #include "passes/captures.h"
 #include "passes/layer.h"
 #include "passes/match.h"
-#include "passes/nonfinite.h"
 #include "passes/quantize.h"
 #include "passes/quantize_rule.h"
-#include "passes/round_weights.h"
 #include "passes/weight_matrix.h"
 
 namespace hone {
@@ -18,32 +16,17 @@ namespace {
 
 void check_format(const std::string& text) { parse_format(text); }
 void check_rule(const std::string& text) { QuantizeRule::parse(text); }
-void check_nonfinite(const std::string& text) { parse_on_nonfinite(text); }
 void check_regex(const std::string& text) { QuantizeRule::keep_matching(text); }
 
-constexpr OptionField<QuantizeOptions> kFields[] = {
-    {"to", "number format of the weights, e.g. mxint8", &QuantizeOptions::to, check_format},
+constexpr OptionField<FormatRules> kFields[] = {
+    {"to", "number format of the weights, e.g. mxint8", &FormatRules::to, check_format},
     {"rule",
      "address=format, where the last match wins: a regular expression on names, op:NAME or name:NAME; LAYER.in and "
      "LAYER.bias are a layer's input and bias; the format may be keep",
-     &QuantizeOptions::rule, check_rule},
-    {"skip", "regular expression on names of tensors that are kept", &QuantizeOptions::skip, check_regex},
+     &FormatRules::rule, check_rule},
+    {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
     {"activations", "number format of the inputs of linear, conv, matmul and attention (simulated)",
-     &QuantizeOptions::activations, check_format},
-    {"method", "how weights are rounded: nearest, scale-search or gptq (needs calibration data)",
-     &QuantizeOptions::method, check_rounding_method},
-    {"bias-correction", "biases take up the mean error of rounded weights (needs calibration data)",
-     &QuantizeOptions::bias_correction},
-    {"equalise-layers", "give weights of consecutive layers the same ranges first", &QuantizeOptions::equalise_layers},
-    {"smooth-quant", "move outliers of activations that are rounded into the weights first (needs calibration data)",
-     &QuantizeOptions::smooth_quant},
-    {"alpha", "how far smooth-quant moves them, from 0 to 1", &QuantizeOptions::alpha},
-    {"awq-scaling", "enlarge weights of large activations before rounding (needs calibration data)",
-     &QuantizeOptions::awq_scaling},
-    {"rotate-hadamard", "compute on blocks of 32 to 128 channels that are rotated by a Hadamard matrix",
-     &QuantizeOptions::rotate_hadamard},
-    {"on-nonfinite", "what NaN and infinite weights are met with: error, saturate or keep",
-     &QuantizeOptions::on_nonfinite, check_nonfinite},
+     &FormatRules::activations, check_format},
 };
 
 using Part = QuantizeCandidate::Part;
@@ -286,7 +269,7 @@ QuantizationPlan plan_of(Scope scope) {
 
 }  // namespace
 
-std::span<const OptionField<QuantizeOptions>> quantize_fields() { return kFields; }
+std::span<const OptionField<FormatRules>> FormatRules::fields() { return kFields; }
 
 const Format* QuantizationPlan::format_of(ValueId constant) const {
   for (const QuantizeChoice& choice : constants)
@@ -306,7 +289,7 @@ ValueId unrounded(const Graph& graph, ValueId input) {
   return rounded == kNone ? input : graph.operand(rounded, 0);
 }
 
-QuantizationPlan plan_quantization(const Graph& graph, const QuantizeOptions& options) {
+QuantizationPlan plan_quantization(const Graph& graph, const FormatRules& options) {
   if (options.to.empty() && options.rule.empty() && options.activations.empty())
     fail("nothing to quantize: give a format for the weights (to, e.g. mxint8), rules, or a format for activations");
   Scope tree = scope_of(graph);

@@ -84,8 +84,8 @@ Graph apply(Graph graph, const QuantizationPlan& plan) {
   return graph;
 }
 
-Graph quantize(Graph graph, const PassContext& context) {
-  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
+Graph quantize(Graph graph, const PassContext&, const FormatRules& rules) {
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   return apply(std::move(graph), plan);
 }
 
@@ -95,6 +95,6 @@ extern constinit const PassDef quantize_pass_def{.name = "quantize",
                                             .doc =
                                                 "fake_quant after the constants and before the layers that the options "
                                                 "choose; fold_fake_quant then packs the constants.",
-                                            .run = quantize};
+                                            .run = with_options<quantize>};
 
 }  // namespace hone

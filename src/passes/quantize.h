@@ -24,19 +24,15 @@
 
 namespace hone {
 
-struct QuantizeOptions {
-  std::string to;                      // default format of weights and tables; empty: they are kept
-  std::vector<std::string> rule;       // in order
-  std::vector<std::string> skip;       // regular expressions, as in rules: what is kept whatever the rules say
-  std::string activations;             // default format of the inputs of layers; empty: they are kept
-  std::string on_nonfinite = "error";  // nonfinite.h
-  std::string method = "nearest";      // round_weights.h
-  // What is done to the model before its weights are rounded: the passes of these names.
-  bool equalise_layers = false, smooth_quant = false, awq_scaling = false, rotate_hadamard = false;
-  bool bias_correction = false;  // after: the pass correct_bias
-  double alpha = 0.5;  // of smooth_quant: 0 leaves activations as they are, 1 moves all of their range into the weights
+// Options of the pass quantize, and of all that ask what it is going to do.
+struct FormatRules {
+  std::string to;                 // default format of weights and tables; empty: they are kept
+  std::vector<std::string> rule;  // in order
+  std::vector<std::string> skip;  // regular expressions, as in rules: what is kept whatever the rules say
+  std::string activations;        // default format of the inputs of layers; empty: they are kept
+  static constexpr const char* kPass = "quantize";
+  static std::span<const OptionField<FormatRules>> fields();
 };
-std::span<const OptionField<QuantizeOptions>> quantize_fields();
 
 // One floating or packed constant with a name, or the inputs of one layer.
 struct QuantizeChoice {
@@ -70,7 +66,7 @@ struct BodyPlan {
 
 // Throws Error for a malformed rule, one that matches nothing (with the nearest names; all names that the model does
 // not have in one error), a format that does not fit a shape, or when nothing at all is asked for.
-QuantizationPlan plan_quantization(const Graph& graph, const QuantizeOptions& options);
+QuantizationPlan plan_quantization(const Graph& graph, const FormatRules& options);
 
 ValueId unrounded(const Graph& graph, ValueId input);  // what is before the fake_quant, if one produces the input
 

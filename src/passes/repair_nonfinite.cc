@@ -33,6 +33,13 @@ Tensor saturate_nonfinite(const Tensor& tensor) {
 
 namespace {
 
+void check_nonfinite(const std::string& text) { parse_on_nonfinite(text); }
+
+constexpr OptionField<NonfiniteOptions> kFields[] = {
+    {"on-nonfinite", "what NaN and infinite weights are met with: error, saturate or keep",
+     &NonfiniteOptions::on_nonfinite, check_nonfinite},
+};
+
 // What is refused is appended to `refused`, for one error about the whole model.
 Graph repaired(Graph graph, const QuantizationPlan& plan, OnNonfinite policy, std::string& refused) {
   for (const BodyPlan& inner : plan.bodies) {
@@ -53,11 +60,10 @@ Graph repaired(Graph graph, const QuantizationPlan& plan, OnNonfinite policy, st
   return graph;
 }
 
-Graph repair_nonfinite(Graph graph, const PassContext& context) {
-  const auto& options = context.get<QuantizeOptions>();
+Graph repair_nonfinite(Graph graph, const PassContext&, const FormatRules& rules, const NonfiniteOptions& options) {
   const OnNonfinite policy = parse_on_nonfinite(options.on_nonfinite);
   if (policy == OnNonfinite::keep) return graph;
-  const QuantizationPlan plan = plan_quantization(graph, options);
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   std::string refused;
   graph = repaired(std::move(graph), plan, policy, refused);
   if (!refused.empty())
@@ -72,10 +78,12 @@ Graph repair_nonfinite(Graph graph, const PassContext& context) {
 
 }  // namespace
 
+std::span<const OptionField<NonfiniteOptions>> NonfiniteOptions::fields() { return kFields; }
+
 extern constinit const PassDef repair_nonfinite_def{.name = "repair_nonfinite",
                                                     .doc =
                                                         "NaN and infinities of the constants that are to be quantized "
                                                         "are refused, saturated or kept.",
-                                                    .run = repair_nonfinite};
+                                                    .run = with_options<repair_nonfinite>};
 
 }  // namespace hone

@@ -64,8 +64,8 @@ bool is_rotated(const Graph& graph, ValueId x) {
          graph.value(graph.operand(product, 1)).label.empty();
 }
 
-Graph rotate_hadamard(Graph graph, const PassContext& context) {
-  const QuantizationPlan plan = plan_quantization(graph, context.get<QuantizeOptions>());
+Graph rotate_hadamard(Graph graph, const PassContext&, const FormatRules& rules) {
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   std::map<int64_t, ValueId> matrices;
   for (SharedInput& input : shared_inputs(graph)) {
     std::erase_if(input.layers, [&](const Layer& layer) {
@@ -95,6 +95,6 @@ extern constinit const PassDef rotate_hadamard_def{
     .doc =
         "Linears whose weights are to be quantized compute on blocks of 32 to 128 channels rotated by a Hadamard "
         "matrix: outliers of weights and activations are spread over their block. Costs a product with that matrix.",
-    .run = rotate_hadamard};
+    .run = with_options<rotate_hadamard>};
 
 }  // namespace hone

@@ -19,6 +19,19 @@ namespace {
 
 const std::vector<std::string> kMethods = {"nearest", "scale-search", "gptq"};
 
+void check_method(const std::string& method) {
+  if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
+    fail("unknown rounding method {}; known: {}{}", method, fmt::join(kMethods, ", "), did_you_mean(method, kMethods));
+}
+
+constexpr OptionField<RoundingOptions> kFields[] = {
+    {"method", "how weights are rounded: nearest, scale-search or gptq (needs calibration data)",
+     &RoundingOptions::method, check_method},
+    {"damping", "of gptq: the share of the mean square of the inputs that is added to each, above 0 to 100",
+     &RoundingOptions::damping},
+    {"activation-order", "of gptq: weights of large inputs are rounded first", &RoundingOptions::activation_order},
+};
+
 bool is_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
@@ -59,14 +72,17 @@ Tensor as_tensor(const Format& format, const std::vector<int64_t>& shape, const 
 
 }  // namespace
 
-void check_rounding_method(const std::string& method) {
-  if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
-    fail("unknown rounding method {}; known: {}{}", method, fmt::join(kMethods, ", "), did_you_mean(method, kMethods));
+std::span<const OptionField<RoundingOptions>> RoundingOptions::fields() { return kFields; }
+
+void check_rounding(const RoundingOptions& options) {
+  check_method(options.method);
+  if (!(options.damping > 0 && options.damping <= 100))
+    fail("damping is {}; accepted: above 0 to 100", options.damping);
 }
 
 Tensor round_weight(const Tensor& weight, const Format& format, const LayerStatistics* statistics,
                     const RoundingOptions& options) {
-  check_rounding_method(options.method);
+  check_rounding(options);
   const Tensor plain = weight.is_packed() ? unpack(weight) : weight;
   const std::vector<float> values = plain.to_floats();
   if (options.method == "nearest" || is_plain_float(format) || !is_finite(values) || values.empty())
@@ -76,7 +92,7 @@ Tensor round_weight(const Tensor& weight, const Format& format, const LayerStati
   if (is_gptq && (!statistics || statistics->moment.empty()))
     fail("rounding by gptq needs the second moments of the layer's input; gather them on calibration data");
   if (is_gptq)
-    return as_tensor(format, weight.shape(), pack_gptq(format, weight.shape(), values, *statistics, options.gptq));
+    return as_tensor(format, weight.shape(), pack_gptq(format, weight.shape(), values, *statistics, options));
   const bool knows_inputs = statistics && !statistics->moment.empty();
   const ElementInputs inputs = knows_inputs ? element_inputs(*statistics, weight.dim(0)) : ElementInputs();
   const Tensor searched = as_tensor(format, weight.shape(), pack_searched(format, weight.shape(), values, inputs));
@@ -104,9 +120,8 @@ const LayerStatistics* statistics_of(const Graph& graph, NodeId rounding, const 
   return &found->second;
 }
 
-Graph round_weights(Graph graph, const PassContext& context) {
-  RoundingOptions options = context.get<RoundingOptions>();
-  check_rounding_method(options.method);
+Graph round_weights(Graph graph, const PassContext& context, const RoundingOptions& options) {
+  check_rounding(options);
   if (options.method == "gptq" && !context.statistics)
     fail("rounding by gptq needs calibration data; give some, or choose scale-search");
   for (NodeId id : graph.nodes(fake_quant_def)) {
@@ -134,6 +149,6 @@ extern constinit const PassDef round_weights_def{
     .doc =
         "fake_quant of a constant becomes a constant packed in that format, its codes chosen by the method that the "
         "options name. By gptq, tables and other constants without statistics are rounded by scale-search.",
-    .run = round_weights};
+    .run = with_options<round_weights>};
 
 }  // namespace hone

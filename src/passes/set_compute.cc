@@ -6,9 +6,16 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/pipelines.h"
+#include "passes/set_compute.h"
 
 namespace hone {
 namespace {
+
+void check_compute(const std::string& text) { parse_compute(text); }
+
+constexpr OptionField<SetComputeOptions> kFields[] = {
+    {"compute", "what products read activations in: f32 or bf16", &SetComputeOptions::compute, check_compute, true},
+};
 
 // One product a place: too few to be worth rounding for. Windows of one channel over one channel count among them.
 bool is_depthwise(const Graph& graph, const Node& conv) {
@@ -34,8 +41,8 @@ ValueId rounded(Graph& graph, ValueId x, NodeId before) {
   return cast;
 }
 
-Graph set_compute(Graph graph, const PassContext& context) {
-  if (context.get<Compute>() == Compute::f32) return graph;
+Graph set_compute(Graph graph, const PassContext&, const SetComputeOptions& options) {
+  if (parse_compute(options.compute) == Compute::f32) return graph;
   std::map<ValueId, ValueId> in_bf16;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
@@ -54,11 +61,13 @@ Graph set_compute(Graph graph, const PassContext& context) {
 
 }  // namespace
 
+std::span<const OptionField<SetComputeOptions>> SetComputeOptions::fields() { return kFields; }
+
 extern constinit const PassDef set_compute_def{.name = "set_compute",
                                                .doc =
                                                    "Under bf16 compute, linear, matmul, attention and conv (unless "
                                                    "depthwise) read f32 activations through a cast to bf16 and plain "
                                                    "weights rounded to it; results stay f32.",
-                                               .run = set_compute};
+                                               .run = with_options<set_compute>};
 
 }  // namespace hone

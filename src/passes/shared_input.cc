@@ -150,7 +150,7 @@ std::vector<double> largest_weights(const Graph& graph, const SharedInput& input
 }
 
 const LayerStatistics* statistics_of(const PassContext& context, const Graph& graph, const SharedInput& input) {
-  CHECK(context.statistics, "pass called without statistics");
+  if (!context.statistics) fail("statistics of the inputs of layers need calibration data");
   for (const Layer& layer : input.layers) {
     const auto found = context.statistics->layers.find(graph.value(layer.weight).label);
     if (found != context.statistics->layers.end() && found->second.vectors > 0) return &found->second;

@@ -9,9 +9,14 @@
 #include "passes/pass.h"
 #include "passes/quantize.h"
 #include "passes/shared_input.h"
+#include "passes/smooth_quant.h"
 
 namespace hone {
 namespace {
+
+constexpr OptionField<SmoothQuantOptions> kFields[] = {
+    {"alpha", "how far smooth-quant moves outliers, from 0 to 1", &SmoothQuantOptions::alpha},
+};
 
 std::vector<double> migration(const Graph& graph, const SharedInput& input, const LayerStatistics& statistics,
                               double alpha) {
@@ -24,10 +29,10 @@ std::vector<double> migration(const Graph& graph, const SharedInput& input, cons
   return factors;
 }
 
-Graph smooth_quant(Graph graph, const PassContext& context) {
-  const auto& options = context.get<QuantizeOptions>();
+Graph smooth_quant(Graph graph, const PassContext& context, const FormatRules& rules,
+                   const SmoothQuantOptions& options) {
   if (!(options.alpha >= 0 && options.alpha <= 1)) fail("alpha is {}; accepted: 0 to 1", options.alpha);
-  const QuantizationPlan plan = plan_quantization(graph, options);
+  const QuantizationPlan plan = plan_quantization(graph, rules);
   for (const SharedInput& input : shared_inputs(graph)) {
     const LayerStatistics* statistics = statistics_of(context, graph, input);
     const bool is_rounded = std::any_of(input.layers.begin(), input.layers.end(),
@@ -40,11 +45,13 @@ Graph smooth_quant(Graph graph, const PassContext& context) {
 
 }  // namespace
 
+std::span<const OptionField<SmoothQuantOptions>> SmoothQuantOptions::fields() { return kFields; }
+
 extern constinit const PassDef smooth_quant_def{
     .name = "smooth_quant",
     .doc =
         "Outlier channels of activations that are to be rounded move into the weights; the division goes into what "
         "computes the activation, else it is a multiplication.",
-    .run = smooth_quant};
+    .run = with_options<smooth_quant>};
 
 }  // namespace hone

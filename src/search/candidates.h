@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "passes/quantize.h"
+#include "passes/pipelines.h"
 
 namespace hone {
 

@@ -42,7 +42,7 @@ Graph rounded(const Graph& graph) {
 }
 
 Graph corrected(Graph graph, const Graph& original, const Statistics& s) {
-  return run_pass(std::move(graph), "correct_bias", {BiasCorrection{original}, &s},
+  return run_pass(std::move(graph), "correct_bias", {.statistics = &s, .exact = &original},
                   {.disabled = {}, .verify = true, .after = {}});
 }
 
@@ -80,7 +80,7 @@ TEST(CorrectBias, AConvPackedAsAMatrixKeepsItsMeanOutput) {
     %w : f32[2,2,2,2] = const "w.weight" {0.9, -1, 0.3, 0.7, 0.11, 0.21, 0.31, 0.41, 1, 2.2, 3, 4, 5, 6.1, 7, 8}
     %y = conv %x, %w
     return %y)");
-  QuantizeOptions options;
+  FormatRules options;
   options.to = "int3.channel";
   Graph after = run_pass(run_pass(before, "quantize", {options}), "fold_fake_quant");
   Statistics s;
@@ -110,8 +110,7 @@ TEST(CorrectBias, UnroundedLayersAndBiasesThatArePackedStay) {
 }
 
 TEST(CorrectBias, NeedsCalibrationData) {
-  EXPECT_EQ(error_of([] { run_pass(model(), "correct_bias", {BiasCorrection{model()}}); }),
-            "bias correction needs calibration data");
+  EXPECT_EQ(error_of([] { run_pass(model(), "correct_bias"); }), "bias correction needs calibration data");
 }
 
 }  // namespace

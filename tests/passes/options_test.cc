@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "passes/quantize.h"
+#include "passes/pipelines.h"
 #include "tests/passes/parse_ops.h"
 
 namespace hone {

@@ -1,22 +1,24 @@
-// The context that a pass by its name takes in tests of every pass: options by which it changes graphs.
+// The context that a pass takes in tests of every pass: options by which it changes graphs.
 #pragma once
 
-#include <string_view>
+#include <algorithm>
 
-#include "passes/correct_bias.h"
-#include "passes/pipelines.h"
-#include "passes/round_weights.h"
+#include "passes/nonfinite.h"
+#include "passes/pass.h"
+#include "passes/quantize.h"
+#include "passes/set_compute.h"
 
 namespace hone::test {
 
 // `graph`: what a bias is corrected towards.
-inline PassContext context_for(std::string_view pass, const Graph& graph, const Statistics& statistics) {
-  if (pass == "set_compute") return {Compute::bf16, &statistics};
-  if (pass == "round_weights") return {RoundingOptions(), &statistics};
-  if (pass == "correct_bias") return {BiasCorrection{graph}, &statistics};
-  QuantizeOptions options;
-  options.to = "int8", options.activations = "int8", options.on_nonfinite = "saturate";
-  return {options, &statistics};
+inline PassContext context_for(const PassDef& pass, const Graph& graph, const Statistics& statistics) {
+  PassContext context{.statistics = &statistics, .exact = &graph};
+  const auto takes = [&](const OptionTable& table) { return std::ranges::count(pass.run.options(), &table) > 0; };
+  const FormatRules rules{.to = "int8", .activations = "int8"};
+  if (takes(option_table<FormatRules>)) context.options = rules;
+  if (takes(option_table<NonfiniteOptions>)) context.options = {rules, NonfiniteOptions{"saturate"}};
+  if (takes(option_table<SetComputeOptions>)) context.options = SetComputeOptions{"bf16"};
+  return context;
 }
 
 }  // namespace hone::test

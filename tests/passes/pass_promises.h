@@ -59,7 +59,7 @@ inline void expect_outputs_in_bf16(const Graph& before, const Graph& after) {
 inline Graph run_verified(const PassDef& pass, const Graph& before) {
   Philox rng(3);
   const Statistics statistics = layer_statistics(before, random_inputs(before, rng));
-  Graph after = pass.run(before, context_for(pass.name, before, statistics));
+  Graph after = pass.run(before, context_for(pass, before, statistics));
   verify(after);
   return after;
 }

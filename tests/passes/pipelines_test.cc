@@ -5,6 +5,7 @@
 #include <set>
 
 #include "passes/registry.h"
+#include "passes/set_compute.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/passes/pass_context.h"
 #include "tests/passes/same_outputs.h"
@@ -106,8 +107,10 @@ TEST(Pipelines, RefuseUnknownPasses) {
 TEST(Pipelines, EveryPassIsDocumentedAndLeavesAnEmptyGraphAlone) {
   for (const PassDef* pass : passes::all()) {
     EXPECT_GT(std::string(pass->doc).size(), 20u) << pass->name;
-    EXPECT_EQ(print(pass->run(Graph(), test::context_for(pass->name, Graph(), Statistics()))), print(Graph()))
-        << pass->name;
+    for (const OptionTable* table : pass->run.options())
+      for (const OptionInfo& option : table->fields())
+        EXPECT_GT(std::string(option.doc).size(), 10u) << table->pass << "." << option.name;
+    EXPECT_EQ(print(pass->run(Graph(), test::context_for(*pass, Graph(), Statistics()))), print(Graph())) << pass->name;
   }
 }
 
@@ -121,7 +124,7 @@ TEST(SetCompute, CastsEachActivationOnce) {
     EXPECT_EQ(after.type(after.result(id)).dtype, DType::f32);
   }
   test::expect_same_outputs(before, after, 0x1p-4);  // bf16 has 8 significant bits, and layer_norm magnifies
-  EXPECT_EQ(print(run_pass(before, "set_compute", {Compute::f32})), print(before));
+  EXPECT_EQ(print(run_pass(before, "set_compute", {SetComputeOptions{"f32"}})), print(before));
 }
 
 TEST(SetCompute, ConvReadsBf16UnlessItIsDepthwise) {

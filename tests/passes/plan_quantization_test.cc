@@ -11,7 +11,7 @@ using test::error_of;
 using test::two_layers;
 using test::with_rules;
 
-std::map<std::string, QuantizeChoice> plan(const QuantizeOptions& options) {
+std::map<std::string, QuantizeChoice> plan(const FormatRules& options) {
   std::map<std::string, QuantizeChoice> choices;
   const QuantizationPlan plan = plan_quantization(two_layers(), options);
   for (const QuantizeChoice& choice : plan.constants) choices[choice.name] = choice;
@@ -110,7 +110,7 @@ TEST(PlanQuantization, PatternsTakeTimeThatIsLinearInTheName) {
 }
 
 TEST(PlanQuantization, TheDefaultKeepsWindowsThatItsBlocksWouldMakeLarger) {
-  const auto after = [](const QuantizeOptions& options) {
+  const auto after = [](const FormatRules& options) {
     std::map<std::string, QuantizeChoice> choices;
     for (QuantizeChoice& choice : plan_quantization(convolutions(), options).constants) choices[choice.name] = choice;
     return choices;
@@ -150,7 +150,7 @@ TEST(PlanQuantization, FormatsMayEndInWhatIsAFormatItself) {
 }
 
 TEST(PlanQuantization, ActivationsIsTheDefaultOfInputsAndRulesAndSkipsWinOverIt) {
-  QuantizeOptions options = with_rules({"layer.0.*\\.in=int4"});
+  FormatRules options = with_rules({"layer.0.*\\.in=int4"});
   options.activations = "int8";
   EXPECT_EQ(plan(options)["layer.0.dense.in"].after, "int4");
   EXPECT_EQ(plan(options)["layer.1.dense.in"].after, "int8");

@@ -96,7 +96,7 @@ TEST(PredecessorDefects, BlocksLieAlongTheSumsOfAMatmul) {
     %q = fake_quant %rows {format=mxint4}
     %y = matmul %p, %q {transpose_b=1}
     return %y)");
-  test::expect_same_outputs(by_hand, run_pass(graph, "quantize", {with_rules({"name:y.in=mxint4"})}), 0);
+  test::expect_same_outputs(by_hand, run_pass(graph, "quantize", {FormatRules(with_rules({"name:y.in=mxint4"}))}), 0);
 }
 
 // Formats were missing from tables: MXINT and MXFP from the graph parser's, binary and ternary from what linears took.

@@ -48,8 +48,8 @@ inline Graph convolutions() {
   return g;
 }
 
-inline QuantizeOptions with_rules(std::vector<std::string> rules) {
-  QuantizeOptions options;
+inline FormatRules with_rules(std::vector<std::string> rules) {
+  FormatRules options;
   options.rule = std::move(rules);
   return options;
 }

@@ -24,7 +24,7 @@ Graph with_values_that_are_not_finite() {
 }
 
 TEST(RepairNonfinite, RefusesWithNamesAndCountsByDefault) {
-  QuantizeOptions options = with_rules({"op:linear=mxint8"});
+  FormatRules options = with_rules({"op:linear=mxint8"});
   const std::string message =
       error_of([&] { run_pass(with_values_that_are_not_finite(), "repair_nonfinite", {options}); });
   EXPECT_NE(message.find("bad.weight: 1 NaN and 2 infinite of 6 values"), std::string::npos) << message;
@@ -34,9 +34,9 @@ TEST(RepairNonfinite, RefusesWithNamesAndCountsByDefault) {
 }
 
 TEST(RepairNonfinite, SaturatesToTheLargestFiniteMagnitudeOrKeeps) {
-  QuantizeOptions options = with_rules({"op:linear=mxint8"});
-  options.on_nonfinite = "saturate";
-  const Graph repaired = run_pass(with_values_that_are_not_finite(), "repair_nonfinite", {options});
+  QuantizeOptions options{with_rules({"op:linear=mxint8"})};
+  const Graph repaired = run_pass(with_values_that_are_not_finite(), "repair_nonfinite",
+                                  {PassOptions(FormatRules(options), NonfiniteOptions{"saturate"})});
   EXPECT_EQ(repaired.constant(repaired.find_constant("bad.weight"))->to_floats(),
             (std::vector<float>{0, -4, 2, 4, -4, 1}));
   options.on_nonfinite = "keep";

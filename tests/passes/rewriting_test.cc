@@ -72,17 +72,17 @@ double error(const Graph& exact, const Graph& rounded) {
   return std::sqrt(difference / size);
 }
 
-Graph rewritten(const Graph& graph, const char* pass, const QuantizeOptions& options) {
+Graph rewritten(const Graph& graph, const char* pass, const PassOptions& options) {
   const Statistics statistics = test::layer_statistics(graph, inputs_of(graph));
   return run_pass(graph, pass, {options, &statistics}, kVerify);
 }
 
-double error_after(const Graph& graph, const Graph& changed, const QuantizeOptions& options) {
+double error_after(const Graph& graph, const Graph& changed, const FormatRules& options) {
   return error(graph, run_pass(changed, "quantize", {options}, kVerify));
 }
 
 // The pass computes the same, keeps the names that rules give, and the error falls below `share` of what it was.
-void expect_lower_error(const Graph& graph, const char* pass, const QuantizeOptions& options, double share) {
+void expect_lower_error(const Graph& graph, const char* pass, const FormatRules& options, double share) {
   const Graph changed = rewritten(graph, pass, options);
   test::expect_same_outputs(graph, changed, 0x1p-17);  // factors and divided constants are rounded to 2^-24 each
   const QuantizationPlan before = plan_quantization(graph, options), after = plan_quantization(changed, options);
@@ -92,8 +92,8 @@ void expect_lower_error(const Graph& graph, const char* pass, const QuantizeOpti
   EXPECT_LT(error_after(graph, changed, options), share * error_after(graph, graph, options));
 }
 
-QuantizeOptions options_for(const char* weights, const char* activations = "") {
-  QuantizeOptions options;
+FormatRules options_for(const char* weights, const char* activations = "") {
+  FormatRules options;
   options.to = weights;
   options.activations = activations;
   return options;
@@ -105,7 +105,7 @@ TEST(SmoothQuant, LowersTheErrorOfFourBitActivationsWithOutlierChannels) {
 }
 
 TEST(SmoothQuant, TheDivisionGoesIntoTheNormUnlessMoreReadsItAndLayersOfOneInputShareIt) {
-  const QuantizeOptions options = options_for("int8.channel", "int4");
+  const FormatRules options = options_for("int8.channel", "int4");
   EXPECT_EQ(rewritten(projections(false), "smooth_quant", options).nodes("mul").size(), 1u);  // of the model itself
   const Graph multiplied = rewritten(projections(true), "smooth_quant", options);
   EXPECT_EQ(multiplied.nodes("mul").size(), 2u);
@@ -120,7 +120,7 @@ TEST(SmoothQuant, LeavesLayersAloneWhoseActivationsAreKept) {
 
 TEST(SmoothQuant, WithOneHalfIsDoneAfterOnce) {
   const Graph graph = projections(false);
-  const QuantizeOptions options = options_for("int8.channel", "int4");
+  const FormatRules options = options_for("int8.channel", "int4");
   const Graph once = rewritten(graph, "smooth_quant", options), twice = rewritten(once, "smooth_quant", options);
   const std::vector<double> a = once.constant(once.find_constant("q.weight"))->to_doubles(),
                             b = twice.constant(twice.find_constant("q.weight"))->to_doubles();
@@ -128,8 +128,7 @@ TEST(SmoothQuant, WithOneHalfIsDoneAfterOnce) {
 }
 
 TEST(SmoothQuant, RefusesAnAlphaOutsideOfZeroToOne) {
-  QuantizeOptions options = options_for("int8", "int8");
-  options.alpha = 1.5;
+  const PassOptions options(options_for("int8", "int8"), SmoothQuantOptions{1.5});
   EXPECT_NE(test::error_of([&] { rewritten(projections(false), "smooth_quant", options); }).find("accepted: 0 to 1"),
             std::string::npos);
 }
@@ -157,7 +156,7 @@ TEST(AwqScaling, ReachesThroughAttention) {
   const ValueId q = projection("q.weight"), k = projection("k.weight"), v = projection("v.weight");
   const ValueId heads = b.emit("attention", {q, k, v}, {{"heads", int64_t{4}}, {"scale", 0.3}});
   b.graph.add_output(b.emit("linear", {heads, b.constant("o.weight", {32, 32})}), "y");
-  QuantizeOptions options;
+  FormatRules options;
   options.rule = {"name:o.weight=int4.g32"};
   const Graph changed = rewritten(b.graph, "awq_scaling", options);
   EXPECT_TRUE(changed.nodes("mul").empty());
@@ -257,7 +256,7 @@ TEST(RotateHadamard, RotatesOnceAndOnlyWhatItsBlocksDivide) {
 
 // The matrix of the rotation is no weight: formats chosen by default leave it and its input alone.
 TEST(RotateHadamard, TheRotationItselfIsNotRounded) {
-  const QuantizeOptions options = options_for("int4.g32", "int8");
+  const FormatRules options = options_for("int4.g32", "int8");
   const Graph rotated = rewritten(with_outliers(), "rotate_hadamard", options);
   EXPECT_EQ(run_pass(rotated, "quantize", {options}).nodes("fake_quant").size(), 2u);
 }

@@ -105,7 +105,7 @@ TEST(RoundWeight, LargeInputsFirstIsBetterThanTheGivenOrder) {
   const Tensor w = weights();
   RoundingOptions options{.method = "gptq"};
   const double ordered = output_error(w, round_weight(w, parse_format("mxint4"), &s, options), s);
-  options.gptq.activation_order = false;
+  options.activation_order = false;
   EXPECT_LT(ordered, output_error(w, round_weight(w, parse_format("mxint4"), &s, options), s));
 }
 

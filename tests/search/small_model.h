@@ -43,7 +43,7 @@ inline std::vector<NamedTensors> small_batches(size_t count = 8, int64_t rows = 
 
 inline Candidates small_candidates(const std::vector<std::string>& formats) {
   const Quantize quantize = [](const Graph& graph, const QuantizeOptions& options) {
-    return run_pass(run_pass(graph, "quantize", {options}), "fold_fake_quant", {});
+    return run_pass(run_pass(graph, "quantize", {FormatRules(options)}), "fold_fake_quant", {});
   };
   return make_candidates(small_model(), formats, {}, quantize);
 }
