@@ -9,13 +9,17 @@ template <class T>
 void add_fields(CLI::App& app, std::span<const OptionField<T>> fields,
                 std::map<std::string, std::vector<std::string>>& given) {
   for (const OptionField<T>& field : fields) {
-    const std::string flag = "--" + std::string(field.name);
-    if (field.kind() == OptionKind::flag) {
-      app.add_flag_callback(
-          flag, [&given, &field] { given[field.name] = {"true"}; }, field.doc);
+    const std::string name = field.name;
+    if (const auto* flag = std::get_if<bool T::*>(&field.member)) {
+      if (T{}.**flag)
+        app.add_flag_callback(
+            "--no-" + name, [&given, name] { given[name] = {"false"}; }, "not: " + std::string(field.doc));
+      else
+        app.add_flag_callback(
+            "--" + name, [&given, name] { given[name] = {"true"}; }, field.doc);
       continue;
     }
-    CLI::Option* option = app.add_option(flag, given[field.name], field.doc);
+    CLI::Option* option = app.add_option("--" + name, given[name], field.doc);
     if (field.kind() == OptionKind::list) option->allow_extra_args(false);
     else option->expected(1);
   }

@@ -63,6 +63,17 @@ QuantizedTensor compared(const QuantizeChoice& choice, const Graph& original, co
   return tensor;
 }
 
+// Of a key of the file: "smooth_quant.alpha" is alpha, where the pass has that option and accepts the values.
+std::string option_name(const std::string& key, const std::vector<std::string>& values) {
+  const std::string table = key.substr(0, key.find('.'));
+  PassOptions passes = options_of_passes({});
+  const auto is_ours = [&](const OptionTable* options) { return options->pass == table; };
+  if (table == key || !std::ranges::any_of(passes.given(), is_ours)) return key;
+  const std::string name = key.substr(table.size() + 1);
+  if (table != "quantize") passes.set(key, values);
+  return name;
+}
+
 double bits_of(const std::optional<Format>& format, const TensorType& type, const std::vector<int64_t>& shape) {
   if (!format || is_fake_only(*format)) return 8.0 * static_cast<double>(size_bytes(type.dtype) * element_count(shape));
   if (const std::optional<DType> plain = dtype_of_plain_format(*format))
@@ -139,8 +150,9 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options, Cal
                           PlanNotes* notes) {
   PlanNotes plan;
   for (const auto& [key, values] : read_toml_options(path)) {
-    const std::string name = key.starts_with("quantize.") ? key.substr(9) : key;
+    std::string name;
     try {
+      name = option_name(key, values);
       if (std::ranges::count(option_names(calibration_fields()), name))
         set_option(calibration_fields(), calibration, name, values);
       else if (std::ranges::count(option_names(plan_fields()), name)) set_option(plan_fields(), plan, name, values);

@@ -54,7 +54,7 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
                               const Calibration& calibration = {});
 
 // Reads a TOML file with the keys of quantize_fields(), calibration_fields(), where a path starts at the file's folder,
-// and plan_fields(); also under a table [quantize].
+// and plan_fields(); also under a table [quantize], or under one of the pass that has the option: [smooth_quant].
 void read_quantize_config(const std::string& path, QuantizeOptions& options, Calibration& calibration,
                           PlanNotes* notes = nullptr);
 

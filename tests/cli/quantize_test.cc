@@ -107,6 +107,20 @@ TEST_F(Quantize, ConfigurationsAndFlagsAreOne) {
   EXPECT_LT(std::filesystem::file_size(out + "/both.safetensors"), std::filesystem::file_size(file));
 }
 
+TEST_F(Quantize, OptionsOfAPassAreFlagsAndATableOfItsName) {
+  const std::string data = folder.put("texts.txt", "a cat\ndogs and 12 birds\nall in a row\n");
+  const std::string toml = folder.put(
+      "q.toml", "to = \"int4.g32\"\n[round_weights]\nmethod = \"gptq\"\ndamping = 2.5\nactivation-order = false\n");
+  quantize(file, {"--config", toml, "--calib", data});
+  const std::vector<std::string> gptq{"--to", "int4.g32", "--method", "gptq", "--calib", data};
+  std::vector<std::string> same = gptq;
+  same.insert(same.end(), {"--damping", "2.5", "--no-activation-order"});
+  quantize(out + "/flags.safetensors", same);
+  EXPECT_EQ(content_of(file), content_of(out + "/flags.safetensors"));
+  quantize(out + "/defaults.safetensors", gptq);
+  EXPECT_NE(content_of(file), content_of(out + "/defaults.safetensors"));
+}
+
 TEST_F(Quantize, ComputeIsStoredInTheModel) {
   quantize(file, {"--to", "mxint8", "--compute", "bf16"});
   const ProgramResult result = hone_program({"info", file, "--seq", "16", "--json"});
