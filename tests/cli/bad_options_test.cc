@@ -62,7 +62,8 @@ TEST_F(BadOptions, NumbersHaveARange) {
 }
 
 TEST_F(BadOptions, HelpOfEveryVerbHasExamples) {
-  for (const char* verb : {"bench", "cast", "draw", "embed", "export", "formats", "info", "print", "quantize", "run"}) {
+  for (const char* verb :
+       {"bench", "cast", "draw", "embed", "export", "formats", "info", "passes", "print", "quantize", "run"}) {
     const ProgramResult result = hone_program({verb, "--help"});
     expect_done(result);
     EXPECT_THAT(result.out, testing::HasSubstr(fmt::format("Examples:\n  hone {}", verb)));
@@ -118,6 +119,23 @@ TEST_F(BadOptions, UnknownNamesOfTheEngine) {
   expect_refusal(embed({"--text", "x", "--no-pass", "fold_constant"}), {"fold_constant", "fold_constants"});
   expect_refusal(embed({"--text", "x", "--print-after", "fold_constant"}), {"fold_constant", "fold_constants"});
   expect_refusal(quantize({"--to", "mxint8", "--compute", "int3"}), {"int3", "f32, bf16"});
+}
+
+TEST_F(BadOptions, OptionsOfPasses) {
+  const auto print = [&](const char* pass, const char* option) {
+    return hone_program({"print", model, "--pass", pass, "--pass-option", option});
+  };
+  expect_refusal(print("smooth_qant", "smooth_quant.alpha=1"), {"smooth_qant", "Did you mean smooth_quant"});
+  expect_refusal(print("smooth_quant", "smooth_quant.alpa=1"), {"unknown option alpa", "Did you mean alpha"});
+  expect_refusal(print("smooth_quant", "smooth_quant.alpha=x"), {"alpha: expected a number, found \"x\""});
+  expect_refusal(print("smooth_quant", "smooth_quant.alpha"), {"expected PASS.OPTION=VALUE"});
+  expect_refusal(print("smooth_quant", "quantize.to=int4"), {"need calibration data"});
+  expect_refusal(print("remove_dead", "smooth_quant.alpha=1"), {"options of pass smooth_quant", "nothing that runs"});
+  expect_refusal(hone_program({"print", model, "--pass", "set_compute"}), {"set_compute needs", "set_compute.compute"});
+  expect_refusal(hone_program({"print", model, "--pass-option", "quantize.to=int4"}), {"options of pass quantize"});
+  expect_refusal(quantize_with("to = \"mxint4\"\n[smooth_quant]\nalpa = 1\n"),
+                 {folder / "q.toml", "pass smooth_quant: unknown option alpa", "Did you mean alpha"});
+  expect_refusal(quantize({"--to", "mxint4", "--damping", "0"}), {"damping is 0", "above 0"});
 }
 
 TEST_F(BadOptions, UnknownGraphInputsNameTheNearest) {

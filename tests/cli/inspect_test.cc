@@ -48,6 +48,30 @@ TEST_F(Inspect, PrintedGraphsParseAtEveryStage) {
   EXPECT_THAT(hone_program({"print", model, "--stage", "canonical"}).out, HasSubstr(" = attention "));
 }
 
+TEST_F(Inspect, PassesRunByTheirNamesOnWhatIsPrinted) {
+  const ProgramResult result = hone_program({"print", model, "--stage", "canonical", "--pass", "quantize", "--pass",
+                                             "fold_fake_quant", "--pass-option", "quantize.to=mxint8"});
+  expect_done(result);
+  EXPECT_THAT(result.out, HasSubstr("mxint8["));
+  EXPECT_THAT(result.out, testing::Not(HasSubstr("fake_quant")));
+}
+
+TEST_F(Inspect, PassesAreListedWithTheirOptions) {
+  const ProgramResult result = hone_program({"passes", "--json"});
+  expect_done(result);
+  const Json json = parse_json(result.out, "stdout");
+  std::map<std::string, Json> options;
+  for (const Json& row : json["options"]) options[row["option"]] = row;
+  EXPECT_EQ(options["smooth_quant.alpha"]["kind"], "number");
+  EXPECT_EQ(options["smooth_quant.alpha"]["default"], "0.5");
+  EXPECT_EQ(options["set_compute.compute"]["default"], "required");
+  std::map<std::string, Json> passes;
+  for (const Json& row : json["passes"]) passes[row["pass"]] = row;
+  EXPECT_TRUE(passes["fold_constants"]["options"].is_null());
+  EXPECT_EQ(passes["smooth_quant"]["options"], "quantize, smooth_quant");
+  EXPECT_THAT(hone_program({"passes"}).out, HasSubstr("round_weights.damping"));
+}
+
 // Without a mask the graph makes one of ones; the other input is gone.
 TEST_F(Inspect, ChosenInputsChangeTheGraph) {
   const std::string both = hone_program({"print", model}).out;
