@@ -5,6 +5,7 @@
 
 #include "base/registry.h"
 #include "formats/registry.h"
+#include "io/artefact.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
@@ -34,6 +35,52 @@ TEST(OneFile, APassRunsByItsName) {
   const Graph after = run_pass(run_pass(graph, "cancel_negations"), "remove_dead");
   verify(after);
   EXPECT_EQ(after.nodes().size(), 1u);
+}
+
+constexpr const char* kWithAWeight =
+    "%x : f32[2] = input \"x\"  %w : f32[2,2] = const \"w\" {3, -3, 1, 0.5}  %b : f32[2] = const \"b\" {7, 8}  "
+    "%y = linear %x, %w, %b  return %y";
+
+TEST(OneFile, APassHasOptionsThatAreSetByTextsAndChecked) {
+  PassContext context;
+  context.options.set("clip_constants.limit", {"2"});
+  context.options.set("clip_constants.biases", {});
+  const Graph after = run_pass(parse(kWithAWeight), "clip_constants", context);
+  EXPECT_EQ(after.constant(after.find_constant("w"))->to_floats(), (std::vector<float>{2, -2, 1, 0.5f}));
+  EXPECT_EQ(after.constant(after.find_constant("b"))->to_floats(), (std::vector<float>{2, 2}));
+  EXPECT_EQ(error_of([&] { context.options.set("clip_constants.limits", {"2"}); }),
+            "pass clip_constants: unknown option limits; known: limit, biases. Did you mean limit?");
+  EXPECT_EQ(error_of([&] { context.options.set("clip_constants.biases", {"2"}); }),
+            "pass clip_constants: option biases: expected true or false, found \"2\"");
+  EXPECT_EQ(error_of([&] { run_pass(parse(kWithAWeight), "cancel_negations", context); }),
+            "options of pass clip_constants are given, and nothing that runs takes them");
+}
+
+TEST(OneFile, OptionsOfAPassAreFlagsAndKeysAndDocumented) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "m.safetensors";
+  save_artefact(model, parse(kWithAWeight));
+  const auto printed = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"print", model, "--pass", "clip_constants"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = hone_program(arguments);
+    return result.exit_code == 0 ? result.out : result.err;
+  };
+  EXPECT_THAT(printed({}), testing::HasSubstr("{3, -3, 1, 0.5}"));
+  EXPECT_THAT(printed({"--pass-option", "clip_constants.limit=2"}), testing::HasSubstr("{2, -2, 1, 0.5}"));
+  const std::string toml = folder.put("o.toml", "[clip_constants]\nlimit = 1\nbiases = true\n");
+  EXPECT_THAT(printed({"--config", toml}),
+              testing::AllOf(testing::HasSubstr("{1, -1, 1, 0.5}"), testing::HasSubstr("{1, 1}")));
+  EXPECT_THAT(printed({"--config", toml, "--pass-option", "clip_constants.limit=2"}),
+              testing::AllOf(testing::HasSubstr("{2, -2, 1, 0.5}"), testing::HasSubstr("{2, 2}")))
+      << "flags win";
+  EXPECT_THAT(printed({"--pass-option", "clip_constants.limits=2"}), testing::HasSubstr("Did you mean limit?"));
+  EXPECT_THAT(printed({"--config", folder.put("wrong.toml", "[clip_constants]\nlimit = \"high\"\n")}),
+              testing::AllOf(testing::HasSubstr("wrong.toml: pass clip_constants"),
+                             testing::HasSubstr("expected a number, found \"high\"")));
+  const std::string documented = hone_program({"passes"}).out;
+  EXPECT_THAT(documented, testing::HasSubstr("clip_constants.limit"));
+  EXPECT_THAT(documented, testing::HasSubstr("the largest magnitude that constants keep"));
 }
 
 TEST(OneFile, AnOperatorOfOnnxIsImported) {
