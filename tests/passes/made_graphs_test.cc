@@ -67,7 +67,8 @@ TEST(MadeGraphs, CorrectBiasKeepsTheMeansThatRoundingMoved) {
   Philox rng(3);
   const std::map<std::string, Tensor> inputs = test::random_inputs(original, rng);
   const Statistics statistics = test::layer_statistics(original, inputs);
-  const Graph after = run_pass(before, "correct_bias", test::context_for(correct_bias_def, original, statistics));
+  const Graph after = run_pass(before, "correct_bias",
+                               test::context_for(*find_def(passes::all(), "correct_bias"), original, statistics));
   const auto bounded = [&](const Graph& graph) {
     return test::bounded_outputs(graph, inputs, test::bounds_after_a_pass(original));
   };
