@@ -13,7 +13,7 @@ void add_fields(CLI::App& app, std::span<const OptionField<T>> fields,
     if (const auto* flag = std::get_if<bool T::*>(&field.member)) {
       if (T{}.**flag)
         app.add_flag_callback(
-            "--no-" + name, [&given, name] { given[name] = {"false"}; }, "not: " + std::string(field.doc));
+            "--no-" + name, [&given, name] { given[name] = {"false"}; }, "turn off that " + std::string(field.doc));
       else
         app.add_flag_callback(
             "--" + name, [&given, name] { given[name] = {"true"}; }, field.doc);

@@ -27,9 +27,9 @@ void check_method(const std::string& method) {
 constexpr OptionField<RoundingOptions> kFields[] = {
     {"method", "how weights are rounded: nearest, scale-search or gptq (needs calibration data)",
      &RoundingOptions::method, check_method},
-    {"damping", "of gptq: the share of the mean square of the inputs that is added to each, above 0 to 100",
+    {"damping", "gptq adds this share of the inputs' mean square to that of each, above 0 to 100",
      &RoundingOptions::damping},
-    {"activation-order", "of gptq: weights of large inputs are rounded first", &RoundingOptions::activation_order},
+    {"activation-order", "gptq rounds weights of large inputs first", &RoundingOptions::activation_order},
 };
 
 bool is_finite(std::span<const float> values) {

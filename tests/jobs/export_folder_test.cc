@@ -15,7 +15,7 @@ class ExportFolder : public JobsTest {
   std::string packed(const std::string& format) const {
     const LoadedModel source = load_model(model);
     const std::string file = folder / "packed.safetensors";
-    save_model(file, quantize_model(source, {.rule = {"op:linear=" + format}}, std::nullopt).graph, source);
+    save_model(file, quantize_model(source, {{.rule = {"op:linear=" + format}}}, std::nullopt).graph, source);
     return file;
   }
   std::string out = folder / "out";
@@ -80,7 +80,7 @@ TEST_F(ExportFolder, TorchaoIsToldTheConfigurationOfItsWeights) {
   const LoadedModel source = load_model(model);
   const auto type_of = [&](const std::vector<std::string>& rules) {
     const std::string file = folder / "packed.safetensors";
-    save_model(file, quantize_model(source, {.rule = rules}, std::nullopt).graph, source);
+    save_model(file, quantize_model(source, {{.rule = rules}}, std::nullopt).graph, source);
     export_folder(source, {.path = out, .layout = "torchao", .packed = file});
     const Json type = read_json_file(out + "/config.json")["quantization_config"]["quant_type"]["default"];
     std::filesystem::remove_all(out);

@@ -104,7 +104,7 @@ TEST_F(MemoryJob, NoDecodedCopyOfAWeightExists) {
                                                   {"intermediate_size", "2048"},
                                                   {"vocab_size", "4000"}}});
   const std::string file = folder / "packed.safetensors";
-  const QuantizedModel quantized = quantize_model(source, {.to = "mxint8"}, Compute::bf16);
+  const QuantizedModel quantized = quantize_model(source, {{.to = "mxint8"}}, Compute::bf16);
   int64_t weights = 0;
   for (const QuantizedTensor& t : quantized.tensors) weights += t.bytes_after;
   save_model(file, quantized.graph, source);
