@@ -41,15 +41,16 @@ struct Fact {
   std::string_view name;
   uint32_t builds_on;  // bits_of() what it asks for itself
 };
-constexpr Fact kFacts[kFeatures] = {{"avx2", 0},
-                                    {"avx_vnni", bits_of({Feature::avx2})},
-                                    {"avx512", bits_of({Feature::avx2})},
-                                    {"avx512_vbmi", bits_of({Feature::avx512})},
-                                    {"avx512_vbmi2", bits_of({Feature::avx512})},
-                                    {"avx512_vnni", bits_of({Feature::avx512})},
-                                    {"avx512_bf16", bits_of({Feature::avx512})},
-                                    {"amx_bf16", bits_of({Feature::avx512})},
-                                    {"amx_int8", bits_of({Feature::avx512})}};
+constexpr Fact kFacts[] = {{"avx2", 0},
+                           {"avx_vnni", bits_of({Feature::avx2})},
+                           {"avx512", bits_of({Feature::avx2})},
+                           {"avx512_vbmi", bits_of({Feature::avx512})},
+                           {"avx512_vbmi2", bits_of({Feature::avx512})},
+                           {"avx512_vnni", bits_of({Feature::avx512})},
+                           {"avx512_bf16", bits_of({Feature::avx512})},
+                           {"amx_bf16", bits_of({Feature::avx512})},
+                           {"amx_int8", bits_of({Feature::avx512})}};
+static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::amx_int8) + 1);
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
 Features detect() {

@@ -16,7 +16,7 @@ namespace hone {
 // Called for every node that has run, with its results.
 using AfterNode = std::function<void(NodeId, std::span<const Tensor> results)>;
 
-// Values of the graph's outputs, in their order, packed ones decoded; updates are among them. `inputs` has a tensor for
+// Values of the graph's outputs, in their order, packed ones decoded; updates, among them, as they are. `inputs` has a tensor for
 // each input label; of parameters and state, what they begin as is taken where there is none.
 // Throws Error for a missing or unknown input, another element type or a shape that does not fit the declared one.
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs,

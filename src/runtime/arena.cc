@@ -30,7 +30,8 @@ class ArenaPlanner {
     }
     for (size_t i = 0; i < graph.outputs().size(); ++i)  // that are copied at the end, which takes memory
       if (const ValueId v = graph.outputs()[i].value;
-          output_of(v) != i || graph.value(holder(v)).kind != ValueKind::result)
+          output_of(v) != i || graph.value(holder(v)).kind != ValueKind::result ||
+          (graph.type(v).is_packed() && graph.outputs()[i].updates == kNone))
         may_overwrite_ = lowered.steps.size();
     for (size_t s = lowered.steps.size(); s-- > may_overwrite_;)
       if (may_fail(graph, lowered, lowered.steps[s])) may_overwrite_ = s + 1;

@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// What a backend made of a kernel's plan; it alone knows what that is. Null: nothing, so that steps are interpreted.
+// What a backend made of a kernel's plan; it alone knows what that is.
 using Code = const void*;
 
 // What is asked of a queue is done in that order, each when the one before has ended, at the latest when synchronise()
@@ -38,7 +38,7 @@ class Backend : public Device {
   virtual bool is_host() const = 0;                 // its memory is the host's: addresses are pointers
   virtual Buffer allocate(size_t bytes) = 0;        // uninitialised. Throws MemoryError
   virtual std::unique_ptr<Queue> make_queue() = 0;  // the backend must outlive it
-  // One for each plan; null ones where it interprets. What was made stays as long as the backend.
+  // One for each plan, unless it interprets: then it is not asked. What was made stays as long as the backend.
   virtual std::vector<Code> compile(std::span<const KernelPlan> plans) = 0;
   virtual const CompileStatistics& statistics() const = 0;
   virtual std::string bundle() const = 0;  // of all code, for CompilerOptions::bundled

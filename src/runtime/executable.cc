@@ -351,9 +351,13 @@ bool Executable::is_here(const Buffer& buffer) const {
 // A copy; of the host's memory it is whole when the queue is synchronised.
 Buffer Executable::brought_here(const Buffer& plane, Queue& queue) const {
   Buffer copy = backend_->allocate(plane.size());
-  if (is_here(plane)) queue.copy(copy.address(), plane.address(), plane.size());
-  else if (!plane.device()) queue.write(copy.address(), plane.bytes());
-  else plane.device()->read(plane.address(), copy.mutable_bytes());  // from a device to the host
+  if (is_here(plane)) {
+    queue.copy(copy.address(), plane.address(), plane.size());
+    return copy;
+  }
+  const Buffer on_host = plane.on_host();
+  queue.write(copy.address(), on_host.bytes());
+  if (plane.device()) queue.synchronise();  // before the copy on the host goes
   return copy;
 }
 
@@ -371,12 +375,14 @@ std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTenso
       else memory[output][p] = plane;
     }
   }
+  for (const Output& output : graph().outputs())
+    if (const auto view = given.find(output.label); view != given.end())
+      check_fits(view->first, view->second, graph().type(output.value).dtype, sizes_.shape(output.value));
   for (const auto& [value, i] : plan_.outputs) {
     if (memory[i][0].size() > 0) continue;
     const ValueId v = graph().outputs()[i].value;
     const auto view = given.find(graph().outputs()[i].label);
     if (view != given.end()) {
-      check_fits(view->first, view->second, graph().type(v).dtype, sizes_.shape(v));
       memory[i][0] =
           backend_->is_host() ? Buffer(nullptr, view->second.bytes) : backend_->allocate(view->second.bytes.size());
       continue;

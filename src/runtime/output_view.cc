@@ -44,8 +44,8 @@ void check_views(std::span<const std::string> outputs, const std::map<std::strin
       fail("the model has no output \"{}\"{}", label, did_you_mean(label, outputs));
     check_view(label, view);
     for (const auto& [name, input] : inputs)
-      for (const Buffer* plane : {&input.data(), &input.scales(), &input.zero_points(), &input.global()})
-        if (overlap(plane->bytes(), view.bytes))
+      for (const Buffer* plane : input.buffers())
+        if (!plane->device() && overlap(plane->bytes(), view.bytes))
           fail("the memory for output \"{}\" overlaps that of input \"{}\"", label, name);
     for (const auto& [other, memory] : views)
       if (other != label && overlap(memory.bytes, view.bytes))

@@ -116,7 +116,12 @@ struct Session::Impl {
 
   std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
-    if (parameters.empty() && held.states.empty()) return results_of(given, notes, run.workspace());
+    if (parameters.empty() && held.states.empty()) {
+      if (notes.views) check_views(output_names, given, *notes.views);
+      std::vector<Tensor> results = results_of(given, notes, run.workspace());
+      if (notes.views) move_to_views(results, *notes.views);
+      return results;
+    }
     refuse_held(given);
     NamedTensors inputs = given;
     std::optional<Parameters::Loan> parameter_loan;
@@ -125,7 +130,9 @@ struct Session::Impl {
     StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
     RunNotes with_loan = notes;
     with_loan.lent = &inputs;
+    if (notes.views) check_views(output_names, inputs, *notes.views);
     std::vector<Tensor> results = results_of(inputs, with_loan, run.workspace());
+    if (notes.views) move_to_views(results, *notes.views);
     for (size_t i = 0; i < held.updates.size(); ++i) {
       const auto& [name, role] = held.updates[i];
       const Tensor& value = results[output_names.size() + i];
@@ -159,11 +166,9 @@ struct Session::Impl {
     return evaluate(graph, inputs, after_each(graph, inputs, workspace, checks));
   }
 
-  std::vector<Tensor> run_into(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
-                               Context* context) {
-    check_views(output_names, given, views);
-    std::vector<Tensor> results = run(given, {.views = &views, .profile = profile}, context);
-    for (size_t i = 0; i < results.size(); ++i) {
+  // Outputs that lie elsewhere, to where the caller wants them.
+  void move_to_views(std::vector<Tensor>& results, const OutputViews& views) const {
+    for (size_t i = 0; i < output_names.size(); ++i) {
       const auto found = views.find(output_names[i]);
       if (found == views.end()) continue;
       const auto& [label, view] = *found;
@@ -173,15 +178,13 @@ struct Session::Impl {
       if (!bytes.empty()) std::memcpy(view.bytes.data(), bytes.data(), bytes.size());
       results[i] = Tensor(view.dtype, view.shape, Buffer(nullptr, view.bytes));
     }
-    return results;
   }
 
   std::vector<Tensor> timed_run(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
                                 Context* context) {
     const int64_t begin = profile ? steady_ns() : 0;
     if (profile) *profile = {};
-    std::vector<Tensor> outputs =
-        views.empty() ? run(given, {.profile = profile}, context) : run_into(given, views, profile, context);
+    std::vector<Tensor> outputs = run(given, {.views = views.empty() ? nullptr : &views, .profile = profile}, context);
     if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
     return outputs;
   }
@@ -217,7 +220,9 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (o.optimise >= 2) {
-    const Target target = o.target ? *o.target : host_target();
+    const Target target = o.target            ? *o.target
+                          : impl_->compiles() ? host_target()
+                                              : Target(Features().with(Feature::avx2));
     if (impl_->compiles()) impl_->target = target;
     impl_->shared = std::make_unique<StagesShared>(LowerOptions{.target = target,
                                                                 .fuse = o.fuse && o.backend->compiles,

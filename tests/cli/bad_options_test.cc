@@ -20,7 +20,7 @@ class BadOptions : public CliTest {
 };
 
 TEST_F(BadOptions, UnknownVerbSuggestsTheNearest) {
-  expect_refusal(hone_program({"quantize", model}), {"unknown command 'quantize'", "Did you mean quantize?"}, 2);
+  expect_refusal(hone_program({"quantise", model}), {"unknown command 'quantise'", "Did you mean quantize?"}, 2);
 }
 
 TEST_F(BadOptions, UsageErrorsExitWithTwo) {

@@ -58,10 +58,11 @@ TEST(OffsetBackend, KeepsParametersAndStateBetweenRuns) {
 TEST(OffsetBackend, SharesAContextWithOthers) {
   SessionOptions interpreted;
   interpreted.optimise = 0;
-  Session there(parse(kStep), on_device()), here(parse(kStep), {}), slow(parse(kStep), interpreted);
+  Session there(parse(kStep), on_device()), beside(parse(kStep), on_device()), here(parse(kStep), {}),
+      slow(parse(kStep), interpreted);
   Context context;
   float sum = 0;
-  for (Session* session : {&there, &here, &there, &slow, &there})
+  for (Session* session : {&there, &here, &there, &beside, &slow, &there})
     EXPECT_EQ(session->run(context, x_of({1, 1, 1}))[0].to_floats(), std::vector<float>(3, ++sum));
 }
 

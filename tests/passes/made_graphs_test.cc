@@ -43,9 +43,7 @@ std::string text_of(const Graph& graph) { return print(graph, {.max_inline_eleme
 
 // Weights in int4, as quantizing and folding leave them.
 Graph with_rounded_weights(const Graph& graph) {
-  QuantizeOptions options;
-  options.to = "int4";
-  return run_pass(run_pass(graph, "quantize", {options}), "fold_fake_quant");
+  return run_pass(run_pass(graph, "quantize", {.options = FormatRules{.to = "int4"}}), "fold_fake_quant");
 }
 
 // Means of each channel, the last axis, over all its rows.

@@ -108,6 +108,35 @@ TEST(InPlace, NothingIsWrittenOverThatIsReadLater) {
   EXPECT_EQ(context.state("s").to_floats(), (std::vector<float>{1, 3, 2, 4}));
 }
 
+// Memory of the caller's that does not fit, or is the state's own, is refused before anything changes.
+TEST(InPlace, ViewsAreLookedAtFirst) {
+  for (int level : {0, 2}) {
+    SessionOptions options;
+    options.optimise = level;
+    Session session(parse(R"(graph g {
+      %x : f32[2] = input "x"
+      %s : f32[2] = state "s" {1, 2}
+      %s2 = add %s, %x
+      update %s = %s2
+      return %x as "same", %s2 as "y"
+    })"),
+                    options);
+    Context context;
+    const NamedTensors inputs{{"x", Tensor::of<float>({2}, std::vector<float>{1, 1})}};
+    std::vector<float> y(2), three(3);
+    const auto error = [&](const char* label, std::vector<float>& memory) {
+      const OutputViews views{{label, OutputView::of(DType::f32, {std::ssize(memory)}, std::span(memory))}};
+      return error_of([&] { session.run(context, inputs, views); });
+    };
+    EXPECT_NE(error("same", three).find("memory is given for f32[3]"), std::string::npos);
+    EXPECT_NE(error("y", three).find("memory is given for f32[3]"), std::string::npos);
+    session.run(context, inputs);
+    EXPECT_EQ(context.state("s").to_floats(), (std::vector<float>{2, 3})) << "refused runs changed nothing";
+    context.set_state("s", Tensor(DType::f32, {2}, Buffer(nullptr, std::as_bytes(std::span(y)))));
+    EXPECT_NE(error("y", y).find("overlaps that of input \"s\""), std::string::npos);
+  }
+}
+
 TEST(InPlace, ARunThatFailsLate) {
   Session session(parse(R"(graph g {
     %i : i64[1] = input "i"
