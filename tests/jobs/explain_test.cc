@@ -53,7 +53,7 @@ TEST(Explain, StepsOfTheSameKernelShareOneCode) {
 }
 
 TEST(Explain, SaysWhatWasRefusedAndWhatWasLeftOutAndWhy) {
-  const Record record = explain(network(), {.shapes = {.batch = 2}, .exact = true});
+  const Record record = explain(network(), {.shapes = {.batch = 2}, .no_winograd = true});
   EXPECT_EQ(table(record, "refused").rows.size(), 4u) << "two Winograd variants for each of two convolutions";
   EXPECT_NE(text(table(record, "refused").rows[0][1]).find("exact"), std::string::npos);
   const Table& left_out = table(record, "left_out");
