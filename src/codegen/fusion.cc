@@ -232,8 +232,8 @@ class Fuser {
     return !r->operand_fits || r->operand_fits(graph_.type(v).shape, like.shape);
   }
 
-  // Pulls in pointwise nodes that feed the group: those that feed nothing else, where it has an anchor. Whether it has
-  // grown.
+  // Pulls in pointwise nodes that feed this group and no other, so that nothing comes to depend on it that did not;
+  // outputs only where it has no anchor. Whether it has grown.
   bool absorb_producers(int g) {
     const size_t before = groups_[static_cast<size_t>(g)].nodes.size();
     for (bool grown = true; grown;) {
@@ -250,8 +250,7 @@ class Fuser {
             !is_compilable(graph_, graph_.node(p)))
           continue;
         const auto& users = uses(v);
-        if (anchored &&
-            !std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
+        if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))
           continue;
         bool fits = acceptable(group, p).supported();
         for (ValueId operand : graph_.node(p).operands)

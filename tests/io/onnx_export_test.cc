@@ -123,7 +123,10 @@ const std::multimap<std::string, std::string> kRefused = {
     {"lstm", "does not round its state"},             // com.microsoft's DynamicQuantizeLSTM
     {"map_values", "no operator for it"},             // of ai.onnx.ml
     {"tree_ensemble", "no operator for it"},          // of ai.onnx.ml
-    {"cosine_window", "coefficients"},                // other than those of Hann, Hamming and Blackman
+    {"cache_append", "no operator for it"},           // pages
+    {"quantize", "no operator for it"},               // values that are codes of a format
+    {"dequantize", "no operator for it"},
+    {"cosine_window", "coefficients"},  // other than those of Hann, Hamming and Blackman
 };
 
 bool is_refused(const OpDef& op, const std::string& message) {

@@ -414,7 +414,10 @@ inline std::vector<Bounded> bounded_outputs(const Graph& graph, const std::map<s
     for (size_t i = 0; i < results.size(); ++i) values[static_cast<size_t>(node.results[i])] = std::move(results[i]);
   }
   std::vector<Bounded> outputs;
-  for (const Output& output : concrete.outputs()) outputs.push_back(values[static_cast<size_t>(output.value)]);
+  for (const Output& output : concrete.outputs()) {
+    outputs.push_back(values[static_cast<size_t>(output.value)]);
+    if (Tensor& value = outputs.back().value; value.is_packed()) value = unpack(value);  // as callers get it
+  }
   return outputs;
 }
 
