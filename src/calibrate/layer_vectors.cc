@@ -71,8 +71,8 @@ bool multiplies_vectors(const Graph& graph, const Layer& layer) {
 LayerVectors layer_vectors(const Graph& graph, const Layer& layer, const Tensor& input) {
   const Node& node = graph.node(layer.node);
   if (node.op == &conv_def) return windows(node.attributes, graph.constant(layer.weight)->shape(), input);
-  const bool reads_columns = layer.inputs[0] == 1 && node.attributes.get_or<int64_t>("transpose_b", 0) == 0;
-  return reads_columns ? columns(input) : rows(input);
+  const int64_t axis = node.op->axis_of_sums(node.attributes, layer.inputs[0]);
+  return axis == -2 ? columns(input) : rows(input);
 }
 
 }  // namespace hone

@@ -133,6 +133,9 @@ class Graph {
   void set_subgraphs(NodeId id, std::vector<Graph> bodies);
   void set_constant(ValueId id, Tensor value);  // new contents (type may change, users are re-inferred by reinfer())
   void set_input_type(ValueId id, TensorType type);
+  void set_initial(ValueId id, Tensor value);  // of a parameter or state: what it is at first. Error unless it fits
+  void make_parameter(ValueId constant);       // of the same name and value, without which it must have a label: Error
+  void make_constant(ValueId parameter);       // what it is at first; Error when the graph updates it
   void refine_type(ValueId id, const TensorType& type);  // of a result: says more than its shape rule; Error when it
                                                          // contradicts it
   void rename(ValueId id, std::string name);             // made unique by a suffix when taken

@@ -63,6 +63,37 @@ void Graph::set_input_type(ValueId id, TensorType type) {
   values_[static_cast<size_t>(id)].type = std::move(type);
 }
 
+void Graph::set_initial(ValueId id, Tensor initial) {
+  Value& held = values_[static_cast<size_t>(id)];
+  CHECK(held.kind == ValueKind::input && held.live && held.role != InputRole::argument);
+  if (!fits(initial, held.type))
+    fail("{} \"{}\" is {}, and can't begin as {}", to_string(held.role), held.label, to_string(held.type),
+         to_string(initial.type()));
+  held.initial = std::move(initial);
+}
+
+void Graph::make_parameter(ValueId id) {
+  CHECK(value(id).kind == ValueKind::constant && value(id).live);
+  Value& made = values_[static_cast<size_t>(id)];
+  if (made.label.empty()) fail("constant %{} has no name, by which a parameter is known", made.name);
+  if (!input_labels_.insert(made.label).second) fail("graph {} already has an input \"{}\"", name, made.label);
+  made.kind = ValueKind::input, made.role = InputRole::parameter;
+  made.initial = std::move(made.constant);
+  made.constant.reset();
+  inputs_.push_back(id);
+}
+
+void Graph::make_constant(ValueId id) {
+  Value& made = values_[static_cast<size_t>(id)];
+  CHECK(made.kind == ValueKind::input && made.role == InputRole::parameter && made.live);
+  if (update_of(id) != kNone) fail("parameter \"{}\" is updated by the graph, which no constant is", made.label);
+  made.kind = ValueKind::constant, made.role = InputRole::argument;
+  made.constant = std::move(made.initial);
+  made.initial.reset();
+  input_labels_.erase(made.label);
+  std::erase(inputs_, id);
+}
+
 void Graph::refine_type(ValueId id, const TensorType& type) {
   Value& refined = values_[static_cast<size_t>(id)];
   CHECK(refined.kind == ValueKind::result && refined.live);

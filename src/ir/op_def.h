@@ -54,14 +54,6 @@ struct EvalArgs {
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
 };
 
-// What a gradient rule sees: it emits nodes into the graph and returns one value per operand (kNone where there is no
-// gradient).
-struct GradientArgs {
-  Graph& graph;
-  NodeId node;
-  std::span<const ValueId> d_results;  // gradient of each result; kNone where it is zero
-};
-
 enum class AttributeKind : uint8_t {
   integer,
   number,
@@ -171,7 +163,6 @@ struct OpDef {
   Expr (*pointwise)(Args) = nullptr;                             // then infer, eval, gradient and code follow from it
   std::vector<TensorType> (*infer)(const InferArgs&) = nullptr;  // throws Error saying what does not fit
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;        // slow, obvious, double accumulation: the oracle
-  std::vector<ValueId> (*gradient)(const GradientArgs&) = nullptr;
   int64_t (*summed_axis)(const Attributes&, size_t operand) = nullptr;      // of a factor; null: the last one
   std::optional<Transposed> (*transposed)(const TransposeArgs&) = nullptr;  // rules are in ops/transposed.h
   // Whether the shape rule holds for all sizes, since what it compares is equal as formulas. Null: it is to be asked
@@ -186,6 +177,8 @@ struct OpDef {
   bool any_rank = false;  // the shape rule takes operands of unknown rank; else such a node's results get unknown rank
   bool containers = false;                                          // operands may be sequences and optionals
   std::optional<Tensor> (*from_types)(const InferArgs&) = nullptr;  // the result, where the operands' types decide it
+  const char* no_gradient =
+      nullptr;                     // why the op has none, in a sentence; else it is pointwise or gradients/ has a rule
   RowRule (*row)(Args) = nullptr;  // of row ops: operands are as wide as the row, or vectors along it
   Dim (*flops)(const InferArgs&) =
       nullptr;  // null: one per result element and expression instruction for pointwise, else 0

@@ -69,7 +69,7 @@ struct Scores {
 std::optional<Scores> scores_of(const Graph& graph, ValueId id) {
   const Scaled scaled = peel_scale(graph, id);
   const NodeId product = produced_by(graph, scaled.value, matmul_def);
-  if (product == kNone) return std::nullopt;
+  if (product == kNone || graph.node(product).attributes.get_or<int64_t>("transpose_a", 0) == 1) return std::nullopt;
   const bool transpose_b = graph.node(product).attributes.get_or<int64_t>("transpose_b", 0) == 1;
   const std::optional<Heads> q = heads_of(graph, graph.operand(product, 0));
   const ValueId keys = graph.operand(product, 1);
@@ -99,7 +99,8 @@ std::optional<Match> masked_scores(const Graph& graph, ValueId id) {
 
 // From the matmul with v back to everything that goes in.
 std::optional<Match> match_product(const Graph& graph, NodeId product) {
-  if (graph.node(product).attributes.get_or<int64_t>("transpose_b", 0) == 1) return std::nullopt;
+  for (const char* transposed : {"transpose_a", "transpose_b"})
+    if (graph.node(product).attributes.get_or<int64_t>(transposed, 0) == 1) return std::nullopt;
   const NodeId softmax = produced_by(graph, graph.operand(product, 0), softmax_def);
   if (softmax == kNone || graph.use_count(graph.result(softmax)) != 1) return std::nullopt;
   const auto axis = graph.node(softmax).attributes.get_or<int64_t>("axis", -1);

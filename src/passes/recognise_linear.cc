@@ -17,6 +17,7 @@ void matmul_to_linear(Graph& graph, NodeId id, Transposed& transposed) {
   const ValueId x = graph.operand(id, 0), w = graph.operand(id, 1);
   const Tensor* weight = graph.constant(w);
   if (!weight || weight->shape().size() != 2 || !is_float(weight->dtype())) return;
+  if (graph.node(id).attributes.get_or<int64_t>("transpose_a", 0) == 1) return;
   if (graph.node(id).attributes.get_or<int64_t>("transpose_b", 0) == 1) {
     replace_node(graph, id, ops::Linear{.x = x, .w = w});
     return;

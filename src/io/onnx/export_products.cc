@@ -25,9 +25,10 @@ Integers last_two_swapped(size_t rank) {
 
 Names matmul(const ExportNode& n) {
   const DType dtype = n.result_type().dtype;
-  std::string b = n.in_as(1, dtype);
+  std::string a = n.in_as(0, dtype), b = n.in_as(1, dtype);
+  if (n.integer("transpose_a", 0) != 0) a = n.transpose(a, last_two_swapped(n.rank(0)));
   if (n.integer("transpose_b", 0) != 0) b = n.transpose(b, last_two_swapped(n.rank(1)));
-  return {n.emit("MatMul", {n.in_as(0, dtype), b})};
+  return {n.emit("MatMul", {a, b})};
 }
 
 Names einsum(const ExportNode& n) {

@@ -79,6 +79,7 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   if (plan.a != DType::f32 && plan.a != DType::bf16) return {fmt::format("activations of {}", to_string(plan.a))};
   if (graph.type(a).is_packed()) return {"the left operand is a packed constant"};
   if (a_shape.size() < 2 && !is_linear) return {"a vector operand"};
+  if (node.attributes.get_or<int64_t>("transpose_a", 0) != 0) return {"a transposed left operand"};
   const bool transposed = is_linear || node.attributes.get_or<int64_t>("transpose_b", 0) != 0;
   if (w_shape.size() < 2) return {"a vector operand"};
   const Dim k = a_shape.back(), n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
