@@ -1,11 +1,12 @@
-// A number format, a pass, a family of models, an operator of ONNX and a verb, each of which is one file in this folder
-// and nothing else: they are there for all that goes by tables, and do what they are for. The suites over those tables
-// run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric and a verb, each of which is one file in
+// this folder and nothing else: they are there for all that goes by tables, and do what they are for. The suites over
+// those tables run with them in this program, too (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
 #include "formats/registry.h"
 #include "io/artefact.h"
+#include "measure/estimate.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
@@ -28,6 +29,12 @@ TEST(OneFile, AFormatIsParsedPackedAndReadByKernels) {
   graph.add_output(graph.emit(ops::get("linear"), {x, graph.add_constant("w", packed)}), "y");
   const std::map<std::string, Tensor> inputs{{"x", Tensor::of<float>({1, 8}, {1, 1, 1, 1, 1, 1, 1, 1})}};
   EXPECT_EQ(Session(graph, {}).run(inputs)[0].to_floats(), (std::vector<float>{3, 6}));
+}
+
+TEST(OneFile, AMetricIsParsedAndMeasured) {
+  MetricSamples samples(parse_metric("brier"));
+  samples.add({.samples = 1, .width = 2, .scores = std::vector<float>{3, 3}, .classes = std::vector<int64_t>{1}});
+  EXPECT_DOUBLE_EQ(estimate(parse_metric("brier"), samples.finish()).value, 0.5);
 }
 
 TEST(OneFile, APassRunsByItsName) {
