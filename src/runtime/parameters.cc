@@ -11,6 +11,16 @@ Parameters::Parameters(const Graph& graph) {
       held_[input.label] = {*input.initial, input.type};
 }
 
+void Parameters::check_same(const Graph& graph) const {
+  const Parameters others(graph);
+  for (const auto& [name, held] : others.held_)
+    if (const auto own = held_.find(name); own == held_.end() || own->second.type != held.type)
+      fail("parameter \"{}\" ({}) is none of the session's whose parameters are shared{}", name, to_string(held.type),
+           own == held_.end() ? did_you_mean(name, names()) : ", where it is " + to_string(own->second.type));
+  for (const auto& [name, held] : held_)
+    if (!others.has(name)) fail("parameters are shared with a session that has \"{}\", which this model lacks", name);
+}
+
 std::vector<std::string> Parameters::names() const {
   std::vector<std::string> names;
   for (const auto& [name, held] : held_) names.push_back(name);

@@ -16,6 +16,8 @@ class Parameters {
  public:
   explicit Parameters(const Graph& graph);  // as their initial values are
 
+  void check_same(const Graph& graph) const;  // Error unless it names these, of their types
+
   bool empty() const { return held_.empty(); }
   bool has(const std::string& name) const { return held_.contains(name); }
   std::vector<std::string> names() const;

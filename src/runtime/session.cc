@@ -103,11 +103,13 @@ struct Session::Impl {
   std::vector<Bindings> own_code;        // sizes for which the model bundles some
   std::unique_ptr<StagesShared> shared;  // where code is compiled
   std::unique_ptr<Stage> first;
-  Parameters parameters;
+  const std::shared_ptr<Parameters> parameters;
   const HeldValues held;
   std::vector<std::string> output_names;
 
-  explicit Impl(const Graph& given) : parameters(given), held(given) {
+  Impl(const Graph& given, const Session* owner)
+      : parameters(owner ? owner->impl_->parameters : std::make_shared<Parameters>(given)), held(given) {
+    if (owner) parameters->check_same(given);
     for (const Output& output : given.outputs())
       if (output.updates == kNone) output_names.push_back(output.label);
   }
@@ -116,7 +118,7 @@ struct Session::Impl {
 
   std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
-    if (parameters.empty() && held.states.empty()) {
+    if (parameters->empty() && held.states.empty()) {
       if (notes.views) check_views(output_names, given, *notes.views);
       std::vector<Tensor> results = results_of(given, notes, run.workspace());
       if (notes.views) move_to_views(results, *notes.views);
@@ -125,8 +127,8 @@ struct Session::Impl {
     refuse_held(given);
     NamedTensors inputs = given;
     std::optional<Parameters::Loan> parameter_loan;
-    if (held.changing.empty()) parameters.add_to(inputs);
-    else parameter_loan.emplace(parameters, inputs, held.changing);
+    if (held.changing.empty()) parameters->add_to(inputs);
+    else parameter_loan.emplace(*parameters, inputs, held.changing);
     StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
     RunNotes with_loan = notes;
     with_loan.lent = &inputs;
@@ -149,7 +151,7 @@ struct Session::Impl {
 
   void refuse_held(const NamedTensors& given) const {
     for (const auto& [name, tensor] : given) {
-      if (parameters.has(name))
+      if (parameters->has(name))
         fail("\"{}\" is a parameter, which the session holds; set_parameters() changes it between runs", name);
       if (held.states.contains(name))
         fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
@@ -203,9 +205,10 @@ struct Session::Impl {
   }
 };
 
-Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph)) {
+Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, options.parameters_of)) {
   const auto start = std::chrono::steady_clock::now();
   impl_->options = std::move(options);
+  impl_->options.parameters_of = nullptr;  // it may go before this one
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
@@ -262,6 +265,10 @@ std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
   return impl_->run(inputs, {.check = true}, nullptr);
 }
 
+std::vector<Tensor> Session::run_checked(Context& context, const NamedTensors& inputs) {
+  return impl_->run(inputs, {.check = true}, &context);
+}
+
 void Session::prepare(const Bindings& bindings, Code code) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
@@ -279,10 +286,10 @@ std::string Session::objects() const {
 
 const Graph& Session::graph() const { return impl_->graph; }
 std::vector<std::string> Session::output_names() const { return impl_->output_names; }
-std::vector<std::string> Session::parameter_names() const { return impl_->parameters.names(); }
-Tensor Session::parameter(const std::string& name) const { return impl_->parameters.get(name); }
-int64_t Session::parameter_version(const std::string& name) const { return impl_->parameters.version(name); }
-void Session::set_parameters(const NamedTensors& values) { impl_->parameters.set(values); }
+std::vector<std::string> Session::parameter_names() const { return impl_->parameters->names(); }
+Tensor Session::parameter(const std::string& name) const { return impl_->parameters->get(name); }
+int64_t Session::parameter_version(const std::string& name) const { return impl_->parameters->version(name); }
+void Session::set_parameters(const NamedTensors& values) { impl_->parameters->set(values); }
 SessionStatistics Session::statistics() const {
   SessionStatistics statistics;
   if (impl_->shared) {

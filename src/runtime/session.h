@@ -22,6 +22,8 @@
 
 namespace hone {
 
+class Session;
+
 struct SessionOptions {
   const BackendDef* backend = &cpu_backend_def;
   int optimise = 2;              // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
@@ -35,6 +37,9 @@ struct SessionOptions {
   std::vector<std::string> bundled;  // that code, see CompilerOptions; its sizes are in the graph's metadata
   bool keep_objects = false;         // for Session::objects()
   PipelineOptions pipeline;
+  // Parameters are those of this session, which may go first: what a run of one updates, a run of the other reads. Its
+  // graph names the same, of the same types: Error.
+  const Session* parameters_of = nullptr;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
 };
 
@@ -80,6 +85,7 @@ class Session {
   // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
   // infinity, and which of its operands were finite.
   std::vector<Tensor> run_checked(const NamedTensors& inputs);
+  std::vector<Tensor> run_checked(Context& context, const NamedTensors& inputs);
 
   // Makes a run of these sizes (symbol → value) ready ahead of it; nothing to do when that has happened. `code`: for
   // these sizes alone, which runs of them then use, or for any. Throws Error for a symbol without a value.

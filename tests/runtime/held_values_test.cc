@@ -1,6 +1,7 @@
 // Parameters, which a session owns, and state, which contexts keep: what runs read, what they leave, who shares what,
 // and what is refused.
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "ir/held_values.h"
@@ -58,6 +59,52 @@ TEST(HeldValues, ARunLeavesItsUpdates) {
     EXPECT_EQ(floats(session.parameter("w")), (std::vector<float>{1.5, 3, 6}));
     EXPECT_EQ(session.parameter_version("w"), 2);
   }
+}
+
+constexpr const char* kDistance = R"(graph distance {
+  %x : f32[3] = input "x"
+  %w : f32[3] = param "w" {7, 7, 7}
+  %d = sub %w, %x
+  return %d as "d"
+})";
+
+TEST(HeldValues, ASessionReadsParametersThatAnotherUpdatesEvenWhenThatOneIsGone) {
+  auto descent = std::make_unique<Session>(parse(kDescent), at(2));
+  SessionOptions shared;
+  shared.parameters_of = descent.get();
+  Session distance(parse(kDistance), shared);
+  EXPECT_EQ(floats(distance.run(x_of({1, 1, 1}))[0]), (std::vector<float>{-1, -1, -1}));
+  Context context;
+  descent->run(context, x_of({1, 2, 4}));
+  EXPECT_EQ(floats(distance.run(x_of({1, 1, 1}))[0]), (std::vector<float>{0, 1, 3}));
+  distance.set_parameters({{"w", Tensor::of<float>({3}, {1, 2, 4})}});
+  EXPECT_EQ(floats(descent->run(context, x_of({1, 2, 4}))[0]), std::vector<float>{0});
+  descent.reset();
+  EXPECT_EQ(floats(distance.run(x_of({1, 1, 1}))[0]), (std::vector<float>{0.5, 2, 5}));
+}
+
+TEST(HeldValues, SharedParametersMustBeTheSame) {
+  Session descent(parse(kDescent), at(2));
+  SessionOptions shared;
+  shared.parameters_of = &descent;
+  const auto refused = [&](const char* text) { return error_of([&] { Session session(parse(text), shared); }); };
+  EXPECT_EQ(refused(R"(graph other { %v : f32[3] = param "v" {0, 0, 0} return %v as "v" })"),
+            "parameter \"v\" (f32[3]) is none of the session's whose parameters are shared");
+  EXPECT_EQ(refused(R"(graph other { %w : f32[2] = param "w" {0, 0} return %w as "w" })"),
+            "parameter \"w\" (f32[2]) is none of the session's whose parameters are shared, where it is f32[3]");
+  EXPECT_EQ(refused(R"(graph other { %x : f32[2] = input "x" return %x as "w" })"),
+            "parameters are shared with a session that has \"w\", which this model lacks");
+}
+
+TEST(HeldValues, ACheckedRunThatFailsLeavesEverythingAsItWas) {
+  Session session(parse(kDescent), at(2));
+  Context context;
+  session.run(context, x_of({1, 2, 4}));
+  EXPECT_THROW(session.run_checked(context, x_of({NAN, 2, 4})), Error);
+  EXPECT_EQ(floats(session.parameter("w")), (std::vector<float>{1, 2, 4}));
+  EXPECT_EQ(floats(context.state("m")), (std::vector<float>{-1, -2, -4}));
+  session.run_checked(context, x_of({1, 2, 4}));
+  EXPECT_EQ(floats(session.parameter("w")), (std::vector<float>{1.5, 3, 6}));
 }
 
 TEST(HeldValues, EachContextHasItsOwnState) {

@@ -74,6 +74,18 @@ inline OpCases nll_loss_cases(Philox& rng) {
            {{"reduction", std::string("sum")}}}};
 }
 
+// A step of an optimizer on w and `others` of its shape, given as many scalars.
+inline OpCases step_cases(Philox& rng, int others, int scalars, const Attributes& attributes) {
+  OpCases cases;
+  for (const Sizes64& shape : {Sizes64{}, Sizes64{17}, Sizes64{3, 40}}) {
+    OpCase one{.operands = {random_floats(rng, shape)}, .attributes = attributes};
+    for (int i = 0; i < others; ++i) one.operands.emplace_back(random_floats(rng, shape, DType::f32, 0.1f, 2));
+    for (int i = 0; i < scalars; ++i) one.operands.emplace_back(random_floats(rng, {}, DType::f32, 0.1f, 1));
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
 // Ops that the other tables do not list, or list without all they take; empty for the rest.
 inline OpCases points_cases(const OpDef& op, Philox& rng) {
   const std::string_view name = op.name;
@@ -84,6 +96,10 @@ inline OpCases points_cases(const OpDef& op, Philox& rng) {
   if (name == "thresholded_relu" || name == "silu") return float_cases(rng, 1, {{"alpha", 1.5}});
   if (name == "selu") return joined({float_cases(rng, 1), float_cases(rng, 1, {{"alpha", 2.0}, {"gamma", 3.0}})});
   if (name == "shrink") return float_cases(rng, 1, {{"threshold", 1.0}, {"bias", 0.5}});
+  if (name == "weighted_sum") return float_cases(rng, 2, {{"alpha", 0.75}, {"beta", -2.0}});
+  if (name == "descent_step") return step_cases(rng, 1, 2, {});
+  if (name == "adam_step") return step_cases(rng, 2, 3, {{"epsilon", 1e-3}});
+  if (name == "lion_step") return step_cases(rng, 2, 2, {{"beta", 0.8}});
   if (name == "prelu" || name == "mod" || name == "fmod") return joined({float_cases(rng, 2), integer_cases(rng, 2)});
   if (name == "pow") return joined({float_cases(rng, 2, {}, {0.1f, 4}), integer_cases(rng, 2)});
   if (name.starts_with("bitwise_")) return integer_cases(rng, op.operands.most());
