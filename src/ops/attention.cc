@@ -1,4 +1,5 @@
-// attention: scaled dot-product attention of several heads that lie side by side in the last dimension.
+// attention: scaled dot-product attention of several heads that lie side by side in the last dimension; and its
+// gradient, which computes the weights again instead of keeping them: nothing of queries x keys outlives a row.
 #include <cmath>
 #include <limits>
 
@@ -35,19 +36,19 @@ int64_t head_columns(const TensorType& type, int64_t heads, const char* what) {
   return type.shape[2].constant() / heads;
 }
 
-void check_mask(const InferArgs& a, int64_t heads) {
-  expect_float(a[3], "the mask (added to the scores)");
+void check_mask(const InferArgs& a, const TensorType& type, int64_t heads) {
+  expect_float(type, "the mask (added to the scores)");
   const Shape full{a[0].shape[0], heads, a[0].shape[1], a[1].shape[1]};
-  const Shape& mask = a[3].shape;
+  const Shape& mask = type.shape;
   bool fits = mask.size() <= full.size();
   for (size_t i = 0; fits && i < mask.size(); ++i)
     fits = mask[i] == Dim(1) || may_be_same(mask[i], full[full.size() - mask.size() + i]);
   if (!fits)
-    fail("the mask {} does not broadcast to {} = [batch, heads, queries, keys]", to_string(a[3].shape),
-         to_string(full));
+    fail("the mask {} does not broadcast to {} = [batch, heads, queries, keys]", to_string(mask), to_string(full));
 }
 
-std::vector<TensorType> infer_attention(const InferArgs& a) {
+// Of q, k and v, the first operands.
+TensorType attended(const InferArgs& a) {
   constexpr const char* kNames[] = {"q", "k", "v"};
   for (size_t i = 0; i < 3; ++i) {
     expect_float(a[i], kNames[i]);
@@ -59,10 +60,26 @@ std::vector<TensorType> infer_attention(const InferArgs& a) {
   if (head_columns(a[0], heads.queries, "q") != head_columns(a[1], heads.keys, "k"))
     fail("a head has {} columns in q but {} in k", head_columns(a[0], heads.queries, "q"),
          head_columns(a[1], heads.keys, "k"));
-  if (a.has(3)) check_mask(a, heads.queries);
   const DType dtype = a[2].dtype == DType::f64 ? DType::f64 : sum_dtype(a, 0, 1);
-  return {plain_type(dtype,
-                     {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))})};
+  return plain_type(dtype,
+                    {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))});
+}
+
+std::vector<TensorType> infer_attention(const InferArgs& a) {
+  const TensorType result = attended(a);
+  if (a.has(3)) check_mask(a, a[3], heads_of(a.attributes).queries);
+  return {result};
+}
+
+std::vector<TensorType> infer_gradient(const InferArgs& a) {
+  const TensorType result = attended(a);
+  expect_float(a[3], "d");
+  expect_rank(a[3], 3, 3, "d");
+  for (size_t i = 0; i < 3; ++i)
+    expect_dim(a[3].shape[i], result.shape[i], "a dimension of d, that of attention's result,");
+  if (a.has(4)) check_mask(a, a[4], heads_of(a.attributes).queries);
+  const DType dtype = a[3].dtype == DType::f64 ? DType::f64 : result.dtype;
+  return {plain_type(dtype, a[0].shape), plain_type(dtype, a[1].shape), plain_type(dtype, a[2].shape)};
 }
 
 // Softmax in place; a row that is all -inf becomes NaN.
@@ -81,60 +98,128 @@ struct Attention {
   double scale;
   bool causal;
 
-  // The result of one head h at query s of batch b.
-  void row(int64_t b, int64_t h, int64_t s, double* out) const {
-    const int64_t kv = h / (heads.queries / heads.keys);
-    const double* query = q.data() + ((b * queries + s) * heads.queries + h) * columns;
+  const double* query(int64_t b, int64_t h, int64_t s) const {
+    return q.data() + ((b * queries + s) * heads.queries + h) * columns;
+  }
+  int64_t shared(int64_t h) const { return h / (heads.queries / heads.keys); }
+  int64_t row_of(int64_t b, int64_t h, int64_t t) const { return (b * keys + t) * heads.keys + shared(h); }  // k and v
+
+  // How much head h at query s of batch b takes from each key.
+  std::vector<double> weights(int64_t b, int64_t h, int64_t s) const {
     std::vector<double> scores(static_cast<size_t>(keys));
     for (int64_t t = 0; t < keys; ++t) {
       double& score = scores[static_cast<size_t>(t)];
-      score = scale * dot(query, k.data() + ((b * keys + t) * heads.keys + kv) * columns, columns);
+      score = scale * dot(query(b, h, s), k.data() + row_of(b, h, t) * columns, columns);
       if (!mask.empty())
         score += mask[static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] +
                                           t * mask_strides[3])];
       if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
     }
     softmax(scores);
+    return scores;
+  }
+
+  // The result of one head h at query s of batch b.
+  void row(int64_t b, int64_t h, int64_t s, double* out) const {
+    const std::vector<double> of_keys = weights(b, h, s);
     std::fill(out, out + value_columns, 0.0);
     for (int64_t t = 0; t < keys; ++t)
       for (int64_t c = 0; c < value_columns; ++c)
-        out[c] += scores[static_cast<size_t>(t)] *
-                  v[static_cast<size_t>(((b * keys + t) * heads.keys + kv) * value_columns + c)];
+        out[c] += of_keys[static_cast<size_t>(t)] * v[static_cast<size_t>(row_of(b, h, t) * value_columns + c)];
+  }
+
+  // What the result's gradient d_row of that row adds to the gradients of q, k and v. A weight's gradient is d_row ·
+  // v[t]; softmax takes its mean, by the weights, off.
+  void add_gradients(int64_t b, int64_t h, int64_t s, const double* d_row, double* d_q, double* d_k,
+                     double* d_v) const {
+    const std::vector<double> of_keys = weights(b, h, s);
+    std::vector<double> d_weights;
+    double mean = 0;
+    for (int64_t t = 0; t < keys; ++t) {
+      const int64_t row = row_of(b, h, t) * value_columns;
+      d_weights.push_back(dot(d_row, v.data() + row, value_columns));
+      mean += of_keys[static_cast<size_t>(t)] * d_weights.back();
+      for (int64_t c = 0; c < value_columns; ++c) d_v[row + c] += of_keys[static_cast<size_t>(t)] * d_row[c];
+    }
+    const double* from = query(b, h, s);
+    double* to = d_q + (from - q.data());
+    for (int64_t t = 0; t < keys; ++t) {
+      const double d_score = scale * of_keys[static_cast<size_t>(t)] * (d_weights[static_cast<size_t>(t)] - mean);
+      const int64_t row = row_of(b, h, t) * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        to[c] += d_score * k[static_cast<size_t>(row + c)];
+        d_k[row + c] += d_score * from[c];
+      }
+    }
   }
 };
 
-std::vector<Tensor> eval_attention(const EvalArgs& a) {
+// Of q, k and v, the first operands, and a mask.
+Attention read_attention(const EvalArgs& a, size_t mask) {
   const Heads heads = heads_of(a.attributes);
-  const int64_t batches = a[0].dim(0), queries = a[0].dim(1), keys = a[1].dim(1), columns = a[0].dim(2) / heads.queries;
+  const int64_t columns = a[0].dim(2) / heads.queries;
   Attention attention{.q = a[0].to_doubles(),
                       .k = a[1].to_doubles(),
                       .v = a[2].to_doubles(),
                       .mask = {},
                       .heads = heads,
-                      .queries = queries,
-                      .keys = keys,
+                      .queries = a[0].dim(1),
+                      .keys = a[1].dim(1),
                       .columns = columns,
                       .value_columns = a[2].dim(2) / heads.keys,
                       .scale = a.attributes.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))),
                       .causal = a.attributes.get_or<int64_t>("causal", 0) != 0};
-  if (a.has(3)) {
-    attention.mask = a[3].to_doubles();
-    attention.mask_strides =
-        strides_broadcast(a[3].shape(), std::vector<int64_t>{batches, heads.queries, queries, keys});
+  if (a.has(mask)) {
+    attention.mask = a[mask].to_doubles();
+    attention.mask_strides = strides_broadcast(
+        a[mask].shape(), std::vector<int64_t>{a[0].dim(0), heads.queries, attention.queries, attention.keys});
   }
+  return attention;
+}
+
+std::vector<Tensor> eval_attention(const EvalArgs& a) {
+  const Attention attention = read_attention(a, 3);
+  const int64_t heads = attention.heads.queries, queries = attention.queries;
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> out(static_cast<size_t>(element_count(sizes)));
-  parallel_for(batches * queries * heads.queries, [&](int64_t i) {
-    attention.row(i / heads.queries / queries, i % heads.queries, i / heads.queries % queries,
-                  out.data() + i * attention.value_columns);
+  parallel_for(a[0].dim(0) * queries * heads, [&](int64_t i) {
+    attention.row(i / heads / queries, i % heads, i / heads % queries, out.data() + i * attention.value_columns);
   });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, out)};
+}
+
+// The heads that share keys add to the same rows, one after the other.
+std::vector<Tensor> eval_gradient(const EvalArgs& a) {
+  const Attention attention = read_attention(a, 4);
+  const std::vector<double> d = a[3].to_doubles();
+  std::vector<double> gradients[3];
+  for (size_t i = 0; i < 3; ++i) gradients[i].resize(static_cast<size_t>(a[i].elements()));
+  const int64_t heads = attention.heads.queries, shared = attention.heads.keys;
+  parallel_for(a[0].dim(0) * shared, [&](int64_t at) {
+    const int64_t b = at / shared, first = at % shared * (heads / shared);
+    for (int64_t h = first; h < first + heads / shared; ++h)
+      for (int64_t s = 0; s < attention.queries; ++s) {
+        check_stop();
+        const double* row = d.data() + ((b * attention.queries + s) * heads + h) * attention.value_columns;
+        attention.add_gradients(b, h, s, row, gradients[0].data(), gradients[1].data(), gradients[2].data());
+      }
+  });
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < 3; ++i)
+    results.push_back(Tensor::from_doubles(a.results[i].dtype, sizes_of(a.results[i]), gradients[i]));
+  return results;
 }
 
 // q·k and scores·v.
 Dim attention_flops(const InferArgs& a) {
   const Dim scores = a[0].shape[0] * a[0].shape[1] * a[1].shape[1];
   return 2 * scores * (a[0].shape[2] + infer_attention(a)[0].shape[2]);
+}
+
+// q·k again, and two products for each of the two of attention.
+Dim gradient_flops(const InferArgs& a) {
+  const Dim scores = a[0].shape[0] * a[0].shape[1] * a[1].shape[1];
+  return 2 * scores * (3 * a[0].shape[2] + 2 * a[3].shape[2]);
 }
 
 bool attention_fits_all_sizes(const InferArgs& a, const TensorType&) {
@@ -158,5 +243,17 @@ extern constinit const OpDef attention_def{
     .summed_axis = [](const Attributes&, size_t operand) -> int64_t { return operand == 2 ? -2 : -1; },
     .fits_all_sizes = attention_fits_all_sizes,
     .flops = attention_flops};
+extern constinit const OpDef attention_gradient_def{
+    .name = "attention_gradient",
+    .doc =
+        "The gradients of q, k and v in attention(q, k, v, mask) from that of its result, d[B,S,H*E]; the weights are "
+        "computed again from q, k and the mask. f32 (f64 where an operand is).",
+    .operands = {"q", "k", "v", "d", optional("mask")},
+    .attributes = kAttributes,
+    .results = 3,
+    .infer = infer_gradient,
+    .eval = eval_gradient,
+    .no_gradient = "gradients of gradients are not taken",
+    .flops = gradient_flops};
 
 }  // namespace hone

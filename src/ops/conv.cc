@@ -1,6 +1,7 @@
 // conv: cross-correlation over 1 to 3 spatial dimensions, as ONNX Conv and PyTorch; deform_conv: the same with a window
 // whose taps are moved. Both gather what lies under the window, one patch per group, and multiply it by the weights.
 #include "base/threads.h"
+#include "ops/conv_weights.h"
 #include "ops/elements.h"
 #include "ops/interpolation.h"
 #include "ops/rules.h"
@@ -9,34 +10,15 @@
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kGroupsAttribute{"groups", AttributeKind::integer, false,
-                                         "channels fall into this many separate convolutions; default 1"};
-constexpr AttributeSpec kConvAttributes[] = {
-    kStridesAttribute,
-    kPadsAttribute,
-    kDilationsAttribute,
-    kAutoPadAttribute,
-    kGroupsAttribute,
-    kChannelsLastAttribute,
-    {"kernel_shape", AttributeKind::integers, false,
-     "extents of the window, for a w that is a matrix [O, window * C/groups]: the channels of one tap lie together"}};
+constexpr AttributeSpec kConvAttributes[] = {kStridesAttribute,     kPadsAttribute,   kDilationsAttribute,
+                                             kAutoPadAttribute,     kGroupsAttribute, kChannelsLastAttribute,
+                                             kMatrixWindowAttribute};
 constexpr AttributeSpec kDeformAttributes[] = {
     kStridesAttribute,
     kPadsAttribute,
     kDilationsAttribute,
     kGroupsAttribute,
     {"offset_groups", AttributeKind::integer, false, "channels of x fall into this many that move alike; default 1"}};
-
-// The shape [O,C/groups,...] of w, which may be a matrix whose rows hold [window, C/groups].
-Shape weight_shape(const Attributes& attributes, const Shape& w) {
-  if (w.size() != 2) return w;
-  const Shape kernel = to_shape(attributes.get<std::vector<int64_t>>("kernel_shape"));
-  const Dim taps = element_count(kernel);
-  Shape shape{w[0], floordiv(w[1], taps.constant())};
-  expect_dim(shape[1] * taps, w[1], "the extents of the window times channels, the columns of w,");
-  shape.insert(shape.end(), kernel.begin(), kernel.end());
-  return shape;
-}
 
 // The result [N,O,...] of x [N,C,...], w [O,C/groups,...] and, at `bias`, b [O].
 Shape convolved(const InferArgs& a, size_t bias) {
@@ -50,7 +32,7 @@ Shape convolved(const InferArgs& a, size_t bias) {
   } else {
     expect_rank(a[1], a[0].rank(), a[0].rank(), "w [O,C/groups,...]");
   }
-  const Shape x = channels_first(a.attributes, a[0].shape), w = weight_shape(a.attributes, a[1].shape);
+  const Shape x = channels_first(a.attributes, a[0].shape), w = conv_weight_shape(a.attributes, a[1].shape);
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
   expect_positive(groups, "groups");
   expect_dim(w[1] * groups, x[1], "the channels of w times groups, the channels of x,");
@@ -107,19 +89,9 @@ std::vector<Tensor> eval_conv(const EvalArgs& a) {
   });
 }
 
-// A matrix of weights as the w [O,C/groups,...] it stands for.
-Tensor spread_weights(const Attributes& attributes, const Tensor& w) {
-  const std::vector<int64_t> sizes = constant_shape(weight_shape(attributes, to_shape(w.shape())));
-  std::vector<int64_t> strides(sizes.size());
-  int64_t stride = sizes[1];
-  for (size_t i = sizes.size(); i-- > 2; stride *= sizes[i]) strides[i] = stride;
-  strides[0] = stride, strides[1] = 1;
-  return copy_strided(plain(w), sizes, strides);
-}
-
 std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
   if (a[1].shape().size() != 2) return eval_channels_first(a, eval_conv);
-  const Tensor w = spread_weights(a.attributes, a[1]);
+  const Tensor w = conv_weights(a.attributes, a[1]);
   std::vector<const Tensor*> operands(a.operands.begin(), a.operands.end());
   operands[1] = &w;
   Attributes attributes = a.attributes;
@@ -133,7 +105,7 @@ std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(sum_
 int64_t channel_axis(const Attributes& attributes, size_t) { return channels_last(attributes) ? -1 : 1; }
 
 Dim conv_flops(const InferArgs& a) {
-  const Shape w = weight_shape(a.attributes, a[1].shape);
+  const Shape w = conv_weight_shape(a.attributes, a[1].shape);
   return 2 * element_count(convolved(a, 5)) * w[1] * element_count(spatial(w));
 }
 

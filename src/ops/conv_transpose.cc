@@ -1,6 +1,7 @@
 // conv_transpose: what conv does, backwards. The window slides over the result: each element of x adds its multiple of
 // the weights to the elements of the result under the window at its place.
 #include "base/threads.h"
+#include "ops/conv_weights.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 #include "ops/sliding_window.h"
@@ -14,7 +15,7 @@ constexpr AttributeSpec kAttributes[] = {
     kDilationsAttribute,
     {"auto_pad", AttributeKind::string, false,
      "same_upper, same_lower: the result has size * stride, an odd element cut after or before; default none"},
-    {"groups", AttributeKind::integer, false, "channels fall into this many separate convolutions; default 1"},
+    kGroupsAttribute,
     {"output_padding", AttributeKind::integers, false, "elements added after each spatial dimension; default 0"},
     {"output_shape", AttributeKind::shape, false, "spatial sizes of the result, from which pads follow"},
 };

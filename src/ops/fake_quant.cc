@@ -1,7 +1,9 @@
 // fake_quant: what packing in a format and reading back leaves of a tensor; and the same element by element, for
 // formats in which an element's neighbours have no say.
 #include "formats/element_rounding.h"
+#include "formats/gradient_mask.h"
 #include "ops/elements.h"
+#include "ops/pointwise_args.h"
 #include "ops/rules.h"
 #include "ops/transposed.h"
 
@@ -30,6 +32,11 @@ Expr round_to(Args a) {
   return cast(a[0].type(), rounded_element(format, cast(Scalar::f32, a[0])));
 }
 
+Expr straight_through(Args a) {
+  const Expr mask = gradient_mask(a.attributes.get<Format>("format"), cast(Scalar::f32, real_operand(a, 0)));
+  return select(mask, real_operand(a, 1), 0);
+}
+
 // Formats that do not group elements by where they lie.
 std::optional<Transposed> transposed_rule(const TransposeArgs& a) {
   const Geometry::Kind kind = a.attributes.get<Format>("format").geometry.kind;
@@ -43,6 +50,15 @@ extern constinit const OpDef round_to_def{.name = "round_to",
                                           .doc = "fake_quant in a format without scales, element by element.",
                                           .attributes = kAttributes,
                                           .pointwise = round_to};
+
+extern constinit const OpDef fake_quant_gradient_def{
+    .name = "fake_quant_gradient",
+    .doc =
+        "The gradient of x in fake_quant(x) from that of its result, d, straight through: d where x lies in the "
+        "format's range (anywhere, where its scales follow the data), 0 elsewhere and where x is NaN or infinite.",
+    .operands = {"x", "d"},
+    .attributes = kAttributes,
+    .pointwise = straight_through};
 
 extern constinit const OpDef fake_quant_def{
     .name = "fake_quant",

@@ -10,6 +10,8 @@ namespace {
 
 constexpr AttributeSpec kKernelAttribute{"kernel_shape", AttributeKind::integers, true,
                                          "extents of the window, one per spatial dimension"};
+constexpr AttributeSpec kCountPadAttribute{"count_include_pad", AttributeKind::integer, false,
+                                           "1: padding counts as zeros; default 0: the mean is over the elements of x"};
 constexpr AttributeSpec kPoolAttributes[] = {kChannelsLastAttribute, kKernelAttribute,    kStridesAttribute,
                                              kPadsAttribute,         kDilationsAttribute, kAutoPadAttribute,
                                              kCeilModeAttribute};
@@ -21,16 +23,13 @@ constexpr AttributeSpec kIndicesAttributes[] = {kKernelAttribute,
                                                 kCeilModeAttribute,
                                                 {"column_major", AttributeKind::integer, false,
                                                  "1: the first spatial dimension counts fastest; default 0: the last"}};
-constexpr AttributeSpec kAvgPoolAttributes[] = {
-    kChannelsLastAttribute,
-    kKernelAttribute,
-    kStridesAttribute,
-    kPadsAttribute,
-    kDilationsAttribute,
-    kAutoPadAttribute,
-    kCeilModeAttribute,
-    {"count_include_pad", AttributeKind::integer, false,
-     "1: padding counts as zeros; default 0: the mean is over the elements of x"}};
+constexpr AttributeSpec kAvgPoolAttributes[] = {kChannelsLastAttribute, kKernelAttribute,    kStridesAttribute,
+                                                kPadsAttribute,         kDilationsAttribute, kAutoPadAttribute,
+                                                kCeilModeAttribute,     kCountPadAttribute};
+constexpr AttributeSpec kAvgGradientAttributes[] = {
+    kChannelsLastAttribute, kKernelAttribute,    kStridesAttribute,
+    kPadsAttribute,         kDilationsAttribute, kAutoPadAttribute,
+    kCeilModeAttribute,     kCountPadAttribute,  {"sizes", AttributeKind::shape, true, "spatial sizes of x"}};
 constexpr AttributeSpec kLpPoolAttributes[] = {
     kKernelAttribute,
     kStridesAttribute,
@@ -50,14 +49,23 @@ SlidingWindow pool_window(const Attributes& attributes) {
   return window;
 }
 
-Shape pooled(const InferArgs& a) {
-  const SlidingWindow window = pool_window(a.attributes);
-  expect_rank(a[0], window.dims() + 2, window.dims() + 2,
-              "x [N,C,...] with one spatial dimension per extent of the window");
-  const Shape x = channels_first(a.attributes, a[0].shape);
+void expect_dimensions(const TensorType& type, const SlidingWindow& window, const char* what) {
+  expect_rank(type, window.dims() + 2, window.dims() + 2, what);
+}
+
+// The result's shape [N,C,...] for x [N,C,...].
+Shape pooled(const SlidingWindow& window, const Shape& x) {
   Shape shape{x[0], x[1]};
   for (const Dim& places : window.places(x)) shape.push_back(places);
-  return as_channels_lie(a.attributes, shape);
+  return shape;
+}
+
+constexpr const char* kImages = "x [N,C,...] with one spatial dimension per extent of the window";
+
+Shape pooled(const InferArgs& a) {
+  const SlidingWindow window = pool_window(a.attributes);
+  expect_dimensions(a[0], window, kImages);
+  return as_channels_lie(a.attributes, pooled(window, channels_first(a.attributes, a[0].shape)));
 }
 
 void expect_number(const TensorType& type) {
@@ -179,8 +187,93 @@ std::vector<Tensor> eval_lp_pool(const EvalArgs& a) {
                          });
 }
 
+// --- gradients -------------------------------------------------------------------------------------------------------
+
+// d [N,C,...], as channels lie, against what the window gives on x [N,C,...].
+void expect_pooled(const InferArgs& a, size_t d, const SlidingWindow& window, const Shape& x) {
+  expect_float(a[d], "d");
+  expect_dimensions(a[d], window, "d [N,C,...] with one spatial dimension per extent of the window");
+  const Shape found = channels_first(a.attributes, a[d].shape), wanted = pooled(window, x);
+  for (size_t i = 0; i < wanted.size(); ++i) expect_dim(found[i], wanted[i], "a dimension of d, that of the result,");
+}
+
+std::vector<TensorType> infer_max_gradient(const InferArgs& a) {
+  const SlidingWindow window = pool_window(a.attributes);
+  expect_float(a[0], "x");
+  expect_dimensions(a[0], window, kImages);
+  expect_pooled(a, 1, window, channels_first(a.attributes, a[0].shape));
+  return {plain_type(sum_dtype(a, 0, 1), a[0].shape)};
+}
+
+std::vector<Tensor> eval_max_gradient(const EvalArgs& a) {
+  const Tensor image = with_channels_first(a.attributes, a[0]), gradient = with_channels_first(a.attributes, a[1]);
+  const TensorType pooled_type = gradient.type();
+  const std::array<const Tensor*, 1> operands{&image};
+  const std::vector<double> d = gradient.to_doubles();
+  const int64_t plane = element_count(spatial(image.shape())), places = element_count(spatial(gradient.shape()));
+  std::vector<double> x(static_cast<size_t>(image.elements()));
+  size_t at = 0;
+  for (const Largest<double>& each : largest({operands, a.attributes, {&pooled_type, 1}}, image.to_doubles())) {
+    x[static_cast<size_t>(static_cast<int64_t>(at) / places * plane + each.element)] += d[at];
+    ++at;
+  }
+  return {with_channels_as_they_lie(a.attributes, Tensor::from_doubles(a.results[0].dtype, image.shape(), x))};
+}
+
+std::vector<TensorType> infer_avg_gradient(const InferArgs& a) {
+  const SlidingWindow window = pool_window(a.attributes);
+  const Shape& sizes = a.attributes.get<Shape>("sizes");
+  if (sizes.size() != window.dims()) fail("sizes has {} items; accepted: {}", sizes.size(), window.dims());
+  expect_sizes(sizes, "sizes");
+  expect_rank(a[0], sizes.size() + 2, sizes.size() + 2, "d [N,C,...]");
+  const Shape d = channels_first(a.attributes, a[0].shape);
+  Shape x{d[0], d[1]};
+  x.insert(x.end(), sizes.begin(), sizes.end());
+  expect_pooled(a, 0, window, x);
+  return {plain_type(sum_dtype(a, 0, 0), as_channels_lie(a.attributes, x))};
+}
+
+std::vector<Tensor> eval_avg_gradient(const EvalArgs& a) {
+  const Tensor gradient = with_channels_first(a.attributes, a[0]);
+  const std::vector<int64_t> sizes = constant_shape(channels_first(a.attributes, a.results[0].shape));
+  const SlidingWindowOnPlane window(pool_window(a.attributes), spatial(sizes), spatial(gradient.shape()));
+  const bool whole = a.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
+  const std::vector<double> d = gradient.to_doubles();
+  std::vector<double> x(static_cast<size_t>(element_count(sizes)));
+  for (int64_t plane = 0; plane < sizes[0] * sizes[1]; ++plane)
+    for (int64_t place = 0; place < window.places(); ++place) {
+      const std::vector<Tap> taps = window.taps(place);
+      const auto count = static_cast<double>(whole ? window.padded_taps(place) : static_cast<int64_t>(taps.size()));
+      const double share = d[static_cast<size_t>(plane * window.places() + place)] / count;
+      for (const Tap& tap : taps) x[static_cast<size_t>(plane * window.elements() + tap.element)] += share;
+    }
+  return {with_channels_as_they_lie(a.attributes, Tensor::from_doubles(a.results[0].dtype, sizes, x))};
+}
+
+constexpr const char* kNoSecond = "gradients of gradients are not taken";
+
 }  // namespace
 
+extern constinit const OpDef max_pool_gradient_def{
+    .name = "max_pool_gradient",
+    .doc =
+        "The gradient of x in max_pool(x) from that of its result, d: each element of d goes to the first largest "
+        "element of x[N,C,...] under its place of the window.",
+    .operands = {"x", "d"},
+    .attributes = kPoolAttributes,
+    .infer = infer_max_gradient,
+    .eval = eval_max_gradient,
+    .no_gradient = kNoSecond};
+extern constinit const OpDef avg_pool_gradient_def{
+    .name = "avg_pool_gradient",
+    .doc =
+        "The gradient [N,C,...] of x in avg_pool(x) from that of its result, d: each element of d is divided by how "
+        "many elements its mean is of, and goes to all of them.",
+    .operands = {"d"},
+    .attributes = kAvgGradientAttributes,
+    .infer = infer_avg_gradient,
+    .eval = eval_avg_gradient,
+    .no_gradient = kNoSecond};
 extern constinit const OpDef max_pool_def{
     .name = "max_pool",
     .doc = "The largest element under each place of a window on x[N,C,...]; padding never wins, NaN does.",

@@ -40,6 +40,16 @@ std::pair<int64_t, int64_t> same_pads(SlidingWindow::Same same, int64_t extent, 
   return same == SlidingWindow::Same::upper ? std::pair(half, total - half) : std::pair(total - half, half);
 }
 
+Tensor with_axis_moved(const Tensor& tensor, size_t from, size_t to) {
+  std::vector<int64_t> sizes = tensor.shape(), strides = strides_of(sizes);
+  for (std::vector<int64_t>* list : {&sizes, &strides}) {
+    const int64_t moved = (*list)[from];
+    list->erase(list->begin() + static_cast<ptrdiff_t>(from));
+    list->insert(list->begin() + static_cast<ptrdiff_t>(to), moved);
+  }
+  return copy_strided(plain(tensor), sizes, strides);
+}
+
 }  // namespace
 
 SlidingWindow read_sliding_window(const Attributes& attributes, Shape kernel) {
@@ -92,26 +102,25 @@ Shape as_channels_lie(const Attributes& attributes, const Shape& channels_first)
   return result;
 }
 
+Tensor with_channels_first(const Attributes& attributes, const Tensor& x) {
+  return channels_last(attributes) ? with_axis_moved(x, x.shape().size() - 1, 1) : plain(x);
+}
+
+Tensor with_channels_as_they_lie(const Attributes& attributes, const Tensor& channels_first) {
+  return channels_last(attributes) ? with_axis_moved(channels_first, 1, channels_first.shape().size() - 1)
+                                   : channels_first;
+}
+
 std::vector<Tensor> eval_channels_first(const EvalArgs& a, std::vector<Tensor> (*eval)(const EvalArgs&)) {
   if (!channels_last(a.attributes)) return eval(a);
-  const auto permuted = [](const Tensor& tensor, size_t from, size_t to) {  // one axis moves
-    std::vector<int64_t> sizes = tensor.shape(), strides = strides_of(sizes);
-    for (std::vector<int64_t>* list : {&sizes, &strides}) {
-      const int64_t moved = (*list)[from];
-      list->erase(list->begin() + static_cast<ptrdiff_t>(from));
-      list->insert(list->begin() + static_cast<ptrdiff_t>(to), moved);
-    }
-    return copy_strided(plain(tensor), sizes, strides);
-  };
-  const size_t last = a[0].shape().size() - 1;
-  const Tensor x = permuted(a[0], last, 1);
+  const Tensor x = with_channels_first(a.attributes, a[0]);
   std::vector<const Tensor*> operands(a.operands.begin(), a.operands.end());
   operands[0] = &x;
   TensorType result = a.results[0];
   result.shape = channels_first(a.attributes, result.shape);
   Attributes attributes = a.attributes;
   attributes.erase("channels_last");
-  return {permuted(eval({operands, attributes, {&result, 1}}).front(), 1, last)};
+  return {with_channels_as_they_lie(a.attributes, eval({operands, attributes, {&result, 1}}).front())};
 }
 
 SlidingWindowOnPlane::SlidingWindowOnPlane(const SlidingWindow& window, std::span<const int64_t> extents,

@@ -49,6 +49,9 @@ bool channels_last(const Attributes& attributes);
 // A shape with the channels second, wherever the attribute says they lie; and back.
 Shape channels_first(const Attributes& attributes, const Shape& shape);
 Shape as_channels_lie(const Attributes& attributes, const Shape& channels_first);
+// A tensor, plain, with the channels second, wherever the attribute says they lie; and back.
+Tensor with_channels_first(const Attributes& attributes, const Tensor& x);
+Tensor with_channels_as_they_lie(const Attributes& attributes, const Tensor& channels_first);
 // eval() of the same node with the channels of x and of the only result second.
 std::vector<Tensor> eval_channels_first(const EvalArgs& a, std::vector<Tensor> (*eval)(const EvalArgs&));
 

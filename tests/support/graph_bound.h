@@ -87,11 +87,14 @@ class NodeBound {
     if (name == "linear" || name == "matmul") return products(operand(0).dim(-1));
     if (name == "conv") return products(operand(1).elements() / operand(1).dim(0));
     if (name == "conv_transpose") return products(operand(1).elements() / operand(1).dim(1));
+    if (name == "conv_input_gradient") return products(operand(1).elements() / channels_of(*value_));
+    if (name == "conv_weight_gradient") return products(operand(0).elements() / value_->dim(0));
     if (name == "attention") return attention();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
-    if (name == "mean_pool" || name == "avg_pool") return sums();
+    if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums();
+    if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
     if (all_exact()) return {};
@@ -205,6 +208,10 @@ class NodeBound {
     return error;
   }
 
+  int64_t channels_of(const Tensor& images) const {
+    return images.dim(attributes_.get_or<int64_t>("channels_last", 0) != 0 ? -1 : 1);
+  }
+
   // n additions of the very terms; the errors of the terms add up (or are averaged) the same way.
   Errors sums() {
     Errors error = evaluate_on(magnitudes)[0].to_doubles();
@@ -212,6 +219,18 @@ class NodeBound {
     for (double& e : error) e *= (n + 2) * (value_->dtype() == DType::f64 ? kEpsF64 : kEpsF32);
     if (operands_[0]->exact()) return error;
     const Errors more = evaluate_on(errors)[0].to_doubles();
+    for (size_t i = 0; i < error.size(); ++i) error[i] += more[i];
+    return error;
+  }
+
+  // The same of operand 1, each term where the elements of operand 0 say; an error of those may change that.
+  Errors sums_at_extremes() {
+    if (!operands_[0]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    const auto keep = [](const Bounded& x) { return x.value; };
+    Errors error = evaluate_on(keep, 1, magnitudes)[0].to_doubles();
+    for (double& e : error) e *= static_cast<double>(operand(1).elements() + 2) * kEpsF32;
+    if (operands_[1]->exact()) return error;
+    const Errors more = evaluate_on(keep, 1, errors)[0].to_doubles();
     for (size_t i = 0; i < error.size(); ++i) error[i] += more[i];
     return error;
   }

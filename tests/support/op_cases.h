@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/support/op_cases_any.h"
+#include "tests/support/op_cases_gradients.h"
 #include "tests/support/op_cases_moves.h"
 #include "tests/support/op_cases_points.h"
 #include "tests/support/op_cases_pointwise.h"
@@ -21,6 +22,7 @@ namespace hone {
 inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   const std::string_view name = op.name;
   if (OpCases cases = points_cases(op, rng); !cases.empty()) return cases;
+  if (OpCases cases = gradient_cases(name, rng); !cases.empty()) return cases;
   if (op.pointwise) return pointwise_cases(op, rng);
   if (name == "linear") return linear_cases(rng);
   if (name == "matmul") return matmul_cases(rng);
