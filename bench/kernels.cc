@@ -42,7 +42,7 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   const GemmPlan plan = linear_plan(n, k, type, format, m);
   const Tensor w = random_weights(n, k, type, format);
   const Tensor a = random_tensor(type, {m, k}), out(DType::f32, {m, n});
-  const Buffer packed = prepack(plan, bench_target(), w, 1);
+  const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
   KernelArgs args;
   args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
@@ -104,7 +104,7 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   args.dims = {places * places, 1};
   if (any_plane) for_any_plane(plan, args.dims);
   PanelPool pool;
-  const Buffer packed = prepack(plan, bench_target(), w, 1, pool);
+  const Buffer packed = lay_out(plan, bench_target(), w, 1, pool);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
@@ -130,7 +130,7 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   args.dims = {1};
   if (any_plane) for_any_plane(plan, args.dims);
   PanelPool pool;
-  const Buffer packed = prepack(plan, bench_target(), w, 1, pool);
+  const Buffer packed = lay_out(plan, bench_target(), w, 1, pool);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
@@ -166,7 +166,7 @@ void time_prepacking(KernelBench& bench, DType type, const std::string& format) 
   const GemmPlan plan = linear_plan(3072, 1024, type, format);
   const Tensor w = random_weights(plan.n, plan.k, type, format);
   double best = 1e300;
-  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { prepack(plan, bench_target(), w, 1); }));
+  for (int i = 0; i < 10; ++i) best = std::min(best, seconds_of([&] { lay_out(plan, bench_target(), w, 1); }));
   const double gbytes = static_cast<double>(w.bytes()) / best * 1e-9;
   bench.measured.push_back({{"name", name}, {"gbytes_per_second", gbytes}});
   fmt::print("{:<34} {:8.2f} GB/s of source\n", name, gbytes);

@@ -60,7 +60,7 @@ class Layer {
     CHECK(n % kSomeRows == 0);
     const Tensor w = random_weights(kSomeRows, k, type, format);
     stored_bytes_ = w.bytes() * (n / kSomeRows);
-    const Buffer some = prepack(plan(kSomeRows, 1), bench_target(), w, 1);
+    const Buffer some = lay_out(plan(kSomeRows, 1), bench_target(), w, 1);
     size_ = some.size() * static_cast<size_t>(n / kSomeRows);
     copies_ = (size_t{256} << 20) / size_ + 1;
     panels_ = panel_memory(size_ * copies_);

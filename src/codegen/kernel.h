@@ -83,10 +83,10 @@ struct Prepacking {
   // What the layout depends on, as text: plans that differ in nothing else share one copy.
   std::string (*key)(const KernelPlan& plan, const Target& target) = nullptr;
   int64_t (*bytes)(const KernelPlan& plan, const Target& target) = nullptr;
-  // On up to `threads` threads, at 2 GB/s or better; pages of a mapped source are dropped behind the reader. The result
-  // lies in `pool`.
-  Buffer (*lay_out)(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
-                    PanelPool& pool) = nullptr;
+  // On up to `threads` threads, at 2 GB/s or better; pages of a mapped source are dropped behind the reader. `out` are
+  // so many bytes of panel_memory(): zeros, or what was laid out there before for an equal key.
+  void (*lay_out)(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
+                  std::byte* out) = nullptr;
 };
 
 // Positions in KernelArgs::pointers of a table of which not all rows are read, and of the numbers of those that are.
@@ -174,7 +174,7 @@ struct KernelClass {
   Given<std::string(const Plan&, const KernelArgs&, const OperandAt&)> fault = {};
   Given<std::string(const Plan&, const Target&)> prepack_key = {};
   Given<int64_t(const Plan&, const Target&)> prepacked_bytes = {};
-  Given<Buffer(const Plan&, const Target&, const Tensor&, int, PanelPool&)> prepack = {};
+  Given<void(const Plan&, const Target&, const Tensor&, int, std::byte*)> prepack = {};
   using PlanType = Plan;
 };
 
@@ -220,13 +220,25 @@ constexpr KernelDef kernel_def() {
         .key = [](const KernelPlan& p, const Target& t) { return Class.prepack_key.call(p.get<Plan>(), t); },
         .bytes = [](const KernelPlan& p, const Target& t) { return Class.prepacked_bytes.call(p.get<Plan>(), t); },
         .lay_out = [](const KernelPlan& p, const Target& t, const Tensor& weights, int threads,
-                      PanelPool& pool) { return Class.prepack.call(p.get<Plan>(), t, weights, threads, pool); }};
+                      std::byte* out) { Class.prepack.call(p.get<Plan>(), t, weights, threads, out); }};
   return def;
 }
 
 inline Support supports(const KernelPlan& plan, const Target& target) { return plan.kernel().supports(plan, target); }
 inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
   return plan.kernel().launch(plan, target, args);
+}
+// In memory of `pool`.
+inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
+                      PanelPool& pool) {
+  const Prepacking& prepacking = plan.kernel().prepacking;
+  const PanelMemory memory = pool.take(static_cast<size_t>(prepacking.bytes(plan, target)));
+  prepacking.lay_out(plan, target, weights, threads, memory.bytes.data());
+  return Buffer(memory.owner, memory.bytes);
+}
+inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
+  PanelPool pool;  // the memory stays
+  return lay_out(plan, target, weights, threads, pool);
 }
 inline std::string describe(const KernelPlan& plan, const Target& target) {
   return plan.kernel().describe(plan, target);

@@ -7,6 +7,7 @@
 #include "codegen/lowering.h"
 #include "ir/flops.h"
 #include "ir/pointwise.h"
+#include "ops/calls.h"
 
 namespace hone {
 namespace {
@@ -83,6 +84,10 @@ const Tensor* Lowering::constant(ValueId v) const {
   if (v == kNone) return nullptr;
   const Tensor* constant = graph.constant(v);
   return constant || !sizes ? constant : sizes->known(v);
+}
+bool Lowering::is_laid_out(ValueId v) const {
+  const Value& value = graph.value(v);
+  return constant(v) || value.type.is_packed() || (value.role == InputRole::parameter && graph.update_of(v) == kNone);
 }
 Attributes Lowering::attributes(NodeId n) const {
   const Attributes& own = graph.node(n).attributes;
@@ -213,6 +218,10 @@ struct PreparedGraph::Impl {
       for (ValueId v : graph.node(n).operands)
         if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
           step.reads.push_back(v);
+    // Where a kernel reads what a node's operand was made from instead of it.
+    const auto is_own = [&](ValueId v) { return lowering.in_group(group, graph.producer(v)); };
+    for (ValueId v : pointed_to)
+      if (v != kNone && !is_own(v) && read.insert(v).second) step.reads.push_back(v);
     step.writes =
         compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
     std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
@@ -229,7 +238,22 @@ struct PreparedGraph::Impl {
       check_stop();
       place(unit, actual, lowered.steps);
     }
+    drop_unread(lowered.steps);
     return lowered;
+  }
+
+  // Transposes that nobody reads: products read their sources.
+  void drop_unread(std::vector<Step>& steps) const {
+    std::vector<bool> is_read(graph.value_capacity(), false);
+    const auto mark = [&](ValueId v) { is_read[static_cast<size_t>(alias_of[static_cast<size_t>(v)])] = true; };
+    for (const Output& output : graph.outputs()) mark(output.value);
+    for (const Step& step : steps)
+      for (ValueId v : step->reads) mark(v);
+    std::erase_if(steps, [&](const Step& step) {
+      const Node& node = graph.node(step->group.nodes[0]);
+      return step->group.nodes.size() == 1 && node.op == &transpose_def &&
+             !is_read[static_cast<size_t>(node.results[0])];
+    });
   }
 
   void check_view(ValueId from, ValueId to, const RunSizes& actual) const {

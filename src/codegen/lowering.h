@@ -84,8 +84,11 @@ struct Lowering {
   Shape shape(ValueId v) const;                       // formulas, or the run's numbers
   std::vector<int64_t> fixed_shape(ValueId v) const;  // Bug unless constant
   const Tensor* constant(ValueId v) const;            // of the graph, or known with the sizes
-  Attributes attributes(NodeId n) const;              // likewise
-  Support open_sizes(const Group& group) const;       // accepted where all shapes of its nodes are numbers
+  // Whether a weight is laid out for products rather than read as it lies: constants once, parameters when they have
+  // changed, codes of a packed format in each run. Those that this graph updates change with each run.
+  bool is_laid_out(ValueId v) const;
+  Attributes attributes(NodeId n) const;         // likewise
+  Support open_sizes(const Group& group) const;  // accepted where all shapes of its nodes are numbers
   Extent extent(const Dim& dim) const { return formulas.extent(dim); }
   Extent count(const Shape& shape) const { return extent(element_count(shape)); }
 

@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <cstring>
 #include <new>
 
@@ -16,6 +18,17 @@ std::shared_ptr<void> allocate(size_t bytes) {
           [charge = std::move(charge)](void* memory) { ::operator delete(memory, kAlignment); }};
 }
 
+// From so many bytes on zeros come from the system, page by page when they are touched: what nobody writes costs
+// nothing.
+constexpr size_t kOfTheSystem = size_t{1} << 20;
+
+std::shared_ptr<void> zeros_of_the_system(size_t bytes) {
+  auto charge = std::make_shared<MemoryCharge>(static_cast<int64_t>(bytes), "a tensor");
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return {memory, [bytes, charge = std::move(charge)](void* mapped) { munmap(mapped, bytes); }};
+}
+
 }  // namespace
 
 Buffer Buffer::uninitialised(size_t bytes) {
@@ -28,8 +41,16 @@ Buffer Buffer::uninitialised(size_t bytes) {
   return buffer;
 }
 
-Buffer::Buffer(size_t bytes) : Buffer(uninitialised(bytes)) {
-  if (bytes > 0) std::memset(const_cast<std::byte*>(view_.data()), 0, bytes);
+Buffer::Buffer(size_t bytes) {
+  if (bytes < kOfTheSystem) {
+    *this = uninitialised(bytes);
+    if (bytes > 0) std::memset(const_cast<std::byte*>(view_.data()), 0, bytes);
+    return;
+  }
+  std::shared_ptr<void> memory = zeros_of_the_system(bytes);
+  view_ = {static_cast<const std::byte*>(memory.get()), bytes};
+  owner_ = std::move(memory);
+  writable_ = true;
 }
 
 Buffer::Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped)

@@ -71,15 +71,20 @@ void add_height(Attributes& attributes) {
 // Extents of a conv's window, whose weights are a matrix or [O,I,...].
 Axes window_of(const Graph& graph, const Node& conv) {
   if (conv.attributes.has("kernel_shape")) return conv.attributes.get<Axes>("kernel_shape");
-  const std::vector<int64_t>& shape = graph.constant(conv.operands[1])->shape();
+  const std::vector<int64_t> shape = constant_shape(graph.type(conv.operands[1]).shape);
   return {shape.begin() + 2, shape.end()};
 }
 
-// The weights that the conv is to read, kNone where they are computed or packed across the rows.
+// The weights that the conv is to read, kNone where they are packed across the rows. Those that are computed stay as
+// they are: they are put in order when they are laid out.
 ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   const ValueId weights = conv.operands[1];
   const Tensor* tensor = graph.constant(weights);
-  if (!tensor) return kNone;
+  if (!tensor) {
+    const TensorType& type = graph.type(weights);
+    if (type.is_packed() || !is_constant(type.shape)) return kNone;
+    return type.rank() == 3 ? ops::unsqueeze(graph, {.x = weights, .axes = Axes{2}}) : weights;
+  }
   const auto [found, is_new] = made.try_emplace(weights, weights);
   if (!is_new) return found->second;
   const std::vector<int64_t> shape = tensor->shape();
@@ -128,7 +133,9 @@ Graph channels_last(Graph graph, const PassContext&) {
     const Node& node = graph.node(id);
     const bool is_conv = node.op == &conv_def;
     if ((!is_conv && node.op != &max_pool_def && node.op != &avg_pool_def) || !has_line_or_plane(graph, node)) continue;
+    graph.set_insertion_point(id);
     const ValueId weights = is_conv ? weights_of(graph, Node(node), made) : kNone;
+    graph.set_insertion_point(kNone);
     if (!is_conv || weights != kNone) move_channels(graph, id, weights);
   }
   for (const auto& [weights, read] : made)

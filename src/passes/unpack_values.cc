@@ -4,9 +4,13 @@
 namespace hone {
 namespace {
 
-// Kernels read rows of these by their numbers, or all codes as they are.
+// Kernels read rows of these by their numbers, or all codes as they are; products a matrix whose rows are outputs.
 bool reads_codes(const Graph& graph, const Node& node, size_t operand) {
   if (node.op == &dequantize_def || node.op == &cache_append_def) return true;
+  if (node.op == &linear_def) return operand == 1;
+  if (node.op == &matmul_def)
+    return operand == 1 && graph.type(node.operands[1]).rank() == 2 &&
+           node.attributes.get_or<int64_t>("transpose_b", 0) == 1;
   return node.op == &gather_def && operand == 0 && node.attributes.get_or<int64_t>("axis", 0) == 0 &&
          graph.type(node.operands[0]).rank() >= 2;
 }
@@ -17,7 +21,8 @@ Graph unpack_values(Graph graph, const PassContext&) {
     const Node& node = graph.node(n);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId v = node.operands[i];
-      if (v == kNone || !graph.type(v).is_packed() || graph.constant(v) || reads_codes(graph, node, i)) continue;
+      const bool is_read_packed = v != kNone && graph.constant(v) && node.op != &matmul_def;
+      if (v == kNone || !graph.type(v).is_packed() || is_read_packed || reads_codes(graph, node, i)) continue;
       graph.set_insertion_point(n);
       const ValueId plain = ops::dequantize(graph, {v});
       graph.set_insertion_point(kNone);
@@ -32,7 +37,7 @@ Graph unpack_values(Graph graph, const PassContext&) {
 
 extern constinit const PassDef unpack_values_def{
     .name = "unpack_values",
-    .doc = "Packed values that are no constants are decoded once before kernels that don't read codes.",
+    .doc = "Packed values are decoded once before kernels that don't read their codes.",
     .run = unpack_values};
 
 }  // namespace hone

@@ -138,7 +138,17 @@ bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const 
 }
 
 bool may_fail(const Graph& graph, const LoweredGraph& lowered, const Step& step) {
-  return !step.plan || !trusts_given_values(graph, lowered, step);
+  const auto takes_memory = [&](const PointerBinding& pointer) {
+    return pointer.plane == PointerBinding::Plane::prepacked &&
+           is_laid_out_in_runs(graph, lowered.alias_of[static_cast<size_t>(pointer.value)]);
+  };
+  return !step.plan || !trusts_given_values(graph, lowered, step) || std::ranges::any_of(step->pointers, takes_memory);
+}
+
+bool is_laid_out_in_runs(const Graph& graph, ValueId v) {
+  const Value& value = graph.value(v);
+  return value.kind == ValueKind::result || (value.role == InputRole::parameter && graph.update_of(v) != kNone) ||
+         (value.kind == ValueKind::input && value.role != InputRole::parameter);
 }
 
 PlaneSizes plane_sizes(const TensorType& type, std::span<const int64_t> shape) {

@@ -46,5 +46,7 @@ Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);  // of consta
 // Whether what the step's kernel trusts (codegen/kernel.h) is there before a run begins.
 bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const Step& step);
 bool may_fail(const Graph& graph, const LoweredGraph& lowered, const Step& step);  // once a run has begun
+// Of weights that kernels read laid out: each run does that, since it or the one before changes them.
+bool is_laid_out_in_runs(const Graph& graph, ValueId v);
 
 }  // namespace hone

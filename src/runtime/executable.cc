@@ -58,12 +58,25 @@ std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tens
   auto found = buffers_.find(key);
   if (found == buffers_.end()) {
     const auto start = std::chrono::steady_clock::now();
-    Buffer laid_out = prepacking.lay_out(plan, target_, weights, threads_, pool_);
+    Buffer laid_out = lay_out(plan, target_, weights, threads_, pool_);
     found = buffers_.emplace(key, backend_.is_host() ? std::move(laid_out) : backend_.copied(laid_out)).first;
     bytes_ += static_cast<int64_t>(found->second.size());
     milliseconds_ += milliseconds_since(start);
   }
   return found->second.address();
+}
+
+Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
+  const std::string key = fmt::format("{} {}", parameter, plan.kernel().prepacking.key(plan, target_));
+  const std::lock_guard lock(mutex_);
+  Laid& laid = laid_[key];
+  const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };
+  if (laid.panels.size() == 0 || !std::ranges::equal(laid.value.buffers(), value.buffers(), lies_there)) {
+    laid = {};  // goes first
+    Buffer panels = lay_out(plan, target_, value.on_host(), threads_);
+    laid = {value, backend_.is_host() ? std::move(panels) : backend_.copied(panels)};
+  }
+  return laid.panels;
 }
 
 std::byte* SharedKernels::constant(const Buffer& plane) {
@@ -79,6 +92,7 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       sizes_(std::move(sizes)),
       lowered_(prepared_->place(sizes_)),
       own_weights_(prepared_->target(), shared.threads, *shared.backend),
+      parameters_(&shared.parameters),
       threads_(shared.threads) {
   place_values();
   plan_calls();
@@ -171,18 +185,21 @@ void Executable::plan_calls() {
 
 // All that a run takes from the system, as the plan has it.
 void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t held) const {
-  int64_t outputs = 0, laid_out = 0;
+  int64_t outputs = 0, laid_out = 0, changing = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
     for (const PointerBinding& pointer : step->pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId weights = holder(pointer.value);
-        if (const auto missing = store_of(weights, shared).missing(*step.plan, weights))
+        if (!constant(weights))
+          changing = checked_add(changing, step.plan->kernel().prepacking.bytes(*step.plan, prepared_->target()));
+        else if (const auto missing = store_of(weights, shared).missing(*step.plan, weights))
           layouts[missing->key] = missing->bytes;
       }
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
+  laid_out = checked_add(laid_out, changing);
   for (const Output& output : graph().outputs()) outputs = checked_add(outputs, bytes_of(output.value));
   for (const Arena::Overwritten& each : plan_.overwritten) outputs -= bytes_of(each.input);
   const int64_t areas = checked_mul(scratch_bytes_, threads_),
@@ -232,7 +249,9 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   const ValueId v = holder(binding.value);
   const Place& place = places_[static_cast<size_t>(v)];
   const size_t plane = index_of(binding.plane);
-  if (place.kind == Place::Kind::constant) {
+  if (binding.plane == PointerBinding::Plane::prepacked && place.kind != Place::Kind::constant) {
+    laid_out_.push_back({i, position, v, !is_laid_out_in_runs(graph(), v)});
+  } else if (place.kind == Place::Kind::constant) {
     std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
                            ? laid_out(step, position, v, shared)
                            : shared.constant(*constant(v)->buffers()[plane]);
@@ -400,6 +419,7 @@ void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> output
   if (bound.executable != identity_) {
     bound.executable = nullptr;
     bound.args = args_;
+    bound.laid_out.clear();
     for (const ArenaPointer& p : arena_pointers_)
       bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.arena() + p.offset;
     bound.executable = identity_;
@@ -427,6 +447,36 @@ void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> output
         const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
   for (const CallerPointer& p : output_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
+}
+
+void Executable::lay_out_kept(const NamedTensors& inputs, Workspace& workspace) const {
+  Workspace::Bound& bound = workspace.bound;
+  bound.laid_out.resize(laid_out_.size());
+  for (size_t l = 0; l < laid_out_.size(); ++l) {
+    const LaidOut& each = laid_out_[l];
+    if (!each.is_kept) continue;
+    const Step& step = lowered_.steps[each.step];
+    bound.laid_out[l] = parameters_->get(*step.plan, each.value, inputs.at(graph().value(each.value).label));
+    bound.args[each.step].pointers[static_cast<size_t>(each.position)] =
+        bound.laid_out[l].address() + step->pointers[static_cast<size_t>(each.position)].byte_offset;
+  }
+}
+
+// For a step, what has been computed since. The memory stays for the next run.
+void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
+  Workspace::Bound& bound = workspace.bound;
+  const auto first = std::ranges::lower_bound(laid_out_, i, {}, &LaidOut::step);
+  for (auto each = first; each != laid_out_.end() && each->step == i; ++each) {
+    if (each->is_kept) continue;
+    const Step& step = lowered_.steps[i];
+    const Tensor value = view(each->value, workspace);
+    Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
+    if (!backend_->is_host()) panels = backend_->copied(lay_out(*step.plan, prepared_->target(), value, threads_));
+    else if (panels.size() == 0) panels = lay_out(*step.plan, prepared_->target(), value, threads_);
+    else step.plan->kernel().prepacking.lay_out(*step.plan, prepared_->target(), value, threads_, panels.address());
+    const auto position = static_cast<size_t>(each->position);
+    bound.args[i].pointers[position] = panels.address() + step->pointers[position].byte_offset;
+  }
 }
 
 void Executable::run_step(size_t i, const Workspace& workspace) const {
@@ -519,6 +569,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, NamedTensors* le
   std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views, queue);
   const Drained drained{queue};  // before what it reads and writes goes
   bind(inputs, memory, workspace);
+  lay_out_kept(inputs, workspace);
   for (size_t i : checked_first_) check_trusted(i, workspace);
   const auto mark = [&] {
     if (!profile) return;
@@ -530,6 +581,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, NamedTensors* le
   for (size_t i = 0; i < ready_.size(); ++i) {
     if (i < plan_.first_overwriting) workspace.check_step();
     else if (!changing) changing.emplace();
+    lay_out_computed(i, workspace);
     run_step(i, workspace);
     mark();
     if (check) require_finite_results(lowered_.steps[i], inputs, workspace);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +42,27 @@ class WeightStore {
   double milliseconds_ = 0;
 };
 
+// Parameters laid out for kernels, as of the last version that a run has used. For any number of threads at once.
+class ParameterStore {
+ public:
+  ParameterStore(const Target& target, int threads, Backend& backend)
+      : target_(target), threads_(threads), backend_(backend) {}
+  // What is laid out stays as long as someone has the buffer; it is laid out again when `value` lies elsewhere than it
+  // did: whoever writes to a parameter that is held here writes to a copy.
+  Buffer get(const KernelPlan& plan, ValueId parameter, const Tensor& value);
+
+ private:
+  struct Laid {
+    Tensor value;
+    Buffer panels;
+  };
+  const Target target_;
+  const int threads_;
+  Backend& backend_;
+  std::mutex mutex_;
+  std::map<std::string, Laid> laid_;
+};
+
 // What the executables of a session share: the backend with its code, and constants in its memory, laid out for kernels
 // or as they are. Values below `values` have the ids of the session's graph; constants above belong to one executable
 // alone.
@@ -48,12 +70,14 @@ struct SharedKernels {
   SharedKernels(const BackendDef& def, const CompilerOptions& options, ValueId session_values)
       : backend(def.make(options)),
         weights(options.target, options.threads, *backend),
+        parameters(options.target, options.threads, *backend),
         threads(options.threads),
         values(session_values) {}
   std::byte* constant(const Buffer& plane);  // where the backend has it
 
   const std::shared_ptr<Backend> backend;
   WeightStore weights;
+  ParameterStore parameters;
   const int threads;
   const ValueId values;
   // Of plans that last, found without looking at their text.
@@ -117,6 +141,14 @@ class Executable {
     int position;
     int64_t offset;
   };
+  // Weights that a run lays out: parameters where that has not happened to what they are now, and what the run or
+  // another changes, each time.
+  struct LaidOut {
+    size_t step;
+    int position;
+    ValueId value;
+    bool is_kept;  // by the store of parameters
+  };
   // What an interpreted step is told of its node.
   struct Interpreted {
     Attributes attributes;
@@ -145,6 +177,8 @@ class Executable {
   void bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
   void check_trusted(size_t i, const Workspace& workspace) const;
+  void lay_out_kept(const NamedTensors& inputs, Workspace& workspace) const;
+  void lay_out_computed(size_t i, Workspace& workspace) const;
   void interpret(size_t i, const Workspace& workspace) const;
   std::byte* address(ValueId v, size_t plane, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
@@ -168,6 +202,8 @@ class Executable {
   std::vector<KernelArgs> args_;       // per step, complete but for inputs and the arena
   std::vector<ArenaPointer> arena_pointers_;
   std::vector<CallerPointer> input_pointers_, output_pointers_;
+  std::vector<LaidOut> laid_out_;  // by step
+  ParameterStore* parameters_;
   int threads_;
   Arena plan_;
   int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other

@@ -28,7 +28,9 @@ void check_view(const std::string& label, const OutputView& view) {
     if (size < 0) fail("output \"{}\" is to be written as {}; sizes are 0 or more", label, type);
     bytes = checked_mul(bytes, size);
   }
-  if (static_cast<int64_t>(view.bytes.size()) != bytes)
+  if (view.strides)
+    check_strides(fmt::format("output \"{}\"", label), view.dtype, view.shape, *view.strides, view.bytes.size());
+  else if (static_cast<int64_t>(view.bytes.size()) != bytes)
     fail("output \"{}\" is to be written as {}, {} bytes, to memory of {} bytes", label, type, bytes,
          view.bytes.size());
   if (reinterpret_cast<uintptr_t>(view.bytes.data()) % static_cast<uintptr_t>(size_bytes(view.dtype)) != 0)
@@ -51,6 +53,12 @@ void check_views(std::span<const std::string> outputs, const std::map<std::strin
       if (other != label && overlap(memory.bytes, view.bytes))
         fail("the memory for output \"{}\" overlaps that for output \"{}\"", label, other);
   }
+}
+
+OutputViews row_major(const OutputViews& views) {
+  OutputViews dense = views;
+  std::erase_if(dense, [](const auto& named) { return named.second.strides.has_value(); });
+  return dense;
 }
 
 void check_fits(const std::string& label, const OutputView& view, DType dtype, std::span<const int64_t> shape) {

@@ -3,20 +3,24 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ir/tensor.h"
+#include "runtime/strided.h"
 
 namespace hone {
 
-// Elements in row-major order, aligned as their type is. Kernels write them there themselves; only an output that is an
-// input or constant as it is, shares its memory with another output or comes after sizes that depend on data is copied.
+// Elements in row-major order, aligned as their type is; kernels write them there themselves. An output that is an
+// input or constant as it is, shares its memory with another output or comes after sizes that depend on data is copied,
+// and so is one whose elements are to lie apart.
 struct OutputView {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::span<std::byte> bytes;
+  std::optional<Strides> strides = std::nullopt;  // none: row-major
 
   template <class T>
   static OutputView of(DType dtype, std::vector<int64_t> shape, std::span<T> elements) {
@@ -24,6 +28,8 @@ struct OutputView {
   }
 };
 using OutputViews = std::map<std::string, OutputView>;  // by the names of outputs
+
+OutputViews row_major(const OutputViews& views);  // those of them that are
 
 // Throws Error for a name that is no output, memory that is not as large as its shape says or not aligned, and memory
 // that overlaps that of an input or of another output.

@@ -23,11 +23,8 @@ const TensorType& state_type(const Graph& graph, const std::string& name) {
 }
 
 Buffer grown(size_t bytes, const Buffer* before) {
-  if (!before) return Buffer(bytes);
-  Buffer buffer = Buffer::uninitialised(bytes);
-  const std::span<std::byte> to = buffer.mutable_bytes();
-  std::ranges::copy(before->bytes(), to.begin());
-  std::ranges::fill(to.subspan(before->size()), std::byte{0});
+  Buffer buffer(bytes);  // of which what is not copied is not touched
+  if (before) std::ranges::copy(before->bytes(), buffer.mutable_bytes().begin());
   return buffer;
 }
 

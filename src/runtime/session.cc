@@ -116,12 +116,13 @@ struct Session::Impl {
 
   bool compiles() const { return options.backend->compiles && options.optimise >= 2; }
 
-  std::vector<Tensor> run(const NamedTensors& given, const RunNotes& notes, Context* context) {
+  std::vector<Tensor> run(const NamedTensors& given, const OutputViews& views, const RunNotes& notes,
+                          Context* context) {
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
     if (parameters->empty() && held.states.empty()) {
-      if (notes.views) check_views(output_names, given, *notes.views);
+      check_views(output_names, given, views);
       std::vector<Tensor> results = results_of(given, notes, run.workspace());
-      if (notes.views) move_to_views(results, *notes.views);
+      move_to_views(results, views);
       return results;
     }
     refuse_held(given);
@@ -132,9 +133,9 @@ struct Session::Impl {
     StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
     RunNotes with_loan = notes;
     with_loan.lent = &inputs;
-    if (notes.views) check_views(output_names, inputs, *notes.views);
+    check_views(output_names, inputs, views);
     std::vector<Tensor> results = results_of(inputs, with_loan, run.workspace());
-    if (notes.views) move_to_views(results, *notes.views);
+    move_to_views(results, views);
     for (size_t i = 0; i < held.updates.size(); ++i) {
       const auto& [name, role] = held.updates[i];
       const Tensor& value = results[output_names.size() + i];
@@ -177,6 +178,11 @@ struct Session::Impl {
       const std::span<const std::byte> bytes = results[i].data().bytes();
       if (bytes.data() == view.bytes.data()) continue;
       check_fits(label, view, results[i].dtype(), results[i].shape());
+      if (view.strides) {
+        copy_elements(view.shape, size_bytes(view.dtype), bytes.data(), Strides::dense(view.shape), view.bytes.data(),
+                      *view.strides);
+        continue;
+      }
       if (!bytes.empty()) std::memcpy(view.bytes.data(), bytes.data(), bytes.size());
       results[i] = Tensor(view.dtype, view.shape, Buffer(nullptr, view.bytes));
     }
@@ -186,7 +192,9 @@ struct Session::Impl {
                                 Context* context) {
     const int64_t begin = profile ? steady_ns() : 0;
     if (profile) *profile = {};
-    std::vector<Tensor> outputs = run(given, {.views = views.empty() ? nullptr : &views, .profile = profile}, context);
+    const OutputViews direct = row_major(views);
+    std::vector<Tensor> outputs =
+        run(given, views, {.views = direct.empty() ? nullptr : &direct, .profile = profile}, context);
     if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
     return outputs;
   }
@@ -262,11 +270,11 @@ std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, c
 }
 
 std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
-  return impl_->run(inputs, {.check = true}, nullptr);
+  return impl_->run(inputs, {}, {.check = true}, nullptr);
 }
 
 std::vector<Tensor> Session::run_checked(Context& context, const NamedTensors& inputs) {
-  return impl_->run(inputs, {.check = true}, &context);
+  return impl_->run(inputs, {}, {.check = true}, &context);
 }
 
 void Session::prepare(const Bindings& bindings, Code code) {

@@ -77,8 +77,8 @@ class Session {
   // updates there.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
   // Likewise, with some or all outputs in memory of the caller's, which the tensors that are returned for them refer
-  // to: it must live as long as they do. Error where it does not fit (output_view.h); what it holds after a run that
-  // ends in an Error is not defined.
+  // to, unless their elements lie apart there: it must live as long as they do. Error where it does not fit
+  // (output_view.h); what it holds after a run that ends in an Error is not defined.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
                           RunProfile* profile = nullptr);
 

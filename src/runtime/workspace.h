@@ -34,6 +34,7 @@ class Workspace {
     std::vector<const std::byte*> inputs;  // kPlanes of each
     std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
     std::vector<Buffer> copies;            // of inputs, on the device
+    std::vector<Buffer> laid_out;          // weights that runs lay out
   } bound;
 
   bool begin();  // false: a run is under way

@@ -83,7 +83,7 @@ inline double products_bound(const Products& p, int64_t k) {
 class GemmRunner {
  public:
   GemmRunner(const GemmPlan& plan, const Target& target, const Tensor& weights)
-      : plan_(plan), kernel_(plan, target), weights_(prepack(plan, target, weights, 1)) {}
+      : plan_(plan), kernel_(plan, target), weights_(lay_out(plan, target, weights, 1)) {}
 
   // f32 results of a plan without operands; fails the test when bytes around the result changed.
   std::vector<float> run(const Tensor& a, int64_t chunk = 0) {

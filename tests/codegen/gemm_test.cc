@@ -131,6 +131,67 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
       }
 }
 
+// A as [M,K] and as [K,M], rows further apart than they are long, K in one block and in several, panels in one item or
+// four: exact, and code for any extents gives the same bits.
+TEST(Gemm, OperandsMayLieTransposedAndApart) {
+  Philox rng(33);
+  for (const Target& target : test_targets())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (bool by_columns : {false, true})
+        for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
+          GemmPlan any = plain_plan(0, 0, dtype, dtype);
+          any.weights = weights, any.a_by_columns = by_columns;
+          CompiledPlan general(any, target);
+          for (const auto& [m, n, k] : {std::array{1, 1, 1},
+                                        {5, 33, 2},
+                                        {9, 16, 31},
+                                        {40, 100, 64},
+                                        {8, 49, 515},
+                                        {300, 17, 1100},
+                                        {17, 900, 600}}) {
+            const int64_t a_room = (by_columns ? m : k) + 3,
+                          w_rows = weights == GemmPlan::Weights::activation_nk ? n : k, w_room = (n + k - w_rows) + 5;
+            const Tensor a = small_integers(dtype, {by_columns ? k : m, a_room}, rng),
+                         w = small_integers(dtype, {w_rows, w_room}, rng);
+            const std::vector<float> x = a.to_floats(), y = w.to_floats();
+            std::vector<float> want;
+            for (int64_t i = 0; i < m; ++i)
+              for (int64_t j = 0; j < n; ++j) {
+                float sum = 0;
+                for (int64_t l = 0; l < k; ++l)
+                  sum += x[static_cast<size_t>(by_columns ? l * a_room + i : i * a_room + l)] *
+                         y[static_cast<size_t>(weights == GemmPlan::Weights::activation_nk ? j * w_room + l
+                                                                                           : l * w_room + j)];
+                want.push_back(sum);
+              }
+            const auto run = [&](CompiledPlan& compiled) {
+              Guarded out(static_cast<size_t>(m * n) * 4);
+              KernelArgs args;
+              args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
+                               const_cast<std::byte*>(w.data().bytes().data()), out.data()};
+              args.dims = {m, 1, 0, 0, 0, a_room, w_room, 1};
+              args.dims[kGemmN] = n, args.dims[kGemmK] = k;
+              compiled.run(args, 1);
+              EXPECT_TRUE(out.intact());
+              const auto values = out.as<float>();
+              return std::vector<float>(values.begin(), values.end());
+            };
+            GemmPlan only = any;
+            only.n = n, only.k = k;
+            only.rows = only_rows(only, target, m);
+            CompiledPlan special(only, target);
+            for (CompiledPlan* compiled : {&general, &special}) {
+              const std::vector<float> got = run(*compiled);
+              const auto fault = std::ranges::mismatch(got, want).in1 - got.begin();
+              ASSERT_EQ(fault, std::ssize(want))
+                  << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k
+                  << (by_columns ? " by columns" : "") << (compiled == &special ? " for these" : " for any")
+                  << (weights == GemmPlan::Weights::activation_nk ? " nk" : " kn");
+            }
+          }
+        }
+}
+
 TEST(Gemm, SmallIntegersAreExact) {
   Philox rng(4);
   for (const Target& target : test_targets())
@@ -188,7 +249,7 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
       const Tensor bias = small_integers(DType::f32, {n}, rng), full = small_integers(DType::bf16, {kM, n}, rng),
                    row = small_integers(DType::f32, {kM}, rng);
       const float factor = 2;
-      const Buffer packed = prepack(plan, target, w, 1);
+      const Buffer packed = lay_out(plan, target, w, 1);
       Guarded f32_out(static_cast<size_t>(kM * n) * 4), bf16_out(static_cast<size_t>(kM * n) * 2),
           f16_out(static_cast<size_t>(kM * n) * 2);
       const auto in = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };

@@ -66,7 +66,7 @@ TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
     std::vector<float> values(kN * kK);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     const GemmPlan plan = plain_plan(kN, kK, DType::f32, DType::f32);
-    const Buffer packed = prepack(plan, target, Tensor::of({kN, kK}, values), 1);
+    const Buffer packed = lay_out(plan, target, Tensor::of({kN, kK}, values), 1);
     const GemmShape s = gemm_shape(plan, target);
     ASSERT_EQ(static_cast<int64_t>(packed.size()), prepacked_bytes(plan, target));
     const auto* floats = reinterpret_cast<const float*>(packed.bytes().data());
@@ -87,7 +87,7 @@ TEST(Prepack, BytesDoNotDependOnThreads) {
     const GemmPlan plan =
         *format ? packed_plan(format, 700, 96, DType::f32, 0) : plain_plan(700, 96, DType::f32, DType::f32);
     const Tensor w = *format ? pack(parse_format(format), plain) : plain;
-    const Buffer one = prepack(plan, host_target(), w, 1), two = prepack(plan, host_target(), w, 2);
+    const Buffer one = lay_out(plan, host_target(), w, 1), two = lay_out(plan, host_target(), w, 2);
     EXPECT_TRUE(std::ranges::equal(one.bytes(), two.bytes())) << format;
   }
 }
@@ -115,17 +115,17 @@ TEST(Prepack, BytesStayCloseToTheFormats) {
 TEST(Prepack, LayoutDoesNotDependOnTheExpectedRows) {
   Philox rng(3);
   const Tensor w = pack(parse_format("mxint8"), random_tensor(DType::f32, {100, 64}, rng));
-  const Buffer few = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 1), host_target(), w, 1);
-  const Buffer many = prepack(packed_plan("mxint8", 100, 64, DType::bf16, 500), host_target(), w, 1);
+  const Buffer few = lay_out(packed_plan("mxint8", 100, 64, DType::bf16, 1), host_target(), w, 1);
+  const Buffer many = lay_out(packed_plan("mxint8", 100, 64, DType::bf16, 500), host_target(), w, 1);
   EXPECT_TRUE(std::ranges::equal(few.bytes(), many.bytes()));
 }
 
 TEST(Prepack, OtherWeightsThanThePlansAreABug) {
   Philox rng(4);
   const Tensor w = random_tensor(DType::f32, {8, 8}, rng);
-  EXPECT_THROW(prepack(plain_plan(8, 9, DType::f32, DType::f32), host_target(), w, 1), Bug);
-  EXPECT_THROW(prepack(plain_plan(8, 8, DType::f32, DType::bf16), host_target(), w, 1), Bug);
-  EXPECT_THROW(prepack(packed_plan("mxint8", 8, 8, DType::f32, 0), host_target(), w, 1), Bug);
+  EXPECT_THROW(lay_out(plain_plan(8, 9, DType::f32, DType::f32), host_target(), w, 1), Bug);
+  EXPECT_THROW(lay_out(plain_plan(8, 8, DType::f32, DType::bf16), host_target(), w, 1), Bug);
+  EXPECT_THROW(lay_out(packed_plan("mxint8", 8, 8, DType::f32, 0), host_target(), w, 1), Bug);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Outputs in memory of the caller's: what is written there, what is not, and memory that does not fit.
 #include "runtime/output_view.h"
 
+#include <gmock/gmock.h>
+
 #include <numeric>
 
 #include "ops/evaluate.h"
@@ -60,6 +62,49 @@ TEST(OutputView, HoldsWhatARunWithoutItReturns) {
                   rows == 0 ? got[i].data().bytes().data() : memory.views[session.output_names()[i]].bytes.data());
     }
   }
+}
+
+// Every other column of a wider array, rows in reverse, and the inputs likewise.
+TEST(OutputView, ElementsMayLieApart) {
+  for (int level : {0, 2}) {
+    Session session(parse(kTwice), at(level));
+    const NamedTensors inputs = inputs_of(4);
+    const std::vector<Tensor> want = session.run(inputs);
+    std::vector<float> wide(4 * 8, -7), source(4 * 8);
+    const Strides apart{.strides = {-8, 2}, .offset = 3 * 8 + 1};
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < 3; ++j)
+        source[static_cast<size_t>(apart.offset - 8 * i + 2 * j)] =
+            inputs.at("x").as<float>()[static_cast<size_t>(3 * i + j)];
+    OutputView view = OutputView::of(DType::f32, {4, 3}, std::span(wide));
+    view.strides = apart;
+    Context context;
+    const NamedTensors given{{"x", tensor_view(DType::f32, {4, 3}, std::as_bytes(std::span(source)), apart)}};
+    const std::vector<Tensor> got = session.run(context, given, {{"s", view}});
+    expect_same_bits(got, want, fmt::format("-O{}", level));
+    for (size_t at = 0; at < wide.size(); ++at) {
+      const size_t row = 3 - at / 8, column = (at % 8 - 1) / 2;
+      const bool inside = at % 2 == 1 && column < 3;
+      EXPECT_EQ(wide[at], inside ? want[3].as<float>()[row * 3 + column] : -7) << at;
+    }
+    view.strides = Strides{.strides = {8, 2}, .offset = 5};
+    EXPECT_THAT(error_of([&] {
+                  session.run(context, given, {{"s", view}});
+                }),
+                testing::HasSubstr("output \"s\" has elements 5 to 33 of 4 bytes each, in memory of 128 bytes"));
+    view.strides = Strides{.strides = {8}};
+    EXPECT_THAT(error_of([&] {
+                  session.run(context, given, {{"s", view}});
+                }),
+                testing::HasSubstr("2 dimensions and 1 strides"));
+  }
+}
+
+TEST(OutputView, ADenseInputIsReadWhereItIs) {
+  const std::vector<float> source(12, 1);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(source));
+  EXPECT_EQ(tensor_view(DType::f32, {4, 3}, bytes).data().bytes().data(), bytes.data());
+  EXPECT_THAT(error_of([&] { tensor_view(DType::f32, {5, 3}, bytes); }), testing::HasSubstr("memory of 48 bytes"));
 }
 
 TEST(OutputView, OthersAreTensorsOfTheirOwn) {

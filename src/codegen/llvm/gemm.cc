@@ -53,7 +53,8 @@ class GemmCase {
       const bool any = shrink > 0 || plan.rows.tallest == 0;
       for (int h = any ? 1 : plan.rows.shortest; h <= (any ? shape_.rows : plan.rows.tallest); ++h) add_tile(h);
     }
-    if (shape_.item_panels > 1) wide_tile_ = tile(shape_.rows, shape_.item_panels, shape_.panel);
+    if (shape_.item_panels > 1 && shape_.source == WeightSource::codes)
+      wide_tile_ = tile(shape_.rows, shape_.item_panels, shape_.panel);
     epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
     const bool pairs = shape_.panel == PanelType::pairs;
     if (shape_.source == WeightSource::unpacked)
@@ -62,7 +63,11 @@ class GemmCase {
       });
     if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
     if (shape_.widens_rows)
-      widen_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
+      make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
+    if (shape_.turns_rows)
+      make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
+        return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
+      });
     if (shape_.source == WeightSource::activation)
       prepare_ = shared(pairs ? "pack_pairs" : "pack", [&](const std::string& name) {
         const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
@@ -85,10 +90,11 @@ class GemmCase {
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = widen_ ? e_.times(k_, 4) : source_row_bytes_;
+    a_row_bytes_ = make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
     scratch_ = frame_.scratch;
-    if (widen_) {
-      Value* bytes = e_.times(e_.b.CreateMul(block_rows_, k_), 4);
+    if (make_rows_) {  // shape_.rows_bytes() behind
+      Value* rows = e_.times(up(block_rows_, shape_.lanes), shape_.lanes);
+      Value* bytes = e_.times(e_.b.CreateMul(rows, adds_blocks() ? e_.num(shape_.block_k) : k_), size_bytes(shape_.a));
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
     }
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.b.CreateSub(block_rows_, e_.num(1))), block_rows_);
@@ -123,7 +129,9 @@ class GemmCase {
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
       spec.panel = panel, spec.keeps = keeps;
-      spec.a_row_bytes = shape_.widens_rows ? plan_.k * 4 : plan_.a_row_stride * size_bytes(plan_.a);
+      spec.a_by_columns = reads_columns();
+      if (shape_.widens_rows) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
+      else if (!plan_.a_by_columns) spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
       return emit_tile(e_, symbol, spec);
     });
   }
@@ -144,23 +152,24 @@ class GemmCase {
     Value *outer = e_.b.CreateUDiv(batch, inner), *h = e_.b.CreateURem(batch, inner);
     Value* first = e_.b.CreateMul(block, block_rows_);
     Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(outer, h, 2, 8), size_bytes(plan_.a)));
-    a = e_.at(a, e_.b.CreateMul(first, source_row_bytes_));
+    a = e_.at(a, e_.times(first, plan_.a_by_columns ? e_.num(size_bytes(plan_.a)) : source_row_bytes_));
     Value* left = e_.b.CreateSub(m_, first);
     Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
-    if (widen_) {
+    Value* column = e_.times(panel, shape_.panel_columns());
+    const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
+    if (adds_blocks()) return added_blocks(a, batch_offset(outer, h, 3, 9), rows, panel, place);
+    if (make_rows_) {
       Value* const arguments[] = {a, source_row_bytes_, rows, k_, frame_.scratch};
-      e_.when(has_other_rows, [&] { e_.b.CreateCall(widen_, arguments); });
+      e_.when(has_other_rows, [&] { e_.b.CreateCall(make_rows_, arguments); });
       a = frame_.scratch;
     }
-    Value* column = e_.times(panel, shape_.panel_columns());
     Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (shape_.source == WeightSource::activation) {
-      w = pack_activation(batch_offset(outer, h, 3, 9), column);
+      w = pack_activation(batch_offset(outer, h, 3, 9), e_.num(0), k_, column);
     } else {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
-    const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
@@ -175,15 +184,64 @@ class GemmCase {
     });
   }
 
-  Value* pack_activation(Value* offset, Value* column) {
+  bool adds_blocks() const { return shape_.source == WeightSource::activation && shape_.adds_blocks; }
+  bool reads_columns() const { return plan_.a_by_columns && !shape_.turns_rows; }
+
+  // Of the panel that begins at `column`, `count` k from `first` on.
+  Value* pack_activation(Value* offset, Value* first, Value* count, Value* column) {
     const int64_t size = size_bytes(plan_.w);
     Value* row_bytes = e_.times(e_.kernel_dim(frame_, 6), size);
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(offset, size));
     const bool nk = plan_.weights == GemmPlan::Weights::activation_nk;
-    w = e_.at(w, nk ? e_.b.CreateMul(column, row_bytes) : e_.times(column, size));
-    Value* const arguments[] = {w, row_bytes, k_, e_.b.CreateSub(n_, column), scratch_};
+    w = e_.at(w, e_.times(nk ? column : first, row_bytes));
+    w = e_.at(w, e_.times(nk ? first : column, size));
+    Value* const arguments[] = {w, row_bytes, count, e_.b.CreateSub(n_, column), scratch_};
     e_.b.CreateCall(prepare_, arguments);
     return scratch_;
+  }
+
+  // Block by block of K: what it is of A is multiplied by all panels of the item while it stays in the cache. The
+  // blocks decide no bits: each goes on with the sums of those before.
+  void added_blocks(Value* a, Value* w_offset, Value* rows, Value* panel, const Place& place) {
+    Value* all_sums = e_.at(scratch_, shape_.unpacked_bytes());
+    Value *sums_bytes = e_.times(block_rows_, shape_.row_bytes()), *panels = e_.num(1);
+    if (shape_.item_panels > 1)
+      panels = e_.smaller(e_.num(shape_.item_panels), e_.b.CreateSub(up(n_, shape_.panel_columns()), panel));
+    e_.loop(e_.num(0), e_.b.CreateMul(panels, block_rows_), 1, {}, [&](Value* row, const Values&) {
+      emit_zero(e_, e_.at(all_sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
+      return Values{};
+    });
+    e_.loop(e_.num(0), k_, shape_.block_k, {}, [&](Value* first, const Values&) {
+      Value* count = e_.smaller(e_.num(shape_.block_k), e_.b.CreateSub(k_, first));
+      Value *part = e_.at(a, e_.times(first, plan_.a_by_columns ? source_row_bytes_ : e_.num(size_bytes(plan_.a)))),
+            *row_bytes = source_row_bytes_;
+      if (make_rows_) {
+        Value* const arguments[] = {part, source_row_bytes_, rows, count, frame_.scratch};
+        e_.b.CreateCall(make_rows_, arguments);
+        part = frame_.scratch;
+        row_bytes = shape_.turns_rows ? e_.num(shape_.block_k * size_bytes(shape_.a)) : e_.times(count, 4);
+      }
+      e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
+        Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
+        Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
+        strips(rows, [&](Value* tile, Value*, Value* offset) {
+          Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
+          Value* const operands[] = {rows_of_a,
+                                     w,
+                                     llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
+                                     e_.at(sums, e_.times(offset, shape_.row_bytes())),
+                                     row_bytes,
+                                     count};
+          e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+        });
+        return Values{};
+      });
+      return Values{};
+    });
+    e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
+      finish(e_.at(all_sums, e_.b.CreateMul(p, sums_bytes)), rows, e_.num(0), next_panel(place, p));
+      return Values{};
+    });
   }
 
   Place next_panel(Place place, Value* p) {
@@ -209,7 +267,7 @@ class GemmCase {
       Value* const arguments[] = {panel, first, scratch_};
       e_.b.CreateCall(prepare_, arguments);
     };
-    if (shape_.block_k == shape_.k) {
+    if (!shape_.adds_blocks) {
       unpack(e_.num(0));
       return finished_strips(a, scratch_, scales, rows, place);
     }
@@ -306,7 +364,8 @@ class GemmCase {
   const GemmShape shape_;
   Shared& shared_;
   Format format_;
-  Function *epilogue_ = nullptr, *prepare_ = nullptr, *widen_ = nullptr, *fetch_ = nullptr;
+  Function *epilogue_ = nullptr, *prepare_ = nullptr, *fetch_ = nullptr;
+  Function* make_rows_ = nullptr;  // of A in scratch, widened or turned
   Function* wide_tile_ = nullptr;
   std::map<int64_t, Function*> tiles_, first_tiles_;  // by height
   KernelFrame frame_{};

@@ -364,6 +364,47 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
   return f;
 }
 
+llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes) {
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
+  Value *a = f->getArg(0), *k_bytes = f->getArg(1), *rows = f->getArg(2), *k = f->getArg(3), *out = f->getArg(4);
+  const bool pairs = type == DType::bf16;
+  const int64_t square_k = e.lanes * (pairs ? 2 : 1);
+  e.loop(e.num(0), rows, e.lanes, {}, [&](Value* row, const Values&) {
+    Value *from = e.at(a, e.times(row, 2)), *to = e.at(out, e.times(row, out_row_bytes));
+    Value *mask = e.tail_mask(e.b.CreateSub(rows, row)), *squares = e.b.CreateUDiv(k, e.num(square_k));
+    const auto column = [&](Value* at) {
+      return e.load_elements(DType::bf16, e.at(from, e.b.CreateMul(at, k_bytes)), mask);
+    };
+    e.loop(e.num(0), squares, 1, {}, [&](Value* s, const Values&) {
+      Values square;
+      for (int i = 0; i < e.lanes; ++i) {
+        Value* first = e.b.CreateAdd(e.times(s, square_k), e.num(int64_t{i} * (pairs ? 2 : 1)));
+        square.push_back(pairs ? e.join_pair(column(first), column(e.b.CreateAdd(first, e.num(1))))
+                               : e.as(column(first), e.v_i32));
+      }
+      square = transpose_square(e, std::move(square));
+      for (int r = 0; r < e.lanes; ++r)
+        e.store(square[static_cast<size_t>(r)], e.at(e.at(to, r * out_row_bytes), e.times(s, int64_t{e.lanes} * 4)), 4);
+      return Values{};
+    });
+    e.loop(e.times(squares, square_k), k, 1, {}, [&](Value* at, const Values&) {
+      e.loop(e.num(0), e.smaller(e.num(e.lanes), e.b.CreateSub(rows, row)), 1, {}, [&](Value* r, const Values&) {
+        Value* x = e.load(e.i16, e.at(e.at(from, e.b.CreateMul(at, k_bytes)), e.times(r, 2)), 2);
+        Value* place = e.at(e.at(to, e.times(r, out_row_bytes)), e.times(at, size_bytes(type)));
+        if (pairs) e.store(x, place, 2);
+        else e.store(e.widen(DType::bf16, x), place, 4);
+        return Values{};
+      });
+      return Values{};
+    });
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
+
 llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec) {
   llvm::Function* f = begin_pack(e, symbol, spec);
   Packer(e, spec, f).run_kn();

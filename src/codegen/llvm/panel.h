@@ -18,6 +18,10 @@ llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmSha
 // void(a, a_row_bytes, rows, k, scratch): rows of bf16 as f32, one behind the other.
 llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
 
+// void(a, k_bytes, rows, k, scratch): k rows of bf16, `k_bytes` apart, as `rows` columns: in scratch rows of k elements
+// of `type` (f32 or bf16), `out_row_bytes` apart, of which as many as fill a vector are written.
+llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes);
+
 struct PackSpec {
   DType w = DType::f32;              // f32 or bf16
   PanelType panel = PanelType::f32;  // pairs only from bf16

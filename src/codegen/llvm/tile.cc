@@ -29,7 +29,10 @@ class TileBody {
     for (int64_t offset : spec.row_offsets) row_offset_.push_back(e.num(offset));
     for (int r = 0; spec.steps_when_called && r < spec.rows; ++r)
       row_offset_.push_back(r ? e.load(e.i64, e.at(f->getArg(2), int64_t{r} * 8), 8) : e.num(0));
-    for (int r = 0; !spec.steps_when_called && spec.row_offsets.empty() && r < spec.rows; ++r)
+    if (spec.a_by_columns) a_k_bytes_ = f->getArg(4);
+    for (int r = 0; spec.a_by_columns && r < spec.rows; ++r) row_offset_.push_back(e.num(int64_t{r} * 4));
+    const bool even = row_offset_.empty();
+    for (int r = 0; even && r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
   }
 
@@ -152,7 +155,8 @@ class TileBody {
     const int64_t a_step = step * a_bytes();
     if (count) {
       const auto walk = [&](Value* a0, Value* w0, Value* times, int64_t each, const Values& before) {
-        const Emitter::Moving moving[] = {{a0, a_step}, {w0, w_step}};
+        const Emitter::Moving along = a_k_bytes_ ? Emitter::Moving{a0, a_k_bytes_} : Emitter::Moving{a0, a_step};
+        const Emitter::Moving moving[] = {along, {w0, w_step}};
         return e_.walk(times, moving, before, [&](const Values& p, Values now) {
           chain_ = 0;
           one_step(p[0], p[1], each, now);
@@ -293,6 +297,7 @@ class TileBody {
   int chain_ = 0;
   Values row_offset_, zero_points_;
   Value* a_step_y_ = nullptr;
+  Value* a_k_bytes_ = nullptr;  // from k to k of A by columns
   Value* kept_ = nullptr;       // where the next step leaves W
   Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
   std::unique_ptr<WeightDecoder> decoder_;
@@ -306,7 +311,8 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.chains = shape.chains;
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
-  t.k = shape.block_k, t.accumulate = shape.block_k < shape.k;
+  t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
+  t.accumulate = shape.adds_blocks;
   t.sums_row_bytes = shape.row_bytes() * panels;
   t.codes = shape.source == WeightSource::codes;
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
@@ -330,6 +336,7 @@ void generate_quickly(llvm::Function* function) {
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
   CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
+  CHECK(!spec.a_by_columns || (!spec.k && spec.a == DType::f32 && spec.panel == PanelType::f32));
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
   CHECK(!spec.keeps || (spec.k && spec.panel == PanelType::pairs && !spec.codes && !spec.dot && !spec.segment));
   CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));

@@ -14,10 +14,11 @@ struct TileSpec {
   int64_t panel_bytes = 0;
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
-  bool keeps = false;       // W is read as pairs and left as a panel of f32 at the call's `scales`
-  bool dot = false;         // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
-  int64_t k = 0;            // 0: given when called (neither codes nor scales nor segments)
-  int64_t a_row_bytes = 0;  // 0: given when called
+  bool keeps = false;         // W is read as pairs and left as a panel of f32 at the call's `scales`
+  bool dot = false;           // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
+  int64_t k = 0;              // 0: given when called (neither codes nor scales nor segments)
+  int64_t a_row_bytes = 0;    // 0: given when called
+  bool a_by_columns = false;  // A is [K, rows] of f32: what is given is from k to k (k is given when called, too)
   std::vector<int64_t> row_offsets = {};  // bytes from a to each row where they are not a_row_bytes apart
   // K in runs of `segment` elements of A that lie together, for convolutions: `segments_x` of them a_step_x bytes
   // apart, and that again as often as the call's last argument says, a_step_y bytes apart. 0: one run of k.

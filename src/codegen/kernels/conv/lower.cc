@@ -1,4 +1,4 @@
-// Convolutions over channels-last planes with constant weights as a matrix.
+// Convolutions over channels-last planes.
 #include "codegen/kernel_sizes.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
@@ -30,10 +30,9 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   plan.channels = channels / groups;
   plan.product.n = outputs / groups;
   plan.product.a = graph.type(x).dtype;
-  const Tensor* constant = lowering.constant(w);
-  if (!constant) return {"weights that are not constant"};
-  if (constant->is_packed()) plan.product.w_format = to_string(*constant->format());
-  else plan.product.w = constant->dtype();
+  const TensorType& weights = graph.type(w);
+  if (weights.is_packed()) plan.product.w_format = to_string(*weights.format);
+  else plan.product.w = weights.dtype;
   if (groups > 1) plan.product.result_row_stride = outputs;
   lowering.bind(step, x);
   lowering.bind(step, w, Plane::prepacked);

@@ -25,18 +25,14 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
 }
 
 // Panels [panel, product].
-Buffer prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads,
-                        PanelPool& pool) {
+void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   const WinogradShape shape = winograd_shape(plan, target);
   const int64_t bytes = shape.w->products() * shape.gemm.panel_bytes();
-  const PanelMemory memory = pool.take(static_cast<size_t>(shape.gemm.panels() * bytes));
   auto chunk = [&](int64_t begin, int64_t end, int) {
-    for (int64_t p = begin; p < end; ++p)
-      transform_weights(*shape.w, shape.gemm, weights, p, memory.bytes.data() + p * bytes);
+    for (int64_t p = begin; p < end; ++p) transform_weights(*shape.w, shape.gemm, weights, p, out + p * bytes);
   };
   parallel_chunks(shape.gemm.panels(), 1, threads, chunk);
   if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
-  return Buffer(memory.owner, memory.bytes);
 }
 
 }  // namespace
@@ -57,22 +53,21 @@ int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
   return shape.gemm.panels() * shape.w->products() * shape.gemm.panel_bytes();
 }
 
-Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
-  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, pool);
+void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
   if (weights.shape().size() != 2) {
     const Tensor matrix = *weight_matrix(weights);
     if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
-    return prepack(plan, target, matrix, threads, pool);
+    return prepack(plan, target, matrix, threads, out);
   }
   const GemmPlan product = laid_out_product(plan, target);
-  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, pool);
+  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
   const ConvShape shape = conv_shape(plan, target);
   const GemmShape s = panel_shape(product, target);
   const int64_t room = product.k / (plan.product.k / shape.segment);
   const int64_t bytes = s.panels() * s.panel_bytes();
-  const PanelMemory memory = pool.take(static_cast<size_t>(plan.groups * bytes));
   for (int64_t g = 0; g < plan.groups; ++g) {
-    std::byte* base = memory.bytes.data() + g * bytes;
+    std::byte* base = out + g * bytes;
     if (weights.is_packed()) {
       lay_out_panels(s, weights, g * product.n, threads, base);
     } else {
@@ -80,7 +75,6 @@ Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights
     }
   }
   drop_source(weights);
-  return Buffer(memory.owner, memory.bytes);
 }
 
 }  // namespace hone

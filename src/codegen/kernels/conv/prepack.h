@@ -8,6 +8,6 @@ namespace hone {
 
 std::string prepack_key(const ConvPlan& plan, const Target& target);
 int64_t prepacked_bytes(const ConvPlan& plan, const Target& target);
-Buffer prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool);
+void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 // Matrix products.
 #include "codegen/kernels/gemm/shape.h"
+#include "codegen/kernels/pointwise/moves.h"
 #include "codegen/lowering.h"
 #include "codegen/shapes.h"
 #include "ops/calls.h"
@@ -7,21 +8,46 @@
 namespace hone {
 namespace {
 
-// One batch: all leading dimensions are rows. More: the leading dimensions, broadcast, must be two loops at most.
+// The matrices of an operand: shape and strides of all dimensions, the last two of which are a matrix. Of a transpose,
+// where its source has them.
+struct Matrices {
+  ValueId value;
+  Shape shape, strides;
+
+  const Dim& stride(size_t from_last) const { return strides[strides.size() - from_last]; }
+  const Dim& extent(size_t from_last) const { return shape[shape.size() - from_last]; }
+};
+
+Matrices matrices_of(const Lowering& lowering, ValueId v) {
+  const Graph& graph = lowering.graph;
+  const Shape shape = lowering.shape(v);
+  const NodeId producer = graph.producer(v);
+  if (producer != kNone && graph.node(producer).op == &transpose_def) {
+    Matrices turned{graph.operand(producer, 0), shape, transposed_strides(lowering, graph.node(producer))};
+    if (!graph.type(turned.value).is_packed() && (turned.stride(1) == Dim(1) || turned.stride(2) == Dim(1)))
+      return turned;
+  }
+  return {v, shape, dense_strides(shape)};
+}
+
+// More than one product: the leading dimensions, broadcast, must be two loops at most.
 struct Batches {
   std::vector<Extent> extents;                 // of the loops
   std::array<std::vector<Extent>, 3> strides;  // of A, W and the result, along them
 };
 
-std::optional<Batches> batches_of(const Lowering& lowering, const Shape& a, const Shape& w, const Shape& out) {
+std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, const Matrices& w, const Shape& out) {
   const Shape lead(out.begin(), out.end() - 2);
+  const Matrices result{kNone, out, dense_strides(out)};
   std::vector<Shape> strides;
-  for (const Shape* shape : {&a, &w, &out}) {
-    const Dim matrix = (*shape)[shape->size() - 2] * shape->back();
-    std::optional<Shape> own = broadcast_strides({shape->begin(), shape->end() - 2}, lead);
-    if (!own) return std::nullopt;
-    for (Dim& stride : *own) stride = stride * matrix;
-    strides.push_back(std::move(*own));
+  for (const Matrices* each : {&a, &w, &result}) {
+    Shape& own = strides.emplace_back(lead.size(), 0);
+    const size_t missing = lead.size() + 2 - each->shape.size();
+    for (size_t i = 0; i + 2 < each->shape.size(); ++i) {
+      if (each->shape[i] == Dim(1)) continue;
+      if (!(each->shape[i] == lead[missing + i])) return std::nullopt;
+      own[missing + i] = each->strides[i];
+    }
   }
   const CollapsedLoops loops = collapse(lead, strides);
   if (loops.extents.size() > 2) return std::nullopt;
@@ -45,19 +71,20 @@ void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d)
 
 int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
 
-// The weights of a product: a constant laid out for it, or an activation [n,k] (`transposed`) or [k,n].
-Support choose_weights(const Lowering& lowering, GemmPlan& plan, ValueId w, bool transposed) {
+// The weights of a product: laid out for it, or an activation whose rows are outputs or inputs.
+Support choose_weights(const Lowering& lowering, GemmPlan& plan, const Matrices& w, bool has_output_rows) {
   const Graph& graph = lowering.graph;
-  const Tensor* constant = lowering.constant(w);
-  if (!lowering.sizes && graph.value(w).label.starts_with(kKnownInput)) return {"weights that follow from the sizes"};
-  if (constant && transposed && graph.type(w).rank() == 2) {
+  const TensorType& type = graph.type(w.value);
+  if (!lowering.sizes && graph.value(w.value).label.starts_with(kKnownInput))
+    return {"weights that follow from the sizes"};
+  if (has_output_rows && type.rank() == 2 && lowering.is_laid_out(w.value) && !plan.a_by_columns) {
     plan.weights = GemmPlan::Weights::prepacked;
-    if (constant->is_packed()) plan.w_format = to_string(*constant->format());
-    else plan.w = constant->dtype();
+    if (type.is_packed()) plan.w_format = to_string(*type.format);
+    else plan.w = type.dtype;
   } else {
-    if (graph.type(w).is_packed()) return {"packed weights that are not [out, in]"};
-    plan.weights = transposed ? GemmPlan::Weights::activation_nk : GemmPlan::Weights::activation_kn;
-    plan.w = graph.type(w).dtype;
+    if (type.is_packed()) return {"packed weights that are not [out, in]"};
+    plan.weights = has_output_rows ? GemmPlan::Weights::activation_nk : GemmPlan::Weights::activation_kn;
+    plan.w = type.dtype;
     if (plan.w != plan.a) return {fmt::format("operands of {} and {}", to_string(plan.a), to_string(plan.w))};
   }
   if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16)
@@ -72,42 +99,50 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const bool is_linear = node.op == &linear_def;
-  const ValueId a = node.operands[0], w = node.operands[1];
-  const Shape a_shape = lowering.shape(a), w_shape = lowering.shape(w), out = lowering.shape(node.results[0]);
+  const auto flag = [&](const char* name) { return node.attributes.get_or<int64_t>(name, 0) != 0; };
   GemmPlan plan;
-  plan.a = graph.type(a).dtype;
+  plan.a = graph.type(node.operands[0]).dtype;
   if (plan.a != DType::f32 && plan.a != DType::bf16) return {fmt::format("activations of {}", to_string(plan.a))};
-  if (graph.type(a).is_packed()) return {"the left operand is a packed constant"};
-  if (a_shape.size() < 2 && !is_linear) return {"a vector operand"};
-  if (node.attributes.get_or<int64_t>("transpose_a", 0) != 0) return {"a transposed left operand"};
-  const bool transposed = is_linear || node.attributes.get_or<int64_t>("transpose_b", 0) != 0;
-  if (w_shape.size() < 2) return {"a vector operand"};
-  const Dim k = a_shape.back(), n = transposed ? w_shape[w_shape.size() - 2] : w_shape.back();
+  if (graph.type(node.operands[0]).is_packed()) return {"the left operand is a packed constant"};
+  const Shape a_shape = lowering.shape(node.operands[0]), out = lowering.shape(node.results[0]);
+  if ((a_shape.size() < 2 && !is_linear) || graph.type(node.operands[1]).rank() < 2) return {"a vector operand"};
+  const Matrices w = matrices_of(lowering, node.operands[1]),
+                 a = is_linear ? Matrices{node.operands[0], a_shape, dense_strides(a_shape)}
+                               : matrices_of(lowering, node.operands[0]);
+  // Which of the last two dimensions is which, counted from the last.
+  const size_t a_k = is_linear || !flag("transpose_a") ? 1 : 2, w_k = is_linear || flag("transpose_b") ? 1 : 2;
+  const Dim k = a.extent(a_k), n = w.extent(3 - w_k);
   plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
-  if (Support r = choose_weights(lowering, plan, w, transposed); !r.supported()) return r;
+  plan.a_by_columns = !(a.stride(a_k) == Dim(1));
+  const bool has_output_rows = w.stride(w_k) == Dim(1);
+  if (Support r = choose_weights(lowering, plan, w, has_output_rows); !r.supported()) return r;
   const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
   if (is_packed_once && (plan.n == 0 || plan.k == 0))
     return {"a product with laid out weights and sizes that are open"};
   std::optional<Batches> batches;
   bool batched = false;
-  if (w_shape.size() > 2) {
-    batches = batches_of(lowering, a_shape, w_shape, out);
+  if (w.shape.size() > 2 || (a.shape.size() > 2 && !(a.strides == dense_strides(a.shape) && a_k == 1))) {
+    batches = batches_of(lowering, a, w, out);
     if (!batches) return {"batches that are broadcast along several dimensions"};
     for (Extent extent : batches->extents) batched |= !extent.is_constant() || extent.number != 1;
   }
-  plan.a_row_stride = plan.k;
-  lowering.bind(step, a);
-  lowering.bind(step, w, is_packed_once ? Plane::prepacked : Plane::data);
+  const Dim a_stride = a.shape.size() < 2  ? k
+                       : plan.a_by_columns ? a.stride(a_k)
+                                           : a.stride(3 - a_k),
+            w_stride = has_output_rows ? w.stride(3 - w_k) : w.stride(w_k);
+  if (!plan.a_by_columns) plan.a_row_stride = constant_or_zero(a_stride);
+  lowering.bind(step, a.value);
+  lowering.bind(step, w.value, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   if (Support r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.supported()) return r;
-  const Shape rows(a_shape.begin() + (batches ? std::ssize(a_shape) - 2 : 0), a_shape.end() - 1);
-  const Extent m = lowering.count(rows), n_extent = lowering.extent(n), k_extent = lowering.extent(k);
-  const bool by_rows = plan.weights == GemmPlan::Weights::activation_kn;
+  const Extent m = batches ? lowering.extent(out[out.size() - 2]) : lowering.count({out.begin(), out.end() - 1}),
+               n_extent = lowering.extent(n), k_extent = lowering.extent(k), a_extent = lowering.extent(a_stride),
+               w_extent = lowering.extent(w_stride);
   const auto fill = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
     d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
-    d[5] = d[kGemmK], d[6] = by_rows ? d[kGemmN] : d[kGemmK];
+    d[5] = sizes.of(a_extent), d[6] = sizes.of(w_extent);
     if (batches) write_batches(*batches, sizes, d);
   };
   // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.

@@ -10,22 +10,24 @@
 
 namespace hone {
 
-// C[M,N] = epilogue(A[M,K] · W), batched. W is a constant laid out by prepack() (prepack.h), or an activation packed on
-// the fly.
+// C[M,N] = epilogue(A[M,K] · W), batched. W is laid out by prepack() (prepack.h), or an activation packed on the fly,
+// a block of K after the other where K is long.
 //   pointers  [0] A, [1] W, then epilogue operands, then results
 //   dims      [0] M, [1] batches, batch strides in elements of [2] A, [3] W (0: shared), [4] the result,
-//             [5] A row stride, [6] W row stride (activations only), [7] inner batches: batch = outer * inner + h,
-//             [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K (activations only),
-//             [13] rows of A in an item, from launch(); then from [14] for each `full` operand its row stride (0 = that
-//             of the result). `full` operands have the batch strides of the result; `row` ones hold [batches, M]
+//             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
+//             = outer * inner + h, [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K
+//             (activations only), [13] rows of A in an item, from launch(); then from [14] for each `full` operand its
+//             row stride (0 = that of the result). `full` operands have the batch strides of the result; `row` ones
+//             hold [batches, M]
 //   items     batches * blocks of rows * panel_items
 //   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], with rows `n` apart unless
 //             result_row_stride says otherwise
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
-  int64_t n = 0, k = 0;  // of activations, 0: dims[11], dims[12]
-  DType a = DType::f32;  // f32 or bf16; products are exact in bf16 pairs, sums are f32
+  int64_t n = 0, k = 0;       // of activations, 0: dims[11], dims[12]
+  DType a = DType::f32;       // f32 or bf16; products are exact in bf16 pairs, sums are f32
+  bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
   Weights weights = Weights::prepacked;
   DType w = DType::f32;  // f32 or bf16 when not packed
   std::string w_format;  // canonical format string of packed weights, "" otherwise
@@ -43,12 +45,13 @@ struct GemmPlan : Epilogue {
   int64_t a_row_stride = 0;       // elements, when constant: faster addresses; 0: dims[5]
   int64_t result_row_stride = 0;  // elements; 0: n
   static constexpr auto fields() {
-    return std::tuple_cat(Epilogue::fields(),
-                          std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
-                                     field("weights", &GemmPlan::weights), field("w", &GemmPlan::w),
-                                     field("w_format", &GemmPlan::w_format), field("rows", &GemmPlan::rows),
-                                     field("a_row_stride", &GemmPlan::a_row_stride),
-                                     field("result_row_stride", &GemmPlan::result_row_stride)));
+    return std::tuple_cat(
+        Epilogue::fields(),
+        std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
+                   field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
+                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format), field("rows", &GemmPlan::rows),
+                   field("a_row_stride", &GemmPlan::a_row_stride),
+                   field("result_row_stride", &GemmPlan::result_row_stride)));
   }
   static const KernelDef& kernel();
 };

@@ -105,18 +105,10 @@ int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {
   return s.panels() * s.panel_bytes();
 }
 
-Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads) {
-  PanelPool pool;
-  return prepack(plan, target, weights, threads, pool);
-}
-
-Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool) {
+void prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   check_weights(plan, weights);
-  const GemmShape s = panel_shape(plan, target);
-  const PanelMemory memory = pool.take(static_cast<size_t>(s.panels() * s.panel_bytes()));
-  lay_out_panels(s, weights, 0, threads, memory.bytes.data());
+  lay_out_panels(panel_shape(plan, target), weights, 0, threads, out);
   drop_source(weights);
-  return Buffer(memory.owner, memory.bytes);
 }
 
 }  // namespace hone

@@ -11,8 +11,7 @@ namespace hone {
 std::string prepack_key(const GemmPlan& plan, const Target& target);
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.
-Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, PanelPool& pool);
-Buffer prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads);  // in memory of its own
+void prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
 
 // For other classes whose weights are such panels: rows [first_row, first_row + shape.n) of the weights at `base`, and
 // the pages of a mapped source given back.

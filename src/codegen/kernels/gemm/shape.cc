@@ -46,6 +46,17 @@ int wide_item(const GemmShape& s, int64_t m) {
   return s.source == WeightSource::codes && s.dot && m == 1 && s.panels() >= 16 ? 4 : 1;
 }
 
+// Of an activation laid out at a time: 512 k of three vectors of f32 are 96 KB, which with as much of 256 rows of A
+// (512 KB) stays in the second-level cache. A is read again for each item: once for four panels, unless that leaves few
+// items.
+constexpr int64_t kActivationBlock = 512;
+
+void choose_activation_blocks(GemmShape& s, bool a_by_columns) {
+  s.adds_blocks = s.k == 0 || s.k > kActivationBlock || a_by_columns;
+  s.block_k = s.adds_blocks ? kActivationBlock : s.k;
+  if (s.adds_blocks && s.n > 0) s.item_panels = s.panels() >= 16 ? 4 : s.panels() >= 8 ? 2 : 1;
+}
+
 void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   if (plan.weights != GemmPlan::Weights::prepacked) {
     s.source = WeightSource::activation;
@@ -151,21 +162,23 @@ int64_t GemmShape::panel_bytes() const {
 
 int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block_k) * row_bytes(), 64); }
 
-int64_t GemmShape::widened_bytes(int64_t block_rows) const {
-  return widens_rows ? round_up(block_rows * k * 4, 64) : 0;
+int64_t GemmShape::rows_bytes(int64_t block_rows) const {
+  if (!widens_rows && !turns_rows) return 0;
+  const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
+  return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
 }
 
 int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
-  const int64_t rows = widened_bytes(block_rows);
-  if (source == WeightSource::activation) return rows + round_up(rows_of(panel, k) * row_bytes(), 64);
-  if (source != WeightSource::unpacked) return rows + (keeps_panel ? k * row_bytes() : 0);
-  return rows + unpacked_bytes() + (block_k < k ? block_rows * row_bytes() : 0);
+  const int64_t rows = rows_bytes(block_rows);
+  if (source == WeightSource::dense || source == WeightSource::codes) return rows + (keeps_panel ? k * row_bytes() : 0);
+  return rows + unpacked_bytes() + (adds_blocks ? item_panels * block_rows * row_bytes() : 0);
 }
 
 Support gemm_support(const GemmPlan& plan, const Target&) {
   const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
   const int64_t least = plan.weights == GemmPlan::Weights::prepacked ? 1 : 0;
   if (plan.n < least || plan.k < least) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
+  if (plan.a_by_columns && least) return {"a transposed left operand beside weights that are laid out"};
   if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
   if (plan.w_format.empty() && !is_plain(plan.w))
     return {fmt::format("weights of {}; f32, bf16 and packed formats are multiplied", to_string(plan.w))};
@@ -200,10 +213,14 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   choose_source(s, plan, m, widens);
   s.dot = s.dot && s.panel == PanelType::pairs;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
-  if (s.widens_rows) s.a = DType::f32;
+  s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
+  s.widens_rows &= !s.turns_rows;
+  if (s.widens_rows || (s.turns_rows && !s.dot)) s.a = DType::f32;
   s.rows = balanced_rows(most_rows(s, avx512), m);
-  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
   s.item_panels = wide_item(s, m);
+  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
+  s.adds_blocks = s.source == WeightSource::unpacked && s.block_k < s.k;
+  if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
   s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
   return s;

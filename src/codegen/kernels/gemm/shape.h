@@ -35,7 +35,7 @@ enum class WeightSource : uint8_t {
   dense,      // panels as they lie in prepacked memory
   codes,      // decoded in the multiplying loop (few rows: weights are streamed once)
   unpacked,   // a panel of codes is decoded to scratch, then multiplied (many rows)
-  activation  // a panel is built in scratch from a matrix that is not constant
+  activation  // a panel, or block_k of it, is built in scratch from a matrix that is not constant
 };
 
 struct GemmShape {
@@ -55,8 +55,14 @@ struct GemmShape {
   bool crossing_groups = false;  // a column's first group has begun in the columns before it, k by k as its number says
   int slots = 0;  // scales in a row of one vector of columns; where they are some, numbers say whose is whose
   bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
-  int64_t block_k = 0;         // unpacked: decoded to scratch at a time, then multiplied and added; a divisor of k
-  int item_panels = 1;         // panels of W in an item; more than one are multiplied by one wide tile
+  // Decoded or built in scratch at a time, then multiplied and added. Unpacked: a divisor of k. Activation: k may be
+  // more, or open.
+  int64_t block_k = 0;
+  bool adds_blocks = false;  // sums of a block of rows are kept in scratch from one block of k to the next
+  // Panels of W in an item. Codes: multiplied by one wide tile. Activation: one after the other by what a block of k is
+  // of A, which so is read once.
+  int item_panels = 1;
+  bool turns_rows = false;  // A by columns, of bf16: what a block of k is of it becomes rows in scratch first
 
   int64_t panel_columns() const { return int64_t{vectors} * lanes; }
   int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
@@ -85,7 +91,7 @@ struct GemmShape {
   int64_t global_offset() const;                    // of the tensor's global scale (f32) in a prepacked panel
   int64_t panel_bytes() const;                      // of a prepacked panel
   int64_t unpacked_bytes() const;                   // of block_k of a panel in scratch
-  int64_t widened_bytes(int64_t block_rows) const;  // of the rows of A in scratch, first of all
+  int64_t rows_bytes(int64_t block_rows) const;     // of the rows of A in scratch, first of all; a block of k of them
   int64_t scratch_bytes(int64_t block_rows) const;  // and of a panel or a part of it, and of the sums of its blocks
   int64_t block_rows(int64_t m) const;              // rows of A in an item, of m
 };

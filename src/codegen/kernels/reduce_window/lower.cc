@@ -116,7 +116,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     const std::vector<int64_t> shape = lowering.fixed_shape(w);
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
-    if (shape.size() != 2 || !lowering.constant(w)) return {"weights of a convolution that are no constant matrix"};
+    if (graph.type(w).is_packed() && shape.size() != 2) return {"packed weights that are no matrix"};
     plan.reduction = ReduceWindowPlan::Reduction::products;
     if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
     if (node.operands.size() > 2) bias = node.operands[2];

@@ -25,18 +25,15 @@ int64_t prepacked_bytes(const ReduceWindowPlan& plan, const Target& target) {
   return plan.plane.taps() * window_weight_pitch(plan.channels) * 4;
 }
 
-Buffer prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& weights, int threads,
-               PanelPool& pool) {
-  if (!plan.w_format.empty()) return prepack(window_weights(plan), target, weights, threads, pool);
+void prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+  if (!plan.w_format.empty()) return prepack(window_weights(plan), target, weights, threads, out);
   const std::vector<float> source = weights.to_floats();
   const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);
   CHECK(weights.elements() == plan.channels * taps, "weights of {}, plan of {} channels and {} taps",
         to_string(weights.type()), plan.channels, taps);
-  const PanelMemory memory = pool.take(static_cast<size_t>(taps * pitch * 4));
-  auto* to = reinterpret_cast<float*>(memory.bytes.data());
+  auto* to = reinterpret_cast<float*>(out);
   for (int64_t c = 0; c < plan.channels; ++c)
     for (int64_t tap = 0; tap < taps; ++tap) to[tap * pitch + c] = source[static_cast<size_t>(c * taps + tap)];
-  return Buffer(memory.owner, memory.bytes);
 }
 
 }  // namespace hone
