@@ -54,6 +54,33 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   });
 }
 
+// A product of two values that are no constants: a layer with weights that learn ([n,k]), its gradient by the input
+// (weights as [k,n]), and by the weights (A by columns).
+void time_activations(KernelBench& bench, const std::string& shape, int64_t m, int64_t n, int64_t k, DType type,
+                      GemmPlan::Weights weights, bool by_columns) {
+  const bool nk = weights == GemmPlan::Weights::activation_nk;
+  const std::string name = fmt::format("{} {} {} gemm", shape, to_string(type),
+                                       by_columns ? "dW"
+                                       : nk       ? "forward"
+                                                  : "dX");
+  if (bench.skips(name)) return;
+  GemmPlan plan = linear_plan(n, k, type, "", m);
+  plan.weights = weights, plan.a_by_columns = by_columns, plan.w = type;
+  plan.a_row_stride = by_columns ? 0 : k;
+  if (by_columns) plan.k = 0;  // as many as there are tokens
+  const Tensor a = random_tensor(type, {m, k}), w = random_tensor(type, {n, k}), out(DType::f32, {m, n});
+  Compiled code(plan);
+  KernelArgs args;
+  args.pointers = {bytes_of(a), bytes_of(w), bytes_of(out)};
+  args.dims = {m, 1, 0, 0, 0, by_columns ? m : k, nk ? k : n, 1};
+  args.dims[kGemmN] = n, args.dims[kGemmK] = k;
+  const int64_t items = code.prepare(args).items;
+  const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
+  against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
+    for (int i = 0; i < repeats; ++i) code.run(args, items);
+  });
+}
+
 // A square window on a square plane, half the window as padding.
 PlaneWindow square_window(int64_t extent, int64_t kernel, int64_t stride) {
   const int64_t pad = kernel / 2, places = (extent + 2 * pad - kernel) / stride + 1;
@@ -209,6 +236,16 @@ void time_all(KernelBench& bench) {
     time_gemm(bench, "128x1536x384", 128, 1536, 384, type);
     time_gemm(bench, "128x384x1536", 128, 384, 1536, type);
     time_gemm(bench, "16x3072x768", 16, 3072, 768, type);
+    // Of layers of 1,024 and 4,096 tokens while they are trained: forward, by the input, by the weights.
+    for (const auto& [tokens, n, k] :
+         {std::array{4096, 512, 128}, {4096, 128, 512}, {1024, 1536, 384}, {1024, 384, 1536}}) {
+      const auto shape = [&](int64_t m, int64_t columns, int64_t sums) {
+        return fmt::format("{}x{}x{}", m, columns, sums);
+      };
+      time_activations(bench, shape(tokens, n, k), tokens, n, k, type, GemmPlan::Weights::activation_nk, false);
+      time_activations(bench, shape(tokens, k, n), tokens, k, n, type, GemmPlan::Weights::activation_kn, false);
+      time_activations(bench, shape(n, k, tokens), n, k, tokens, type, GemmPlan::Weights::activation_kn, true);
+    }
     for (const char* format : {"mxint8", "mxfp4", "int4.g32"})
       for (int64_t m : {4, 16, 128}) time_gemm(bench, fmt::format("{}x1536x384", m), m, 1536, 384, type, format);
     for (const char* format : {"mxint8", "mxfp8_e4m3", "mxfp4", "int4.g32"})
