@@ -53,6 +53,7 @@ extern constinit const OpDef bit_cast_def{
     .doc = "The bits of x as elements of another type of the same width; as bool, any bit set is true.",
     .attributes = kAttributes,
     .infer = infer_bit_cast,
-    .eval = eval_bit_cast};
+    .eval = eval_bit_cast,
+    .no_gradient = "the bits of a number, read as another type, do not change smoothly with it."};
 
 }  // namespace hone

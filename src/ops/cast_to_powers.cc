@@ -44,6 +44,7 @@ extern constinit const OpDef cast_to_powers_def{
         "NaN; negative numbers are NaN. (cast rounds to nearest and saturates.)",
     .attributes = kAttributes,
     .infer = infer_cast,
-    .eval = eval_cast};
+    .eval = eval_cast,
+    .no_gradient = "it makes floats of eight bits or less to store; cast has a gradient."};
 
 }  // namespace hone

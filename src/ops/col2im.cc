@@ -70,6 +70,7 @@ extern constinit const OpDef col2im_def{
     .operands = {"x", computed("computed_image_shape"), computed("computed_block_shape")},
     .attributes = kAttributes,
     .infer = infer_col2im,
-    .eval = eval_col2im};
+    .eval = eval_col2im,
+    .no_gradient = "its gradient would gather overlapping windows, which no op does."};
 
 }  // namespace hone

@@ -45,6 +45,7 @@ extern constinit const OpDef cosine_window_def{
     .operands = {computed("computed_size")},
     .attributes = kAttributes,
     .infer = infer_window,
-    .eval = eval_window};
+    .eval = eval_window,
+    .no_gradient = "its operand is a size."};
 
 }  // namespace hone

@@ -10,6 +10,8 @@ namespace {
 
 constexpr AttributeSpec kAttributes[] = {
     {"ignore_index", AttributeKind::integer, false, "rows with this label do not count; default -100"},
+    {"label_smoothing", AttributeKind::number, false,
+     "the share of a row's target that all classes have alike, from 0 (default) to 1"},
 };
 
 std::vector<TensorType> infer_cross_entropy(const InferArgs& a) {
@@ -18,6 +20,13 @@ std::vector<TensorType> infer_cross_entropy(const InferArgs& a) {
   expect_index(a[1], "labels");
   expect_rank(a[1], 1, 1, "labels [B]");
   expect_dim(a[1].shape[0], a[0].shape[0], "the length of labels, one per row of logits,");
+  if (a.has(2)) {
+    expect_float(a[2], "weight");
+    expect_rank(a[2], 1, 1, "weight [C]");
+    expect_dim(a[2].shape[0], a[0].shape[1], "the length of weight, one per class,");
+  }
+  const double smoothing = a.attributes.get_or<double>("label_smoothing", 0);
+  if (!(smoothing >= 0 && smoothing <= 1)) fail("label_smoothing is {}; accepted: 0 to 1", smoothing);
   return {plain_type(a[0].dtype, {})};
 }
 
@@ -33,8 +42,10 @@ std::vector<Tensor> eval_cross_entropy(const EvalArgs& a) {
   const std::vector<double> logits = a[0].to_doubles();
   const std::vector<int64_t> labels = a[1].to_integers();
   const int64_t classes = a[0].dim(1), ignored = a.attributes.get_or<int64_t>("ignore_index", -100);
-  double sum = 0;
-  int64_t count = 0;
+  const double smoothing = a.attributes.get_or<double>("label_smoothing", 0);
+  const std::vector<double> weight =
+      a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(classes), 1.0);
+  double sum = 0, sum_of_weights = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     check_stop();
     const int64_t label = labels[i];
@@ -43,21 +54,27 @@ std::vector<Tensor> eval_cross_entropy(const EvalArgs& a) {
       fail("cross_entropy: label {} of row {} is not a class; accepted: 0 to {}, or {} to ignore the row", label, i,
            classes - 1, ignored);
     const double* row = logits.data() + static_cast<int64_t>(i) * classes;
-    sum += log_sum_exp(row, classes) - row[label];
-    ++count;
+    const double log_sum = log_sum_exp(row, classes), own = weight[static_cast<size_t>(label)];
+    sum += (1 - smoothing) * own * (log_sum - row[label]);
+    for (int64_t c = 0; c < classes && smoothing > 0; ++c)
+      sum += smoothing / static_cast<double>(classes) * weight[static_cast<size_t>(c)] * (log_sum - row[c]);
+    sum_of_weights += own;
   }
-  return {Tensor::from_doubles(a.results[0].dtype, {}, std::vector<double>{sum / static_cast<double>(count)})};
+  return {Tensor::from_doubles(a.results[0].dtype, {}, std::vector<double>{sum / sum_of_weights})};
 }
 
 }  // namespace
 
-extern constinit const OpDef cross_entropy_def{.name = "cross_entropy",
-                                               .doc =
-                                                   "The mean of log(sum(exp(logits))) - logits[label] over the rows of "
-                                                   "logits[B,C] with labels[B]; NaN when every row is ignored.",
-                                               .operands = {"logits", "labels"},
-                                               .attributes = kAttributes,
-                                               .infer = infer_cross_entropy,
-                                               .eval = eval_cross_entropy};
+extern constinit const OpDef cross_entropy_def{
+    .name = "cross_entropy",
+    .doc =
+        "The sum over the rows of logits[B,C] of weight[label] * (log(sum(exp(logits))) - logits[label]), over the sum "
+        "of "
+        "those weights (1 when absent); NaN when every row is ignored. Smoothing takes a share of each row's term and "
+        "puts the mean over all classes c of weight[c] * (log(sum(exp(logits))) - logits[c]) in its place.",
+    .operands = {"logits", "labels", optional("weight")},
+    .attributes = kAttributes,
+    .infer = infer_cross_entropy,
+    .eval = eval_cross_entropy};
 
 }  // namespace hone

@@ -49,6 +49,10 @@ std::vector<Tensor> eval_det(const EvalArgs& a) {
 }  // namespace
 
 extern constinit const OpDef det_def{
-    .name = "det", .doc = "The determinant of each matrix of x[...,M,M].", .infer = infer_det, .eval = eval_det};
+    .name = "det",
+    .doc = "The determinant of each matrix of x[...,M,M].",
+    .infer = infer_det,
+    .eval = eval_det,
+    .no_gradient = "its gradient is the determinant times the inverse, and no op inverts matrices."};
 
 }  // namespace hone

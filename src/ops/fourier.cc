@@ -206,7 +206,8 @@ extern constinit const OpDef dft_def{
     .operands = {"x", computed("computed_length"), computed("computed_axis")},
     .attributes = kDftAttributes,
     .infer = infer_dft,
-    .eval = eval_dft};
+    .eval = eval_dft,
+    .no_gradient = "no rule is written for transforms to complex pairs."};
 extern constinit const OpDef stft_def{
     .name = "stft",
     .doc =
@@ -215,6 +216,7 @@ extern constinit const OpDef stft_def{
     .operands = {"signal", optional("window"), computed("computed_step"), computed("computed_length")},
     .attributes = kStftAttributes,
     .infer = infer_stft,
-    .eval = eval_stft};
+    .eval = eval_stft,
+    .no_gradient = "no rule is written for transforms to complex pairs."};
 
 }  // namespace hone

@@ -65,12 +65,14 @@ extern constinit const OpDef full_def{.name = "full",
                                       .operands = {computed("computed_shape")},
                                       .attributes = kFullAttributes,
                                       .infer = infer_full,
-                                      .eval = eval_full};
+                                      .eval = eval_full,
+                                      .no_gradient = "its result does not depend on the value of any float."};
 extern constinit const OpDef iota_def{.name = "iota",
                                       .doc = "0, 1, 2, ... along an axis, the same for all other positions.",
                                       .operands = {},
                                       .attributes = kIotaAttributes,
                                       .infer = infer_iota,
-                                      .eval = eval_iota};
+                                      .eval = eval_iota,
+                                      .no_gradient = "its result does not depend on the value of any float."};
 
 }  // namespace hone

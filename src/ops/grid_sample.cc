@@ -170,7 +170,8 @@ extern constinit const OpDef grid_sample_def{
     .operands = {"x", "grid"},
     .attributes = kSampleAttributes,
     .infer = infer_grid_sample,
-    .eval = eval_grid_sample};
+    .eval = eval_grid_sample,
+    .no_gradient = "no rule is written for sampling at computed places."};
 extern constinit const OpDef affine_grid_def{
     .name = "affine_grid",
     .doc =
@@ -179,6 +180,7 @@ extern constinit const OpDef affine_grid_def{
     .operands = {"theta", computed("computed_size")},
     .attributes = kAffineAttributes,
     .infer = infer_affine_grid,
-    .eval = eval_affine_grid};
+    .eval = eval_affine_grid,
+    .no_gradient = "no rule is written for sampling at computed places."};
 
 }  // namespace hone

@@ -59,6 +59,7 @@ extern constinit const OpDef map_values_def{
         "x, keys[K], values[K], default[]; keys as x, any types.",
     .operands = {"x", "keys", "values", "default_value"},
     .infer = infer_map_values,
-    .eval = eval_map_values};
+    .eval = eval_map_values,
+    .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

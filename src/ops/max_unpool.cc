@@ -75,6 +75,7 @@ extern constinit const OpDef max_unpool_def{
     .operands = {"x", "indices", computed("computed_shape")},
     .attributes = kAttributes,
     .infer = infer_max_unpool,
-    .eval = eval_max_unpool};
+    .eval = eval_max_unpool,
+    .no_gradient = "no rule is written; its positions may repeat, and the last element stays."};
 
 }  // namespace hone

@@ -68,6 +68,7 @@ extern constinit const OpDef mel_weight_matrix_def{
     .operands = {"mel_bins", "dft_length", "sample_rate", "lower_edge", "upper_edge"},
     .attributes = kAttributes,
     .infer = infer_mel,
-    .eval = eval_mel};
+    .eval = eval_mel,
+    .no_gradient = "its operands say how many filters there are and which frequencies they cover."};
 
 }  // namespace hone

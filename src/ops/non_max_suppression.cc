@@ -100,6 +100,7 @@ extern constinit const OpDef non_max_suppression_def{
                  optional("score_threshold")},
     .attributes = kAttributes,
     .infer = infer_non_max_suppression,
-    .eval = eval_non_max_suppression};
+    .eval = eval_non_max_suppression,
+    .no_gradient = "which boxes are kept changes in jumps only."};
 
 }  // namespace hone

@@ -65,12 +65,15 @@ extern constinit const OpDef optional_def{.name = "optional",
                                           .attributes = kAttributes,
                                           .infer = infer_optional,
                                           .eval = eval_optional,
-                                          .containers = true};
-extern constinit const OpDef optional_get_element_def{.name = "optional_get_element",
-                                                      .doc = "What an optional holds; a tensor or a sequence as it is.",
-                                                      .infer = infer_get,
-                                                      .eval = eval_get,
-                                                      .containers = true};
+                                          .containers = true,
+                                          .no_gradient = "gradients are not followed through sequences and optionals."};
+extern constinit const OpDef optional_get_element_def{
+    .name = "optional_get_element",
+    .doc = "What an optional holds; a tensor or a sequence as it is.",
+    .infer = infer_get,
+    .eval = eval_get,
+    .containers = true,
+    .no_gradient = "gradients are not followed through sequences and optionals."};
 extern constinit const OpDef optional_has_element_def{
     .name = "optional_has_element",
     .doc = "Whether there is an operand and, if it is an optional, whether that holds something (bool).",
@@ -78,6 +81,7 @@ extern constinit const OpDef optional_has_element_def{
     .infer = [](const InferArgs&) { return std::vector{plain_type(DType::boolean, {})}; },
     .eval = eval_has,
     .containers = true,
-    .from_types = has_from_types};
+    .from_types = has_from_types,
+    .no_gradient = "gradients are not followed through sequences and optionals."};
 
 }  // namespace hone

@@ -29,16 +29,20 @@ std::vector<Tensor> eval_dequantize(const EvalArgs& a) { return {plain(a[0]).con
 
 }  // namespace
 
-extern constinit const OpDef quantize_def{.name = "quantize",
-                                          .doc = "x as codes and scales of a number format.",
-                                          .attributes = kAttributes,
-                                          .infer = infer_quantize,
-                                          .eval = eval_quantize};
+extern constinit const OpDef quantize_def{
+    .name = "quantize",
+    .doc = "x as codes and scales of a number format.",
+    .attributes = kAttributes,
+    .infer = infer_quantize,
+    .eval = eval_quantize,
+    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient."};
 
-extern constinit const OpDef dequantize_def{.name = "dequantize",
-                                            .doc = "The values of codes, or of other floats, as f32.",
-                                            .infer = infer_dequantize,
-                                            .eval = eval_dequantize,
-                                            .fits_all_sizes = [](const InferArgs&, const TensorType&) { return true; }};
+extern constinit const OpDef dequantize_def{
+    .name = "dequantize",
+    .doc = "The values of codes, or of other floats, as f32.",
+    .infer = infer_dequantize,
+    .eval = eval_dequantize,
+    .fits_all_sizes = [](const InferArgs&, const TensorType&) { return true; },
+    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient."};
 
 }  // namespace hone

@@ -116,7 +116,8 @@ extern constinit const OpDef random_uniform_def{
     .operands = {computed("computed_shape")},
     .attributes = kUniformAttributes,
     .infer = infer_random,
-    .eval = eval_uniform};
+    .eval = eval_uniform,
+    .no_gradient = "its numbers follow from a seed alone."};
 extern constinit const OpDef random_normal_def{
     .name = "random_normal",
     .doc =
@@ -125,7 +126,8 @@ extern constinit const OpDef random_normal_def{
     .operands = {computed("computed_shape")},
     .attributes = kNormalAttributes,
     .infer = infer_random,
-    .eval = eval_normal};
+    .eval = eval_normal,
+    .no_gradient = "its numbers follow from a seed alone."};
 extern constinit const OpDef multinomial_def{
     .name = "multinomial",
     .doc =
@@ -133,6 +135,7 @@ extern constinit const OpDef multinomial_def{
         "probabilities; element i is a function of the row, the seed and i.",
     .attributes = kMultinomialAttributes,
     .infer = infer_multinomial,
-    .eval = eval_multinomial};
+    .eval = eval_multinomial,
+    .no_gradient = "it draws classes, which change in jumps only."};
 
 }  // namespace hone

@@ -61,6 +61,7 @@ extern constinit const OpDef range_def{.name = "range",
                                            "and step are scalars of one element type.",
                                        .operands = {"start", "limit", "step"},
                                        .infer = infer_range,
-                                       .eval = eval_range};
+                                       .eval = eval_range,
+                                       .no_gradient = "its operands say how many elements there are."};
 
 }  // namespace hone

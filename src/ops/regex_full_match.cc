@@ -33,6 +33,7 @@ extern constinit const OpDef regex_full_match_def{
     .doc = "true where all of a string matches the pattern, which is RE2's; strings are UTF-8.",
     .attributes = kAttributes,
     .infer = infer_match,
-    .eval = eval_match};
+    .eval = eval_match,
+    .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

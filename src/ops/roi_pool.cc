@@ -220,7 +220,8 @@ extern constinit const OpDef roi_align_def{
     .operands = {"x", "rois", "batch_indices"},
     .attributes = kAlignAttributes,
     .infer = infer_roi_align,
-    .eval = eval_roi_align};
+    .eval = eval_roi_align,
+    .no_gradient = "no rule is written for pooling in computed boxes."};
 extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                               .doc =
                                                   "Regions rois[R,5] (image, x1, y1, x2, y2) of x[N,C,H,W], cut into "
@@ -229,6 +230,7 @@ extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                               .operands = {"x", "rois"},
                                               .attributes = kMaxAttributes,
                                               .infer = infer_max_roi_pool,
-                                              .eval = eval_max_roi_pool};
+                                              .eval = eval_max_roi_pool,
+                                              .no_gradient = "no rule is written for pooling in computed boxes."};
 
 }  // namespace hone

@@ -71,6 +71,7 @@ extern constinit const OpDef sequence_map_def{
     .infer = infer_map,
     .eval = eval_map,
     .bodies = 1,
-    .containers = true};
+    .containers = true,
+    .no_gradient = "gradients are not followed through sequences and optionals."};
 
 }  // namespace hone

@@ -34,6 +34,7 @@ extern constinit const OpDef string_concat_def{.name = "string_concat",
                                                .doc = "The strings of a followed by those of b; shapes broadcast.",
                                                .operands = {"a", "b"},
                                                .infer = infer_concat,
-                                               .eval = eval_concat};
+                                               .eval = eval_concat,
+                                               .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

@@ -72,6 +72,7 @@ extern constinit const OpDef string_normalize_def{
         "stop words.",
     .attributes = kAttributes,
     .infer = infer_normalize,
-    .eval = eval_normalize};
+    .eval = eval_normalize,
+    .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

@@ -80,6 +80,7 @@ extern constinit const OpDef string_split_def{
     .attributes = kAttributes,
     .results = 2,
     .infer = infer_split,
-    .eval = eval_split};
+    .eval = eval_split,
+    .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

@@ -76,6 +76,7 @@ extern constinit const OpDef tensor_scatter_def{
     .operands = {"cache", "update", optional("indices")},
     .attributes = kAttributes,
     .infer = infer_tensor_scatter,
-    .eval = eval_tensor_scatter};
+    .eval = eval_tensor_scatter,
+    .no_gradient = "a cache outlives the run that writes it, and gradients end with the run."};
 
 }  // namespace hone

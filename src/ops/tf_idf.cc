@@ -146,6 +146,7 @@ extern constinit const OpDef tf_idf_def{
         "[B,columns].",
     .attributes = kAttributes,
     .infer = infer_tf_idf,
-    .eval = eval_tf_idf};
+    .eval = eval_tf_idf,
+    .no_gradient = "texts do not change smoothly."};
 
 }  // namespace hone

@@ -199,6 +199,7 @@ extern constinit const OpDef tree_ensemble_def{
                  "vote_targets", "vote_weights"},
     .attributes = kAttributes,
     .infer = infer_tree_ensemble,
-    .eval = eval_tree_ensemble};
+    .eval = eval_tree_ensemble,
+    .no_gradient = "what a tree gives changes in jumps only."};
 
 }  // namespace hone

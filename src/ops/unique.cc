@@ -84,6 +84,7 @@ extern constinit const OpDef unique_def{.name = "unique",
                                         .attributes = kAttributes,
                                         .results = 4,
                                         .infer = infer_unique,
-                                        .eval = eval_unique};
+                                        .eval = eval_unique,
+                                        .no_gradient = "which elements are equal changes in jumps only."};
 
 }  // namespace hone

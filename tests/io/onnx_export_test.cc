@@ -126,6 +126,13 @@ const std::multimap<std::string, std::string> kRefused = {
     {"cache_append", "no operator for it"},           // pages
     {"quantize", "no operator for it"},               // values that are codes of a format
     {"dequantize", "no operator for it"},
+    {"cross_entropy", "smooths no labels"},
+    {"softmax_gradient", "no operator for it"},  // of training
+    {"log_softmax_gradient", "no operator for it"},
+    {"layer_norm_gradient", "no operator for it"},
+    {"rms_norm_gradient", "no operator for it"},
+    {"l2_normalise_gradient", "no operator for it"},
+    {"gather_gradient", "no operator for it"},
     {"cosine_window", "coefficients"},  // other than those of Hann, Hamming and Blackman
 };
 

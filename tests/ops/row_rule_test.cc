@@ -44,8 +44,8 @@ class RowRun {
 
  private:
   float at(const Expr& e, int64_t first, int64_t i) {
-    values_[0] = columns_[0][static_cast<size_t>(first + i)];
-    for (size_t o = 1; o < operands_; ++o) values_[o] = columns_[o][static_cast<size_t>(i)];
+    for (size_t o = 0; o < operands_; ++o)
+      values_[o] = columns_[o][static_cast<size_t>(columns_[o].size() == columns_[0].size() ? first + i : i)];
     for (size_t j = 0; j < kept_.size(); ++j)
       values_[operands_ + 1 + kept_.size() + j] = kept_[j][static_cast<size_t>(i)];
     return evaluate_f32(e, values_);

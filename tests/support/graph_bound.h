@@ -8,11 +8,13 @@
 #include <array>
 #include <functional>
 
+#include "base/checked.h"
 #include "ir/pointwise.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "tests/support/program_bound.h"
+#include "tests/support/row_gradient_bound.h"
 
 namespace hone::test {
 
@@ -92,6 +94,9 @@ class NodeBound {
     if (name == "attention") return attention();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
+    if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
+        name == "rms_norm_gradient" || name == "l2_normalise_gradient")
+      return row_gradient();
     if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
     if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums();
     if (name == "max_pool_gradient") return sums_at_extremes();
@@ -339,6 +344,30 @@ class NodeBound {
         out.push_back(error);
       }
       return out;
+    });
+  }
+
+  // Of operands 0 and 1 line by line, as their bounds take them.
+  Errors row_gradient() {
+    const std::string_view name = op_.name;
+    ErrorRow weight;
+    if (has(2)) weight = {operand(2).to_doubles(), errors(*operands_[2]).to_doubles()};
+    const Errors d = operand(1).to_doubles(), d_error = errors(*operands_[1]).to_doubles();
+    const int64_t axis = attributes_.get_or<int64_t>("axis", -1);
+    const AxisView view = around_axis(operand(0).shape(), checked_axis(axis, operand(0).shape().size()));
+    int64_t lines = 0;
+    return each_line(axis, [&](const Errors& x, const Errors& e) {
+      ErrorRow second;
+      for (int64_t i = 0, line = lines++; i < view.length; ++i) {
+        const auto at = static_cast<size_t>((line / view.inner * view.length + i) * view.inner + line % view.inner);
+        second.value.push_back(d[at]), second.error.push_back(d_error[at]);
+      }
+      const ErrorRow first{x, e};
+      if (name == "softmax_gradient") return softmax_gradient_bound(first, second);
+      if (name == "log_softmax_gradient") return log_softmax_gradient_bound(first, second);
+      const bool layer = name == "layer_norm_gradient", l2 = name == "l2_normalise_gradient";
+      const double epsilon = attributes_.get_or<double>("epsilon", layer ? 1e-5 : l2 ? 1e-12 : 1e-6);
+      return norm_gradient_bound(first, second, weight, {layer, l2, epsilon});
     });
   }
 

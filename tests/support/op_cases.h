@@ -29,6 +29,10 @@ inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   if (name == "attention") return attention_cases(rng);
   if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);
   if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return norm_cases(rng, op.operands.most());
+  if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
+      name == "rms_norm_gradient" || name == "l2_normalise_gradient")
+    return row_gradient_cases(op, rng);
+  if (name == "gather_gradient") return gather_gradient_cases(rng);
   if (const OpCases cases = spatial_cases(name, rng); !cases.empty()) return cases;
   if (name == "batch_norm") return batch_norm_cases(rng);
   if (name == "mean_pool") return mean_pool_cases(rng);

@@ -34,6 +34,19 @@ inline OpCases norm_cases(Philox& rng, int operands) {
   return cases;
 }
 
+// Of gradients by rows: what a forward op read or gave, and the gradient of its result.
+inline OpCases row_gradient_cases(const OpDef& op, Philox& rng) {
+  OpCases cases;
+  const bool has_axis = std::string_view(op.attributes[0].name) == "axis";
+  for (const Tensor& x : row_inputs(rng)) {
+    const Tensor d = random_floats(rng, x.shape());
+    cases.push_back({{x, d}, has_axis ? Attributes{} : Attributes{{"epsilon", 1e-3}}});
+    if (has_axis) cases.push_back({{x, d}, {{"axis", int64_t{0}}}});
+    if (op.operands.most() > 2) cases.push_back({{x, d, random_floats(rng, {x.dim(-1)})}, {{"epsilon", 1e-3}}});
+  }
+  return cases;
+}
+
 inline OpCases batch_norm_cases(Philox& rng) {
   OpCases cases;
   for (const Sizes64& shape : {Sizes64{2, 3}, Sizes64{2, 3, 5, 7}}) {
@@ -73,8 +86,12 @@ inline OpCases mean_pool_cases(Philox& rng) {
 }
 
 inline OpCases cross_entropy_cases(Philox& rng) {
+  const Tensor labels = Tensor::of<int64_t>({3}, {4, 1, 0}), weight = random_floats(rng, {5}, DType::f32, 0.1f, 2);
   return {{{random_floats(rng, {7, 5}), random_integers(rng, {7}, DType::i64, 0, 4)}, {}},
-          {{random_floats(rng, {3, 5}), Tensor::of<int64_t>({3}, {4, 1, 0})}, {{"ignore_index", int64_t{1}}}}};
+          {{random_floats(rng, {3, 5}), labels}, {{"ignore_index", int64_t{1}}}},
+          {{random_floats(rng, {3, 5}), labels, weight}, {}},
+          {{random_floats(rng, {3, 5}), labels, weight}, {{"ignore_index", int64_t{1}}, {"label_smoothing", 0.25}}},
+          {{random_floats(rng, {3, 5}), labels}, {{"label_smoothing", 0.1}}}};
 }
 
 }  // namespace hone

@@ -20,6 +20,14 @@ inline OpCases gather_cases(Philox& rng) {
   return cases;
 }
 
+inline OpCases gather_gradient_cases(Philox& rng) {
+  const Tensor ids = random_integers(rng, {2, 7}, DType::i64, -5, 4);
+  return {{{random_floats(rng, {2, 7, 33}), ids}, {{"shape", Shape{5, 33}}}},
+          {{random_floats(rng, {4, 2, 7}), ids}, {{"shape", Shape{4, 5}}, {"axis", int64_t{1}}}},
+          {{random_floats(rng, {3, 17}, DType::bf16), Tensor::of<int32_t>({3}, {1, 1, 0})}, {{"shape", Shape{2, 17}}}},
+          {{random_floats(rng, {17}), Tensor::scalar<int64_t>(-1)}, {{"shape", Shape{5, 17}}}}};
+}
+
 // A sample in several element types for each set of attributes.
 inline OpCases moved(Philox& rng, const Sizes64& shape, const std::vector<Attributes>& attributes) {
   OpCases cases;

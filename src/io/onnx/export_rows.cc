@@ -100,8 +100,10 @@ Names mean_pool(const ExportNode& n) {
 }
 
 Names cross_entropy(const ExportNode& n) {
-  const std::string loss = n.emit("SoftmaxCrossEntropyLoss", {n.in_as(0, wide(n)), n.in(1)},
-                                  {{"ignore_index", n.integer("ignore_index", -100)}});
+  if (n.attributes().get_or<double>("label_smoothing", 0) > 0) not_in_onnx("SoftmaxCrossEntropyLoss smooths no labels");
+  const Names inputs{n.in_as(0, wide(n)), n.in(1), n.in_as(2, wide(n))};
+  const std::string loss =
+      n.emit("SoftmaxCrossEntropyLoss", inputs, {{"ignore_index", n.integer("ignore_index", -100)}});
   return {narrowed(n, loss)};
 }
 
