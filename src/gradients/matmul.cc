@@ -18,7 +18,10 @@ std::vector<ValueId> linear_gradient(const GradientArgs& a) {
   Graph& g = a.graph;
   const ValueId x = a.operand(0), w = a.operand(1), d = a.d_results[0];
   std::vector<ValueId> gradients(a.op().operands.size(), kNone);
-  if (a.wants(0)) gradients[0] = ops::matmul(g, {.a = d, .b = w});
+  if (a.wants(0)) {
+    const bool is_vector = a.type(0).rank() == 1;
+    gradients[0] = reshaped(g, ops::matmul(g, {.a = is_vector ? as_rows(g, d) : d, .b = w}), a.type(0).shape);
+  }
   if (a.wants(1)) gradients[1] = ops::matmul(g, {.a = as_rows(g, d), .b = as_rows(g, x), .transpose_a = 1});
   if (a.wants(2)) gradients[2] = summed_to(g, d, a.type(2).shape);
   return gradients;
