@@ -53,6 +53,7 @@ extern constinit const GradientDef reshape_rule_def{.op = &reshape_def, .rule = 
 extern constinit const GradientDef flatten_rule_def{.op = &flatten_def, .rule = view_gradient};
 extern constinit const GradientDef squeeze_rule_def{.op = &squeeze_def, .rule = view_gradient};
 extern constinit const GradientDef unsqueeze_rule_def{.op = &unsqueeze_def, .rule = view_gradient};
+extern constinit const GradientDef barrier_rule_def{.op = &barrier_def, .rule = view_gradient};
 extern constinit const GradientDef transpose_rule_def{.op = &transpose_def, .rule = transpose_gradient};
 extern constinit const GradientDef expand_rule_def{.op = &expand_def, .rule = expand_gradient};
 extern constinit const GradientDef tile_rule_def{.op = &tile_def, .rule = tile_gradient};
