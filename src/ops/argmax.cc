@@ -69,7 +69,7 @@ extern constinit const OpDef argmax_def{
     .infer = infer_position,
     .eval = [](const EvalArgs& a) { return eval_position(a, kGreater); },
     .transposed = transposed_rule,
-    .no_gradient = "its results are positions, which change in jumps only."};
+    .no_gradient = "its results are positions, which change in jumps only"};
 extern constinit const OpDef argmin_def{
     .name = "argmin",
     .doc = "Index (i64) of the smallest element along an axis: the first of equals, the first NaN if there is one.",
@@ -77,6 +77,6 @@ extern constinit const OpDef argmin_def{
     .infer = infer_position,
     .eval = [](const EvalArgs& a) { return eval_position(a, kLess); },
     .transposed = transposed_rule,
-    .no_gradient = "its results are positions, which change in jumps only."};
+    .no_gradient = "its results are positions, which change in jumps only"};
 
 }  // namespace hone

@@ -54,6 +54,6 @@ extern constinit const OpDef bit_cast_def{
     .attributes = kAttributes,
     .infer = infer_bit_cast,
     .eval = eval_bit_cast,
-    .no_gradient = "the bits of a number, read as another type, do not change smoothly with it."};
+    .no_gradient = "the bits of a number, read as another type, do not change smoothly with it"};
 
 }  // namespace hone

@@ -64,6 +64,6 @@ extern constinit const OpDef cache_append_def{
           return a[2].shape[0] == a[1].shape[0] && a[3].shape[0] == a[1].shape[0] &&
                  std::equal(a[0].shape.begin() + 2, a[0].shape.end(), a[1].shape.begin() + 2, a[1].shape.end());
         },
-    .no_gradient = "a cache outlives the run that writes it, and gradients end with the run."};
+    .no_gradient = "a cache outlives the run that writes it, and gradients end with the run"};
 
 }  // namespace hone

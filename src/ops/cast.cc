@@ -56,7 +56,7 @@ extern constinit const OpDef cast_unsaturated_def{
     .attributes = kCastAttributes,
     .infer = infer_unsaturated,
     .eval = eval_unsaturated,
-    .no_gradient = "it makes floats of eight bits or less to store; cast has a gradient."};
+    .no_gradient = "it makes floats of eight bits or less to store; cast has a gradient"};
 extern constinit const OpDef identity_def{.name = "identity", .doc = "x", .pointwise = [](Args a) { return a[0]; }};
 extern constinit const OpDef dropout_def{.name = "dropout",
                                          .doc = "x: in inference nothing is dropped.",

@@ -45,6 +45,6 @@ extern constinit const OpDef cast_to_powers_def{
     .attributes = kAttributes,
     .infer = infer_cast,
     .eval = eval_cast,
-    .no_gradient = "it makes floats of eight bits or less to store; cast has a gradient."};
+    .no_gradient = "it makes floats of eight bits or less to store; cast has a gradient"};
 
 }  // namespace hone

@@ -71,6 +71,6 @@ extern constinit const OpDef col2im_def{
     .attributes = kAttributes,
     .infer = infer_col2im,
     .eval = eval_col2im,
-    .no_gradient = "its gradient would gather overlapping windows, which no op does."};
+    .no_gradient = "its gradient would gather overlapping windows, which no op does"};
 
 }  // namespace hone

@@ -188,7 +188,7 @@ extern constinit const OpDef deform_conv_def{
     .attributes = kDeformAttributes,
     .infer = infer_deform_conv,
     .eval = eval_deform_conv,
-    .no_gradient = "no rule is written for offsets that are computed.",
+    .no_gradient = "no rule is written for offsets that are computed",
     .flops = conv_flops};
 
 }  // namespace hone

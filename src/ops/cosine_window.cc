@@ -46,6 +46,6 @@ extern constinit const OpDef cosine_window_def{
     .attributes = kAttributes,
     .infer = infer_window,
     .eval = eval_window,
-    .no_gradient = "its operand is a size."};
+    .no_gradient = "its operand is a size"};
 
 }  // namespace hone

@@ -53,6 +53,6 @@ extern constinit const OpDef det_def{
     .doc = "The determinant of each matrix of x[...,M,M].",
     .infer = infer_det,
     .eval = eval_det,
-    .no_gradient = "its gradient is the determinant times the inverse, and no op inverts matrices."};
+    .no_gradient = "its gradient is the determinant times the inverse, and no op inverts matrices"};
 
 }  // namespace hone

@@ -207,7 +207,7 @@ extern constinit const OpDef dft_def{
     .attributes = kDftAttributes,
     .infer = infer_dft,
     .eval = eval_dft,
-    .no_gradient = "no rule is written for transforms to complex pairs."};
+    .no_gradient = "no rule is written for transforms to complex pairs"};
 extern constinit const OpDef stft_def{
     .name = "stft",
     .doc =
@@ -217,6 +217,6 @@ extern constinit const OpDef stft_def{
     .attributes = kStftAttributes,
     .infer = infer_stft,
     .eval = eval_stft,
-    .no_gradient = "no rule is written for transforms to complex pairs."};
+    .no_gradient = "no rule is written for transforms to complex pairs"};
 
 }  // namespace hone

@@ -66,13 +66,13 @@ extern constinit const OpDef full_def{.name = "full",
                                       .attributes = kFullAttributes,
                                       .infer = infer_full,
                                       .eval = eval_full,
-                                      .no_gradient = "its result does not depend on the value of any float."};
+                                      .no_gradient = "its result does not depend on the value of any float"};
 extern constinit const OpDef iota_def{.name = "iota",
                                       .doc = "0, 1, 2, ... along an axis, the same for all other positions.",
                                       .operands = {},
                                       .attributes = kIotaAttributes,
                                       .infer = infer_iota,
                                       .eval = eval_iota,
-                                      .no_gradient = "its result does not depend on the value of any float."};
+                                      .no_gradient = "its result does not depend on the value of any float"};
 
 }  // namespace hone

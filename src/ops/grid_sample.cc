@@ -171,7 +171,7 @@ extern constinit const OpDef grid_sample_def{
     .attributes = kSampleAttributes,
     .infer = infer_grid_sample,
     .eval = eval_grid_sample,
-    .no_gradient = "no rule is written for sampling at computed places."};
+    .no_gradient = "no rule is written for sampling at computed places"};
 extern constinit const OpDef affine_grid_def{
     .name = "affine_grid",
     .doc =
@@ -181,6 +181,6 @@ extern constinit const OpDef affine_grid_def{
     .attributes = kAffineAttributes,
     .infer = infer_affine_grid,
     .eval = eval_affine_grid,
-    .no_gradient = "no rule is written for sampling at computed places."};
+    .no_gradient = "no rule is written for sampling at computed places"};
 
 }  // namespace hone

@@ -164,6 +164,6 @@ extern constinit const OpDef linear_attention_def{
     .results = 2,
     .infer = infer_linear_attention,
     .eval = eval_linear_attention,
-    .no_gradient = "its state goes from token to token inside the op, and no rule follows it back."};
+    .no_gradient = "its state goes from token to token inside the op, and no rule follows it back"};
 
 }  // namespace hone

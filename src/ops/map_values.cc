@@ -60,6 +60,6 @@ extern constinit const OpDef map_values_def{
     .operands = {"x", "keys", "values", "default_value"},
     .infer = infer_map_values,
     .eval = eval_map_values,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

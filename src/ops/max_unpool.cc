@@ -76,6 +76,6 @@ extern constinit const OpDef max_unpool_def{
     .attributes = kAttributes,
     .infer = infer_max_unpool,
     .eval = eval_max_unpool,
-    .no_gradient = "no rule is written; its positions may repeat, and the last element stays."};
+    .no_gradient = "no rule is written; its positions may repeat, and the last element stays"};
 
 }  // namespace hone

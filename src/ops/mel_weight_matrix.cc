@@ -69,6 +69,6 @@ extern constinit const OpDef mel_weight_matrix_def{
     .attributes = kAttributes,
     .infer = infer_mel,
     .eval = eval_mel,
-    .no_gradient = "its operands say how many filters there are and which frequencies they cover."};
+    .no_gradient = "its operands say how many filters there are and which frequencies they cover"};
 
 }  // namespace hone

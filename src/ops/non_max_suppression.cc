@@ -101,6 +101,6 @@ extern constinit const OpDef non_max_suppression_def{
     .attributes = kAttributes,
     .infer = infer_non_max_suppression,
     .eval = eval_non_max_suppression,
-    .no_gradient = "which boxes are kept changes in jumps only."};
+    .no_gradient = "which boxes are kept changes in jumps only"};
 
 }  // namespace hone

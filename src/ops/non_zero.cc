@@ -29,6 +29,6 @@ extern constinit const OpDef non_zero_def{.name = "non_zero",
                                           .doc = "Indices (i64[rank,n]) of the n elements that are not 0, in order.",
                                           .infer = infer_non_zero,
                                           .eval = eval_non_zero,
-                                          .no_gradient = "which elements are 0 changes in jumps only."};
+                                          .no_gradient = "which elements are 0 changes in jumps only"};
 
 }  // namespace hone

@@ -17,7 +17,7 @@ constexpr AttributeSpec kRmsAttributes[] = {
     {"epsilon", AttributeKind::number, false, "that of rms_norm; default 1e-6"}};
 constexpr AttributeSpec kL2Attributes[] = {
     {"epsilon", AttributeKind::number, false, "that of l2_normalise; default 1e-12"}};
-constexpr const char* kNoGradient = "second derivatives of normalisations have no rule.";
+constexpr const char* kNoGradient = "second derivatives of normalisations have no rule";
 
 std::vector<TensorType> infer_rows(const InferArgs& a) {
   expect_float(a[0], "x");

@@ -66,14 +66,14 @@ extern constinit const OpDef optional_def{.name = "optional",
                                           .infer = infer_optional,
                                           .eval = eval_optional,
                                           .containers = true,
-                                          .no_gradient = "gradients are not followed through sequences and optionals."};
+                                          .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef optional_get_element_def{
     .name = "optional_get_element",
     .doc = "What an optional holds; a tensor or a sequence as it is.",
     .infer = infer_get,
     .eval = eval_get,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef optional_has_element_def{
     .name = "optional_has_element",
     .doc = "Whether there is an operand and, if it is an optional, whether that holds something (bool).",
@@ -82,6 +82,6 @@ extern constinit const OpDef optional_has_element_def{
     .eval = eval_has,
     .containers = true,
     .from_types = has_from_types,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 
 }  // namespace hone

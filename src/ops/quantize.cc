@@ -35,7 +35,7 @@ extern constinit const OpDef quantize_def{
     .attributes = kAttributes,
     .infer = infer_quantize,
     .eval = eval_quantize,
-    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient."};
+    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient"};
 
 extern constinit const OpDef dequantize_def{
     .name = "dequantize",
@@ -43,6 +43,6 @@ extern constinit const OpDef dequantize_def{
     .infer = infer_dequantize,
     .eval = eval_dequantize,
     .fits_all_sizes = [](const InferArgs&, const TensorType&) { return true; },
-    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient."};
+    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient"};
 
 }  // namespace hone

@@ -45,7 +45,7 @@ extern constinit const OpDef quantize_linear_def{
     .operands = {"x", "scale", optional("zero_point")},
     .attributes = kQuantizeAttributes,
     .pointwise = quantize,
-    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient."};
+    .no_gradient = "codes change in jumps only; fake_quant has a straight-through gradient"};
 extern constinit const OpDef dequantize_linear_def{
     .name = "dequantize_linear",
     .doc = "(x - zero_point) * scale in f32, rounded to `dtype`; the difference of integers is exact.",

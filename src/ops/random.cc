@@ -117,7 +117,7 @@ extern constinit const OpDef random_uniform_def{
     .attributes = kUniformAttributes,
     .infer = infer_random,
     .eval = eval_uniform,
-    .no_gradient = "its numbers follow from a seed alone."};
+    .no_gradient = "its numbers follow from a seed alone"};
 extern constinit const OpDef random_normal_def{
     .name = "random_normal",
     .doc =
@@ -127,7 +127,7 @@ extern constinit const OpDef random_normal_def{
     .attributes = kNormalAttributes,
     .infer = infer_random,
     .eval = eval_normal,
-    .no_gradient = "its numbers follow from a seed alone."};
+    .no_gradient = "its numbers follow from a seed alone"};
 extern constinit const OpDef multinomial_def{
     .name = "multinomial",
     .doc =
@@ -136,6 +136,6 @@ extern constinit const OpDef multinomial_def{
     .attributes = kMultinomialAttributes,
     .infer = infer_multinomial,
     .eval = eval_multinomial,
-    .no_gradient = "it draws classes, which change in jumps only."};
+    .no_gradient = "it draws classes, which change in jumps only"};
 
 }  // namespace hone

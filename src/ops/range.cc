@@ -62,6 +62,6 @@ extern constinit const OpDef range_def{.name = "range",
                                        .operands = {"start", "limit", "step"},
                                        .infer = infer_range,
                                        .eval = eval_range,
-                                       .no_gradient = "its operands say how many elements there are."};
+                                       .no_gradient = "its operands say how many elements there are"};
 
 }  // namespace hone

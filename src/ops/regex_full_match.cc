@@ -34,6 +34,6 @@ extern constinit const OpDef regex_full_match_def{
     .attributes = kAttributes,
     .infer = infer_match,
     .eval = eval_match,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

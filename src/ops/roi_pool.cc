@@ -221,7 +221,7 @@ extern constinit const OpDef roi_align_def{
     .attributes = kAlignAttributes,
     .infer = infer_roi_align,
     .eval = eval_roi_align,
-    .no_gradient = "no rule is written for pooling in computed boxes."};
+    .no_gradient = "no rule is written for pooling in computed boxes"};
 extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                               .doc =
                                                   "Regions rois[R,5] (image, x1, y1, x2, y2) of x[N,C,H,W], cut into "
@@ -231,6 +231,6 @@ extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                               .attributes = kMaxAttributes,
                                               .infer = infer_max_roi_pool,
                                               .eval = eval_max_roi_pool,
-                                              .no_gradient = "no rule is written for pooling in computed boxes."};
+                                              .no_gradient = "no rule is written for pooling in computed boxes"};
 
 }  // namespace hone

@@ -181,7 +181,7 @@ extern constinit const OpDef sequence_empty_def{
     .infer =
         [](const InferArgs& a) { return std::vector{sequence_of(a.attributes.get_or<DType>("dtype", DType::f32))}; },
     .eval = [](const EvalArgs& a) { return std::vector{Tensor::sequence(a.results[0].dtype, {})}; },
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_construct_def{
     .name = "sequence_construct",
     .doc = "The sequence of the operands.",
@@ -189,7 +189,7 @@ extern constinit const OpDef sequence_construct_def{
     .infer = infer_construct,
     .eval = eval_construct,
     .any_rank = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_at_def{
     .name = "sequence_at",
     .doc = "The item of a sequence at a position; negative ones count from the end.",
@@ -197,7 +197,7 @@ extern constinit const OpDef sequence_at_def{
     .infer = infer_at,
     .eval = eval_at,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_insert_def{
     .name = "sequence_insert",
     .doc = "A sequence with one more item, before the one at a position? or at the end.",
@@ -205,7 +205,7 @@ extern constinit const OpDef sequence_insert_def{
     .infer = infer_insert,
     .eval = eval_insert,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_erase_def{
     .name = "sequence_erase",
     .doc = "A sequence without the item at a position?, by default the last.",
@@ -213,7 +213,7 @@ extern constinit const OpDef sequence_erase_def{
     .infer = infer_erase,
     .eval = eval_erase,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_length_def{
     .name = "sequence_length",
     .doc = "The number of items (i64).",
@@ -221,7 +221,7 @@ extern constinit const OpDef sequence_length_def{
     .infer = infer_length,
     .eval = [](const EvalArgs& a) { return std::vector{Tensor::scalar<int64_t>(std::ssize(a[0].items()))}; },
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_split_def{
     .name = "sequence_split",
     .doc = "x cut along an axis into parts of one length (a scalar, default 1) or of the lengths in operand 1.",
@@ -230,7 +230,7 @@ extern constinit const OpDef sequence_split_def{
     .infer = infer_split,
     .eval = eval_split,
     .any_rank = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_concat_def{
     .name = "sequence_concat",
     .doc = "The items of a sequence as one tensor.",
@@ -239,6 +239,6 @@ extern constinit const OpDef sequence_concat_def{
     .infer = infer_concat,
     .eval = eval_concat,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 
 }  // namespace hone

@@ -72,6 +72,6 @@ extern constinit const OpDef sequence_map_def{
     .eval = eval_map,
     .bodies = 1,
     .containers = true,
-    .no_gradient = "gradients are not followed through sequences and optionals."};
+    .no_gradient = "gradients are not followed through sequences and optionals"};
 
 }  // namespace hone

@@ -28,6 +28,6 @@ extern constinit const OpDef shape_of_def{.name = "shape_of",
                                           .eval = eval_shape_of,
                                           .any_rank = true,
                                           .from_types = shape_from_type,
-                                          .no_gradient = "its result does not depend on the value of any float."};
+                                          .no_gradient = "its result does not depend on the value of any float"};
 
 }  // namespace hone

@@ -35,6 +35,6 @@ extern constinit const OpDef string_concat_def{.name = "string_concat",
                                                .operands = {"a", "b"},
                                                .infer = infer_concat,
                                                .eval = eval_concat,
-                                               .no_gradient = "texts do not change smoothly."};
+                                               .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

@@ -73,6 +73,6 @@ extern constinit const OpDef string_normalize_def{
     .attributes = kAttributes,
     .infer = infer_normalize,
     .eval = eval_normalize,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

@@ -81,6 +81,6 @@ extern constinit const OpDef string_split_def{
     .results = 2,
     .infer = infer_split,
     .eval = eval_split,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

@@ -77,6 +77,6 @@ extern constinit const OpDef tensor_scatter_def{
     .attributes = kAttributes,
     .infer = infer_tensor_scatter,
     .eval = eval_tensor_scatter,
-    .no_gradient = "a cache outlives the run that writes it, and gradients end with the run."};
+    .no_gradient = "a cache outlives the run that writes it, and gradients end with the run"};
 
 }  // namespace hone

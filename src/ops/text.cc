@@ -127,27 +127,27 @@ extern constinit const OpDef format_numbers_def{
     .doc = "Each number as the shortest text that reads back as the same number: \"0.1\", \"-INF\", \"NaN\".",
     .infer = infer_format,
     .eval = eval_format,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 extern constinit const OpDef parse_numbers_def{
     .name = "parse_numbers",
     .doc = "Each text as a number: decimal, INF, +INF, -INF or NaN in any case.",
     .attributes = kParseAttributes,
     .infer = infer_parse,
     .eval = eval_parse,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 extern constinit const OpDef equal_strings_def{.name = "equal_strings",
                                                .doc = "Whether a and b are the same string; they broadcast.",
                                                .operands = {"a", "b"},
                                                .infer = infer_equal,
                                                .eval = eval_equal,
-                                               .no_gradient = "texts do not change smoothly."};
+                                               .no_gradient = "texts do not change smoothly"};
 extern constinit const OpDef where_strings_def{
     .name = "where_strings",
     .doc = "a where the condition (bool) holds, otherwise b, both of strings; all three broadcast.",
     .operands = {"condition", "a", "b"},
     .infer = infer_where,
     .eval = eval_where,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

@@ -147,6 +147,6 @@ extern constinit const OpDef tf_idf_def{
     .attributes = kAttributes,
     .infer = infer_tf_idf,
     .eval = eval_tf_idf,
-    .no_gradient = "texts do not change smoothly."};
+    .no_gradient = "texts do not change smoothly"};
 
 }  // namespace hone

@@ -200,6 +200,6 @@ extern constinit const OpDef tree_ensemble_def{
     .attributes = kAttributes,
     .infer = infer_tree_ensemble,
     .eval = eval_tree_ensemble,
-    .no_gradient = "what a tree gives changes in jumps only."};
+    .no_gradient = "what a tree gives changes in jumps only"};
 
 }  // namespace hone

@@ -85,6 +85,6 @@ extern constinit const OpDef unique_def{.name = "unique",
                                         .results = 4,
                                         .infer = infer_unique,
                                         .eval = eval_unique,
-                                        .no_gradient = "which elements are equal changes in jumps only."};
+                                        .no_gradient = "which elements are equal changes in jumps only"};
 
 }  // namespace hone

@@ -158,14 +158,6 @@ TEST_P(EveryRule, WithAFaultOfAThousandthIsFound) {
 INSTANTIATE_TEST_SUITE_P(Gradients, EveryRule, testing::ValuesIn(ops_with_gradients()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-TEST(GradientTable, EachOpHasAGradientOrASentenceWhyNot) {
-  for (const OpDef* op : ops::all()) {
-    SCOPED_TRACE(op->name);
-    EXPECT_NE(has_gradient(*op), op->no_gradient != nullptr);
-    EXPECT_TRUE(!op->no_gradient || std::string_view(op->no_gradient).ends_with('.')) << "no sentence";
-  }
-}
-
 TEST(GradientTable, HasAtMostOneRuleForEachOp) {
   std::set<const OpDef*> ops;
   for (const GradientDef* def : gradients::all()) EXPECT_TRUE(ops.insert(def->op).second) << def->op->name;

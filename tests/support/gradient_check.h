@@ -107,7 +107,7 @@ class GradientCheck {
   Difference difference(const std::string& label, size_t element) {
     const Tensor& x = inputs_.at(label);
     std::vector<double> values = x.to_doubles();
-    const double at = values[element], step = rounds_to_f32_ ? 0x1p-6 : 0x1p-13;
+    const double at = values[element], step = (rounds_to_f32_ ? 0x1p-6 : 0x1p-13) * std::max(1.0, std::abs(at));
     double rounding = 0;
     const auto stored = [&](double v) {
       return x.dtype() == DType::f32 ? static_cast<double>(static_cast<float>(v)) : v;
