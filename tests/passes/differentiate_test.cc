@@ -74,7 +74,7 @@ TEST(Differentiate, ByAnyValueAndTheLossByItselfIsOne) {
 
 TEST(Differentiate, OfAGradientIsTheSecondDerivative) {
   Graph graph = parsed(R"(
-    %x : f32 = param "x" {3}
+    %x : f32[] = param "x" {3}
     %a = mul %x, %x
     %y = mul %a, %x
     return %y)");
@@ -94,14 +94,14 @@ TEST(Differentiate, SigmoidAndSiluOfLargeNumbersHaveFiniteGradients) {
 }
 
 TEST(Differentiate, RefusesWhatItCannotDifferentiate) {
-  EXPECT_THAT(refusal("%x : f32 = input\nreturn %x"), testing::HasSubstr("a model without trainable parameters"));
+  EXPECT_THAT(refusal("%x : f32[] = input\nreturn %x"), testing::HasSubstr("a model without trainable parameters"));
   EXPECT_THAT(refusal("%x : f32[2] = param \"x\" {1, 2}\nreturn %x"),
               testing::HasSubstr("the loss %x is f32[2]; accepted: one float"));
-  EXPECT_THAT(refusal("%x : f32 = param \"x\" {1}\n%y = cast %x {dtype=i64}\nreturn %y"),
+  EXPECT_THAT(refusal("%x : f32[] = param \"x\" {1}\n%y = cast %x {dtype=i64}\nreturn %y"),
               testing::HasSubstr("the loss %y is i64[]; accepted: one float"));
-  EXPECT_THAT(refusal("%x : f32 = param \"x\" {1}\nreturn %x as \"a\", %x as \"b\""),
+  EXPECT_THAT(refusal("%x : f32[] = param \"x\" {1}\nreturn %x as \"a\", %x as \"b\""),
               testing::HasSubstr("which of 2 outputs is the loss"));
-  EXPECT_THAT(refusal("%x : f32 = param \"x\" {1}\nreturn %x as \"loss\"", {"los"}),
+  EXPECT_THAT(refusal("%x : f32[] = param \"x\" {1}\nreturn %x as \"loss\"", {"los"}),
               testing::HasSubstr("no output \"los\" to be the loss; outputs: loss"));
 }
 

@@ -1,7 +1,6 @@
 // Runs a pass by its name and holds it to what it promises of the outputs: most keep them.
 #pragma once
 
-#include "passes/differentiate.h"
 #include "passes/pipelines.h"
 #include "tests/passes/kept_outputs.h"
 #include "tests/passes/layer_statistics.h"
@@ -55,11 +54,6 @@ inline void expect_outputs_in_bf16(const Graph& before, const Graph& after) {
   const std::vector<Tensor> want = outputs_in_bf16(before, inputs), got = evaluate(after, inputs);
   ASSERT_EQ(want.size(), got.size());
   for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(fault_of(got[i], {want[i], {}}), "") << "output " << i;
-}
-
-// Whether the graph is one that the pass has a use for: of others it throws.
-inline bool takes(const PassDef& pass, const Graph& graph) {
-  return std::string_view(pass.name) != "differentiate" || !trainable_parameters(graph).empty();
 }
 
 inline Graph run_verified(const PassDef& pass, const Graph& before) {

@@ -110,6 +110,7 @@ TEST(Pipelines, EveryPassIsDocumentedAndLeavesAnEmptyGraphAlone) {
     for (const OptionTable* table : pass->run.options())
       for (const OptionInfo& option : table->fields())
         EXPECT_GT(std::string(option.doc).size(), 10u) << table->pass << "." << option.name;
+    if (!test::takes(*pass, Graph())) continue;
     EXPECT_EQ(print(pass->run(Graph(), test::context_for(*pass, Graph(), Statistics()))), print(Graph())) << pass->name;
   }
 }
