@@ -1,6 +1,7 @@
 #include "data/tokenizer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "base/stop.h"
@@ -91,16 +92,20 @@ void Tokenizer::add_segment(std::string_view raw, std::vector<int64_t>& ids) con
   }
 }
 
-void Tokenizer::truncate(std::vector<int64_t>& ids, int64_t max_length) const {
-  const int64_t around = static_cast<int64_t>(spec_.before.size() + spec_.after.size());
-  if (max_length < around) fail("max_length {} leaves no room for the {} tokens around a text", max_length, around);
-  const size_t room = static_cast<size_t>(max_length - around);
-  if (ids.size() <= room) return;
-  if (spec_.truncate_left) ids.erase(ids.begin(), ids.end() - static_cast<int64_t>(room));
-  ids.resize(room);
+int64_t Tokenizer::room(size_t own_tokens, int64_t max_length) const {
+  if (max_length == 0) return std::numeric_limits<int64_t>::max();
+  const auto own = static_cast<int64_t>(own_tokens);
+  if (max_length < own) fail("max_length {} leaves no room for the {} tokens around a text", max_length, own);
+  return max_length - own;
 }
 
-std::vector<int64_t> Tokenizer::encode(std::string_view text, int64_t max_length) const {
+void Tokenizer::truncate(std::vector<int64_t>& values, size_t room) const {
+  if (values.size() <= room) return;
+  if (spec_.truncate_left) values.erase(values.begin(), values.end() - static_cast<int64_t>(room));
+  values.resize(room);
+}
+
+std::vector<int64_t> Tokenizer::text_ids(std::string_view text) const {
   std::string repaired;
   if (!is_valid_utf8(text)) {
     repaired = to_utf8(decode_utf8(text));
@@ -111,10 +116,64 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, int64_t max_length
     if (piece.token) ids.push_back(piece.token->id);
     else add_segment(piece.text, ids);
   }
-  if (max_length != 0) truncate(ids, max_length);
-  ids.insert(ids.begin(), spec_.before.begin(), spec_.before.end());
-  ids.insert(ids.end(), spec_.after.begin(), spec_.after.end());
   return ids;
+}
+
+Tokens Tokenizer::surrounded(std::vector<int64_t> ids, std::vector<int64_t> words, int64_t max_length) const {
+  const auto most = static_cast<size_t>(room(spec_.before.size() + spec_.after.size(), max_length));
+  const auto surround = [&](std::vector<int64_t>& values, std::span<const int64_t> before,
+                            std::span<const int64_t> after) {
+    truncate(values, most);
+    values.insert(values.begin(), before.begin(), before.end());
+    values.insert(values.end(), after.begin(), after.end());
+  };
+  Tokens tokens{.ids = std::move(ids), .types = {}, .words = std::move(words)};
+  tokens.left_out = std::ssize(tokens.ids) - static_cast<int64_t>(std::min(tokens.ids.size(), most));
+  surround(tokens.ids, spec_.before, spec_.after);
+  surround(tokens.words, std::vector<int64_t>(spec_.before.size(), -1), std::vector<int64_t>(spec_.after.size(), -1));
+  tokens.types.resize(tokens.ids.size());
+  return tokens;
+}
+
+std::vector<int64_t> Tokenizer::encode(std::string_view text, int64_t max_length) const {
+  return encode_text(text, max_length).ids;
+}
+
+Tokens Tokenizer::encode_text(std::string_view text, int64_t max_length) const {
+  std::vector<int64_t> ids = text_ids(text), words(ids.size());
+  return surrounded(std::move(ids), std::move(words), max_length);
+}
+
+Tokens Tokenizer::encode_words(std::span<const std::string> words, int64_t max_length) const {
+  std::vector<int64_t> ids, of;
+  for (size_t w = 0; w < words.size(); ++w) {
+    const std::vector<int64_t> pieces = text_ids(words[w]);
+    ids.insert(ids.end(), pieces.begin(), pieces.end());
+    of.insert(of.end(), pieces.size(), static_cast<int64_t>(w));
+  }
+  return surrounded(std::move(ids), std::move(of), max_length);
+}
+
+Tokens Tokenizer::encode_pair(std::string_view first, std::string_view second, int64_t max_length) const {
+  if (spec_.pair.empty()) fail("the tokenizer states no template for a pair of texts, so it takes one text a row");
+  std::vector<int64_t> a = text_ids(first), b = text_ids(second);
+  const auto both = std::ssize(a) + std::ssize(b), most = room(spec_.pair.size() - 2, max_length);
+  if (both > most) {  // what the shorter leaves free goes to the longer; else each gets half, the longer the odd one
+    const bool is_first_longer = a.size() > b.size();
+    const int64_t shorter = std::min(std::min(std::ssize(a), std::ssize(b)), most / 2);
+    truncate(a, static_cast<size_t>(is_first_longer ? most - shorter : shorter));
+    truncate(b, static_cast<size_t>(is_first_longer ? shorter : most - shorter));
+  }
+  Tokens tokens{.ids = {}, .types = {}, .words = {}, .left_out = std::max<int64_t>(0, both - most)};
+  for (const PairPart& part : spec_.pair) {
+    const bool is_text = part.token < 0;
+    const std::vector<int64_t> own{part.token};
+    const std::vector<int64_t>& ids = !is_text ? own : part.token == PairPart::kFirst ? a : b;
+    tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end());
+    tokens.types.insert(tokens.types.end(), ids.size(), part.type);
+    tokens.words.insert(tokens.words.end(), ids.size(), is_text ? 0 : -1);
+  }
+  return tokens;
 }
 
 TokenBatch Tokenizer::encode_batch(std::span<const std::string> texts, int64_t max_length,

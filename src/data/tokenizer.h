@@ -20,6 +20,14 @@ struct TokenBatch {
   Tensor attention_mask;  // i64[texts, longest]: 1 for tokens, 0 for padding
 };
 
+// One row as a model reads it. All three are of one length.
+struct Tokens {
+  std::vector<int64_t> ids;
+  std::vector<int64_t> types;  // of the text that a token belongs to
+  std::vector<int64_t> words;  // which word a token is of, for words; -1 for the model's own tokens
+  int64_t left_out = 0;        // tokens of the texts that max_length left no room for
+};
+
 class Tokenizer {
  public:
   explicit Tokenizer(TokenizerSpec spec);
@@ -32,6 +40,13 @@ class Tokenizer {
   // Error when max_length leaves no room for the tokens around the text.
   std::vector<int64_t> encode(std::string_view text, int64_t max_length) const;
 
+  // As encode, with more to say of the row. Of a pair, tokens are taken from the end of the longer text first, as
+  // Hugging Face's "longest_first" does. Words are tokenised each by itself. Throws Error for a pair when the tokenizer
+  // says nothing of pairs.
+  Tokens encode_text(std::string_view text, int64_t max_length) const;
+  Tokens encode_pair(std::string_view first, std::string_view second, int64_t max_length) const;
+  Tokens encode_words(std::span<const std::string> words, int64_t max_length) const;
+
   // Pads to the longest text, rounded up to a multiple (at least 1). Throws Error when there are no texts, or no
   // padding token.
   TokenBatch encode_batch(std::span<const std::string> texts, int64_t max_length, int64_t pad_to_multiple = 1) const;
@@ -42,7 +57,10 @@ class Tokenizer {
   void add_segment(std::string_view raw, std::vector<int64_t>& ids) const;
   void add_words(std::u32string_view normalised, std::vector<int64_t>& ids) const;
   void add_word(std::u32string_view word, std::string& scratch, std::vector<int64_t>& ids) const;
-  void truncate(std::vector<int64_t>& ids, int64_t max_length) const;
+  std::vector<int64_t> text_ids(std::string_view text) const;  // without the model's own tokens
+  int64_t room(size_t own_tokens, int64_t max_length) const;
+  void truncate(std::vector<int64_t>& values, size_t room) const;
+  Tokens surrounded(std::vector<int64_t> ids, std::vector<int64_t> words, int64_t max_length) const;
 
   TokenizerSpec spec_;
   AddedTokenFinder raw_tokens_, normalised_tokens_;

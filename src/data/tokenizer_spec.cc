@@ -83,6 +83,33 @@ int64_t id_of(const TokenizerSpec& spec, const std::string& text) {
   return spec.vocabulary.find(text);
 }
 
+std::vector<PairPart> bert_pair(int64_t cls, int64_t sep) {
+  return {{cls, 0}, {PairPart::kFirst, 0}, {sep, 0}, {PairPart::kSecond, 1}, {sep, 1}};
+}
+
+// {"pair": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, ...]}
+std::vector<PairPart> read_pair(const Json& processor, const std::string& source) {
+  std::vector<PairPart> parts;
+  if (member(processor, "pair").is_null()) return parts;
+  const Json specials = json_get<Json>(processor, "special_tokens", source);
+  std::string order;  // of the sequences
+  for (const Json& item : member(processor, "pair")) {
+    const bool is_text = item.contains("Sequence");
+    const Json part = json_get<Json>(item, is_text ? "Sequence" : "SpecialToken", source);
+    const auto name = json_get<std::string>(part, "id", source);
+    const auto type = get_or<int64_t>(part, "type_id", 0, source);
+    if (is_text) {
+      order += name;
+      parts.push_back({name == "A" ? PairPart::kFirst : PairPart::kSecond, type});
+      continue;
+    }
+    const auto ids = json_get<std::vector<int64_t>>(json_get<Json>(specials, name, source), "ids", source);
+    for (int64_t id : ids) parts.push_back({id, type});
+  }
+  if (order != "AB") fail("{}: post_processor: the template for a pair must hold sequence A, then B, once", source);
+  return parts;
+}
+
 // {"single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, ...], "special_tokens": {"[CLS]": {"ids":
 // [101]}}}
 void read_template(const Json& processor, TokenizerSpec& spec, const std::string& source) {
@@ -102,6 +129,7 @@ void read_template(const Json& processor, TokenizerSpec& spec, const std::string
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (!seen) fail("{}: post_processor: the template for a single text does not hold sequence A", source);
+  spec.pair = read_pair(processor, source);
 }
 
 void read_post_processor(const Json& root, TokenizerSpec& spec, const std::string& source) {
@@ -114,6 +142,7 @@ void read_post_processor(const Json& root, TokenizerSpec& spec, const std::strin
   using Pair = std::pair<std::string, int64_t>;
   spec.before = {json_get<Pair>(processor, "cls", source).second};
   spec.after = {json_get<Pair>(processor, "sep", source).second};
+  spec.pair = bert_pair(spec.before[0], spec.after[0]);
 }
 
 bool is_left(const Json& part, const std::string& source) {
@@ -165,6 +194,7 @@ TokenizerSpec parse_vocab_txt(std::string_view text, bool lowercase, const std::
   spec.unknown_id = spec.vocabulary.find("[UNK]");
   spec.before = {spec.vocabulary.find("[CLS]")};
   spec.after = {spec.vocabulary.find("[SEP]")};
+  spec.pair = bert_pair(spec.before[0], spec.after[0]);
   if (const int64_t id = spec.vocabulary.find("[PAD]"); id != Vocabulary::kAbsent) spec.pad_id = id;
   return spec;
 }

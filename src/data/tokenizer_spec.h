@@ -27,6 +27,13 @@ struct AddedToken {
   bool normalized = false;  // looked for in the normalised text (its own text normalised too), not in the raw one
 };
 
+// A part of what a pair of texts becomes: one of the texts, or a token, and the type of its tokens.
+struct PairPart {
+  static constexpr int64_t kFirst = -1, kSecond = -2;
+  int64_t token = kFirst;
+  int64_t type = 0;
+};
+
 struct TokenizerSpec {
   NormalizerSpec normalizer;
   Vocabulary vocabulary;
@@ -35,6 +42,7 @@ struct TokenizerSpec {
   int64_t max_characters_per_word = 100;  // longer words are unknown
   std::vector<AddedToken> added;
   std::vector<int64_t> before, after;  // around every text: [CLS], [SEP]
+  std::vector<PairPart> pair;          // in order, e.g. [CLS], first, [SEP], second, [SEP]; none: pairs are not known
   std::optional<int64_t> pad_id;
   bool pad_left = false, truncate_left = false;
   int64_t stated_max_length = 0;  // of "truncation"; 0 when there is none

@@ -189,5 +189,49 @@ TEST(VocabTxt, DuplicatesAndMissingTokensAreRefused) {
   EXPECT_EQ(Tokenizer::from_vocab("[UNK]\r\n[CLS]\r\n[SEP]\r\n", true, "v").encode("", 0), (Ids{1, 2}));
 }
 
+TEST(Pairs, AreCutAsTheReferenceCuts) {  // Hugging Face's tokenizers 0.23, truncation "longest_first"
+  const Tokenizer tokenizer = small_tokenizer();
+  struct Case {
+    const char *first, *second;
+    int64_t max_length;
+    Ids ids, types;
+  };
+  const Case cases[] = {
+      {"the house",
+       "unbelievable tokens",
+       0,
+       {2, 136, 188, 3, 185, 190, 193, 200, 197, 193, 210, 238, 184, 207, 3},
+       {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+      {"the house", "unbelievable tokens", 6, {2, 136, 3, 185, 190, 3}, {0, 0, 0, 1, 1, 1}},
+      {"the house", "unbelievable tokens", 9, {2, 136, 188, 3, 185, 190, 193, 200, 3}, {0, 0, 0, 0, 1, 1, 1, 1, 1}},
+      {"the house the house the house", "believing", 6, {2, 136, 188, 3, 186, 3}, {0, 0, 0, 0, 1, 1}},
+      {"the house the house the house", "believing", 8, {2, 136, 188, 136, 3, 186, 236, 3}, {0, 0, 0, 0, 0, 1, 1, 1}},
+      {"", "a", 5, {2, 3, 5, 3}, {0, 0, 1, 1}},
+      {"the, the, the!", "the. the. the.", 8, {2, 136, 52, 3, 136, 54, 136, 3}, {0, 0, 0, 0, 1, 1, 1, 1}},
+  };
+  for (const Case& c : cases) {
+    const Tokens tokens = tokenizer.encode_pair(c.first, c.second, c.max_length);
+    EXPECT_EQ(tokens.ids, c.ids) << c.first << " | " << c.second << " " << c.max_length;
+    EXPECT_EQ(tokens.types, c.types);
+  }
+  EXPECT_EQ(tokenizer.encode_pair("the house", "unbelievable tokens", 6).left_out, 9);
+}
+
+TEST(Pairs, NeedATemplate) {
+  TokenizerSpec spec = small_tokenizer().spec();
+  spec.pair.clear();
+  EXPECT_EQ(error_of([&] { Tokenizer(spec).encode_pair("a", "b", 0); }),
+            "the tokenizer states no template for a pair of texts, so it takes one text a row");
+}
+
+TEST(Words, AreTokenisedEachByItself) {
+  const Tokenizer tokenizer = tokenizer_of("un ##believ ##able a");
+  const std::vector<std::string> words{"a", "unbelievable", "a"};
+  const Tokens tokens = tokenizer.encode_words(words, 6);
+  EXPECT_THAT(tokens.ids, ElementsAre(1, 7, 4, 5, 6, 2));
+  EXPECT_THAT(tokens.words, ElementsAre(-1, 0, 1, 1, 1, -1));
+  EXPECT_EQ(tokens.left_out, 1);
+}
+
 }  // namespace
 }  // namespace hone
