@@ -8,12 +8,13 @@
 #include "base/hash.h"
 #include "base/philox.h"
 #include "base/text.h"
+#include "data/splits.h"
 
 namespace hone {
 namespace {
 
 struct Package {
-  std::string name, section, description;
+  std::string name, source, section, description;
 };
 
 // One stanza is a run of lines up to an empty one; only fields on a single line matter here.
@@ -21,6 +22,8 @@ std::vector<Package> read_stanzas(std::string_view text) {
   std::vector<Package> packages;
   Package current;
   auto finish = [&] {
+    if (current.source.empty()) current.source = current.name;
+    if (const size_t version = current.source.find(' '); version != std::string::npos) current.source.resize(version);
     if (!current.section.empty() && !current.description.empty()) packages.push_back(current);
     current = {};
   };
@@ -34,6 +37,7 @@ std::vector<Package> read_stanzas(std::string_view text) {
     };
     if (trim(line).empty()) finish();
     field("Package:", current.name);
+    field("Source:", current.source);
     field("Section:", current.section);
     field("Description:", current.description);
     field("Description-en:", current.description);
@@ -41,6 +45,15 @@ std::vector<Package> read_stanzas(std::string_view text) {
   finish();
   for (Package& p : packages)
     if (const size_t slash = p.section.find('/'); slash != std::string::npos) p.section.erase(0, slash + 1);
+  return packages;
+}
+
+// In the order of their names, each description once.
+std::vector<Package> different_packages(std::string_view text) {
+  std::vector<Package> packages = read_stanzas(text);
+  std::sort(packages.begin(), packages.end(), [](const Package& a, const Package& b) { return a.name < b.name; });
+  std::set<std::string> seen;
+  std::erase_if(packages, [&](const Package& p) { return !seen.insert(p.description).second; });
   return packages;
 }
 
@@ -59,10 +72,7 @@ NeighbourTask debian_sections(std::string_view text, const std::string& source, 
                               uint64_t seed) {
   if (index_count < 1 || query_count < 1)
     fail("{} index and {} query texts; at least one of each is needed", index_count, query_count);
-  std::vector<Package> packages = read_stanzas(text);
-  std::sort(packages.begin(), packages.end(), [](const Package& a, const Package& b) { return a.name < b.name; });
-  std::set<std::string> seen;
-  std::erase_if(packages, [&](const Package& p) { return !seen.insert(p.description).second; });
+  std::vector<Package> packages = different_packages(text);
   const auto wanted = static_cast<size_t>(index_count) + static_cast<size_t>(query_count);
   if (packages.size() < wanted)
     fail(
@@ -94,6 +104,47 @@ NeighbourTask debian_sections(std::string_view text, const std::string& source, 
   digest(hash, task.queries);
   task.sha256 = hash.hex();
   return task;
+}
+
+std::vector<SectionRow> debian_rows(std::string_view text, const std::string& source, int train, int test,
+                                    uint64_t seed) {
+  if (train < 1 || test < 1)
+    fail("{} packages to train on and {} to test; at least one of each is needed", train, test);
+  const std::vector<Package> packages = different_packages(text);
+  std::map<std::string, std::vector<size_t>> sources;
+  for (size_t i = 0; i < packages.size(); ++i) sources[packages[i].source].push_back(i);
+  std::vector<const std::vector<size_t>*> units;
+  for (const auto& [name, members] : sources) units.push_back(&members);
+  std::vector<size_t> chosen[2];
+  const size_t wanted[] = {static_cast<size_t>(test), static_cast<size_t>(train)};
+  for (int64_t u : permutation(std::ssize(units), seed, 0)) {
+    const std::vector<size_t>& members = *units[static_cast<size_t>(u)];
+    for (int part = 0; part < 2; ++part) {
+      if (chosen[part].size() + members.size() > wanted[part]) continue;
+      chosen[part].insert(chosen[part].end(), members.begin(), members.end());
+      break;
+    }
+  }
+  if (chosen[0].size() != wanted[0] || chosen[1].size() != wanted[1])
+    fail("{}: {} packages of {} sources give {} to test and {} to train on; {} and {} are wanted. Try: apt-get update",
+         source, packages.size(), sources.size(), chosen[0].size(), chosen[1].size(), test, train);
+  std::vector<SectionRow> rows;
+  for (int part : {1, 0}) {
+    std::ranges::sort(chosen[part]);
+    for (size_t i : chosen[part])
+      rows.push_back({packages[i].description, packages[i].section, packages[i].source, part == 1 ? "train" : "test"});
+  }
+  return rows;
+}
+
+std::string tsv_of(const std::vector<SectionRow>& rows) {
+  std::string text = "text\tlabel\tsource\tsplit\n";
+  for (const SectionRow& row : rows) {
+    std::string line = row.text;
+    std::ranges::replace(line, '\t', ' ');
+    text += fmt::format("{}\t{}\t{}\t{}\n", line, row.label, row.source, row.split);
+  }
+  return text;
 }
 
 }  // namespace hone

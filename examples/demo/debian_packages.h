@@ -27,4 +27,18 @@ struct NeighbourTask {
 NeighbourTask debian_sections(std::string_view text, const std::string& source, int index_count, int query_count,
                               uint64_t seed);
 
+struct SectionRow {
+  std::string text, label, source, split;  // of a package: its description, section and source package
+};
+
+// `train` and `test` packages for fine-tuning: packages made from one source have descriptions that are alike, so all
+// of a source are in one split. Sources are taken whole in an order that the seed gives, as long as they fit, first
+// into the test, so that the test is the same whatever `train` is. Rows are in the order of splits and packages. Throws
+// Error when there are too few packages.
+std::vector<SectionRow> debian_rows(std::string_view text, const std::string& source, int train, int test,
+                                    uint64_t seed);
+
+// With a line of names, for the reader of .tsv files.
+std::string tsv_of(const std::vector<SectionRow>& rows);
+
 }  // namespace hone

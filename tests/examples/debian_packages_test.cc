@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 
@@ -41,6 +42,45 @@ TEST(DebianPackages, SaysHowManyPackagesAreMissing) {
     EXPECT_NE(std::string(e.what()).find("avail.txt: 5 packages"), std::string::npos) << e.what();
   }
   EXPECT_THROW(debian_sections("\n\n\xff\xfe", "t", 1, 1, 1), Error);
+}
+
+// Package i is made from source i / 3.
+std::string stanzas_of_sources(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("Package: p{}\nSource: s{} (1.{})\nSection: libs\nDescription: number\t{}\n\n", i, i / 3, i, i);
+  return text + "Package: alone\nSection: games\nDescription: of its own source\n\n";
+}
+
+TEST(DebianRows, NoSourceIsInTwoSplitsAndTheTestDoesNotDependOnTheTraining) {
+  const auto split = [](const std::vector<SectionRow>& rows, const std::string& name) {
+    std::set<std::string> sources, texts;
+    for (const SectionRow& row : rows)
+      if (row.split == name) sources.insert(row.source), texts.insert(row.text);
+    return std::pair(sources, texts);
+  };
+  const std::string text = stanzas_of_sources(90);
+  const auto rows = debian_rows(text, "t", 60, 15, 1), fewer = debian_rows(text, "t", 30, 15, 1);
+  const auto [trained, train_texts] = split(rows, "train");
+  const auto [tested, test_texts] = split(rows, "test");
+  EXPECT_EQ(train_texts.size(), 60u);
+  EXPECT_EQ(test_texts.size(), 15u);
+  for (const std::string& source : tested) EXPECT_FALSE(trained.contains(source)) << source;
+  EXPECT_EQ(split(fewer, "test").second, test_texts);
+  EXPECT_NE(split(debian_rows(text, "t", 60, 15, 2), "test").second, test_texts);
+}
+
+TEST(DebianRows, AreATsvOfFourColumns) {
+  EXPECT_EQ(tsv_of({{"a\tb", "libs", "s", "train"}}), "text\tlabel\tsource\tsplit\na b\tlibs\ts\ttrain\n");
+}
+
+TEST(DebianRows, SayWhatIsMissing) {
+  try {
+    debian_rows(stanzas_of_sources(6), "avail.txt", 20, 5, 1);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("avail.txt: 7 packages of 3 sources"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace
