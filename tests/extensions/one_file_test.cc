@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
+#include "data/reader.h"
 #include "formats/registry.h"
 #include "io/artefact.h"
 #include "measure/estimate.h"
@@ -106,6 +107,17 @@ TEST(OneFile, TheProgramListsAndRunsThem) {
   const ProgramResult quantized = hone_program({"quantize", model, "--to", "octet4", "-o", small});
   EXPECT_EQ(quantized.exit_code, 0) << quantized.err;
   EXPECT_EQ(hone_program({"run", small, "--batch", "2", "--no-pass", "cancel_negations"}).exit_code, 0);
+}
+
+TEST(OneFile, AReaderReadsWhatItRecognises) {
+  const TemporaryFolder folder;
+  const Dataset data = read_dataset(folder.put("a.ft", "__label__pos very good\n__label__neg bad\n"));
+  EXPECT_THAT(data.texts, testing::ElementsAre("very good", "bad"));
+  EXPECT_THAT(std::get<ClassLabels>(data.labels).ids, testing::ElementsAre(1, 0));
+  EXPECT_THAT(error_of([&] { read_dataset(folder.put("b.ft", "good\n")); }),
+              testing::HasSubstr("b.ft:1: expected __label__"));
+  EXPECT_THAT(error_of([&] { read_dataset(folder / "a.ft", {.no_header = true}); }),
+              testing::HasSubstr("means nothing for data of format fasttext, which takes classes"));
 }
 
 }  // namespace
