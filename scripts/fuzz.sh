@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the fuzz programs of build/fuzz whose names begin with one of $2 … (all), each for $1 seconds (60), starting from the
-# small files of libonnx-testdata and of tests/data/onnx.tar, and what earlier runs have found worth keeping, in
+# small files of libonnx-testdata and of tests/data/onnx.tar, those of write_*_seeds, and what earlier runs have found worth keeping, in
 # build/fuzz/corpus/. An input that breaks a program stays in build/fuzz/, named in its output.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
@@ -32,6 +32,11 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
       tests/fuzz/write_artefact_seeds "$corpus/seeds" tests/data/onnx/*/model.onnx
       ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
+    *data_*)
+      mkdir -p "$corpus/seeds"
+      kind=${program##*data_}
+      tests/fuzz/write_data_seeds "${kind%_fuzz}" "$corpus/seeds"
+      ;;
   esac
   mkdir -p "$corpus/found"
   "$program" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=10 -detect_leaks=0 -print_final_stats=1 \

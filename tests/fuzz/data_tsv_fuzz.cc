@@ -1,0 +1,10 @@
+// Bytes as TSV of each kind of columns; the first byte chooses the options.
+#include "data/readers/parse.h"
+#include "tests/fuzz/data_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  return hone::fuzz::exercise_dataset([&] {
+    return hone::parse_tsv(hone::fuzz::text_of(data + 1, size - 1), "fuzz.tsv", hone::fuzz::options_of(data[0]));
+  });
+}
