@@ -68,6 +68,7 @@ extern constinit const OpDef cumprod_def{
     .operands = {"x", computed("computed_axis")},
     .attributes = kAttributes,
     .infer = infer_running,
-    .eval = eval_running<Running::product>};
+    .eval = eval_running<Running::product>,
+    .no_gradient = "no rule is written for running products; cumsum has one"};
 
 }  // namespace hone

@@ -8,8 +8,6 @@ namespace {
 constexpr auto kAttributes = recurrent_attributes(
     AttributeSpec{"linear_before_reset", AttributeKind::integer, false,
                   "1: n = g(Wn·x + r ∘ (Rn·h + bias)), as PyTorch; default 0: n = g(Wn·x + Rn·(r ∘ h) + bias)"});
-constexpr const char* kActivations[] = {"sigmoid", "tanh"};
-constexpr CellKind kKind{.gates = 3, .activations = kActivations};
 
 void step(bool linear_before_reset, const CellWeights& cell, CellActivations& activations, const double* x,
           CellState& state) {
@@ -31,7 +29,8 @@ void step(bool linear_before_reset, const CellWeights& cell, CellActivations& ac
 }
 
 std::vector<Tensor> eval_gru(const EvalArgs& a) {
-  return eval_recurrent(a, kKind, std::bind_front(step, a.attributes.get_or<int64_t>("linear_before_reset", 0) != 0));
+  return eval_recurrent(a, kGruCell,
+                        std::bind_front(step, a.attributes.get_or<int64_t>("linear_before_reset", 0) != 0));
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ extern constinit const OpDef gru_def{
     .operands = {"x", "w", "r", optional("b"), optional("lengths"), optional("initial_h")},
     .attributes = kAttributes,
     .results = 2,
-    .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },
+    .infer = [](const InferArgs& a) { return infer_recurrent(a, kGruCell); },
     .eval = eval_gru,
     .flops = recurrent_flops};
 

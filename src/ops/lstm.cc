@@ -13,8 +13,6 @@ constexpr auto kAttributes = recurrent_attributes(
     AttributeSpec{"round_state", AttributeKind::integer, false,
                   "1: what R is multiplied with is h in 256 steps from min(h, 0) to max(h, 0), as "
                   "DynamicQuantizeLinear rounds; default 0"});
-constexpr const char* kActivations[] = {"sigmoid", "tanh", "tanh"};
-constexpr CellKind kKind{.gates = 4, .activations = kActivations, .has_cell = true};
 
 // To the nearest of 256 steps between the extremes and 0; 0 is one of them.
 void round_to_steps(std::vector<double>& h) {
@@ -61,7 +59,7 @@ void step(Variant variant, const CellWeights& cell, CellActivations& activations
 std::vector<Tensor> eval_lstm(const EvalArgs& a) {
   const Variant variant{.input_forget = a.attributes.get_or<int64_t>("input_forget", 0) != 0,
                         .round_state = a.attributes.get_or<int64_t>("round_state", 0) != 0};
-  return eval_recurrent(a, kKind, std::bind_front(step, variant));
+  return eval_recurrent(a, kLstmCell, std::bind_front(step, variant));
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ extern constinit const OpDef lstm_def{
                  optional("p")},
     .attributes = kAttributes,
     .results = 3,
-    .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },
+    .infer = [](const InferArgs& a) { return infer_recurrent(a, kLstmCell); },
     .eval = eval_lstm,
     .flops = recurrent_flops};
 

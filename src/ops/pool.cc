@@ -250,8 +250,6 @@ std::vector<Tensor> eval_avg_gradient(const EvalArgs& a) {
   return {with_channels_as_they_lie(a.attributes, Tensor::from_doubles(a.results[0].dtype, sizes, x))};
 }
 
-constexpr const char* kNoSecond = "gradients of gradients are not taken";
-
 }  // namespace
 
 extern constinit const OpDef max_pool_gradient_def{
@@ -263,7 +261,7 @@ extern constinit const OpDef max_pool_gradient_def{
     .attributes = kPoolAttributes,
     .infer = infer_max_gradient,
     .eval = eval_max_gradient,
-    .no_gradient = kNoSecond};
+    .no_gradient = "gradients of gradients are not taken"};
 extern constinit const OpDef avg_pool_gradient_def{
     .name = "avg_pool_gradient",
     .doc =
@@ -272,8 +270,7 @@ extern constinit const OpDef avg_pool_gradient_def{
     .operands = {"d"},
     .attributes = kAvgGradientAttributes,
     .infer = infer_avg_gradient,
-    .eval = eval_avg_gradient,
-    .no_gradient = kNoSecond};
+    .eval = eval_avg_gradient};
 extern constinit const OpDef max_pool_def{
     .name = "max_pool",
     .doc = "The largest element under each place of a window on x[N,C,...]; padding never wins, NaN does.",
@@ -285,17 +282,20 @@ extern constinit const OpDef max_pool_indices_def{
     .doc = "Where max_pool finds its elements (the first of equal ones), as positions in all of x[N,C,...]: i64.",
     .attributes = kIndicesAttributes,
     .infer = infer_indices,
-    .eval = eval_indices};
+    .eval = eval_indices,
+    .no_gradient = "its results are positions, which change in jumps only"};
 extern constinit const OpDef avg_pool_def{
     .name = "avg_pool",
     .doc = "The mean under each place of a window on x[N,C,...]; padding counts as zeros or not at all.",
     .attributes = kAvgPoolAttributes,
     .infer = infer_float_pool,
     .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_avg_pool); }};
-extern constinit const OpDef lp_pool_def{.name = "lp_pool",
-                                         .doc = "sum(|x|^p)^(1/p) under each place of a window on x[N,C,...].",
-                                         .attributes = kLpPoolAttributes,
-                                         .infer = infer_lp_pool,
-                                         .eval = eval_lp_pool};
+extern constinit const OpDef lp_pool_def{
+    .name = "lp_pool",
+    .doc = "sum(|x|^p)^(1/p) under each place of a window on x[N,C,...].",
+    .attributes = kLpPoolAttributes,
+    .infer = infer_lp_pool,
+    .eval = eval_lp_pool,
+    .no_gradient = "no rule is written for windows of powers; max_pool and avg_pool have one"};
 
 }  // namespace hone

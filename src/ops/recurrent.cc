@@ -14,20 +14,6 @@ namespace {
 
 enum Operand : size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
 
-struct Directions {
-  int64_t count = 1;
-  bool first_is_reverse = false;
-  bool is_reverse(int64_t direction) const { return first_is_reverse || direction == 1; }
-};
-
-Directions directions_of(const Attributes& attributes) {
-  const std::string name = attributes.get_or<std::string>("direction", "forward");
-  if (name == "forward") return {};
-  if (name == "reverse") return {.first_is_reverse = true};
-  if (name != "bidirectional") fail("direction is \"{}\"; accepted: forward, reverse, bidirectional", name);
-  return {.count = 2};
-}
-
 // Takes the next of the numbers in attribute `list` for an activation that has `own`; its default stays once they are
 // used up.
 void take_next(const Attributes& attributes, const char* list, const OpDef& op, const char* own, size_t& used,
@@ -37,24 +23,10 @@ void take_next(const Attributes& attributes, const char* list, const OpDef& op, 
     if (std::string_view(spec.name) == own && used < numbers.size()) to.set(own, numbers[used++]);
 }
 
-// The activations of all directions, one after the other.
-std::vector<Program> activation_programs(const Attributes& attributes, const CellKind& kind, int64_t directions) {
-  std::vector<std::string> names;
-  for (int64_t d = 0; d < directions; ++d) names.insert(names.end(), kind.activations.begin(), kind.activations.end());
-  const size_t count = names.size();
-  names = attributes.get_or<std::vector<std::string>>("activations", names);
-  if (names.size() != count) fail("{} activations are listed; accepted: {}", names.size(), count);
+std::vector<Program> activation_programs(const Attributes& attributes, const CellKind& kind) {
   std::vector<Program> programs;
-  size_t alphas = 0, betas = 0;
-  for (const std::string& name : names) {
-    const OpDef* op = ops::find(name);
-    if (!op || !op->pointwise || op->operands.least() != 1 || op->operands.most() != 1)
-      fail("activation \"{}\" is not a pointwise op of one operand, such as tanh, sigmoid, relu", name);
-    Attributes own;
-    take_next(attributes, "activation_alpha", *op, "alpha", alphas, own);
-    take_next(attributes, "activation_beta", *op, "beta", betas, own);
-    programs.push_back(pointwise_program(*op, std::array{DType::f64}, own));
-  }
+  for (const CellActivation& each : activations_of(attributes, kind))
+    programs.push_back(pointwise_program(*each.op, std::array{DType::f64}, each.attributes));
   return programs;
 }
 
@@ -95,7 +67,7 @@ struct Layer {
         initial_h(given_or_zeros(a, kInitialH, batch * hidden)),
         initial_c(given_or_zeros(a, kInitialC, batch * hidden)),
         lengths(a.has(kLengths) ? a[kLengths].to_integers() : std::vector(static_cast<size_t>(batch), steps)),
-        activations(activation_programs(a.attributes, kind, directions.count)),
+        activations(activation_programs(a.attributes, kind)),
         clip(a.attributes.get_or<double>("clip", std::numeric_limits<double>::infinity())) {
     for (int64_t length : lengths)
       if (length < 0 || length > steps)
@@ -134,6 +106,35 @@ struct Layer {
 
 }  // namespace
 
+Directions directions_of(const Attributes& attributes) {
+  const std::string name = attributes.get_or<std::string>("direction", "forward");
+  if (name == "forward") return {};
+  if (name == "reverse") return {.first_is_reverse = true};
+  if (name != "bidirectional") fail("direction is \"{}\"; accepted: forward, reverse, bidirectional", name);
+  return {.count = 2};
+}
+
+std::vector<CellActivation> activations_of(const Attributes& attributes, const CellKind& kind) {
+  std::vector<std::string> names;
+  for (int64_t d = 0; d < directions_of(attributes).count; ++d)
+    names.insert(names.end(), kind.activations.begin(), kind.activations.end());
+  const size_t count = names.size();
+  names = attributes.get_or<std::vector<std::string>>("activations", names);
+  if (names.size() != count) fail("{} activations are listed; accepted: {}", names.size(), count);
+  std::vector<CellActivation> activations;
+  size_t alphas = 0, betas = 0;
+  for (const std::string& name : names) {
+    const OpDef* op = ops::find(name);
+    if (!op || !op->pointwise || op->operands.least() != 1 || op->operands.most() != 1)
+      fail("activation \"{}\" is not a pointwise op of one operand, such as tanh, sigmoid, relu", name);
+    Attributes own;
+    take_next(attributes, "activation_alpha", *op, "alpha", alphas, own);
+    take_next(attributes, "activation_beta", *op, "beta", betas, own);
+    activations.push_back({op, std::move(own)});
+  }
+  return activations;
+}
+
 std::vector<TensorType> infer_recurrent(const InferArgs& a, const CellKind& kind) {
   const Directions directions = directions_of(a.attributes);
   expect_float(a[kX], "x");
@@ -152,7 +153,7 @@ std::vector<TensorType> infer_recurrent(const InferArgs& a, const CellKind& kind
     expect_rank(a[kLengths], 1, 1, "lengths [B]");
     expect_dim(a[kLengths].shape[0], x[1], "the number of lengths, one per sequence of x,");
   }
-  activation_programs(a.attributes, kind, directions.count);  // throws Error when one is unknown
+  activation_programs(a.attributes, kind);  // throws Error when one is unknown
   const TensorType state = plain_type(a[kX].dtype, {count, x[1], hidden});
   std::vector<TensorType> results{plain_type(a[kX].dtype, {x[0], count, x[1], hidden}), state};
   if (kind.has_cell) results.push_back(state);

@@ -15,6 +15,27 @@ struct CellKind {
   std::span<const char* const> activations;  // by default, of one direction
   bool has_cell = false;                     // also takes initial_c and peepholes and gives y_c
 };
+inline constexpr const char* kRnnActivations[] = {"tanh"};
+inline constexpr const char* kGruActivations[] = {"sigmoid", "tanh"};
+inline constexpr const char* kLstmActivations[] = {"sigmoid", "tanh", "tanh"};
+inline constexpr CellKind kRnnCell{.gates = 1, .activations = kRnnActivations};
+inline constexpr CellKind kGruCell{.gates = 3, .activations = kGruActivations};
+inline constexpr CellKind kLstmCell{.gates = 4, .activations = kLstmActivations, .has_cell = true};
+
+// Which directions a layer walks, in the order of its weights.
+struct Directions {
+  int64_t count = 1;
+  bool first_is_reverse = false;
+  bool is_reverse(int64_t direction) const { return first_is_reverse || direction == 1; }
+};
+Directions directions_of(const Attributes& attributes);
+
+// The activations of all directions, one after the other: pointwise ops of one operand.
+struct CellActivation {
+  const OpDef* op;
+  Attributes attributes;
+};
+std::vector<CellActivation> activations_of(const Attributes& attributes, const CellKind& kind);
 
 template <class... More>
 constexpr std::array<AttributeSpec, 5 + sizeof...(More)> recurrent_attributes(More... more) {

@@ -5,8 +5,6 @@ namespace hone {
 namespace {
 
 constexpr auto kAttributes = recurrent_attributes();
-constexpr const char* kActivations[] = {"tanh"};
-constexpr CellKind kKind{.gates = 1, .activations = kActivations};
 
 void step(const CellWeights& cell, CellActivations& activations, const double* x, CellState& state) {
   std::vector<double> next;
@@ -25,8 +23,8 @@ extern constinit const OpDef rnn_def{
     .operands = {"x", "w", "r", optional("b"), optional("lengths"), optional("initial_h")},
     .attributes = kAttributes,
     .results = 2,
-    .infer = [](const InferArgs& a) { return infer_recurrent(a, kKind); },
-    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kKind, step); },
+    .infer = [](const InferArgs& a) { return infer_recurrent(a, kRnnCell); },
+    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kRnnCell, step); },
     .flops = recurrent_flops};
 
 }  // namespace hone
