@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-bool is_view(const OpDef* op) { return op && op->view; }
+bool is_view(const OpDef* op) { return op && op->view && op != &barrier_def; }
 
 void simplify_view(Graph& graph, NodeId id) {
   const ValueId x = graph.operand(id, 0);
