@@ -183,9 +183,17 @@ void Executable::plan_calls() {
   }
 }
 
+int64_t Executable::output_bytes() const {
+  int64_t bytes = 0;
+  for (const Output& output : graph().outputs()) bytes = checked_add(bytes, bytes_of(output.value));
+  for (const Arena::Overwritten& each : plan_.overwritten) bytes -= bytes_of(each.input);
+  return bytes;
+}
+
 // All that a run takes from the system, as the plan has it.
 void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t held) const {
-  int64_t outputs = 0, laid_out = 0, changing = 0;
+  const int64_t outputs = output_bytes();
+  int64_t laid_out = 0, changing = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
     if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
@@ -200,8 +208,6 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
   laid_out = checked_add(laid_out, changing);
-  for (const Output& output : graph().outputs()) outputs = checked_add(outputs, bytes_of(output.value));
-  for (const Arena::Overwritten& each : plan_.overwritten) outputs -= bytes_of(each.input);
   const int64_t areas = checked_mul(scratch_bytes_, threads_),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);

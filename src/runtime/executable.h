@@ -114,6 +114,7 @@ class Executable {
 
   const Arena& arena() const { return plan_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
+  int64_t output_bytes() const;  // of outputs and updates that are not written over what they update
   int64_t own_weight_bytes() const { return own_weights_.bytes(); }
   const LoweredGraph& lowered() const { return lowered_; }
   const Graph& graph() const { return prepared_->graph(); }

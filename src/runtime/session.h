@@ -54,6 +54,7 @@ struct SessionStatistics {
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
   int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
+  int64_t output_bytes = 0;  // likewise: of outputs, and of updates that are not written over what they update
   int workspaces = 0;  // arenas with their scratch memory: as many as runs without a Context were under way at once
 };
 

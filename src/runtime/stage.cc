@@ -148,6 +148,7 @@ void Stage::note(const Specialised& made) {
   if (number_ > 0 && arena.bytes + scratch <= statistics.arena_bytes + statistics.scratch_bytes) return;
   statistics.arena_bytes = arena.bytes, statistics.arena_lower_bound = arena.lower_bound;
   statistics.scratch_bytes = scratch;
+  statistics.output_bytes = made.executable.output_bytes();
 }
 
 std::vector<Tensor> Stage::run(const NamedTensors& given, const Bindings& around, std::span<const Bindings> own_code,
