@@ -1,0 +1,28 @@
+#include "train/optimizer.h"
+
+#include <fmt/format.h>
+
+#include "ops/calls.h"
+#include "ops/rules.h"
+
+namespace hone {
+
+std::string state_label(std::string_view parameter, std::string_view name) {
+  return fmt::format("{}/{}", parameter, name);
+}
+
+ValueId GroupStep::state(const Trained& parameter, const char* name, Shape shape) {
+  return graph_.add_state(state_label(graph_.value(parameter.w).label, name), plain_type(DType::f32, std::move(shape)));
+}
+
+ValueId GroupStep::keep() {
+  if (decay == 0) return number(1);
+  return ops::sub(graph_, {.a = number(1), .b = ops::mul(graph_, {.a = rate, .b = number(decay)})});
+}
+
+ValueId GroupStep::decayed_gradient(const Trained& parameter) {
+  if (decay == 0) return parameter.gradient;
+  return ops::weighted_sum(graph_, {.a = parameter.gradient, .b = parameter.w, .alpha = 1.0, .beta = decay});
+}
+
+}  // namespace hone

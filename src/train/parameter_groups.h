@@ -1,0 +1,36 @@
+// Which constants of a model are trained, and how: rules in the order they are given, of which the first that matches a
+// constant counts for it.
+//   'embeddings=frozen'             names that the regular expression matches somewhere
+//   'op:gather=rate:0.1'            constants that an op of that name reads
+//   'classifier=rate:10,decay:0'    a factor on the rate, and a decay of its own
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace hone {
+
+struct ParameterGroup {
+  double rate_factor = 1, decay = 0;
+  std::vector<ValueId> parameters;  // constants of the graph
+};
+
+struct GroupOptions {
+  std::vector<std::string> rules;
+  double decay = 0;
+  bool decay_all = false;  // else biases, scales and shifts of normalisations (all of rank 1) have none without a rule
+};
+
+struct TrainableConstants {
+  std::vector<ParameterGroup> groups;  // of one rate and decay each
+  std::vector<ValueId> frozen;         // could be trained; a rule says no
+};
+
+// Floating constants with a name that layers read as what they are: no statistics of batch norms, no tables of numbers
+// that shapes or masks are computed from. Throws Error for a rule that is none, or matches nothing, and where nothing
+// is left to train.
+TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& options);
+
+}  // namespace hone

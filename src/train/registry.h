@@ -1,0 +1,10 @@
+// The generated table of optimizers.
+#pragma once
+
+#include "train/optimizer.h"
+
+namespace hone::train {
+
+std::span<const OptimizerDef* const> all();
+
+}  // namespace hone::train

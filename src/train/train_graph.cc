@@ -1,0 +1,314 @@
+#include "train/train_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ops/calls.h"
+#include "ops/rules.h"
+#include "passes/differentiate.h"
+#include "passes/pipelines.h"
+#include "train/recompute.h"
+
+namespace hone {
+namespace {
+
+using Names = TrainNames;
+
+// Parameters of one rate and decay, by the label of each in every graph.
+struct Group {
+  double rate_factor, decay;
+  std::vector<std::string> labels;
+};
+
+void keep_only_output(Graph& graph, const std::string& label) {
+  const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
+  graph.set_outputs({*output});
+  graph = run_pass(std::move(graph), "remove_dead");
+  const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (ValueId input : inputs)
+    if (graph.use_count(input) == 0) graph.erase_input(input);
+}
+
+void widen(Graph& graph, ValueId constant) {
+  if (graph.type(constant).dtype == DType::f32) return;
+  graph.set_constant(constant, graph.constant(constant)->converted(DType::f32));
+}
+
+ValueId input_called(const Graph& graph, const std::string& label) {
+  for (ValueId input : graph.inputs())
+    if (graph.value(input).label == label) return input;
+  CHECK(false, "graph {} has no input {}", graph.name, label);
+}
+
+ValueId square_sum(Graph& graph, ValueId x) {
+  return ops::reduce_sum(graph, {.x = ops::mul(graph, {.a = x, .b = x}), .keepdims = 0});
+}
+
+// The gradients with values and norm limited as asked for; the norm becomes an output.
+void clip_gradients(Graph& graph, std::vector<ValueId>& gradients, const TrainGraphOptions& options) {
+  if (options.clip_value > 0)
+    for (ValueId& g : gradients) g = ops::clip(graph, {.x = g, .min = -options.clip_value, .max = options.clip_value});
+  if (options.clip_norm == 0) return;
+  constexpr double kTiny = 1e-6;  // as torch.nn.utils.clip_grad_norm_ adds it
+  ValueId squares = kNone;
+  for (ValueId g : gradients) {
+    const ValueId more = square_sum(graph, g);
+    squares = squares == kNone ? more : ops::add(graph, {.a = squares, .b = more});
+  }
+  const ValueId norm = ops::sqrt(graph, {squares}), limit = graph.add_scalar(static_cast<float>(options.clip_norm)),
+                one = graph.add_scalar(1.0f), tiny = graph.add_scalar(static_cast<float>(kTiny));
+  const ValueId share = ops::div(graph, {.a = limit, .b = ops::add(graph, {.a = norm, .b = tiny})});
+  const ValueId scale = ops::min(graph, {.a = share, .b = one});
+  for (ValueId& g : gradients) g = ops::mul(graph, {.a = g, .b = scale});
+  graph.add_output(norm, Names::kNorm);
+}
+
+bool has_input(const Graph& graph, const std::string& label) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId input) { return graph.value(input).label == label; });
+}
+
+ValueId number_input(Graph& graph, const char* label, DType dtype) {
+  return has_input(graph, label) ? input_called(graph, label) : graph.add_input(label, plain_type(dtype, {}));
+}
+
+// A batch_norm whose running statistics are parameters goes by those of the batch, which they follow.
+void train_batch_norms(Graph& graph) {
+  for (NodeId id : graph.nodes(batch_norm_def)) {
+    const Node node = graph.node(id);
+    const ValueId mean = node.operands[3], variance = node.operands[4];
+    if (graph.value(mean).role != InputRole::parameter || graph.value(variance).role != InputRole::parameter) continue;
+    graph.set_insertion_point(id);
+    Call call{.op = &batch_norm_train_def, .operands = node.operands, .attributes = node.attributes};
+    const std::vector<ValueId> results = graph.emit_all(std::move(call));
+    graph.set_insertion_point(kNone);
+    graph.replace_all_uses(node.results[0], results[0]);
+    graph.erase(id);
+    graph.add_update(mean, results[3]);
+    graph.add_update(variance, results[4]);
+  }
+}
+
+// Dropout of what the last layer reads, each element by its place in its sample.
+void add_dropout(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
+  const NodeId last = graph.producer(predictions);
+  if (last == kNone || graph.node(last).op != &linear_def)
+    fail("dropout stands before the last linear layer, and the predictions come from none");
+  const ValueId x = graph.operand(last, 0);
+  const Shape shape = graph.type(x).shape;
+  Shape rows(shape.size(), Dim(1)), places = shape;
+  rows[0] = shape[0];
+  places[0] = 1;
+  graph.set_insertion_point(last);
+  const ValueId first = number_input(graph, Names::kSample, DType::i64),
+                step = ops::cast(graph, {.x = number_input(graph, Names::kStep, DType::f32), .dtype = DType::i64});
+  const ValueId sample =
+      ops::add(graph, {.a = ops::iota(graph, {.shape = rows, .axis = 0, .dtype = DType::i64}), .b = first});
+  const ValueId count = ops::iota(graph, {.shape = Shape{element_count(places)}, .axis = 0, .dtype = DType::i64});
+  const ValueId kept = ops::dropout_train(graph, {.x = x,
+                                                  .seed = graph.add_scalar(static_cast<int64_t>(seed)),
+                                                  .step = step,
+                                                  .sample = sample,
+                                                  .place = ops::reshape(graph, {.x = count, .shape = places}),
+                                                  .rate = rate});
+  graph.set_insertion_point(kNone);
+  graph.set_operand(last, 0, kept);
+}
+
+// Updates of all parameters; `gradients` are in the order of the groups' labels.
+void add_optimizer(Graph& graph, const std::vector<Group>& groups, std::vector<ValueId> gradients,
+                   const TrainGraphOptions& options) {
+  const ValueId rate = graph.add_input(Names::kRate, plain_type(DType::f32, {})),
+                step = number_input(graph, Names::kStep, DType::f32);
+  clip_gradients(graph, gradients, options);
+  auto gradient = gradients.begin();
+  for (const Group& group : groups) {
+    std::vector<Trained> parameters;
+    for (const std::string& label : group.labels) parameters.push_back({input_called(graph, label), *gradient++});
+    const ValueId own_rate =
+        group.rate_factor == 1
+            ? rate
+            : ops::mul(graph, {.a = rate, .b = graph.add_scalar(static_cast<float>(group.rate_factor))});
+    GroupStep of_group(graph, own_rate, step, group.decay, parameters);
+    options.optimizer->step(of_group, options.optimizer_options);
+  }
+}
+
+std::string sum_label(const std::string& parameter) { return state_label(parameter, "gradients"); }
+
+// sum2 = keep ? sum + value : value.
+void accumulate(Graph& graph, ValueId keep, const std::string& label, ValueId value) {
+  const ValueId sum = graph.add_state(label, graph.type(value));
+  const ValueId kept = ops::where(graph, {.condition = keep, .a = sum, .b = graph.add_scalar(0.0f)});
+  graph.add_update(sum, ops::add(graph, {.a = kept, .b = value}));
+}
+
+class Builder {
+ public:
+  Builder(Graph model, const TrainGraphOptions& options) : model_(std::move(model)), options_(options) {
+    CHECK(options_.optimizer);
+    for (double limit : {options_.clip_norm, options_.clip_value})
+      if (!(limit >= 0) || !std::isfinite(limit)) fail("a limit of gradients is {}; accepted: 0 and above", limit);
+    made_.predictions = predictions_label(model_, options_.predictions);
+    keep_only_output(model_, made_.predictions);
+    if (!(options_.dropout >= 0 && options_.dropout < 1))
+      fail("dropout is {}; accepted: 0 to below 1", options_.dropout);
+    choose_parameters();
+    choose_statistics();
+  }
+
+  TrainGraphs build() {
+    for (const TrainedParameter& p : made_.parameters) parameters_.push_back(input_called(model_, p.name));
+    made_.evaluate = model_;
+    made_.evaluate.name = "evaluate";
+    const LossTerms terms = loss_of(made_.evaluate);
+    made_.evaluate.add_output(terms.sum, Names::kLossSum);
+    made_.evaluate.add_output(terms.count, Names::kCount);
+    if (options_.accumulate) {
+      build_gradients();
+      build_update();
+    } else {
+      build_step();
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void choose_parameters() {
+    const TrainableConstants chosen = choose_trainable(model_, options_.groups);
+    for (ValueId id : chosen.frozen) made_.frozen.push_back(model_.value(id).label);
+    for (const ParameterGroup& group : chosen.groups) {
+      Group& of_labels = groups_.emplace_back(Group{group.rate_factor, group.decay, {}});
+      for (ValueId id : group.parameters) {
+        widen(model_, id);
+        const std::string label = model_.value(id).label;
+        made_.parameters.push_back({label, group.rate_factor, group.decay, model_.constant(id)->elements()});
+        of_labels.labels.push_back(label);
+        model_.make_parameter(id);
+      }
+    }
+    model_.reinfer();
+  }
+
+  // Batch norms whose scale is trained are in training; others stay as they are.
+  void choose_statistics() {
+    for (NodeId id : model_.nodes(batch_norm_def)) {
+      const Node& node = model_.node(id);
+      if (model_.value(node.operands[1]).role != InputRole::parameter) continue;
+      for (size_t i : {3u, 4u}) {
+        const ValueId statistic = node.operands[i];
+        if (model_.value(statistic).kind != ValueKind::constant) continue;
+        widen(model_, statistic);
+        made_.statistics.push_back(model_.value(statistic).label);
+        model_.make_parameter(statistic);
+      }
+    }
+    model_.reinfer();
+  }
+
+  // The model as it is in training.
+  Graph training_form(const char* name) const {
+    Graph graph = model_;
+    graph.name = name;
+    train_batch_norms(graph);
+    if (options_.dropout > 0) add_dropout(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
+    return graph;
+  }
+
+  LossTerms loss_of(Graph& graph) const {
+    return add_loss(graph, graph.outputs()[0].value, Names::kLabels, options_.loss);
+  }
+
+  std::vector<ValueId> gradients_of(Graph& graph, ValueId loss) const {
+    std::vector<NodeId> forward(graph.nodes().begin(), graph.nodes().end());
+    const std::vector<ValueId> gradients = differentiate(graph, loss, parameters_);
+    if (options_.recompute > 0) {
+      const std::vector<NodeId> copies = recompute_activations(graph, forward, parameters_, options_.recompute);
+      forward.insert(forward.end(), copies.begin(), copies.end());
+    }
+    keep_passes_apart(graph, forward);
+    return gradients;
+  }
+
+  void build_step() {
+    Graph& graph = made_.step = training_form("step");
+    const LossTerms terms = loss_of(graph);
+    const ValueId loss = ops::div(graph, {.a = terms.sum, .b = terms.count});
+    graph.add_output(loss, Names::kLoss);
+    add_optimizer(graph, groups_, gradients_of(graph, loss), options_);
+  }
+
+  void build_gradients() {
+    Graph& graph = made_.gradients = training_form("gradients");
+    const LossTerms terms = loss_of(graph);
+    const std::vector<ValueId> gradients = gradients_of(graph, terms.sum);
+    const ValueId keep = graph.add_input(Names::kKeep, plain_type(DType::boolean, {}));
+    accumulate(graph, keep, Names::kLossSum, terms.sum);
+    accumulate(graph, keep, Names::kCount, terms.count);
+    for (size_t i = 0; i < gradients.size(); ++i)
+      accumulate(graph, keep, sum_label(made_.parameters[i].name), gradients[i]);
+  }
+
+  void build_update() {
+    Graph& graph = made_.update;
+    graph.name = "update";
+    const ValueId sum = graph.add_state(Names::kLossSum, plain_type(DType::f32, {})),
+                  count = graph.add_state(Names::kCount, plain_type(DType::f32, {}));
+    std::vector<ValueId> gradients;
+    for (const TrainedParameter& p : made_.parameters) {
+      const Value& value = model_.value(input_called(model_, p.name));
+      graph.add_parameter(p.name, *value.initial);
+      gradients.push_back(graph.add_state(sum_label(p.name), value.type));
+    }
+    for (const std::string& label : made_.statistics)
+      graph.add_parameter(label, *model_.value(input_called(model_, label)).initial);
+    const ValueId part = ops::div(graph, {.a = graph.add_scalar(1.0f), .b = count});
+    for (ValueId& g : gradients) g = ops::mul(graph, {.a = g, .b = part});
+    graph.add_output(ops::div(graph, {.a = sum, .b = count}), Names::kLoss);
+    add_optimizer(graph, groups_, gradients, options_);
+  }
+
+  Graph model_;
+  const TrainGraphOptions& options_;
+  TrainGraphs made_;
+  std::vector<Group> groups_;
+  std::vector<ValueId> parameters_;  // in every graph that begins as the model does
+};
+
+}  // namespace
+
+std::string predictions_label(const Graph& model, const std::string& wanted) {
+  std::vector<std::string> labels;
+  for (const Output& output : model.outputs())
+    if (output.updates == kNone) labels.push_back(output.label);
+  const auto has = [&](const std::string& label) { return std::ranges::find(labels, label) != labels.end(); };
+  if (!wanted.empty() && !has(wanted))
+    fail("the model has no output \"{}\"; it has {}{}", wanted, fmt::join(labels, ", "), did_you_mean(wanted, labels));
+  if (!wanted.empty()) return wanted;
+  if (has("logits")) return "logits";
+  if (labels.size() != 1)
+    fail("the model has the outputs {}; say which one holds the predictions", fmt::join(labels, ", "));
+  return labels[0];
+}
+
+Graph canonicalise_for_training(Graph model) {
+  return canonicalise(std::move(model), {.disabled = {"fold_batch_norm"}});
+}
+
+TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options) {
+  return Builder(std::move(model), options).build();
+}
+
+Graph with_trained(Graph model, const std::vector<std::pair<std::string, Tensor>>& values) {
+  for (const auto& [name, tensor] : values) {
+    const ValueId constant = model.find_constant(name);
+    CHECK(constant != kNone, "the model has no constant {}", name);
+    model.set_constant(constant, tensor);
+  }
+  model.reinfer();
+  return model;
+}
+
+}  // namespace hone

@@ -1,0 +1,82 @@
+// Training as graphs: a model's weights become parameters, a loss stands behind its predictions, gradients follow by
+// `differentiate`, and the optimizer's nodes update parameters and state in place. All graphs name the same parameters,
+// so that their sessions share them (SessionOptions::parameters_of).
+#pragma once
+
+#include <any>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "train/loss.h"
+#include "train/optimizer.h"
+#include "train/parameter_groups.h"
+
+namespace hone {
+
+// Arguments of the graphs beside those of the model, and outputs beside the predictions.
+struct TrainNames {
+  static constexpr const char* kLabels = "labels";
+  static constexpr const char* kRate = "rate";  // f32[]: of this step
+  static constexpr const char* kStep = "step";  // f32[]: its number, 1 for the first
+  static constexpr const char* kSample =
+      "sample";  // i64[]: number of the first row, counted through the parts of a batch
+  static constexpr const char* kKeep = "keep_sums";      // bool[]: false in the first part of a batch
+  static constexpr const char* kLoss = "loss";           // f32[]: the mean
+  static constexpr const char* kLossSum = "loss_sum";    // f32[]
+  static constexpr const char* kCount = "loss_count";    // f32[]: what the sum is divided by
+  static constexpr const char* kNorm = "gradient_norm";  // f32[]: before it is clipped
+};
+
+struct TrainGraphOptions {
+  LossOptions loss;
+  GroupOptions groups;
+  const OptimizerDef* optimizer = nullptr;
+  std::any optimizer_options;  // a struct of its table
+  double clip_norm = 0;        // largest norm of all gradients together; 0: as it is
+  double clip_value = 0;       // largest magnitude of a gradient's element, looked at before the norm; 0: any
+  double dropout = 0;          // share of the inputs of the last layer that are left out; its masks are the seed's
+  uint64_t seed = 1;
+  int64_t recompute = 0;    // see recompute.h; 0: activations are kept
+  bool accumulate = false;  // a batch may be taken in parts
+  std::string predictions;  // label of the output; empty: "logits", or the only one
+};
+
+struct TrainedParameter {
+  std::string name;
+  double rate_factor = 1, decay = 0;
+  int64_t elements = 0;
+};
+
+struct TrainGraphs {
+  // Of whole batches: the model's arguments, labels, rate, step, sample → predictions, loss, and the norm where it is
+  // clipped. With `accumulate` there are two in its place, since the number that a loss is divided by is known at the
+  // end alone:
+  Graph step;
+  Graph gradients;  // the model's arguments, labels, keep, step, sample → predictions; sums of losses, counts and
+                    // gradients are state
+  Graph update;     // rate, step → loss, and the norm where it is clipped
+  // The model's arguments, labels → predictions, loss_sum, loss_count.
+  Graph evaluate;
+  std::vector<TrainedParameter> parameters;
+  std::vector<std::string> statistics;  // of batch norms: parameters, too, which follow the batches
+  std::vector<std::string> frozen;      // names of constants that stay what they are
+  std::string predictions;              // label of the output
+};
+
+// The graph in canonical form, but for what only holds when weights stay what they are. Weights of fewer bits become
+// f32.
+Graph canonicalise_for_training(Graph model);
+
+// `model` is in that form. Throws Error where nothing can be trained, the loss has no such predictions, or an op on the
+// way has no gradient.
+TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options);
+
+// The model with the values of its parameters.
+Graph with_trained(Graph model, const std::vector<std::pair<std::string, Tensor>>& values);
+
+// The label of the output that a loss or a metric is about: `wanted`, "logits", or the only one. Throws Error that
+// lists them.
+std::string predictions_label(const Graph& model, const std::string& wanted);
+
+}  // namespace hone

@@ -1,0 +1,166 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+int64_t rows_of(const NamedTensors& part) { return part.at(TrainNames::kLabels).dim(0); }
+
+bool accumulates(const TrainGraphs& graphs) { return !graphs.gradients.outputs().empty(); }
+
+bool takes(const Graph& graph, const char* label) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId input) { return graph.value(input).label == label; });
+}
+
+double number_in(const Tensor& tensor) { return tensor.to_doubles().at(0); }
+
+}  // namespace
+
+Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(std::move(graphs)) {
+  SessionOptions shared = options;
+  const auto open = [&](const Graph& graph) {
+    auto session = std::make_unique<Session>(graph, shared);
+    if (!shared.parameters_of) shared.parameters_of = session.get();
+    for (ValueId input : graph.inputs()) {
+      const Value& value = graph.value(input);
+      if (value.role != InputRole::state || std::ranges::count(state_, value.label, &Held::name)) continue;
+      state_.push_back({value.label, value.type});
+    }
+    return session;
+  };
+  if (accumulates(graphs_)) {
+    gradients_ = open(graphs_.gradients);
+    shared.parameters_of = gradients_.get();
+    update_ = open(graphs_.update);
+  } else {
+    step_ = open(graphs_.step);
+    shared.parameters_of = step_.get();
+  }
+  evaluate_ = open(graphs_.evaluate);
+  set_zero_state();
+}
+
+std::vector<Tensor> Trainer::run(Session& session, const NamedTensors& inputs, bool checked) {
+  return checked ? session.run_checked(context_, inputs) : session.run(context_, inputs);
+}
+
+Trainer::Step Trainer::outputs_of(const Session& session, std::vector<Tensor> outputs, size_t first) const {
+  const std::vector<std::string> names = session.output_names();
+  Step step;
+  for (size_t i = first; i < names.size(); ++i) {
+    if (names[i] == TrainNames::kLoss) step.loss = number_in(outputs[i]);
+    else if (names[i] == TrainNames::kNorm) step.norm = number_in(outputs[i]);
+  }
+  return step;
+}
+
+Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked) {
+  CHECK(!parts.empty() && (gradients_ || parts.size() == 1));
+  NamedTensors numbers{{TrainNames::kRate, Tensor::scalar(static_cast<float>(rate))},
+                       {TrainNames::kStep, Tensor::scalar(static_cast<float>(steps_ + 1))}};
+  Step step;
+  if (gradients_) {
+    std::vector<Tensor> predictions;
+    int64_t sample = 0;
+    for (const NamedTensors& part : parts) {
+      NamedTensors inputs = part;
+      inputs[TrainNames::kKeep] = Tensor::scalar(!predictions.empty());
+      if (takes(graphs_.gradients, TrainNames::kSample)) {
+        inputs[TrainNames::kSample] = Tensor::scalar(sample);
+        inputs[TrainNames::kStep] = numbers.at(TrainNames::kStep);
+      }
+      sample += rows_of(part);
+      predictions.push_back(run(*gradients_, inputs, checked)[0]);
+    }
+    step = outputs_of(*update_, run(*update_, numbers, checked), 0);
+    step.predictions = std::move(predictions);
+  } else {
+    numbers.insert(parts[0].begin(), parts[0].end());
+    if (takes(graphs_.step, TrainNames::kSample)) numbers[TrainNames::kSample] = Tensor::scalar(int64_t{0});
+    std::vector<Tensor> outputs = run(*step_, numbers, checked);
+    step = outputs_of(*step_, outputs, 1);
+    step.predictions.push_back(std::move(outputs[0]));
+  }
+  ++steps_;
+  return step;
+}
+
+Trainer::Evaluation Trainer::evaluate(const NamedTensors& inputs) {
+  std::vector<Tensor> outputs = evaluate_->run(context_, inputs);
+  return {std::move(outputs[0]), number_in(outputs[1]), number_in(outputs[2])};
+}
+
+StepMemory Trainer::plan(const Bindings& sizes) {
+  main().prepare(sizes, Session::Code::any_sizes);
+  if (update_) update_->prepare({}, Session::Code::any_sizes);
+  const SessionStatistics statistics = main().statistics();
+  StepMemory memory{.constants = statistics.prepacked_bytes + statistics.direct_weight_bytes,
+                    .values = statistics.arena_bytes,
+                    .scratch = statistics.scratch_bytes,
+                    .outputs = statistics.output_bytes};
+  for (const TrainedParameter& p : graphs_.parameters) memory.parameters += p.elements * size_bytes(DType::f32);
+  for (const Held& held : state_)
+    memory.state += element_count(constant_shape(held.type.shape)) * size_bytes(held.type.dtype);
+  if (update_) {
+    const SessionStatistics update = update_->statistics();
+    memory.outputs = std::max(memory.outputs, update.output_bytes);
+    memory.values += update.arena_bytes;
+    memory.scratch += update.scratch_bytes;
+  }
+  return memory;
+}
+
+std::map<std::string, Tensor> Trainer::tensors() const {
+  std::map<std::string, Tensor> tensors;
+  for (auto& [name, tensor] : parameters()) tensors.emplace("parameter/" + name, std::move(tensor));
+  for (const Held& held : state_) tensors.emplace("state/" + held.name, context_.state(held.name));
+  return tensors;
+}
+
+void Trainer::restore(const std::map<std::string, Tensor>& tensors, int64_t steps, const std::string& source) {
+  const auto find = [&](const std::string& name, const TensorType& type) {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) fail("{}: lacks \"{}\"; it is of another model or optimizer", source, name);
+    if (found->second.type() != type)
+      fail("{}: \"{}\" is {}; the model has {}", source, name, to_string(found->second.type()), to_string(type));
+    return found->second;
+  };
+  const Graph& graph = graphs_.evaluate;
+  NamedTensors parameters, states;
+  for (ValueId input : graph.inputs())
+    if (const Value& value = graph.value(input); value.role == InputRole::parameter)
+      parameters[value.label] = find("parameter/" + value.label, value.type);
+  for (const Held& held : state_) states[held.name] = find("state/" + held.name, held.type);
+  if (tensors.size() != parameters.size() + states.size())
+    fail("{}: holds {} tensors; the model and its optimizer have {}", source, tensors.size(),
+         parameters.size() + states.size());
+  main().set_parameters(parameters);
+  for (auto& [name, tensor] : states) context_.set_state(name, std::move(tensor));
+  steps_ = steps;
+}
+
+void Trainer::reset() {
+  NamedTensors initial;
+  for (ValueId input : graphs_.evaluate.inputs())
+    if (const Value& value = graphs_.evaluate.value(input); value.role == InputRole::parameter)
+      initial[value.label] = *value.initial;
+  main().set_parameters(initial);
+  set_zero_state();
+  steps_ = 0;
+}
+
+void Trainer::set_zero_state() {
+  for (const Held& held : state_)
+    context_.set_state(held.name, Tensor(held.type.dtype, constant_shape(held.type.shape)));
+}
+
+std::vector<std::pair<std::string, Tensor>> Trainer::parameters() const {
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const std::string& name : evaluate_->parameter_names()) all.emplace_back(name, evaluate_->parameter(name));
+  return all;
+}
+
+}  // namespace hone

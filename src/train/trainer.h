@@ -1,0 +1,84 @@
+// A model in training: sessions of its graphs, which share its parameters, and the optimizer's state.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+#include "train/train_graph.h"
+
+namespace hone {
+
+// What is held while a step runs, in bytes.
+struct StepMemory {
+  int64_t parameters = 0;  // trained ones
+  int64_t state = 0;       // the optimizer's, and sums of gradients
+  int64_t constants = 0;   // frozen weights, as they are read or laid out for kernels
+  int64_t values = 0;      // activations and gradients, as they are planned to lie in one block
+  int64_t scratch = 0;     // of kernels, all threads
+  int64_t outputs = 0;     // predictions, and updates that are not written in place
+  int64_t total() const { return parameters + state + constants + values + scratch + outputs; }
+};
+
+class Trainer {
+ public:
+  // State begins as zeros.
+  Trainer(TrainGraphs graphs, const SessionOptions& options);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  struct Step {
+    double loss = 0;                  // the mean over the batch
+    std::optional<double> norm;       // of the gradients, where it is clipped
+    std::vector<Tensor> predictions;  // of each part
+  };
+  // One update by one batch, in as many parts as the graphs allow: one unless they accumulate. A part has the model's
+  // inputs and labels. With `checked`, the first operation that computes NaN or an infinity is an Error that names it,
+  // and nothing changes.
+  Step step(std::span<const NamedTensors> parts, double rate, bool checked = false);
+
+  struct Evaluation {
+    Tensor predictions;
+    double loss_sum = 0, count = 0;
+  };
+  Evaluation evaluate(const NamedTensors& inputs);
+
+  int64_t steps() const { return steps_; }  // how many were made
+
+  // What a step of these sizes takes, before the first one. With it, code for them is made.
+  StepMemory plan(const Bindings& sizes);
+
+  // All that a later step depends on beside its batch and rate: parameters and state by their names, and steps().
+  std::map<std::string, Tensor> tensors() const;
+  // Throws Error, which begins with `source`, unless they are those of these graphs.
+  void restore(const std::map<std::string, Tensor>& tensors, int64_t steps, const std::string& source);
+
+  void reset();  // everything as it was before the first step
+
+  // Parameters as they are now, by the names of the model's constants.
+  std::vector<std::pair<std::string, Tensor>> parameters() const;
+
+  const TrainGraphs& graphs() const { return graphs_; }
+
+ private:
+  struct Held {
+    std::string name;
+    TensorType type;
+  };
+  std::vector<Tensor> run(Session& session, const NamedTensors& inputs, bool checked);
+  Session& main() { return *(gradients_ ? gradients_ : step_); }
+  void set_zero_state();
+  Step outputs_of(const Session& session, std::vector<Tensor> outputs, size_t first) const;
+
+  TrainGraphs graphs_;
+  std::vector<Held> state_;
+  std::unique_ptr<Session> step_, gradients_, update_, evaluate_;
+  Context context_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace hone
