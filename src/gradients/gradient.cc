@@ -27,6 +27,20 @@ bool has_gradient(const OpDef& op) { return rule_of(op) || (op.pointwise && !op.
 
 DType gradient_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
+namespace {
+
+std::vector<ValueId> by_rule(const GradientArgs& a) {
+  const OpDef& op = *a.op().op;
+  const GradientDef* def = rule_of(op);
+  try {
+    return def ? def->rule(a) : pointwise_gradient(a);
+  } catch (const Error& e) {
+    fail("{} has no gradient here: {}", op.name, e.what());
+  }
+}
+
+}  // namespace
+
 std::vector<ValueId> gradients_of(const GradientArgs& a) {
   const OpDef& op = *a.op().op;
   if (!has_gradient(op)) fail("{} has no gradient: {}", op.name, op.no_gradient ? op.no_gradient : "no rule is known");
@@ -35,8 +49,7 @@ std::vector<ValueId> gradients_of(const GradientArgs& a) {
   for (size_t i = 0; i < a.op().operands.size(); ++i)
     if (a.wants(i) && !a.type(i).ranked && !op.any_rank)
       fail("{} reads %{}, whose rank is not known before a run", op.name, a.graph.value(a.operand(i)).name);
-  const GradientDef* def = rule_of(op);
-  std::vector<ValueId> gradients = def ? def->rule(a) : pointwise_gradient(a);
+  std::vector<ValueId> gradients = by_rule(a);
   gradients.resize(a.op().operands.size(), kNone);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i] == kNone) continue;

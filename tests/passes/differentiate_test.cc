@@ -125,5 +125,37 @@ TEST(Differentiate, ABroadcastThatOnlyARunDecidesIsRefused) {
               testing::HasSubstr("whether an operand [S] was broadcast to [3] is not known before a run"));
 }
 
+TEST(Trainability, ListsWhatGivesNoGradientOnTheWayAndWhatIsReached) {
+  const Graph graph = parsed(R"(
+    %x : f32[2,2] = input
+    %w : f32[2,2] = const "w" {1, 2, 3, 4}
+    %v : f32[2] = const "v" {1, 2}
+    %u : f32[2] = const "u" {1, 2}
+    %a = mul %x, %w
+    %d = det %a
+    %e = det %x
+    %i = argmax %u
+    %s = mul %a, %v
+    return %d, %e, %i, %s)");
+  const auto value = [&](const char* name) { return graph.find_value(name); };
+  const Trainability found = trainability(graph, std::array{value("w"), value("v"), value("u")});
+  ASSERT_EQ(found.obstacles.size(), 1u);
+  EXPECT_EQ(graph.node(found.obstacles[0].node).results[0], value("d"));
+  EXPECT_THAT(found.obstacles[0].why, testing::HasSubstr("det has no gradient: "));
+  EXPECT_THAT(found.reached, ElementsAre(value("w"), value("v")));
+}
+
+TEST(Trainability, TriesTheRulesWhichMayAskForMore) {
+  const Graph graph = parsed(R"(
+    %n : i64[1] = input
+    %w : f32[2] = const "w" {1, 2}
+    %y = tile %w, %n
+    return %y)");
+  const Trainability found = trainability(graph, std::array{graph.find_value("w")});
+  ASSERT_EQ(found.obstacles.size(), 1u);
+  EXPECT_THAT(found.obstacles[0].why,
+              testing::HasSubstr("tile has no gradient here: its repeats are computed while it runs"));
+}
+
 }  // namespace
 }  // namespace hone
