@@ -68,12 +68,13 @@ struct NormKind {
   double epsilon;
 };
 
-// Less its mean, which is exact for a row of one element.
+// Less its mean; a row of one element is its own mean, exactly.
 inline ErrorRow centred_row(const ErrorRow& x) {
+  if (x.size() == 1) return {{0}, {0}};
   const auto n = static_cast<double>(x.size());
   ErrorSum sum;
   for (size_t i = 0; i < x.size(); ++i) sum.add(x.value[i], x.error[i]);
-  const double mean = sum.value / n, mean_error = (x.size() == 1 ? sum.error : sum.bound(x.size(), 3)) / n;
+  const double mean = sum.value / n, mean_error = sum.bound(x.size(), 3) / n;
   ErrorRow out;
   for (size_t i = 0; i < x.size(); ++i) {
     const double value = x.value[i] - mean, error = x.error[i] + mean_error;
