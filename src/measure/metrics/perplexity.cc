@@ -43,7 +43,7 @@ extern constinit const MetricDef perplexity_def{
     .larger_is_better = false,
     .observe = observe,
     .value = perplexity};
-extern constinit const MetricDef cross_entropy_def{
+extern constinit const MetricDef cross_entropy_metric_def{
     .name = "cross_entropy",
     .title = "cross-entropy, nats",
     .doc = "mean negative log-likelihood, by softmax, of the right class or next token",
