@@ -163,7 +163,12 @@ INSTANTIATE_TEST_SUITE_P(Gradients, EveryRule, testing::ValuesIn(ops_with_gradie
                          [](const auto& info) { return std::string(info.param->name); });
 
 TEST(GradientTable, EachOpHasAGradientOrSaysWhyNot) {
-  for (const OpDef* op : ops::all()) EXPECT_NE(has_gradient(*op), op->no_gradient != nullptr) << op->name;
+  for (const OpDef* op : ops::all()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_NE(has_gradient(*op), op->no_gradient != nullptr);
+    const std::string_view why = op->no_gradient ? op->no_gradient : "that is not asked";
+    EXPECT_TRUE(why.size() > 15 && !why.ends_with('.')) << "it ends a message, which goes on";
+  }
 }
 
 TEST(GradientTable, HasAtMostOneRuleForEachOp) {
