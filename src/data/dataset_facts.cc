@@ -221,7 +221,7 @@ DatasetFacts check_dataset(const Dataset& data, const TokenRows* tokens) {
     facts.unusable.push_back(row);
   }
   std::ranges::sort(facts.unusable);
-  facts.unusable.erase(std::ranges::unique(facts.unusable).begin(), facts.unusable.end());
+  facts.unusable.erase(std::unique(facts.unusable.begin(), facts.unusable.end()), facts.unusable.end());
   facts.sha256 = digest(data, contents);
   return facts;
 }

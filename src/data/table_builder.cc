@@ -148,7 +148,7 @@ Dataset TableBuilder::finish() {
     for (std::vector<int64_t>& ids : labels->ids) {
       renumber(ids);
       std::ranges::sort(ids);
-      ids.erase(std::ranges::unique(ids).begin(), ids.end());
+      ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     }
   if (roles_.group) {
     const std::vector<int64_t> group_place = groups_.renumber();

@@ -1,6 +1,7 @@
 #include "data/text_lines.h"
 
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "base/stop.h"
 
 namespace hone {
@@ -10,6 +11,8 @@ std::string_view checked_text(std::string_view bytes, const std::string& source)
     fail("{}: is UTF-16; UTF-8 is read. Try: iconv -f UTF-16 -t UTF-8", source);
   if (const size_t nul = bytes.find('\0'); nul != std::string_view::npos)
     fail("{}: a NUL at byte {}; not a text file", source, nul);
+  constexpr int64_t kCopies = 2;  // cells, and what grows has room to spare
+  require_memory(kCopies * std::ssize(bytes), fmt::format("{}: what it holds", source));
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (bytes.starts_with(kMark)) bytes.remove_prefix(kMark.size());
   return bytes;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/memory_limit.h"
 #include "data/readers/parse.h"
 #include "data/text_lines.h"
 #include "tests/support/error_of.h"
@@ -49,6 +50,13 @@ TEST(Csv, SaysWhatIsDamagedAndWhere) {
   EXPECT_THAT(csv_error("\xff\xfet\n"), HasSubstr("is UTF-16"));
   EXPECT_THAT(csv_error("text\n\"" + std::string(kMostLineBytes + 1, 'a') + "\"\n"),
               HasSubstr("a.csv:2: a row of more than 16777216 bytes"));
+}
+
+TEST(Csv, IsHeldAgainstTheMemoryLimit) {
+  set_memory_limit(memory_charged() + 1000);
+  const std::string error = csv_error("text\n" + std::string(600, 'a'));
+  set_memory_limit(0);
+  EXPECT_THAT(error, HasSubstr("a.csv: what it holds needs"));
 }
 
 TEST(Tsv, QuotesAreCharacters) {

@@ -125,7 +125,7 @@ void take_groups(Dataset& data, Arrays& arrays, const DataOptions& options) {
   if (!group) return;
   std::vector<int64_t> numbers = integers_of(*group, data.path, "groups"), sorted = numbers;
   std::ranges::sort(sorted);
-  sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   for (int64_t number : sorted) data.group_names.push_back(std::to_string(number));
   for (int64_t number : numbers) data.groups.push_back(std::ranges::lower_bound(sorted, number) - sorted.begin());
 }
