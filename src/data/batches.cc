@@ -54,7 +54,9 @@ Batches::Batches(const Dataset& data, std::vector<int64_t> rows, BatchOptions op
   if (options_.pad_to_multiple < 1)
     fail("texts are padded to multiples of {} tokens; at least 1 is needed", options_.pad_to_multiple);
   CHECK(!tokens_ || tokens_->rows() == data_.rows);
-  CHECK(tokens_ || (options_.order.window == 1 && !std::holds_alternative<TokenLabels>(data_.labels)));
+  CHECK(options_.order.window == 1 || tokens_);
+  if (!tokens_ && std::holds_alternative<TokenLabels>(data_.labels))
+    fail("{}: its labels are of words, and the model reads no texts", data_.path);
   if (data_.images) check(options_.images, data_.images.channels);
   static_cast<void>(per_epoch());  // what is wrong with the order is said at once
 }

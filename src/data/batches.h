@@ -38,7 +38,8 @@ struct BatchOptions {
 class Batches {
  public:
   // Over `rows` of the data, both of which must outlive this, as must `tokens`, which texts need. Throws Error: no
-  // rows, texts of different length without a token for padding, arrays or images that make no batch.
+  // rows, labels of words without tokens; and, when a batch is made, texts of different
+  // length without a token for padding, or images of different sizes.
   Batches(const Dataset& data, std::vector<int64_t> rows, BatchOptions options, const TokenRows* tokens = nullptr,
           const TokenizerSpec* padding = nullptr);
 

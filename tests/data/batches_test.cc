@@ -121,6 +121,11 @@ TEST(WordBatches, OnlyTheFirstTokenOfAWordHasItsLabel) {
   EXPECT_THAT(labels(left), ElementsAre(no, 0, no, 1, no, no, no, no, 1, no));
 }
 
+TEST(WordBatches, NeedTokens) {
+  const Dataset data = parse_csv("tokens,tags\na,X\n", "a.csv", {});
+  EXPECT_EQ(error_of([&] { Batches(data, {0}, {}); }), "a.csv: its labels are of words, and the model reads no texts");
+}
+
 TEST(TokenRows, WhatIsCutIsKnown) {
   const Dataset data = parse_csv("text\na a a a\na\n", "a.csv", {});
   const TokenRows tokens(data, tokenizer(), 4);

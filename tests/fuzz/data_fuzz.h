@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "data/batches.h"
+#include "data/data_options.h"
 #include "data/dataset_facts.h"
 
 namespace hone::fuzz {
@@ -27,10 +29,13 @@ int exercise_dataset(Read read) {
     data = usable_rows(std::move(data), facts, true);
     std::vector<int64_t> rows;
     for (int64_t row = 0; row < std::min<int64_t>(data.rows, 64); ++row) rows.push_back(row);
-    const Batches batches(data, rows, {.order = {.batch = 8}, .images = {.height = 5, .width = 4, .flip = true}});
+    const Tokenizer tokenizer = Tokenizer::from_vocab("[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n##b\n", true, "vocab.txt");
+    std::optional<TokenRows> tokens;
+    if (!data.texts.empty() || !data.words.empty()) tokens.emplace(data, tokenizer, 16);
+    const Batches batches(data, rows, {.order = {.batch = 8}, .images = {.height = 5, .width = 4, .flip = true}},
+                          tokens ? &*tokens : nullptr, &tokenizer.spec());
     const EpochPlan plan = batches.plan(0);
-    for (int64_t i = 0; i < std::ssize(plan); ++i)
-      if (data.words.empty()) batches.make(plan, 0, i);  // labels of words need their tokens
+    for (int64_t i = 0; i < std::ssize(plan); ++i) batches.make(plan, 0, i);
   } catch (const Error&) {
   }
   return 0;
