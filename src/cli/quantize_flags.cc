@@ -3,37 +3,6 @@
 #include <filesystem>
 
 namespace hone {
-namespace {
-
-template <class T>
-void add_fields(CLI::App& app, std::span<const OptionField<T>> fields,
-                std::map<std::string, std::vector<std::string>>& given) {
-  for (const OptionField<T>& field : fields) {
-    const std::string name = field.name;
-    if (const auto* flag = std::get_if<bool T::*>(&field.member)) {
-      if (T{}.**flag)
-        app.add_flag_callback(
-            "--no-" + name, [&given, name] { given[name] = {"false"}; }, "turn off that " + std::string(field.doc));
-      else
-        app.add_flag_callback(
-            "--" + name, [&given, name] { given[name] = {"true"}; }, field.doc);
-      continue;
-    }
-    CLI::Option* option = app.add_option("--" + name, given[name], field.doc);
-    if (field.kind() == OptionKind::list) option->allow_extra_args(false);
-    else option->expected(1);
-  }
-}
-
-template <class T>
-void set_fields(std::span<const OptionField<T>> fields, T& options,
-                const std::map<std::string, std::vector<std::string>>& given) {
-  for (const OptionField<T>& field : fields)
-    if (const auto found = given.find(field.name); found != given.end() && !found->second.empty())
-      set_option(fields, options, field.name, found->second);
-}
-
-}  // namespace
 
 void QuantizeFlags::add_to(CLI::App& app) {
   add_fields(app, quantize_fields(), given);

@@ -2,18 +2,17 @@
 // jobs/quantize_model.h), and --config.
 #pragma once
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "cli/flags.h"
+#include "cli/option_flags.h"
 #include "cli/run_files.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
 
 struct QuantizeFlags {
-  std::map<std::string, std::vector<std::string>> given;
+  GivenOptions given;
   std::string config, compute;
   QuantizeOptions options;  // as they are where nothing is given; read() sets the rest
   Calibration calibration;

@@ -6,89 +6,210 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "measure/neighbours.h"
+#include "measure/prediction.h"
 
 namespace hone {
 namespace {
 
-// Values of an output over all runs, one after the other.
-struct Collected {
-  std::vector<float> values;
-  int64_t width = 1;       // of a row
-  bool embedding = false;  // rank 2
-};
-
-void collect(std::vector<Collected>& all, const std::vector<Tensor>& outputs) {
-  const bool first = all.empty();
-  all.resize(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<int64_t>& shape = outputs[i].shape();
-    const int64_t width = shape.empty() ? 1 : shape.back();
-    if (width == 0 || (!first && width != all[i].width))
-      fail("output {}: rows of {} elements after rows of {}; agreement needs rows of one length above 0", i, width,
-           all[i].width);
-    all[i].width = width;
-    all[i].embedding = shape.size() == 2;
-    const std::vector<float> values = outputs[i].to_floats();
-    all[i].values.insert(all[i].values.end(), values.begin(), values.end());
-  }
-}
-
-// For each row the other row with the largest cosine, the first of equals.
-std::vector<int64_t> nearest_others(const Collected& c) {
-  const int64_t rows = static_cast<int64_t>(c.values.size()) / c.width;
-  const auto row = [&](int64_t r) {
-    return std::span(c.values).subspan(static_cast<size_t>(r * c.width), static_cast<size_t>(c.width));
-  };
-  std::vector<int64_t> nearest(static_cast<size_t>(rows), -1);
-  for (int64_t i = 0; i < rows; ++i) {
-    double best = -2;
-    for (int64_t j = 0; j < rows; ++j)
-      if (j != i)
-        if (const double cosine = row_cosine(row(i), row(j), c.width).mean; cosine > best)
-          best = cosine, nearest[static_cast<size_t>(i)] = j;
-  }
-  return nearest;
-}
-
-double same_share(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  int64_t same = 0;
-  for (size_t i = 0; i < a.size(); ++i) same += a[i] == b[i];
-  return static_cast<double>(same) / static_cast<double>(a.size());
-}
-
 constexpr int64_t kFewestRows = 3;  // with two, the nearest other row is always the same
 
-OutputAgreement compare_output(const std::string& name, const Collected& a, const Collected& b) {
-  if (a.values.size() != b.values.size() || a.width != b.width)
-    fail("output \"{}\" has {} values in rows of {} in one model and {} in rows of {} in the other", name,
-         a.values.size(), a.width, b.values.size(), b.width);
-  OutputAgreement result{.output = name,
-                         .quality = compare(a.values, b.values),
-                         .cosine = row_cosine(a.values, b.values, a.width),
-                         .same_class = std::nullopt,
-                         .same_neighbour = std::nullopt};
-  if (name == "logits") result.same_class = top1_agreement(a.values, b.values, a.width);
-  else if (a.embedding && result.cosine.rows >= kFewestRows)
-    result.same_neighbour = same_share(nearest_others(a), nearest_others(b));
-  return result;
+// A mean over rows or images, which is what all figures here are. `is_share`: of zeros and ones.
+Estimate mean_estimate(const Evidence& evidence, bool is_share, uint64_t seed) {
+  const MetricDef mean{.name = "mean",
+                       .title = "mean",
+                       .doc = "",
+                       .targets = 0,
+                       .is_share = is_share,
+                       .observe = nullptr,
+                       .value = mean_of};
+  return estimate({&mean}, evidence, seed);
+}
+
+Evidence by_row(const std::vector<double>& values) {
+  Evidence evidence{.samples = std::ssize(values), .rows = {}, .counted = std::ssize(values)};
+  for (size_t i = 0; i < values.size(); ++i) evidence.rows.push_back({static_cast<int64_t>(i), values[i], 1});
+  return evidence;
+}
+
+// Of 0 of 0, all agree.
+Estimate share_of_boxes(Evidence evidence, uint64_t seed) {
+  Estimate share = mean_estimate(evidence, false, seed);
+  const bool any = std::ranges::any_of(evidence.rows, [](const Evidence::Row& row) { return row.b > 0; });
+  if (!any) share.value = 1, share.ci95.reset();
+  return share;
+}
+
+std::vector<double> log_softmax(std::span<const float> scores) {
+  const double most = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (float s : scores) sum += std::exp(s - most);
+  std::vector<double> logs;
+  for (float s : scores) logs.push_back(s - most - std::log(sum));
+  return logs;
+}
+
+// KL(p || q) in nats.
+double divergence_of(std::span<const float> reference, std::span<const float> candidate) {
+  const std::vector<double> p = log_softmax(reference), q = log_softmax(candidate);
+  double sum = 0;
+  for (size_t c = 0; c < p.size(); ++c)
+    if (const double share = std::exp(p[c]); share > 0) sum += share * (p[c] - q[c]);
+  return std::isnan(sum) ? sum : std::max(sum, 0.0);
+}
+
+template <class F>
+std::vector<double> for_rows(std::span<const float> a, std::span<const float> b, int64_t width, F value) {
+  const auto w = static_cast<size_t>(width);
+  std::vector<double> values;
+  for (size_t at = 0; at < a.size(); at += w) values.push_back(value(a.subspan(at, w), b.subspan(at, w)));
+  return values;
+}
+
+double is_same_class(std::span<const float> a, std::span<const float> b) {
+  const int64_t place = predicted_class(a);
+  return place >= 0 && place == predicted_class(b);
+}
+
+void append(std::vector<float>& all, const Tensor& more) {
+  const std::vector<float> values = more.to_floats();
+  all.insert(all.end(), values.begin(), values.end());
 }
 
 }  // namespace
 
-std::vector<OutputAgreement> agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs) {
-  const std::vector<std::string> names = reference.output_names(), others = candidate.output_names();
-  if (names != others) fail("the models' outputs differ: {} and {}", fmt::join(names, ", "), fmt::join(others, ", "));
-  std::vector<Collected> a, b;
-  for (const NamedTensors& input : inputs) {
-    collect(a, reference.run(input));
-    collect(b, candidate.run(input));
+AnswerForm parse_answer_form(const std::string& text) {
+  const std::vector<std::string> names{"by-name", "classes", "embeddings", "boxes"};
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end())
+    fail("answers as \"{}\": there are {}{}", text, fmt::join(names, ", "), did_you_mean(text, names));
+  return static_cast<AnswerForm>(found - names.begin());
+}
+
+AgreementMeter::AgreementMeter(const std::vector<std::string>& reference, const std::vector<std::string>& candidate,
+                               const AgreementOptions& options)
+    : names_(reference), options_(options), pairs_(reference.size()) {
+  if (reference != candidate)
+    fail("the models' outputs differ: {} and {}", fmt::join(reference, ", "), fmt::join(candidate, ", "));
+  if (options.form == AnswerForm::by_name || options.form == AnswerForm::boxes) boxes_ = find_boxes(reference);
+  if (options.form == AnswerForm::boxes && !boxes_)
+    fail("agreement of boxes: the outputs are {}; one of boxes and one of scores or logits are needed, by such names",
+         fmt::join(reference, ", "));
+}
+
+void AgreementMeter::add_output(size_t output, const Tensor& reference, const Tensor& candidate) {
+  Pair& pair = pairs_[output];
+  const std::vector<int64_t>& shape = reference.shape();
+  const int64_t width = shape.empty() ? 1 : shape.back();
+  if (width == 0 || (!pair.reference.empty() && width != pair.width))
+    fail("output \"{}\": rows of {} elements after rows of {}; agreement needs rows of one length above 0",
+         names_[output], width, pair.width);
+  if (shape != candidate.shape())
+    fail("output \"{}\" is {} of one model and {} of the other", names_[output], to_string(reference.type()),
+         to_string(candidate.type()));
+  pair.width = width;
+  pair.embedding = shape.size() == 2;
+  append(pair.reference, reference);
+  append(pair.candidate, candidate);
+}
+
+void AgreementMeter::add(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (!boxes_ || !boxes_->has(i)) add_output(i, reference[i], candidate[i]);
+  if (!boxes_) return;
+  const auto a = boxes_of(*boxes_, reference, options_.least_score),
+             b = boxes_of(*boxes_, candidate, options_.least_score);
+  if (a.size() != b.size()) fail("boxes of {} images from one model and of {} from the other", a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const BoxMatches m = match_boxes(a[i], b[i], options_.least_iou);
+    const auto matched = static_cast<double>(m.matched);
+    precision_.rows.push_back({precision_.samples++, matched, static_cast<double>(m.candidate)});
+    recall_.rows.push_back({recall_.samples++, matched, static_cast<double>(m.reference)});
+    precision_.counted += m.candidate, recall_.counted += m.reference;
+    matches_.reference += m.reference, matches_.candidate += m.candidate;
+    matches_.matched += m.matched, matches_.iou += m.iou;
   }
-  std::vector<OutputAgreement> result;
-  for (size_t i = 0; i < a.size(); ++i) result.push_back(compare_output(names[i], a[i], b[i]));
+}
+
+bool AgreementMeter::is_classes(const std::string& name) const {
+  return options_.form == AnswerForm::classes || (options_.form == AnswerForm::by_name && name == "logits");
+}
+
+OutputAgreement AgreementMeter::compare_output(const std::string& name, const Pair& pair) const {
+  OutputAgreement result{.output = name,
+                         .quality = compare(pair.reference, pair.candidate),
+                         .cosine = row_cosine(pair.reference, pair.candidate, pair.width)};
+  const auto rows = [&](auto value) { return by_row(for_rows(pair.reference, pair.candidate, pair.width, value)); };
+  const int64_t others = result.cosine.rows - 1;
+  if (is_classes(name)) {
+    if (result.cosine.rows == 0) return result;
+    result.same_class = mean_estimate(rows(is_same_class), true, options_.seed);
+    result.divergence = mean_estimate(rows(divergence_of), false, options_.seed);
+  } else if ((pair.embedding || options_.form == AnswerForm::embeddings) && result.cosine.rows >= kFewestRows) {
+    const auto shared = [&](int64_t k) {
+      return by_row(shared_neighbours(pair.reference, pair.candidate, pair.width, k));
+    };
+    result.same_neighbour = mean_estimate(shared(1), true, options_.seed).value;
+    result.neighbours = std::clamp<int64_t>(others / 2, 1, options_.neighbours);
+    result.shared_neighbours = mean_estimate(shared(result.neighbours), false, options_.seed);
+  }
   return result;
 }
 
-Table agreement_table(const std::vector<OutputAgreement>& outputs, const std::string& title) {
+Agreement AgreementMeter::finish() const {
+  Agreement result;
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (!boxes_ || !boxes_->has(i)) result.outputs.push_back(compare_output(names_[i], pairs_[i]));
+  if (boxes_)
+    result.boxes = {.precision = share_of_boxes(precision_, options_.seed),
+                    .recall = share_of_boxes(recall_, options_.seed),
+                    .matches = matches_,
+                    .images = recall_.samples};
+  return result;
+}
+
+Agreement agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs,
+                    const AgreementOptions& options) {
+  AgreementMeter meter(reference.output_names(), candidate.output_names(), options);
+  for (const NamedTensors& input : inputs) meter.add(reference.run(input), candidate.run(input));
+  return meter.finish();
+}
+
+namespace {
+
+std::string output_finding(const OutputAgreement& o, const std::string& examples) {
+  std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output,
+                                 o.cosine.mean, o.cosine.min, examples);
+  if (o.quality.not_finite > 0)
+    line += fmt::format("; {} of {} values are NaN or infinite", o.quality.not_finite, o.quality.elements);
+  if (o.same_class) line += fmt::format("; the same class for {:.1f} %", 100 * o.same_class->value);
+  if (o.same_neighbour) line += fmt::format("; the same nearest neighbour for {:.1f} %", 100 * *o.same_neighbour);
+  if (o.shared_neighbours && o.neighbours > 1)
+    line += fmt::format(", {:.1f} % of the {} nearest", 100 * o.shared_neighbours->value, o.neighbours);
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> findings_of(const Agreement& agreement, const std::string& examples) {
+  std::vector<std::string> findings;
+  for (const OutputAgreement& o : agreement.outputs) findings.push_back(output_finding(o, examples));
+  if (const auto& boxes = agreement.boxes)
+    findings.push_back(
+        fmt::format("{:.1f} % of its boxes are the original's, and {:.1f} % of the original's are found, over {}",
+                    100 * boxes->precision.value, 100 * boxes->recall.value, examples));
+  return findings;
+}
+
+namespace {
+
+Cell cell_of(const std::optional<Estimate>& e) {
+  if (!e) return {};
+  return e->ci95 ? number(e->value, *e->ci95) : number(e->value);
+}
+
+Table outputs_table(const std::vector<OutputAgreement>& outputs, const std::string& title) {
   const NumberStyle six{NumberFormat::fixed, 6}, three{NumberFormat::significant, 3}, percent{NumberFormat::percent, 1};
   Table table{.key = "agreement",
               .title = title,
@@ -103,19 +224,66 @@ Table agreement_table(const std::vector<OutputAgreement>& outputs, const std::st
                        [&](const OutputAgreement& o) { return (o.*member).has_value(); });
   };
   const bool classes = any(&OutputAgreement::same_class), neighbours = any(&OutputAgreement::same_neighbour);
-  if (classes) table.columns.push_back({"same_class", "same class", "", percent});
-  if (neighbours) table.columns.push_back({"same_neighbour", "same neighbour", "", percent});
+  if (classes) {
+    table.columns.push_back({"same_class", "same class", "", percent});
+    table.columns.push_back({"divergence", "KL divergence", "nats", three});
+  }
+  if (neighbours) {
+    table.columns.push_back({"same_neighbour", "same neighbour", "", percent});
+    table.columns.push_back({"shared_neighbours", "shared neighbours", "", percent});
+    table.columns.push_back({"neighbours", "of nearest", "", {NumberFormat::integer, 0}});
+  }
   for (const OutputAgreement& o : outputs) {
-    table.rows.push_back({o.output, number(static_cast<double>(o.cosine.rows)), number(o.cosine.mean),
-                          number(o.cosine.min), number(o.quality.max_abs_error),
-                          std::isinf(o.quality.sqnr_db) ? Cell("exact") : number(o.quality.sqnr_db)});
-    if (classes) table.rows.back().push_back(o.same_class ? number(*o.same_class) : Cell());
-    if (neighbours) table.rows.back().push_back(o.same_neighbour ? number(*o.same_neighbour) : Cell());
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row = {o.output,
+           number(static_cast<double>(o.cosine.rows)),
+           number(o.cosine.mean),
+           number(o.cosine.min),
+           number(o.quality.max_abs_error),
+           std::isinf(o.quality.sqnr_db) ? Cell("exact") : number(o.quality.sqnr_db)};
+    if (classes) row.push_back(cell_of(o.same_class)), row.push_back(cell_of(o.divergence));
+    if (neighbours) {
+      row.push_back(o.same_neighbour ? number(*o.same_neighbour) : Cell());
+      row.push_back(cell_of(o.shared_neighbours));
+      row.push_back(o.neighbours > 0 ? number(static_cast<double>(o.neighbours)) : Cell());
+    }
     if (o.quality.not_finite > 0)
       table.note += fmt::format("{}{}: {} of {} elements are NaN or infinite.", table.note.empty() ? "" : "\n",
                                 o.output, o.quality.not_finite, o.quality.elements);
   }
   return table;
+}
+
+Table boxes_table(const BoxAgreement& boxes, const std::string& title, const AgreementOptions& options) {
+  const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};
+  const BoxMatches& m = boxes.matches;
+  const auto whole = [](int64_t n) { return number(static_cast<double>(n)); };
+  return {.key = "agreement_boxes",
+          .title = title,
+          .columns = {{"what", "answers"},
+                      {"images", "images", "", count},
+                      {"reference_boxes", "boxes of the reference", "", count},
+                      {"candidate_boxes", "of the candidate", "", count},
+                      {"matched", "matched", "", count},
+                      {"precision", "precision", "", percent},
+                      {"recall", "recall", "", percent},
+                      {"mean_iou", "mean IoU", "", {NumberFormat::fixed, 3}}},
+          .rows = {{"boxes", whole(boxes.images), whole(m.reference), whole(m.candidate), whole(m.matched),
+                    cell_of(boxes.precision), cell_of(boxes.recall),
+                    m.matched > 0 ? number(m.iou / static_cast<double>(m.matched)) : Cell()}},
+          .note = fmt::format("Boxes of a score of at least {:g}, paired within image and label where their IoU is at "
+                              "least {:g}: by falling score, each with the free one that it overlaps most.",
+                              options.least_score, options.least_iou)};
+}
+
+}  // namespace
+
+std::vector<Block> agreement_tables(const Agreement& agreement, const std::string& title,
+                                    const AgreementOptions& options) {
+  std::vector<Block> tables;
+  if (!agreement.outputs.empty()) tables.push_back(outputs_table(agreement.outputs, title));
+  if (agreement.boxes) tables.push_back(boxes_table(*agreement.boxes, title, options));
+  return tables;
 }
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// How closely the outputs of one model follow those of another, over many inputs.
+// How closely the answers of one model follow those of another, over many inputs: of all numbers, and in the form in
+// which users would notice (docs/evaluation.md).
 #pragma once
 
 #include <optional>
@@ -6,25 +7,88 @@
 #include <string>
 #include <vector>
 
+#include "jobs/box_outputs.h"
+#include "measure/boxes.h"
+#include "measure/estimate.h"
 #include "measure/quality.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
 namespace hone {
 
+// `by_name`: outputs called "logits" are classes, boxes are those that find_boxes() sees, f32[B,C] are embeddings.
+enum class AnswerForm : uint8_t { by_name, classes, embeddings, boxes };
+AnswerForm parse_answer_form(const std::string& text);
+
+struct AgreementOptions {
+  AnswerForm form = AnswerForm::by_name;
+  double least_score = 0.5;  // of boxes that count
+  double least_iou = 0.5;    // of boxes that are the same
+  int64_t neighbours = 10;   // of embeddings; fewer where there are not twice as many rows
+  uint64_t seed = 1;         // of intervals
+};
+
 // Of one output. A row is what lies along the last axis: an embedding, the scores of the classes, a token's state.
 struct OutputAgreement {
   std::string output;
   Quality quality;                       // over all elements
   RowCosine cosine;                      // over rows
-  std::optional<double> same_class;      // "logits": share of rows whose largest score is at the same place
-  std::optional<double> same_neighbour;  // embeddings, f32[B,C]: share of rows whose nearest other row is the same
+  std::optional<Estimate> same_class;    // classes: share of rows whose largest score is at the same place
+  std::optional<Estimate> divergence;    // classes: mean over rows of KL(reference || candidate) of softmax, in nats
+  std::optional<double> same_neighbour;  // embeddings: share of rows whose nearest other row is the same
+  std::optional<Estimate> shared_neighbours;  // embeddings: share of `neighbours` nearest other rows that is the same
+  int64_t neighbours = 0;
+};
+
+// Of boxes: the candidate's against the reference's.
+struct BoxAgreement {
+  Estimate precision, recall;  // matched pairs over the candidate's boxes, over the reference's; 1 when there are none
+  BoxMatches matches;          // of all images
+  int64_t images = 0;
+};
+
+struct Agreement {
+  std::vector<OutputAgreement> outputs;  // but those that are boxes, of which models find different numbers
+  std::optional<BoxAgreement> boxes;
+};
+
+// Answers of both models, run by run.
+class AgreementMeter {
+ public:
+  // Throws Error when the models have different outputs, or none of the asked form.
+  AgreementMeter(const std::vector<std::string>& reference, const std::vector<std::string>& candidate,
+                 const AgreementOptions& options);
+  void add(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate);
+  Agreement finish() const;
+
+ private:
+  struct Pair {
+    std::vector<float> reference, candidate;
+    int64_t width = 1;
+    bool embedding = false;  // rank 2
+  };
+  void add_output(size_t output, const Tensor& reference, const Tensor& candidate);
+  OutputAgreement compare_output(const std::string& name, const Pair& pair) const;
+  bool is_classes(const std::string& name) const;
+
+  std::vector<std::string> names_;
+  AgreementOptions options_;
+  std::optional<BoxOutputs> boxes_;
+  std::vector<Pair> pairs_;
+  Evidence precision_, recall_;  // by image
+  BoxMatches matches_;
 };
 
 // Runs both on every one of `inputs`. Throws Error when the models have different outputs.
-std::vector<OutputAgreement> agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs);
+Agreement agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs,
+                    const AgreementOptions& options = {});
 
-// Table "agreement", with a row per output and only the columns that any of them has.
-Table agreement_table(const std::vector<OutputAgreement>& outputs, const std::string& title);
+// A sentence for each output, and for the boxes; `examples`: what it was over.
+std::vector<std::string> findings_of(const Agreement& agreement, const std::string& examples);
+
+// Table "agreement", with a row per output and only the columns that any of them has; "agreement_boxes" where there are
+// boxes.
+std::vector<Block> agreement_tables(const Agreement& agreement, const std::string& title,
+                                    const AgreementOptions& options = {});
 
 }  // namespace hone

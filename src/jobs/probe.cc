@@ -1,28 +1,19 @@
 #include "jobs/probe.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 
 #include "base/clock.h"
-#include "base/stop.h"
 #include "io/numpy.h"
 #include "ir/bodies.h"
+#include "jobs/child_process.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "jobs/sentences.h"
 #include "measure/memory.h"
-
-extern char** environ;
 
 namespace hone {
 namespace {
@@ -50,81 +41,6 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   if (o.text) add("--text", *o.text);
   if (!o.given.empty()) add("--input-file", o.given);
   return args;
-}
-
-// What a child wrote, and when its first line was complete.
-struct ChildOutput {
-  std::string out, errors;
-  double first_line_ms = 0;
-  int status = 0;
-};
-
-constexpr int kStopPollMs = 50;
-
-// Kills the child when this process is to stop, and waits for it.
-void end_with_us(pid_t child) {
-  try {
-    check_stop();
-  } catch (...) {
-    ::kill(child, SIGKILL);
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    throw;
-  }
-}
-
-// A pipe that is closed when it dies.
-struct Pipe {
-  std::array<int, 2> ends{-1, -1};
-  Pipe() {
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("can't make a pipe: {}", std::strerror(errno));
-  }
-  ~Pipe() { close(0), close(1); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  void close(size_t end) {
-    if (ends[end] >= 0) ::close(ends[end]);
-    ends[end] = -1;
-  }
-};
-
-ChildOutput run_child(const std::vector<std::string>& args) {
-  Pipe out, err;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, out.ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, err.ends[1], 2);
-  std::vector<char*> argv;
-  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  const auto start = Clock::now();
-  const int why = ::posix_spawn(&child, args[0].c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (why != 0) fail("{}: can't start: {}", args[0], std::strerror(why));
-  out.close(1), err.close(1);
-  ChildOutput result;
-  {
-    // Both at once: a child that fills the pipe of its errors would wait for ever.
-    std::array<pollfd, 2> open{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};  // poll skips negative ones
-    while (open[0].fd >= 0 || open[1].fd >= 0) {
-      end_with_us(child);
-      if (::poll(open.data(), open.size(), kStopPollMs) <= 0) continue;
-      for (pollfd& pipe : open) {
-        if (pipe.revents == 0) continue;
-        char buffer[4096];
-        const ssize_t n = ::read(pipe.fd, buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n > 0) (pipe.fd == out.ends[0] ? result.out : result.errors).append(buffer, static_cast<size_t>(n));
-        else pipe.fd = -1;
-      }
-      if (result.first_line_ms == 0 && result.out.find('\n') != std::string::npos)
-        result.first_line_ms = milliseconds_since(start);
-    }
-    while (::waitpid(child, &result.status, 0) < 0 && errno == EINTR) {
-    }
-  }
-  return result;
 }
 
 // NumPy's type that holds all numbers of a type it has none for.

@@ -59,16 +59,6 @@ BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
   return chart;
 }
 
-std::string agreement_finding(const OutputAgreement& o, const std::string& description) {
-  std::string line = fmt::format("{}: mean cosine {:.5f} to the original's, least {:.5f}, over {}", o.output,
-                                 o.cosine.mean, o.cosine.min, description);
-  if (o.quality.not_finite > 0)
-    line += fmt::format("; {} of {} values are NaN or infinite", o.quality.not_finite, o.quality.elements);
-  if (o.same_class) line += fmt::format("; the same class for {:.1f} %", 100 * *o.same_class);
-  if (o.same_neighbour) line += fmt::format("; the same nearest neighbour for {:.1f} %", 100 * *o.same_neighbour);
-  return line;
-}
-
 // How outputs agree is said once, over all examples: the comparison's one run would be a second number for it.
 void leave_out_agreement(Record& record) {
   for (Section& section : record.sections)
@@ -98,7 +88,7 @@ Record squeeze(const SqueezeOptions& options) {
   const SavedModel saved = save_model(options.output, quantized.graph, model);
   Session result(load_model(options.output).graph, options.session);
   tell(options.progress, "comparing outputs on " + examples.description);
-  const std::vector<OutputAgreement> outputs = agreement(original, result, examples.inputs);
+  const Agreement agreed = agreement(original, result, examples.inputs);
 
   Record record = bench({.models = {options.model, options.output},
                          .open = {.inputs = options.inputs,
@@ -114,8 +104,9 @@ Record squeeze(const SqueezeOptions& options) {
   record.title = fmt::format("{} squeezed", model.name);
   record.findings.insert(record.findings.begin(), size_finding(options.output, saved, model));
   add_check(record, options.output, saved);
-  for (const OutputAgreement& o : outputs) record.findings.push_back(agreement_finding(o, examples.description));
-  record.sections[0].blocks.push_back(agreement_table(outputs, fmt::format("Outputs on {}", examples.description)));
+  for (std::string& line : findings_of(agreed, examples.description)) record.findings.push_back(std::move(line));
+  for (Block& table : agreement_tables(agreed, fmt::format("Outputs on {}", examples.description)))
+    record.sections[0].blocks.push_back(std::move(table));
   std::vector<Block> tensors = describe(quantized, Listed::changed);
   if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty())
     tensors.insert(tensors.begin(), std::move(bars));

@@ -42,6 +42,16 @@ struct Answers {
   }
 };
 
+// What is right for some samples, kept.
+struct RightAnswers {
+  TargetKind kind = TargetKind::classes;
+  std::vector<int64_t> classes;
+  std::vector<float> values;
+};
+inline Answers answers_of(const RightAnswers& right, int64_t samples, int64_t width, std::span<const float> scores) {
+  return {right.kind, samples, width, scores, right.classes, right.values};
+}
+
 // Throws Error when sizes don't fit each other, a class is none of 0 … width-1 (nor kIgnored), or a label is neither 0
 // nor 1.
 void check(const Answers& answers);

@@ -3,36 +3,13 @@
 // embedding for everything finds no more than chance does.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <vector>
 
+#include "measure/cosines.h"
 #include "measure/metric.h"
 
 namespace hone {
 namespace {
-
-// Rows of length 1; zeros where a row is none or not finite.
-std::vector<float> normalised(std::span<const float> rows, int64_t width) {
-  std::vector<float> result(rows.begin(), rows.end());
-  for (size_t at = 0; at < result.size(); at += static_cast<size_t>(width)) {
-    const std::span<float> row(result.data() + at, static_cast<size_t>(width));
-    double squares = 0;
-    for (float x : row) squares += static_cast<double>(x) * x;
-    const double scale = squares > 0 && std::isfinite(squares) ? 1 / std::sqrt(squares) : 0;
-    for (float& x : row) x = scale == 0 ? 0 : static_cast<float>(x * scale);
-  }
-  return result;
-}
-
-// Sixteen sums, since one after the other would wait for each addition: there are rows² of these.
-float dot(const float* a, const float* b, int64_t n) {
-  constexpr int64_t kSums = 16;
-  float sums[kSums] = {};
-  int64_t i = 0;
-  for (; i + kSums <= n; i += kSums)
-    for (int64_t j = 0; j < kSums; ++j) sums[j] += a[i + j] * b[i + j];
-  for (; i < n; ++i) sums[i % kSums] += a[i] * b[i];
-  return std::accumulate(sums, sums + kSums, 0.0f);
-}
 
 // Where the best right document stands: `above` wrong ones before it for certain, and `right` and `wrong` ones beside
 // it, as near as it.
@@ -71,8 +48,8 @@ Place place_of(const std::vector<float>& cosines, IsRight is_right, int64_t self
 template <class F>
 void observe_queries(const Answers& answers, Evidence& evidence, F value) {
   const bool partners = answers.kind == TargetKind::partners;
-  const std::vector<float> queries = normalised(answers.scores, answers.width),
-                           documents = partners ? normalised(answers.values, answers.width) : queries;
+  const Directions queries(answers.scores, answers.width),
+      documents(partners ? answers.values : answers.scores, answers.width);
   const int64_t rows = answers.rows();
   std::vector<float> cosines(static_cast<size_t>(rows));
   for (int64_t q = 0; q < rows; ++q) {
@@ -80,9 +57,7 @@ void observe_queries(const Answers& answers, Evidence& evidence, F value) {
       return partners ? d == q : answers.classes[static_cast<size_t>(d)] == answers.classes[static_cast<size_t>(q)];
     };
     if (!partners && answers.classes[static_cast<size_t>(q)] == kIgnored) continue;
-    for (int64_t d = 0; d < rows; ++d)
-      cosines[static_cast<size_t>(d)] = dot(&queries[static_cast<size_t>(q * answers.width)],
-                                            &documents[static_cast<size_t>(d * answers.width)], answers.width);
+    for (int64_t d = 0; d < rows; ++d) cosines[static_cast<size_t>(d)] = queries.cosine(q, documents, d);
     const Place place = place_of(cosines, is_right, partners ? -1 : q);
     if (place.right == 0) continue;
     evidence.rows.push_back({q * answers.samples / rows, mean_over_orders(place, value), 1});
