@@ -107,7 +107,7 @@ ColumnRoles find_roles(const std::string& source, std::span<const std::string> c
     return named ? named : finder.usual(usual);
   };
   roles.group = named_or_usual(options.group, "group", kGroup);
-  roles.split = named_or_usual(options.split, "split", kSplit);
+  roles.split = named_or_usual(options.split, "split-column", kSplit);
   return roles;
 }
 

@@ -13,7 +13,7 @@ constexpr OptionField<DataOptions> kFields[] = {
     {"tokens", "column of words, each of which has a class", &DataOptions::tokens},
     {"tags", "column of the classes of words", &DataOptions::tags},
     {"group", "column of what must not be in two splits, such as an author", &DataOptions::group},
-    {"split", "column that says train, validation or test", &DataOptions::split},
+    {"split-column", "column that says train, validation or test", &DataOptions::split},
     {"separator", "what stands between the classes or words of one cell", &DataOptions::separator},
     {"no-header", "the first line is a row; columns are called 1, 2, ...", &DataOptions::no_header},
     {"classes", "the classes in order, where those that occur are not all or not in that order", &DataOptions::classes},

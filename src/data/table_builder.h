@@ -31,8 +31,8 @@ struct Cell {
   bool is_list = false;
 };
 
-inline constexpr const char* kTableOptions[] = {"text", "text2", "label", "labels",    "target", "tokens",
-                                                "tags", "group", "split", "separator", "classes"};
+inline constexpr const char* kTableOptions[] = {"text", "text2", "label",        "labels",    "target", "tokens",
+                                                "tags", "group", "split-column", "separator", "classes"};
 
 class TableBuilder {
  public:
