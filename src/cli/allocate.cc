@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/evaluation_flags.h"
 #include "cli/quantize_flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
@@ -18,7 +19,8 @@ struct {
   OutputFlags result;
   ShapeFlags shapes;
   std::vector<std::string> formats;
-  std::string output, budget, data, memory, target = "safetensors";
+  std::string output, budget, memory, target = "safetensors";
+  EvaluationFlags evaluation;
   std::optional<double> lambda;
   int trials = 8;
   bool measure_all = false, front = false;
@@ -29,18 +31,21 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   app.add_option("--formats", flags.formats, "Formats to choose from, e.g. mxint{3,4,6,8},int4.g32")->required();
-  auto* budget =
-      app.add_option("--budget", flags.budget,
-                     "avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time) or "
-                     "latency=12ms (both of the file as written and measured)");
+  auto* budget = app.add_option(
+      "--budget", flags.budget,
+      "avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time), "
+      "latency=12ms (both of the file as written and measured) or drop=0.5% (as few bits as lose no more "
+      "of the metric, as of squeeze --max-drop)");
   app.add_option(
          "--lambda", flags.lambda,
-         "Instead of a budget: maximise accuracy (without labels 1 - output error) less this times average bits")
+         "Instead of a budget: minimise what is lost (1 - accuracy or another metric; without labels the output "
+         "error) plus this times average bits")
       ->check(real_range(0, 1e9))
       ->excludes(budget);
-  app.add_option("--data", flags.data,
-                 "What choices are compared on, and, on samples that are held out from that, judged by: a file as of "
-                 "--calib (default: that of --calib; where the method learns, it learns from the other half)");
+  flags.evaluation.add_choice_to(
+      app,
+      "What choices are compared on, and, on samples that are held out from that, judged by: a file as of --calib, or "
+      "a data set (default: that of --calib; where the method learns, it learns from the other half)");
   app.add_option("--for", flags.target, "The kind of file that the plan is for: its size is held to a budget of bytes")
       ->check(CLI::IsMember({"safetensors", "onnx"}))
       ->capture_default_str();
@@ -70,7 +75,7 @@ void setup(CLI::App& app) {
 int run() {
   flags.quantize.read();
   RunFiles files;
-  files.reads("MODEL", flags.model.model).reads("--data", flags.data);
+  files.reads("MODEL", flags.model.model).reads("--data", flags.evaluation.data);
   flags.quantize.read_by(files);
   files.writes("--output", flags.output).writes("--report", flags.result.report);
   files.writes("--measurements", flags.memory).check();
@@ -85,8 +90,9 @@ int run() {
                         .quantize = flags.quantize.options,
                         .budget = flags.budget.empty() ? std::nullopt : std::optional(parse_budget(flags.budget)),
                         .lambda = flags.lambda,
-                        .data = {flags.data, flags.quantize.calibration.batch, {}},
+                        .data = {flags.evaluation.data, flags.quantize.calibration.batch, {}},
                         .calibration = flags.quantize.calibration,
+                        .judged = flags.evaluation.get_choice(),
                         .measure_all = flags.measure_all,
                         .front = flags.front,
                         .trials = flags.trials,

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/file_name.h"
+#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
@@ -23,6 +24,7 @@ struct {
   ShapeFlags shapes;
   RunFlags run;
   GivenFlags given;
+  EvaluationFlags evaluation;
   OutputFlags output;
   double seconds = 20;
   uint64_t seed = 1;
@@ -37,6 +39,7 @@ void setup(CLI::App& app) {
   flags.run.add_to(app);
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
+  flags.evaluation.add_to(app, "data-");
   app.add_option("--seconds", flags.seconds, "Longest measured part")->check(seconds_range())->capture_default_str();
   app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
   app.add_flag("--no-probe", flags.no_probe,
@@ -82,6 +85,7 @@ int run() {
   RunFiles()
       .reads("MODEL", flags.models)
       .reads_pairs("--input", flags.given.given)
+      .reads("--data", flags.evaluation.data)
       .writes("--samples", flags.samples)
       .check();
   if (flags.on_demand) return answer_on_demand();
@@ -94,6 +98,7 @@ int run() {
                                         .check_finite = flags.check_finite},
                                .program = flags.no_probe ? "" : this_program(),
                                .seconds = flags.seconds,
+                               .evaluation = flags.evaluation.get(),
                                .lab = flags.protocol == "lab",
                                .samples = flags.samples,
                                .command = this_command(),
@@ -110,7 +115,8 @@ extern constinit const VerbDef bench_verb_def{
     .examples =
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"
         "  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json\n"
-        "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab",
+        "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab\n"
+        "  hone bench classifier small.safetensors --data reviews.csv --metric accuracy,f1",
     .setup = setup,
     .run = run};
 

@@ -93,8 +93,9 @@ class AllocationRecord {
     table.rows.push_back(original_row());
     table.note = fmt::format(
         "Output error: sum of squared differences to the original's outputs in f32 over the sum of their "
-        "squares, products read activations in {}. Intervals: 95 %, Student's t over samples, Wilson's of an "
-        "accuracy. Average bits count everything stored: codes, scales, zero points, and tensors that keep their type.",
+        "squares, products read activations in {}. Intervals: 95 %, Student's t over samples, of a share Wilson's, of "
+        "other metrics the bootstrap. Average bits count everything stored: codes, scales, zero points, and tensors "
+        "that keep their type.",
         to_string(compute));
     return table;
   }
@@ -138,7 +139,7 @@ class AllocationRecord {
   }
 
   std::string score_name() const {
-    const std::string what = study_.has_labels() ? "share of wrong rows" : "output error";
+    const std::string what = study_.loss_name();
     return options_.lambda ? fmt::format("{} + {:g} bits", what, *options_.lambda) : what;
   }
 
@@ -156,15 +157,17 @@ class AllocationRecord {
     const OutputDistance original = found_.distance(plain);
     const double bits = candidates_.average_bits(plain);
     table.rows.push_back(
-        {"the original", number(bits), Cell(),
-         number((original.accuracy ? 1 - *original.accuracy : original.error) + options_.lambda.value_or(0) * bits)});
+        {"the original", number(bits), Cell(), number(study_.loss(original) + options_.lambda.value_or(0) * bits)});
     table.note = fmt::format("On the {} samples that select.", study_.data.selecting.samples);
     return table;
   }
 
   Section front_section() {
-    ScatterPlot plot{
-        .key = "front_plot", .title = "Size against quality", .x = {.title = "average bits"}, .y = study_.quality()};
+    ScatterPlot plot{.key = "front_plot",
+                     .title = "Size against quality",
+                     .x = {.title = "average bits"},
+                     .y = study_.quality(),
+                     .pareto = study_.larger_is_better()};
     Table table{.key = "front",
                 .title = "Best choices by budget",
                 .columns = study_.distance_columns({{"point", "point"}}),
@@ -255,7 +258,7 @@ class AllocationRecord {
     if (study_.data.judging) first += ", held out from choosing";
     else first += "; they chose it too, so this flatters";
     findings.push_back(first);
-    if (plan.accuracy)
+    if (plan.figure)
       findings.push_back(
           fmt::format("The original on the same samples: {}", study_.text_of(study_.judge().of_reference())));
     if (found_.speed)
@@ -309,6 +312,7 @@ Record allocate_formats(const AllocateFormatsOptions& options) {
   FormatStudy study({.model = options.model,
                      .inputs = options.inputs,
                      .data = options.data,
+                     .judged = options.judged,
                      .calibration = options.calibration,
                      .quantize = options.quantize,
                      .session = options.session,

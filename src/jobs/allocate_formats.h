@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobs/default_inputs.h"
+#include "jobs/evaluation.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"
@@ -14,11 +15,12 @@
 namespace hone {
 
 struct Budget {
-  enum class Kind : uint8_t { average_bits, bytes, latency } kind = Kind::average_bits;
-  double value = 0;          // bits; bytes; milliseconds
-  bool is_relative = false;  // latency: `value` is a share of the original's time
+  enum class Kind : uint8_t { average_bits, bytes, latency, drop } kind = Kind::average_bits;
+  double value = 0;          // bits; bytes; milliseconds; of a drop, MaxDrop::value
+  bool is_relative = false;  // latency: `value` is a share of the original's time; drop: MaxDrop::percent
 };
-// "avg-bits=4.5", "bytes=12MB" (B, kB, MB, GB, KiB, MiB, GiB), "latency=0.7x" (of the original's) or "latency=12ms".
+// "avg-bits=4.5", "bytes=12MB" (B, kB, MB, GB, KiB, MiB, GiB), "latency=0.7x" (of the original's), "latency=12ms" or
+// "drop=0.5%" (max_drop.h: as few bits as lose no more of the metric).
 // Throws Error.
 Budget parse_budget(const std::string& text);
 std::string to_string(const Budget& budget);
@@ -29,8 +31,9 @@ struct AllocateFormatsOptions {
   std::vector<std::string> formats;
   QuantizeOptions quantize{{}, {.method = "gptq"}};  // method, skip, rules: what these decide is not chosen
   std::optional<Budget> budget;                      // one of these two
-  std::optional<double> lambda;   // accuracy (without labels: 1 - output error) less lambda * average bits is maximised
+  std::optional<double> lambda;                      // FormatStudy::loss() and lambda * average bits is minimised
   Calibration data, calibration;  // what outputs are compared on, what methods learn from (StudyOptions)
+  EvaluationOptions judged;       // by what
   bool measure_all = false;       // every tensor in every format, instead of an estimate for most
   bool front = false;             // the best choices for other budgets too
   int trials = 8;                 // of the refinement
@@ -46,7 +49,8 @@ struct AllocateFormatsOptions {
 
 // Findings; tables "results" (the plan, uniform formats, the original; on samples that took no part in choosing),
 // "plan", "trials", "front" with a plot, and how well estimates predict what was measured. Writes the plan.
-// Throws Error, with nothing written, when no choice meets the budget: a budget of bytes is one of the whole file that
+// Throws Error, with nothing written, when no choice meets the budget: a budget of a drop is met where choices are
+// compared, a budget of bytes is one of the whole file that
 // `quantize` makes of the plan, one of time is met when the whole interval of what that file takes is within it.
 Record allocate_formats(const AllocateFormatsOptions& options);
 

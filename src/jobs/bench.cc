@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "jobs/evaluate.h"
 #include "jobs/lab_protocol.h"
 #include "jobs/probe_rounds.h"
 #include "jobs/scratch_folder.h"
@@ -202,6 +203,11 @@ Record bench(const BenchOptions& options) {
         fmt::format("{} against {}: {}", candidates[i].name, candidates[0].name, comparisons[i - 1].verdict));
   if (candidates.size() > 1) record.sections[0].blocks.push_back(comparison_table(candidates, comparisons));
   if (options.lab) record.sections.push_back(lab_section(candidates, timings, lab, comparisons));
+  if (options.evaluation.given())
+    add_quality(record, compare_quality(options.models, {.inputs = options.open.inputs,
+                                                         .evaluation = options.evaluation,
+                                                         .session = options.open.session,
+                                                         .progress = options.progress}));
   add_notes(candidates, record.findings);
   KeyValues conditions = conditions_of(candidates[0], options.open.session);
   const NumberStyle count{NumberFormat::integer, 0}, percent{NumberFormat::percent, 1};

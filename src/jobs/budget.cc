@@ -6,12 +6,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "jobs/allocate_formats.h"
+#include "jobs/max_drop.h"
 
 namespace hone {
 namespace {
 
 constexpr const char* kAccepted =
-    "avg-bits=4.5, bytes=12MB (B, kB, MB, GB, KiB, MiB or GiB), latency=0.7x (of the original's time) or latency=12ms";
+    "avg-bits=4.5, bytes=12MB (B, kB, MB, GB, KiB, MiB or GiB), latency=0.7x (of the original's time), latency=12ms "
+    "or drop=0.5%";
 
 struct Quantity {
   double number;
@@ -33,6 +35,10 @@ Budget parse_budget(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) fail("budget \"{}\": give {}", text, kAccepted);
   const std::string what = text.substr(0, equals);
+  if (what == "drop") {
+    const MaxDrop drop = parse_max_drop(text.substr(equals + 1));
+    return {Budget::Kind::drop, drop.value, drop.percent};
+  }
   const Quantity quantity = parse_quantity(text, text.substr(equals + 1));
   const auto refuse_unit = [&]() {
     fail("budget \"{}\": unknown unit \"{}\"; give {}", text, quantity.unit, kAccepted);
@@ -56,6 +62,8 @@ std::string to_string(const Budget& budget) {
       return fmt::format("{:g} bits per element", budget.value);
     case Budget::Kind::bytes:
       return human_bytes(budget.value);
+    case Budget::Kind::drop:
+      return fmt::format("a drop of {}", to_string(MaxDrop{budget.value, budget.is_relative}));
     case Budget::Kind::latency:
       break;
   }

@@ -1,6 +1,7 @@
 #include "jobs/calibration_data.h"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "base/atomic_file.h"
@@ -8,6 +9,8 @@
 #include "base/text.h"
 #include "io/numpy.h"
 #include "jobs/default_inputs.h"
+#include "jobs/evaluation_data.h"
+#include "jobs/row_inputs.h"
 #include "jobs/text_inputs.h"
 #include "ops/evaluate.h"
 
@@ -142,11 +145,11 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
   const Graph& graph = model.graph;
   NamedTensors arrays = read_arrays(model, path);
   CalibrationData data;
-  data.labels = take_labels(graph, arrays, path);
+  const std::vector<int64_t> labels = take_labels(graph, arrays, path);
   check_names(graph, arrays, path);
   data.samples = samples_of(arrays, path);
-  if (!data.labels.empty() && std::ssize(data.labels) != data.samples)
-    fail("{}: array \"labels\" has {} numbers for {} samples", path, data.labels.size(), data.samples);
+  if (!labels.empty() && std::ssize(labels) != data.samples)
+    fail("{}: array \"labels\" has {} numbers for {} samples", path, labels.size(), data.samples);
   for (ValueId id : graph.arguments()) {
     Tensor& array = arrays.at(graph.value(id).label);
     array = as_input(graph.value(id), array, path);
@@ -155,24 +158,42 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
   const std::optional<int64_t> fixed = fixed_samples(graph);
   if (fixed && *fixed < 1) fail("{}: {} runs on {} samples at a time; at least 1 is needed", path, model.name, *fixed);
   const int64_t step = fixed.value_or(batch);
-  for (int64_t first = 0; first < data.samples; first += step)
-    data.batches.push_back(part_of(arrays, first, std::min(data.samples, first + step)));
+  for (int64_t first = 0; first < data.samples; first += step) {
+    const int64_t last = std::min(data.samples, first + step);
+    data.batches.push_back(part_of(arrays, first, last));
+    if (!labels.empty()) data.right.push_back({.classes = {labels.begin() + first, labels.begin() + last}});
+  }
+  return data;
+}
+
+// --- data sets -------------------------------------------------------------------------------------------------------
+
+CalibrationData dataset_data(const LoadedModel& model, const std::string& path, int64_t batch) {
+  const Dataset dataset = read_dataset(path);
+  std::vector<int64_t> rows(static_cast<size_t>(dataset.rows));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  if (const Split* train = dataset.find_split("train")) rows = train->rows;
+  const RowInputs inputs(model, dataset);
+  CalibrationData data{.samples = std::ssize(rows), .sha256 = sha256_of(dataset)};
+  const auto step = static_cast<size_t>(inputs.batch(batch));
+  for (size_t first = 0; first < rows.size(); first += step)
+    data.batches.push_back(inputs.of(std::span(rows).subspan(first, std::min(step, rows.size() - first))));
   return data;
 }
 
 }  // namespace
 
+bool is_calibration_file(const std::string& path) {
+  return path.ends_with(".txt") || path.ends_with(".npz") || path.ends_with(".npy");
+}
+
 CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch) {
-  if (path.empty()) fail("no calibration data; give --calib with a .txt, .npz or .npy file");
+  if (path.empty()) fail("no calibration data; give --calib with a .txt, .npz or .npy file, or a data set");
   if (batch < 1) fail("a batch of {} samples; at least 1 is needed", batch);
-  const bool is_text = path.ends_with(".txt");
-  if (!is_text && !path.ends_with(".npz") && !path.ends_with(".npy"))
-    fail(
-        "{}: calibration data is read from .npz (arrays named like the inputs), .npy (a model with one input) and .txt "
-        "(one text a line)",
-        path);
-  CalibrationData data = is_text ? text_data(model, path, batch) : array_data(model, path, batch);
-  data.sha256 = sha256_of_file(path);
+  CalibrationData data = path.ends_with(".txt")      ? text_data(model, path, batch)
+                         : is_calibration_file(path) ? array_data(model, path, batch)
+                                                     : dataset_data(model, path, batch);
+  if (data.sha256.empty()) data.sha256 = sha256_of_file(path);
   for (const NamedTensors& each : data.batches) try {
       bind_inputs(model.graph, each);
     } catch (const Error& error) {
@@ -184,16 +205,16 @@ CalibrationData read_calibration(const LoadedModel& model, const std::string& pa
 std::vector<CalibrationData> deal(const CalibrationData& data, std::span<const size_t> hands) {
   CHECK(!hands.empty());
   std::vector<CalibrationData> parts(*std::ranges::max_element(hands) + 1);
-  for (CalibrationData& part : parts) part.sha256 = data.sha256;
-  auto label = data.labels.begin();
-  for (size_t b = 0; b < data.batches.size(); ++b) {
-    CalibrationData& part = parts[hands[b % hands.size()]];
-    const int64_t samples = data.batches[b].begin()->second.dim(0);
-    part.batches.push_back(data.batches[b]);
-    part.samples += samples;
-    if (data.labels.empty()) continue;
-    part.labels.insert(part.labels.end(), label, label + samples);
-    label += samples;
+  for (CalibrationData& part : parts) {
+    part.sha256 = data.sha256;
+    part.judged = data.judged, part.metric = data.metric, part.output = data.output;
+  }
+  const size_t sides = is_of_pairs(data.judged) ? 2 : 1;
+  for (size_t i = 0; i < data.batches.size() / sides; ++i) {
+    CalibrationData& part = parts[hands[i % hands.size()]];
+    part.samples += data.batches[i * sides].begin()->second.dim(0);
+    for (size_t side = 0; side < sides; ++side) part.batches.push_back(data.batches[i * sides + side]);
+    if (!data.right.empty()) part.right.push_back(data.right[i]);
   }
   return parts;
 }

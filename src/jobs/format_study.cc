@@ -14,24 +14,56 @@ SessionOptions with_all_threads(SessionOptions session) {
   return session;
 }
 
-CalibrationData read(const LoadedModel& model, const Calibration& from) {
-  return read_calibration(model, from.file, from.batch);
+void require_plain(const EvaluationOptions& judged, const std::string& file) {
+  const DataOptions unset;
+  bool plain = judged.data.split.empty() && judged.data.limit == 0;
+  for (const OptionField<DataOptions>& field : DataOptions::fields())
+    plain &= std::visit([&](auto member) { return judged.data.reading.*member == unset.*member; }, field.member);
+  if (!plain) fail("{}: is read as it is; splits, limits and columns are of data sets such as CSV", file);
+}
+
+Metric only_metric(const EvaluationOptions& judged) {
+  if (judged.metrics.size() > 1) fail("choices are judged by one metric; {} are given", judged.metrics.size());
+  return parse_metric(judged.metrics[0]);
+}
+
+// An array file or a list of texts, with classes where it has them.
+CalibrationData read_file(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+  require_plain(judged, from.file);
+  CalibrationData data = read_calibration(model, from.file, from.batch);
+  data.output = judged.output;
+  if (!judged.metrics.empty()) data.metric = only_metric(judged);
+  else if (!data.right.empty()) data.metric = parse_metric("accuracy");
+  if (!data.metric) return data;
+  if (data.right.empty()) fail("{}: has no labels to judge by {}", from.file, data.metric->name());
+  if (data.metric->fits(TargetKind::groups)) data.judged = Judged::groups;
+  else if (!data.metric->fits(TargetKind::classes))
+    fail("{}: metric {} does not fit labels that are classes: {}", from.file, data.metric->name(),
+         data.metric->def->doc);
+  return data;
+}
+
+CalibrationData read(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+  if (from.file.empty() || is_calibration_file(from.file)) return read_file(model, from, judged);
+  EvaluationOptions options = judged;
+  options.data.path = from.file, options.data.batch = from.batch;
+  return evaluation_samples(model, options);
 }
 
 // In as many batches as there are hands, where the samples suffice.
-CalibrationData read_for(const LoadedModel& model, const Calibration& from, size_t hands) {
-  CalibrationData all = read(model, from);
+CalibrationData read_for(const LoadedModel& model, Calibration from, const EvaluationOptions& judged, size_t hands) {
+  CalibrationData all = read(model, from, judged);
   const auto enough = static_cast<int64_t>(hands);
-  if (std::ssize(all.batches) < enough)
-    all = read_calibration(model, from.file, std::max<int64_t>(1, all.samples / enough));
-  return all;
+  if (std::ssize(all.batches) >= enough * (is_of_pairs(all.judged) ? 2 : 1)) return all;
+  from.batch = std::max<int64_t>(1, all.samples / enough);
+  return read(model, from, judged);
 }
 
 constexpr size_t kLearnAndJudge[] = {0, 1, 2, 0}, kJudge[] = {0, 1};
 
 // One file for what methods learn from, what selects and what judges.
-StudyData shared_data(const LoadedModel& model, const Calibration& from) {
-  const CalibrationData all = read_for(model, from, std::size(kLearnAndJudge));
+StudyData shared_data(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+  const CalibrationData all = read_for(model, from, judged, std::size(kLearnAndJudge));
   std::vector<CalibrationData> parts = deal(all, kLearnAndJudge);
   StudyData study{.calibration = from};
   if (parts[1].samples == 0) {
@@ -58,8 +90,8 @@ StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
   const Calibration& data = options.data.file.empty() ? options.calibration : options.data;
   const Calibration& calibration = options.calibration.file.empty() ? data : options.calibration;
   const bool one_file = data.file == calibration.file;
-  if (one_file && calibrates(options.quantize)) return shared_data(model, data);
-  const CalibrationData all = read_for(model, data, std::size(kJudge));
+  if (one_file && calibrates(options.quantize)) return shared_data(model, data, options.judged);
+  const CalibrationData all = read_for(model, data, options.judged, std::size(kJudge));
   std::vector<CalibrationData> halves = deal(all, kJudge);
   StudyData study{.calibration = calibration};
   study.title = halves[1].samples == 0
@@ -68,8 +100,14 @@ StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
                                   halves[1].samples, all.samples, data.file);
   study.selecting = std::move(halves[0]);
   if (halves[1].samples > 0) study.judging = std::move(halves[1]);
-  if (!one_file) study.learnt = read(model, calibration);
+  if (!one_file) study.learnt = read_calibration(model, calibration.file, calibration.batch);
   return study;
+}
+
+// What figures are of, for the name that they are remembered under.
+std::string judged_text(const CalibrationData& data) {
+  if (!data.metric) return "-";
+  return fmt::format("{}:{}:{}", data.metric->name(), static_cast<int>(data.judged), data.output);
 }
 
 Number with_interval(double value, Interval ci95) {
@@ -88,35 +126,79 @@ FormatStudy::FormatStudy(const StudyOptions& options)
       session(with_all_threads(options.session)),
       data(study_data(model, options)),
       known(options.memory,
-            fmt::format("{} {} {}+{} {} {} {} {} {}{}", model.sha256(), data.selecting.sha256, data.selecting.samples,
-                        data.judging ? data.judging->samples : 0, options.data.batch, data.for_methods().sha256,
-                        data.calibration.batch, to_string(session.compute.value_or(Compute::f32)), options.settings,
+            fmt::format("{} {} {} {}+{} {} {} {} {} {}{}", model.sha256(), judged_text(data.selecting),
+                        data.selecting.sha256, data.selecting.samples, data.judging ? data.judging->samples : 0,
+                        options.data.batch, data.for_methods().sha256, data.calibration.batch,
+                        to_string(session.compute.value_or(Compute::f32)), options.settings,
                         options_toml(quantize_fields(), options.quantize))) {}
 
+OutputMeasure FormatStudy::measure(const CalibrationData& on, bool differences) const {
+  std::optional<OutputTask> task;
+  if (on.metric)
+    task = OutputTask{
+        .metric = *on.metric,
+        .judged = on.judged,
+        .right = on.right,
+        .differences = differences,
+        .output = [name = model.name, &on](const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
+          return choose_output(name, names, outputs, on.output, on.judged, on.right[0].kind);
+        }};
+  return OutputMeasure(graph, on.batches, std::move(task), session);
+}
+
 const OutputMeasure& FormatStudy::selection() {
-  if (!selection_) selection_.emplace(graph, data.selecting.batches, data.selecting.labels, session);
+  if (!selection_) selection_.emplace(measure(data.selecting, !data.judging));
   return *selection_;
 }
 
 const OutputMeasure& FormatStudy::judge() {
   if (!data.judging) return selection();
-  if (!judge_) judge_.emplace(graph, data.judging->batches, data.judging->labels, session);
+  if (!judge_) judge_.emplace(measure(*data.judging, true));
   return *judge_;
 }
 
+std::string FormatStudy::metric_key() const {
+  std::string key = metric() ? metric()->name() : "accuracy";
+  std::ranges::replace(key, '@', '_');
+  return key;
+}
+
+NumberStyle FormatStudy::figure_style() const {
+  return metric()->def->is_share ? NumberStyle{NumberFormat::percent, 2} : NumberStyle{NumberFormat::significant, 4};
+}
+
 Axis FormatStudy::quality() const {
-  return has_labels() ? Axis{.title = "accuracy"} : Axis{.title = "output SQNR", .unit = "dB"};
+  return metric() ? Axis{.title = metric()->title()} : Axis{.title = "output SQNR", .unit = "dB"};
 }
 
 double FormatStudy::quality(const OutputDistance& distance) const {
-  return distance.accuracy ? *distance.accuracy : bounded_decibels(distance.error);
+  return distance.figure ? distance.figure->value : bounded_decibels(distance.error);
+}
+
+// One that is not a number is worse than any.
+bool FormatStudy::is_better(const OutputDistance& a, const OutputDistance& b) const {
+  const double p = quality(a), q = quality(b);
+  if (std::isnan(p) || std::isnan(q)) return !std::isnan(p);
+  return larger_is_better() ? p > q : p < q;
+}
+
+double FormatStudy::loss(const OutputDistance& d) const {
+  if (!d.figure) return d.error;
+  if (std::isnan(d.figure->value)) return INFINITY;
+  return larger_is_better() ? 1 - d.figure->value : d.figure->value;
+}
+
+std::string FormatStudy::loss_name() const {
+  if (!metric()) return "output error";
+  if (metric()->name() == "accuracy") return "share of wrong rows";
+  return larger_is_better() ? "1 - " + metric()->title() : metric()->title();
 }
 
 Point FormatStudy::point(const std::string& label, double x, const OutputDistance& d) {
+  if (d.figure) return {label, x, d.figure->value, d.figure->ci95};
   const Interval e = d.error_ci95;
-  const Interval ci95 =
-      d.accuracy ? judge().accuracy_interval(*d.accuracy) : Interval{bounded_decibels(e.high), bounded_decibels(e.low)};
-  return {label, x, quality(d), d.accuracy || std::isfinite(e.high) ? std::optional(ci95) : std::nullopt};
+  if (!std::isfinite(e.high)) return {label, x, quality(d), std::nullopt};
+  return {label, x, quality(d), Interval{bounded_decibels(e.high), bounded_decibels(e.low)}};
 }
 
 std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) const {
@@ -124,32 +206,37 @@ std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) c
   columns.push_back({"bytes", "weights", "", {NumberFormat::bytes, 3}});
   columns.push_back({"output_error", "output error", "", {NumberFormat::significant, 3}});
   columns.push_back({"output_sqnr_db", "output SQNR", "dB", {NumberFormat::fixed, 2}});
-  if (has_labels()) columns.push_back({"accuracy", "accuracy", "", {NumberFormat::percent, 2}});
-  if (has_labels())
-    columns.push_back({"selection_accuracy",
-                       fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"),
-                       "",
-                       {NumberFormat::percent, 2}});
-  else
-    columns.push_back({"selection_error",
-                       fmt::format("{}, where chosen", has_labels() ? "accuracy" : "error"),
-                       "",
-                       {NumberFormat::significant, 3}});
+  if (metric()) {
+    columns.push_back({metric_key(), metric()->title(), "", figure_style()});
+    columns.push_back({metric_key() + "_difference", metric()->title() + ", difference", "", figure_style()});
+    columns.push_back({"selection_" + metric_key(), metric()->title() + ", where chosen", "", figure_style()});
+  } else {
+    columns.push_back({"selection_error", "error, where chosen", "", {NumberFormat::significant, 3}});
+  }
   return columns;
 }
 
-Cell FormatStudy::accuracy_cell(const OutputDistance& d) {
-  return with_interval(*d.accuracy, judge().accuracy_interval(*d.accuracy));
+namespace {
+Cell figure_cell(const Estimate& figure) {
+  if (!std::isfinite(figure.value)) return Cell("not finite");
+  return figure.ci95 ? number(figure.value, *figure.ci95) : number(figure.value);
 }
+}  // namespace
 
 std::vector<Cell> FormatStudy::distance_cells(const OutputDistance& held_out, const OutputDistance& selecting) {
   std::vector<Cell> cells;
   if (!std::isfinite(held_out.error)) cells = {Cell("not finite"), Cell()};
   else if (held_out.error == 0) cells = {number(0), Cell("exact")};
   else cells = {with_interval(held_out.error, held_out.error_ci95), number(decibels(held_out.error))};
-  if (has_labels()) cells.push_back(accuracy_cell(held_out));
-  if (has_labels()) cells.push_back(number(*selecting.accuracy));
-  else cells.push_back(std::isfinite(selecting.error) ? number(selecting.error) : Cell("not finite"));
+  if (held_out.figure) {
+    cells.push_back(figure_cell(*held_out.figure));
+    cells.push_back(held_out.difference
+                        ? figure_cell({.value = held_out.difference->value, .ci95 = held_out.difference->ci95})
+                        : Cell());
+    cells.push_back(figure_cell({.value = selecting.figure->value}));
+  } else {
+    cells.push_back(std::isfinite(selecting.error) ? number(selecting.error) : Cell("not finite"));
+  }
   return cells;
 }
 
@@ -157,19 +244,46 @@ std::string FormatStudy::text_of(const OutputDistance& d) {
   std::string text = fmt::format("output error {:.3g}", d.error);
   if (std::isfinite(d.error_ci95.high) && d.error > 0)
     text += fmt::format(" ({:.3g}-{:.3g})", d.error_ci95.low, d.error_ci95.high);
-  if (!d.accuracy) return text;
-  const Interval ci95 = judge().accuracy_interval(*d.accuracy);
-  return text + fmt::format(", accuracy {:.2f} % ({:.2f}-{:.2f})", 100 * *d.accuracy, 100 * ci95.low, 100 * ci95.high);
+  if (!d.figure) return text;
+  text +=
+      fmt::format(", {} {}", metric()->title(), figure_text(d.figure->value, d.figure->ci95, metric()->def->is_share));
+  if (d.difference) text += ", " + difference_text(*metric(), *d.difference);
+  return text;
 }
 
+namespace {
+constexpr double kAbsent = 0, kAlone = 1, kWithInterval = 2;
+}
+
+// A value that is no number is remembered as an infinite one.
 DistanceValues values_of(const OutputDistance& d) {
-  return {d.error, d.error_ci95.low, d.error_ci95.high, d.accuracy.value_or(-1)};
+  DistanceValues values{d.error, d.error_ci95.low, d.error_ci95.high, kAbsent, 0, 0, 0, kAbsent, 0, 0, 0};
+  const auto put = [&](size_t at, const auto& figure) {
+    if (!figure) return;
+    values[at] = figure->ci95 ? kWithInterval : kAlone;
+    values[at + 1] = std::isfinite(figure->value) ? figure->value : INFINITY;
+    if (figure->ci95) values[at + 2] = figure->ci95->low, values[at + 3] = figure->ci95->high;
+  };
+  put(3, d.figure), put(7, d.difference);
+  return values;
 }
 
 OutputDistance distance_of(const DistanceValues& values) {
-  return {std::max(values[0], 0.0),
-          {values[1], values[2]},
-          values[3] < 0 ? std::nullopt : std::optional(std::min(values[3], 1.0))};
+  OutputDistance d{std::max(values[0], 0.0), {values[1], values[2]}, std::nullopt, std::nullopt};
+  const auto get = [&](size_t at, auto& figure) {
+    if (values[at] == kAbsent) return;
+    figure.emplace();
+    figure->value = std::isfinite(values[at + 1]) ? values[at + 1] : NAN;
+    if (values[at] == kWithInterval) figure->ci95 = Interval{values[at + 2], values[at + 3]};
+  };
+  get(3, d.figure), get(7, d.difference);
+  return d;
+}
+
+TwoDistances joined(const DistanceValues& first, const DistanceValues& second) {
+  TwoDistances both;
+  std::ranges::copy(second, std::ranges::copy(first, both.begin()).out);
+  return both;
 }
 
 double decibels(double error) { return -10 * std::log10(error); }

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "codegen/llvm/compiled_packer.h"
 #include "jobs/calibration_data.h"
+#include "jobs/evaluation.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"
 #include "search/measurements.h"
@@ -20,8 +21,9 @@ namespace hone {
 struct StudyOptions {
   std::string model;
   std::vector<std::string> inputs;
-  Calibration data;         // what outputs are compared on; without a file, what methods learn from
-  Calibration calibration;  // what methods learn from; without a file, what outputs are compared on
+  Calibration data;          // what outputs are compared on; without a file, what methods learn from
+  EvaluationOptions judged;  // by what, besides their distance; where `data` is a data set, how it is read
+  Calibration calibration;   // what methods learn from; without a file, what outputs are compared on
   QuantizeOptions quantize;
   SessionOptions session;
   std::string memory;         // file in which measurements are remembered; empty: none
@@ -46,17 +48,24 @@ class FormatStudy {
   // Of what selects, and of what is held out; the outputs to compare with are computed at the first call.
   const OutputMeasure& selection();
   const OutputMeasure& judge();
-  bool has_labels() const { return !data.selecting.labels.empty(); }
+  // By what choices are judged; none: by the output error alone.
+  const std::optional<Metric>& metric() const { return data.selecting.metric; }
+  std::string metric_key() const;  // "accuracy", also where there is none
 
-  // For tables and plots of distances: accuracy where there are labels, otherwise the output SQNR; and the columns
-  // `first`, average bits, bytes, output error and SQNR, with labels accuracy, all of held-out data; and the quality on
-  // what selected. The cells from the output error on.
+  // For tables and plots of distances: the metric where there is one, otherwise the output SQNR; and the columns
+  // `first`, average bits, bytes, output error and SQNR, the metric, all of held-out data; and the quality on what
+  // selected. The cells from the output error on.
   Axis quality() const;
-  double quality(const OutputDistance& distance) const;  // larger is better
+  bool larger_is_better() const { return !metric() || metric()->def->larger_is_better; }
+  double quality(const OutputDistance& distance) const;
+  bool is_better(const OutputDistance& a, const OutputDistance& b) const;  // by quality
+  // How far from perfect: 1 less a metric of which larger is better, or the metric, or the output error.
+  double loss(const OutputDistance& distance) const;
+  std::string loss_name() const;
   Point point(const std::string& label, double x, const OutputDistance& held_out);
   std::vector<Column> distance_columns(std::vector<Column> first) const;
   std::vector<Cell> distance_cells(const OutputDistance& held_out, const OutputDistance& selecting);
-  std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", with labels the accuracy
+  std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", and the metric
 
   const LoadedModel model;
   const Graph graph;             // canonical
@@ -66,14 +75,19 @@ class FormatStudy {
   const CompiledPacker packer{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
 
  private:
-  Cell accuracy_cell(const OutputDistance& held_out);
+  OutputMeasure measure(const CalibrationData& on, bool differences) const;
+  NumberStyle figure_style() const;
   std::optional<OutputMeasure> selection_, judge_;
 };
 
 // Distances as they are remembered.
-using DistanceValues = std::array<double, 4>;
+using DistanceValues = std::array<double, 11>;
 DistanceValues values_of(const OutputDistance& distance);
 OutputDistance distance_of(const DistanceValues& values);
+
+// The two one after the other.
+using TwoDistances = std::array<double, 22>;
+TwoDistances joined(const DistanceValues& first, const DistanceValues& second);
 
 double decibels(double error);
 

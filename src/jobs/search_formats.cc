@@ -1,5 +1,7 @@
 #include "jobs/search_formats.h"
 
+#include "jobs/max_drop.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -52,6 +54,7 @@ class FormatSearch {
     if (options_.lambda) choose_by_price();
     else if (is_of(Budget::Kind::bytes)) choose_within_bytes();
     else if (is_of(Budget::Kind::latency)) choose_within_time();
+    else if (is_of(Budget::Kind::drop)) choose_within_drop();
     else choose_within(budget_cost(*options_.budget));
     found_.plan = files_->plan(found_.chosen().chosen);
     found_.file_bytes = files_->bytes(found_.chosen().chosen);
@@ -132,15 +135,16 @@ class FormatSearch {
       case Budget::Kind::bytes:
         return budget.value - found_.fixed_cost;
       case Budget::Kind::latency:
+      case Budget::Kind::drop:  // of the dearest choice, which loses least
         break;
     }
     return (budget.is_relative ? budget.value * found_.times->original_ms : budget.value) - found_.fixed_cost;
   }
 
-  // With labels the share of wrong rows, and the output error among equals.
+  // Of a metric, the output error decides among equals.
   double loss_of(const OutputDistance& d) const {
-    const double error = std::min(d.error, kWorst);
-    return d.accuracy ? 1 - *d.accuracy + 1e-6 * std::min(error, 1.0) : error;
+    const double loss = std::min(study_.loss(d), kWorst);
+    return d.figure ? loss + 1e-6 * std::min(d.error, 1.0) : loss;
   }
 
   double priced(std::span<const int> chosen) {
@@ -162,6 +166,11 @@ class FormatSearch {
   void check_budget() {
     const Budget& budget = *options_.budget;
     const Selection least = cheapest(items_);
+    if (budget.kind == Budget::Kind::drop) {
+      if (!study_.metric())
+        fail("a budget of {}: of which metric? Give --data with labels, or --metric", to_string(budget));
+      return;
+    }
     if (budget.kind == Budget::Kind::latency) {
       if (least.cost > budget_cost(budget)) measure_written(least.chosen);  // estimates do not refuse
       if (found_.speed && !found_.speed->meets(budget)) refuse_time();
@@ -247,6 +256,34 @@ class FormatSearch {
         "--batch, other --formats or a larger budget may do",
         to_string(*options_.budget), formats_text(), f.text(*options_.budget), f.shape, options_.session.threads,
         f.rounds, kPlacements, to_string(f.original_compute), f.original_ms, to_string(f.plan_compute), f.plan_ms);
+  }
+
+  // More than the original, by what selects.
+  double lost(const OutputDistance& d) { return study_.loss(d) - study_.loss(study_.selection().of_reference()); }
+
+  // The least of the front's budgets whose choice loses no more than is allowed.
+  void choose_within_drop() {
+    const double original = study_.selection().of_reference().figure->value;
+    const double allowed =
+        MaxDrop{options_.budget->value, options_.budget->is_relative}.of(original, study_.metric()->def->is_share);
+    double least = INFINITY;
+    for (double budget : budgets()) {
+      const std::optional<Selection> solved = solve_knapsack(items_, budget * (1 + kNearlyEqual));
+      if (!solved) continue;
+      const double of_solution = lost(found_.distance(solved->chosen));
+      tell(options_.progress,
+           fmt::format("{:.2f} bits: {} {:.3g} more than the original's",
+                       found_.candidates.average_bits(solved->chosen), study_.loss_name(), of_solution));
+      least = std::min(least, of_solution);
+      if (of_solution > allowed) continue;
+      choose_within(budget * (1 + kNearlyEqual));
+      if (lost(found_.distance(found_.chosen().chosen)) <= allowed) return;
+    }
+    fail(
+        "no choice of formats meets the budget of {}: with {}, the least that was lost is {:.3g} of {}, where {:.3g} "
+        "is "
+        "allowed. Nothing is written. Wider --formats or a larger drop may do",
+        to_string(*options_.budget), formats_text(), least, study_.metric()->title(), allowed);
   }
 
   // What a solution rests on is measured until it rests on measurements alone: it would choose what is estimated too

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "jobs/agreement.h"
 #include "jobs/bench.h"
+#include "jobs/evaluate.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sample_texts.h"
 #include "jobs/text_inputs.h"
@@ -73,6 +74,33 @@ void leave_out_agreement(Record& record) {
         }
 }
 
+// That the quantized graph loses no more than was allowed, in a sentence; Error when it does.
+std::optional<std::string> held_to_drop(const SqueezeOptions& options, const LoadedModel& model, Session& original,
+                                        const Graph& quantized) {
+  if (!options.max_drop) return std::nullopt;
+  if (!options.evaluation.given()) fail("a drop of at most {}: of what? Give --data", to_string(*options.max_drop));
+  const EvaluationData data = read_evaluation_data(options.evaluation.data);
+  const Evaluation evaluation(model, data, options.evaluation);
+  if (evaluation.metrics().empty() && !evaluation.takes_programs())
+    fail("a drop of at most {}: of which metric? Give --metric", to_string(*options.max_drop));
+  tell(options.progress, "what the result loses");
+  Session result(quantized, options.session);
+  const Figure before = evaluation.run(original, options.progress).figures[0],
+               after = evaluation.run(result, options.progress).figures[0];
+  const Difference difference = difference_of(before, after, options.evaluation.data.seed);
+  const double lost = before.larger_is_better() ? -difference.value : difference.value;
+  const std::string text = fmt::format("{} is {}, of the original {} ({})", before.title,
+                                       figure_text(after.estimate.value, after.estimate.ci95, after.is_share()),
+                                       figure_text(before.estimate.value, before.estimate.ci95, before.is_share()),
+                                       difference_text(after.metric, difference));
+  if (!(lost <= options.max_drop->of(before.estimate.value, before.is_share())))
+    fail(
+        "{} on {}: more is lost than --max-drop {} allows, and nothing is written. Give another format or method, or "
+        "let hone allocate choose: --budget drop={}",
+        text, data.title, to_string(*options.max_drop), to_string(*options.max_drop));
+  return fmt::format("Within --max-drop {}: {}, on {}", to_string(*options.max_drop), text, data.title);
+}
+
 }  // namespace
 
 Record squeeze(const SqueezeOptions& options) {
@@ -85,6 +113,7 @@ Record squeeze(const SqueezeOptions& options) {
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);
   Session original(model.graph, options.session);
   original.run(examples.inputs[0]);
+  const std::optional<std::string> kept = held_to_drop(options, model, original, quantized.graph);
   const SavedModel saved = save_model(options.output, quantized.graph, model);
   Session result(load_model(options.output).graph, options.session);
   tell(options.progress, "comparing outputs on " + examples.description);
@@ -98,6 +127,7 @@ Record squeeze(const SqueezeOptions& options) {
                                   .seed = options.seed},
                          .program = options.program,
                          .seconds = options.seconds,
+                         .evaluation = options.evaluation,
                          .command = options.command,
                          .progress = options.progress});
   leave_out_agreement(record);
@@ -107,6 +137,7 @@ Record squeeze(const SqueezeOptions& options) {
   for (std::string& line : findings_of(agreed, examples.description)) record.findings.push_back(std::move(line));
   for (Block& table : agreement_tables(agreed, fmt::format("Outputs on {}", examples.description)))
     record.sections[0].blocks.push_back(std::move(table));
+  if (kept) record.findings.push_back(*kept);
   std::vector<Block> tensors = describe(quantized, Listed::changed);
   if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty())
     tensors.insert(tensors.begin(), std::move(bars));

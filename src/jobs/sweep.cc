@@ -31,6 +31,7 @@ class Sweeper {
         study_({.model = options.model,
                 .inputs = options.inputs,
                 .data = options.data,
+                .judged = options.judged,
                 .calibration = options.calibration,
                 .quantize = options.quantize,
                 .session = options.session,
@@ -51,7 +52,8 @@ class Sweeper {
 
  private:
   Swept measured(const std::string& format) {
-    const auto values = study_.known.get<2 * std::tuple_size_v<DistanceValues> + 2>(format, [&] {
+    constexpr size_t kDistances = std::tuple_size_v<TwoDistances>;
+    const auto values = study_.known.get<kDistances + 2>(format, [&] {
       QuantizeOptions options = options_.quantize;
       options.to = format;
       if (options_.activations) options.activations = format;
@@ -61,27 +63,25 @@ class Sweeper {
       };
       const Graph graph = quantize(study_.graph, options, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
-      const DistanceValues s = values_of(study_.selection()(graph)), h = values_of(study_.judge()(graph));
-      return std::array{s[0],
-                        s[1],
-                        s[2],
-                        s[3],
-                        h[0],
-                        h[1],
-                        h[2],
-                        h[3],
-                        static_cast<double>(all.weight_bytes),
-                        static_cast<double>(all.parameters)};
+      std::array<double, kDistances + 2> measured;
+      std::ranges::copy(joined(values_of(study_.selection()(graph)), values_of(study_.judge()(graph))),
+                        measured.begin());
+      measured[kDistances] = static_cast<double>(all.weight_bytes);
+      measured[kDistances + 1] = static_cast<double>(all.parameters);
+      return measured;
     });
-    return {format, distance_of({values[0], values[1], values[2], values[3]}),
-            distance_of({values[4], values[5], values[6], values[7]}), 8 * values[8] / std::max(values[9], 1.0),
-            static_cast<int64_t>(std::clamp(values[8], 0.0, 0x1p62))};
+    DistanceValues selecting, held_out;
+    std::copy_n(values.begin(), selecting.size(), selecting.begin());
+    std::copy_n(values.begin() + selecting.size(), held_out.size(), held_out.begin());
+    const double bytes = values[kDistances], parameters = values[kDistances + 1];
+    return {format, distance_of(selecting), distance_of(held_out), 8 * bytes / std::max(parameters, 1.0),
+            static_cast<int64_t>(std::clamp(bytes, 0.0, 0x1p62))};
   }
 
-  // What selects: larger is better. Where two are equal, the smaller model is.
+  // By what selects. Where two are equal, the smaller model is.
   bool is_better(const Swept& a, const Swept& b) const {
-    const double p = study_.quality(a.selecting), q = study_.quality(b.selecting);
-    return p != q ? p > q : a.bytes < b.bytes;
+    if (study_.is_better(a.selecting, b.selecting)) return true;
+    return !study_.is_better(b.selecting, a.selecting) && a.bytes < b.bytes;
   }
 
   // The model as it is, in the arithmetic of the others.
@@ -149,7 +149,8 @@ class Sweeper {
                 .columns = study_.distance_columns({{"format", "format"}, {"family", "family"}}),
                 .note = fmt::format("{} in that format. Output error: sum of squared differences to the original's "
                                     "outputs in f32 over the sum of their squares. Average bits count everything "
-                                    "stored. Intervals: 95 %, Student's t over samples, Wilson's of an accuracy.",
+                                    "stored. Intervals: 95 %, Student's t over samples, of a share Wilson's, of other "
+                                    "metrics the bootstrap.",
                                     options_.activations ? "Weights and inputs of products" : "Weights")};
     const auto add = [&](const Swept& s, const std::string& family) {
       table.rows.push_back({s.format, family, number(s.average_bits), number(static_cast<double>(s.bytes))});
@@ -161,16 +162,17 @@ class Sweeper {
   }
 
   std::string csv() {
-    std::string text =
-        "format,family,average_bits,bytes,output_error,output_error_low,output_error_high,accuracy,selection_error,"
-        "selection_accuracy\n";
-    const auto share = [](const std::optional<double>& accuracy) {
-      return accuracy ? fmt::format("{}", *accuracy) : std::string();
+    std::string text = fmt::format(
+        "format,family,average_bits,bytes,output_error,output_error_low,output_error_high,{0},selection_error,"
+        "selection_{0}\n",
+        study_.metric_key());
+    const auto share = [](const std::optional<Estimate>& figure) {
+      return figure ? fmt::format("{}", figure->value) : std::string();
     };
     const auto add = [&](const Swept& s, const std::string& family) {
       text += fmt::format("{},{},{:.6f},{},{},{},{},{},{},{}\n", s.format, family, s.average_bits, s.bytes,
                           s.held_out.error, s.held_out.error_ci95.low, s.held_out.error_ci95.high,
-                          share(s.held_out.accuracy), s.selecting.error, share(s.selecting.accuracy));
+                          share(s.held_out.figure), s.selecting.error, share(s.selecting.figure));
     };
     for (const Swept& s : swept_) add(s, format_family(s.format));
     add(original(), "");
@@ -191,7 +193,7 @@ class Sweeper {
     if (!study_.data.judging)
       text = fmt::format("Best: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", best.format,
                          best.average_bits, study_.text_of(best.held_out), study_.data.selecting.samples);
-    if (study_.has_labels()) text += fmt::format(" (the original: {})", study_.text_of(original().held_out));
+    if (study_.metric()) text += fmt::format(" (the original: {})", study_.text_of(original().held_out));
     return text;
   }
 

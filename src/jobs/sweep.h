@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/evaluation.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
 #include "report/record.h"
@@ -18,6 +19,7 @@ struct SweepOptions {
   bool activations = false;          // inputs of products too, not only weights
   QuantizeOptions quantize;          // all but the format
   Calibration data, calibration;     // what outputs are compared on, what methods learn from (StudyOptions)
+  EvaluationOptions judged;          // by what
   SessionOptions session;
   std::string command;
   Progress progress = {};

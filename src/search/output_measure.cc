@@ -71,82 +71,81 @@ OutputDistance distance_of(const std::vector<std::vector<Sums>>& parts) {  // by
   return distance;
 }
 
-int64_t right_rows(std::span<const float> scores, int64_t width, std::span<const int64_t> labels) {
-  int64_t right = 0;
-  for (size_t row = 0; row < labels.size(); ++row) {
-    const auto begin = scores.begin() + static_cast<ptrdiff_t>(row) * width;
-    const bool is_number = std::none_of(begin, begin + width, [](float x) { return std::isnan(x); });
-    right += is_number && std::max_element(begin, begin + width) - begin == labels[row];
-  }
-  return right;
-}
-
 }  // namespace
 
-OutputMeasure::OutputMeasure(const Graph& reference, std::vector<NamedTensors> batches, std::vector<int64_t> labels,
+OutputMeasure::OutputMeasure(const Graph& reference, std::vector<NamedTensors> batches, std::optional<OutputTask> task,
                              SessionOptions options)
-    : batches_(std::move(batches)), labels_(std::move(labels)), options_(std::move(options)) {
+    : batches_(std::move(batches)), task_(std::move(task)), options_(std::move(options)) {
   if (batches_.empty()) fail("the calibration data is empty; at least one batch is needed");
   SessionOptions exact = options_;
   exact.compute = Compute::f32;
   Session session(reference, exact);
-  int64_t rows = 0;
-  for (const NamedTensors& batch : batches_) {
-    const std::vector<Tensor> outputs = session.run(batch);
+  for (size_t b = 0; b < batches_.size(); ++b) {
+    const std::vector<Tensor> outputs = session.run(batches_[b]);
     if (outputs.empty()) fail("the model has no outputs that could be compared");
+    if (b == 0 && task_) judged_output_ = task_->output(session.output_names(), outputs);
     widths_.emplace_back();
     for (const Tensor& output : outputs) widths_.back().push_back(output.shape().empty() ? 1 : output.shape().back());
-    if (outputs[0].shape().size() == 2 && outputs[0].dim(1) > 0) rows += outputs[0].dim(0);
     reference_.push_back(values_of(outputs));
-    const int64_t samples = batch.empty() || batch.begin()->second.shape().empty() ? 0 : batch.begin()->second.dim(0);
+    const int64_t samples = samples_of(b);
     for (const Tensor& output : outputs)
       by_sample_ &= samples > 0 && !output.shape().empty() && output.dim(0) == samples;
   }
-  if (!labels_.empty() && rows != static_cast<int64_t>(labels_.size()))
-    fail("{} labels for {} rows [rows, classes] of the output \"{}\"", labels_.size(), rows, session.output_names()[0]);
+  if (task_)
+    reference_evidence_ =
+        evidence_of([&](size_t b) -> const std::vector<float>& { return reference_[b][judged_output_]; });
 }
 
-// Of the rows of the first output of the batches before.
-void OutputMeasure::count(size_t batch, std::span<const float> scores, Score& score) const {
-  if (labels_.empty()) return;
-  const int64_t width = widths_[batch][0];
-  const size_t rows = scores.size() / static_cast<size_t>(width);
-  score.right += right_rows(scores, width, std::span(labels_).subspan(score.rows, rows));
-  score.rows += rows;
+int64_t OutputMeasure::samples_of(size_t batch) const {
+  const NamedTensors& inputs = batches_[batch];
+  return inputs.empty() || inputs.begin()->second.shape().empty() ? 0 : inputs.begin()->second.dim(0);
+}
+
+// `values_of(batch)`: of the judged output. Of a changed model a result whose size depends on data may have another
+// one: then as wrong as can be.
+template <class ValuesOf>
+Evidence OutputMeasure::evidence_of(ValuesOf values_of) const {
+  const size_t sides = is_of_pairs(task_->judged) ? 2 : 1;
+  Judge judge(task_->judged, {&task_->metric, 1});
+  const auto expected = [&](size_t batch) -> std::vector<float> {
+    const std::vector<float>& values = values_of(batch);
+    const size_t size = reference_[batch][judged_output_].size();
+    return values.size() == size ? values : std::vector<float>(size, NAN);
+  };
+  for (size_t b = 0; b + sides <= batches_.size(); b += sides)
+    judge.add(task_->right[b / sides], samples_of(b), widths_[b][judged_output_], expected(b),
+              sides == 2 ? expected(b + 1) : std::vector<float>());
+  return judge.finish()[0];
 }
 
 OutputDistance OutputMeasure::operator()(Graph model, size_t batches) const {
   if (batches == 0 || batches > batches_.size()) batches = batches_.size();
   Session session(std::move(model), options_);
   std::vector<std::vector<Sums>> sums(reference_[0].size());
-  Score score;
+  std::vector<std::vector<float>> answers;  // of the judged output
   for (size_t b = 0; b < batches; ++b) {
-    const std::vector<std::vector<float>> values = values_of(session.run(batches_[b]));
+    Values values = values_of(session.run(batches_[b]));
     for (size_t o = 0; o < values.size(); ++o) {
       const std::vector<Sums> parts = sums_of_parts(reference_[b][o], values[o], parts_of(b));
       sums[o].insert(sums[o].end(), parts.begin(), parts.end());
     }
-    count(b, values[0].size() == reference_[b][0].size() ? values[0] : std::vector<float>(reference_[b][0].size(), NAN),
-          score);
+    if (task_) answers.push_back(std::move(values[judged_output_]));
   }
   OutputDistance distance = distance_of(sums);
-  distance.accuracy = score.share();
+  if (!task_ || batches < batches_.size()) return distance;  // of a part only the distance is asked for
+  const Evidence evidence = evidence_of([&](size_t b) -> const std::vector<float>& { return answers[b]; });
+  distance.figure = estimate(task_->metric, evidence);
+  if (task_->differences) distance.difference = difference(task_->metric, reference_evidence_, evidence);
   return distance;
 }
 
 // Of a batch, for intervals: its samples, or the batch as a whole.
-size_t OutputMeasure::parts_of(size_t batch) const {
-  return by_sample_ ? static_cast<size_t>(batches_[batch].begin()->second.dim(0)) : 1;
-}
-
-Interval OutputMeasure::accuracy_interval(double accuracy) const {
-  return share_interval(accuracy, static_cast<double>(labels_.size()));
-}
+size_t OutputMeasure::parts_of(size_t batch) const { return by_sample_ ? static_cast<size_t>(samples_of(batch)) : 1; }
 
 OutputDistance OutputMeasure::of_reference() const {
-  Score score;
-  for (size_t b = 0; b < batches_.size(); ++b) count(b, reference_[b][0], score);
-  return {.error = 0, .error_ci95 = {0, 0}, .accuracy = score.share()};
+  OutputDistance distance{.error = 0, .error_ci95 = {0, 0}};
+  if (task_) distance.figure = estimate(task_->metric, reference_evidence_);
+  return distance;
 }
 
 }  // namespace hone

@@ -143,6 +143,60 @@ TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
     }
 }
 
+TEST_F(AllocateFormats, AnotherMetricMayDecide) {
+  AllocateFormatsOptions o = options("avg-bits=4.3");
+  o.judged.metrics = {"cross_entropy"};  // of which less is better
+  const Record record = allocate_formats(o);
+  const Table& results = table_of(record, "results");
+  for (size_t row = 1; row + 1 < results.rows.size(); ++row)
+    if (bits(record, row) <= 4.3) {
+      EXPECT_LE(value_of(cell(results, "selection_cross_entropy", 0)),
+                value_of(cell(results, "selection_cross_entropy", row)));
+    }
+  const Number difference = std::get<Number>(cell(results, "cross_entropy_difference", 0));
+  const size_t original = results.rows.size() - 1;
+  EXPECT_NEAR(difference.value,
+              value_of(cell(results, "cross_entropy", 0)) - value_of(cell(results, "cross_entropy", original)), 1e-12);
+  ASSERT_TRUE(difference.interval);
+  EXPECT_TRUE(difference.interval->contains(difference.value));
+  EXPECT_THAT(record.findings[0], HasSubstr("cross-entropy"));
+
+  o.judged.metrics = {"mse"};
+  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("metric mse does not fit labels that are classes"));
+  o.judged.metrics = {"f1", "mcc"};
+  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("judged by one metric; 2 are given"));
+  o.judged.metrics = {"f1"};
+  o.judged.data.limit = 3;
+  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("is read as it is"));
+}
+
+TEST_F(AllocateFormats, ADropOfTheMetricMayBeTheBudget) {
+  // The right classes are what the original says: it is right everywhere.
+  const Tensor x = random({64, 32}, 1), scores = Session(load_model(net).graph, {}).run({{"x", x}})[0];
+  std::vector<int64_t> classes;
+  for (int64_t row = 0; row < 64; ++row) {
+    const auto of_row = scores.as<float>().subspan(static_cast<size_t>(row) * 4, 4);
+    classes.push_back(std::ranges::max_element(of_row) - of_row.begin());
+  }
+  write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}, {"labels", Tensor::of<int64_t>({64}, classes)}});
+  const Record any = allocate_formats(options("drop=100%")), little = allocate_formats(options("drop=7%"));
+  EXPECT_EQ(bits(any, 0), 2.25);  // all in mxint2
+  EXPECT_GT(bits(little, 0), 2.25);
+  EXPECT_LT(bits(little, 0), 8.25);
+  EXPECT_GE(value_of(cell(table_of(little, "results"), "selection_accuracy", 0)), 0.93);
+
+  AllocateFormatsOptions none = options("drop=0");
+  none.formats = {"mxint2"};
+  none.output = folder / "none.toml";
+  EXPECT_THAT(
+      error_of([&] { allocate_formats(none); }),
+      testing::AllOf(HasSubstr("no choice of formats meets the budget of a drop of 0"), HasSubstr("of accuracy")));
+  EXPECT_FALSE(std::filesystem::exists(none.output));
+  write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}});
+  EXPECT_THAT(error_of([&] { allocate_formats(options("drop=7%")); }), HasSubstr("of which metric?"));
+  EXPECT_THAT(error_of([] { parse_budget("drop=-1%"); }), HasSubstr("is no drop"));
+}
+
 // What selects does not judge: the figures that are reported are of samples that took no part.
 TEST_F(AllocateFormats, ReportsOnSamplesThatAreHeldOut) {
   const Record record = allocate_formats(options("avg-bits=4.3"));

@@ -27,7 +27,7 @@ class SensitivityTest : public testing::Test {
  protected:
   Graph graph_ = small_model();
   Candidates candidates_ = small_candidates(kFormats);
-  OutputMeasure measure_{graph_, small_batches(), {}, {}};
+  OutputMeasure measure_{graph_, small_batches(), std::nullopt, {}};
   Statistics statistics_ = collect_statistics(graph_, small_batches());
   std::vector<TensorSensitivity> measured(Measurements& known, bool all) {
     return measure_sensitivity(candidates_, statistics_, measure_, known, {.measure_all = all});
@@ -152,22 +152,31 @@ TEST_F(SensitivityTest, AChangedChoiceMeasuresOnlyWhatItMust) {
 
 TEST(OutputMeasure, CountsRowsWithTheRightLabel) {
   const Graph graph = small_model();
-  std::vector<int64_t> labels;
+  std::vector<RightAnswers> right;
   Session session(graph, {});
   for (const NamedTensors& batch : small_batches()) {
     const Tensor scores = session.run(batch)[0];
+    RightAnswers& of_batch = right.emplace_back();
     for (int64_t row = 0; row < 16; ++row) {
       const auto values = scores.as<float>().subspan(static_cast<size_t>(row) * 10, 10);
-      labels.push_back(std::ranges::max_element(values) - values.begin());
+      of_batch.classes.push_back(std::ranges::max_element(values) - values.begin());
     }
+    for (size_t i = 0; i < 16; i += 4) of_batch.classes[i] = (of_batch.classes[i] + 1) % 10;
   }
-  for (size_t i = 0; i < labels.size(); i += 4) labels[i] = (labels[i] + 1) % 10;
-  const OutputMeasure measure(graph, small_batches(), labels, {});
-  EXPECT_EQ(measure(graph).accuracy, 0.75);
-  EXPECT_EQ(measure.of_reference().accuracy, 0.75);
-  labels.pop_back();
-  EXPECT_THROW(OutputMeasure(graph, small_batches(), labels, {}), Error);
-  EXPECT_THROW(OutputMeasure(graph, {}, {}, {}), Error);
+  const auto task = [&](const char* metric) {
+    return OutputTask{
+        .metric = parse_metric(metric), .right = right, .output = [](const auto&, const auto&) { return size_t{0}; }};
+  };
+  const OutputMeasure measure(graph, small_batches(), task("accuracy"), {});
+  EXPECT_EQ(measure(graph).figure->value, 0.75);
+  EXPECT_EQ(measure.of_reference().figure->value, 0.75);
+  EXPECT_EQ(measure.of_reference().figure->ci95->low,
+            share_interval(0.75, 16.0 * static_cast<double>(right.size())).low);
+  EXPECT_LT(OutputMeasure(graph, small_batches(), task("mcc"), {}).of_reference().figure->value, 0.75);
+  EXPECT_THROW(OutputMeasure(graph, small_batches(), task("mse"), {}), Error);
+  right.back().classes.pop_back();
+  EXPECT_THROW(OutputMeasure(graph, small_batches(), task("accuracy"), {}), Error);
+  EXPECT_THROW(OutputMeasure(graph, {}, std::nullopt, {}), Error);
 }
 
 }  // namespace
