@@ -172,7 +172,6 @@ TEST_F(EvaluateTest, ImagesAreNormalisedAsTheModelSays) {
   write_npz(folder / "d.npz",
             std::vector<NamedTensor>{{"images", images}, {"labels", Tensor::of<int64_t>({3}, {0, 1, 1})}});
   QualityOptions options = on(folder / "d.npz", {"cmd:cat"});
-  options.evaluation.data.reading.channels = 1;
   // What the model was given comes out: (51 / 255 - 0.5) of the first.
   options.evaluation.metrics = {"cmd:" + folder.put("first.sh", "head -n 1 $1 | sed 's/.*logits\": \\[//; s/,.*//'\n")};
   std::filesystem::permissions(folder / "first.sh", std::filesystem::perms::owner_all);
