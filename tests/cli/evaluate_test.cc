@@ -59,7 +59,7 @@ TEST_F(Evaluate, BadRequestsAreRefused) {
   EXPECT_EQ(hone_program({"evaluate", model}).exit_code, 2);
   expect_refusal(hone_program({"evaluate", model, "--data", "none.csv"}), {"none.csv"});
   expect_refusal(hone_program({"evaluate", model, "--data", data, "--metric", "accuracy"}),
-                 {"metric accuracy", "recall"});
+                 {"metric accuracy", "judged by pairs: retrieval would"});
   expect_refusal(hone_program({"evaluate", model, "--data", data, "--metric", "recal"}), {"Did you mean recall?"});
   expect_refusal(hone_program({"evaluate", model, "--data", data, "--metric", "agreement"}), {"is between models"});
   expect_refusal(hone_program({"evaluate", model, "--data", data, "--split", "dev"}),
