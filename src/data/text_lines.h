@@ -10,8 +10,8 @@ namespace hone {
 
 constexpr size_t kMostLineBytes = 16 << 20;  // far above any row of text; a file without line ends is found out here
 
-// The text without its byte order mark, held against the memory limit as the rows that it becomes. Throws Error: UTF-16,
-// or a NUL byte, which no text file has.
+// The text without its byte order mark, held against the memory limit as the rows that it becomes. Throws Error:
+// UTF-16, or a NUL byte, which no text file has.
 std::string_view checked_text(std::string_view bytes, const std::string& source);
 
 // The lines of a text without their ends (\n or \r\n), one after the other.
