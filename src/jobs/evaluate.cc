@@ -81,10 +81,12 @@ Table evaluation_table(const QualityComparison& comparison) {
   }
   table.across = true;
   std::vector<std::string> docs;
-  for (const Figure& f : figures)
-    docs.push_back(
-        f.metric ? fmt::format("{}: {}.", f.title, f.metric->def->doc)
-                 : fmt::format("{}: what it printed; larger is taken to be better, and it has no interval.", f.title));
+  for (const Figure& f : figures) {
+    const std::string doc =
+        f.metric ? fmt::format("{}: {}.", f.metric->def->title, f.metric->def->doc)
+                 : fmt::format("{}: what it printed; larger is taken to be better, and it has no interval.", f.title);
+    if (std::ranges::find(docs, doc) == docs.end()) docs.push_back(doc);  // recall at 1 and at 10 have one
+  }
   table.note = fmt::format(
       "{}\nIntervals: 95 %, Wilson's of shares that have one row a sample, of others the percentile bootstrap over "
       "samples "
