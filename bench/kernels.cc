@@ -14,6 +14,7 @@
 #include "codegen/kernels/attention/shape.h"
 #include "codegen/kernels/conv/prepack.h"
 #include "codegen/kernels/conv/winograd_shape.h"
+#include "codegen/kernels/conv_weight_gradient/plan.h"
 #include "codegen/kernels/gemm/prepack.h"
 #include "codegen/kernels/reduce_window/prepack.h"
 #include "measure/peaks_kernels.h"
@@ -164,6 +165,37 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
 }
 
+// Of the weights of a convolution, over a batch: one item after the other. Products with the padding don't count.
+void time_weight_gradient(KernelBench& bench, int64_t images, int64_t extent, int64_t channels, int64_t outputs,
+                          int64_t kernel, int64_t stride, int64_t groups = 1) {
+  const std::string name =
+      fmt::format("{0}x{1}x{1}x{2} -> {3} {4}x{4}/{5}{6} conv weight gradient", images, extent, channels, outputs,
+                  kernel, stride, groups > 1 ? fmt::format(" in {} groups", groups) : "");
+  if (bench.skips(name)) return;
+  KernelArgs args;
+  args.dims[0] = images;
+  const PlaneWindow window = square_window(extent, kernel, stride);
+  ConvWeightGradientPlan plan{.window = on_any_plane(window, args.dims),
+                              .only_places = kernel == 1,
+                              .groups = groups,
+                              .channels = channels / groups,
+                              .outputs = outputs / groups};
+  const int64_t places = window.out_height;
+  const double flop = 2.0 * std::pow(static_cast<double>(rows_inside(window)), 2) *
+                      static_cast<double>(images * plan.channels * outputs);
+  const Tensor d = random_tensor(DType::f32, {images, places, places, outputs}),
+               x = random_tensor(DType::f32, {images, extent, extent, channels}), w(DType::f32, {plan.elements()}),
+               parts(DType::f32, {16, plan.elements()});
+  args.pointers = {bytes_of(d), bytes_of(x), bytes_of(parts), bytes_of(w)};
+  Compiled code(plan);
+  const int64_t items = code.prepare(args).items;
+  int64_t item = 0;
+  against_peak(bench, name, flop / static_cast<double>(items), DType::f32, code, [&] {
+    code.kernel(&args, item, item + 1, code.scratch.mutable_bytes().data());
+    item = (item + 1) % items;
+  });
+}
+
 void time_attention(KernelBench& bench, int64_t length, int heads, int head_dim, DType type) {
   const std::string name = fmt::format("{}x{}x{} {} attention", length, heads, head_dim, to_string(type));
   if (bench.skips(name)) return;
@@ -227,6 +259,19 @@ void time_mobilenet(KernelBench& bench) {
   }
 }
 
+// What training takes besides: ResNet-18 with a 3x3 stem at 28 x 28, and depthwise windows.
+void time_weight_gradients(KernelBench& bench) {
+  time_weight_gradient(bench, 64, 28, 1, 64, 3, 1);
+  for (const auto& [extent, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256), std::pair(4, 512)}) {
+    time_weight_gradient(bench, 64, extent, channels, channels, 3, 1);
+    if (channels == 512) continue;
+    time_weight_gradient(bench, 64, extent, channels, 2 * channels, 3, 2);
+    time_weight_gradient(bench, 64, extent, channels, 2 * channels, 1, 2);
+  }
+  time_weight_gradient(bench, 8, 56, 144, 144, 3, 1, 144);
+  time_weight_gradient(bench, 8, 28, 192, 192, 5, 1, 192);
+}
+
 void time_all(KernelBench& bench) {
   time_mobilenet(bench);
   for (DType type : {DType::f32, DType::bf16}) {
@@ -254,6 +299,7 @@ void time_all(KernelBench& bench) {
     time_attention(bench, 128, 12, 64, type);
   }
   for (DType type : {DType::f32, DType::bf16}) time_resnet18(bench, type);
+  time_weight_gradients(bench);
   for (DType type : {DType::bf16, DType::f32})
     for (const char* format : {"", "mxint8", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "int4.g32", "int8.channel"})
       time_gemv(bench, 14336, 4096, type, format);
