@@ -1,6 +1,7 @@
-// conv and pools the way that code is generated for them: channels last, two spatial dimensions. Weights that are a
-// matrix as they lie become one; others stay [O,I,...] and are put in order when they are laid out, so that no copy of
-// them exists. What a transpose costs on either side is for sink_transposes to save.
+// conv, pools, batch_norm in training and their gradients the way that code is generated for them: channels last, two
+// spatial dimensions. Weights that are a matrix as they lie become one; others stay [O,I,...] and are put in order when
+// they are laid out, so that no copy of them exists. What a transpose costs on either side is for sink_transposes to
+// save.
 #include "passes/channels_last.h"
 
 #include <algorithm>
@@ -46,6 +47,18 @@ ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes
   return graph.emit(conv_def, std::move(operands), std::move(attributes));
 }
 
+ValueId interleaved(Graph& graph, ValueId phases, int64_t down, int64_t across) {
+  if (down * across == 1) return phases;
+  const Shape shape = graph.type(phases).shape;
+  const Dim &images = shape[0], &height = shape[1], &width = shape[2], channels = floordiv(shape[3], down * across);
+  const auto reshaped = [&](ValueId v, const Shape& to) { return ops::reshape(graph, {.x = v, .shape = to}); };
+  if (down > 1) {
+    phases = reshaped(phases, {images * height, width, down, across * channels});
+    phases = ops::transpose(graph, {.x = phases, .perm = Axes{0, 2, 1, 3}});
+  }
+  return reshaped(phases, {images, height * down, width * across, channels});
+}
+
 namespace {
 
 // What convs read, by the constant it was made from; kNone where there is none. Convs that share weights go on doing
@@ -61,6 +74,7 @@ TensorType last_type(TensorType type) {
 
 // A window over [N,C,W] as one over [N,C,1,W].
 void add_height(Attributes& attributes) {
+  if (attributes.has("sizes")) attributes.set("sizes", Shape{1, attributes.get<Shape>("sizes")[0]});
   for (const auto& [name, neutral] : {std::pair("kernel_shape", 1), std::pair("strides", 1), std::pair("dilations", 1)})
     if (attributes.has(name)) attributes.set(name, Axes{neutral, attributes.get<Axes>(name)[0]});
   if (!attributes.has("pads")) return;
@@ -71,8 +85,13 @@ void add_height(Attributes& attributes) {
 // Extents of a conv's window, whose weights are a matrix or [O,I,...].
 Axes window_of(const Graph& graph, const Node& conv) {
   if (conv.attributes.has("kernel_shape")) return conv.attributes.get<Axes>("kernel_shape");
-  const std::vector<int64_t> shape = constant_shape(graph.type(conv.operands[1]).shape);
-  return {shape.begin() + 2, shape.end()};
+  const Shape& shape = graph.type(conv.operands[1]).shape;
+  return constant_shape(Shape(shape.begin() + 2, shape.end()));
+}
+
+// Weights [O,I,k] as [O,I,1,k].
+ValueId with_height(Graph& graph, ValueId weights) {
+  return graph.type(weights).rank() == 3 ? ops::unsqueeze(graph, {.x = weights, .axes = Axes{2}}) : weights;
 }
 
 // The weights that the conv is to read, kNone where they are packed across the rows. Those that are computed stay as
@@ -82,8 +101,7 @@ ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   const Tensor* tensor = graph.constant(weights);
   if (!tensor) {
     const TensorType& type = graph.type(weights);
-    if (type.is_packed() || !is_constant(type.shape)) return kNone;
-    return type.rank() == 3 ? ops::unsqueeze(graph, {.x = weights, .axes = Axes{2}}) : weights;
+    return type.is_packed() || !is_constant(type.shape) ? kNone : with_height(graph, weights);
   }
   const auto [found, is_new] = made.try_emplace(weights, weights);
   if (!is_new) return found->second;
@@ -98,20 +116,19 @@ ValueId weights_of(Graph& graph, const Node& conv, Weights& made) {
   return found->second;
 }
 
-void move_channels(Graph& graph, NodeId id, ValueId weights) {
+void move_conv(Graph& graph, NodeId id, ValueId weights) {
   const Node node = graph.node(id);
   const TensorType type = graph.type(node.results[0]);
-  const bool is_matrix = weights != kNone && graph.type(weights).rank() == 2;
+  const bool is_matrix = graph.type(weights).rank() == 2;
   Attributes attributes = node.attributes;
   if (is_matrix) attributes.set("kernel_shape", window_of(graph, node));
   if (type.rank() == 3) add_height(attributes);
   attributes.set("channels_last", int64_t{1});
-  graph.set_insertion_point(id);
   std::vector<ValueId> operands = node.operands;
   operands[0] = to_channels_last(graph, operands[0]);
-  if (weights != kNone) operands[1] = weights;
+  operands[1] = weights;
   const ValueId y =
-      is_matrix ? emit_convolution(graph, operands, attributes) : graph.emit(*node.op, operands, attributes);
+      is_matrix ? emit_convolution(graph, operands, attributes) : graph.emit(conv_def, operands, attributes);
   graph.refine_type(y, last_type(type));
   graph.replace_all_uses(node.results[0], to_channels_first(graph, y, type.rank()));
   graph.set_insertion_point(kNone);
@@ -120,9 +137,52 @@ void move_channels(Graph& graph, NodeId id, ValueId weights) {
   graph.rename(y, name);
 }
 
+// Ops whose first operands have channels, as does the first result or none.
+struct Moved {
+  const OpDef* op;
+  size_t operands;
+  bool result = true;
+};
+constexpr Moved kMoved[] = {{&max_pool_def, 1},
+                            {&avg_pool_def, 1},
+                            {&max_pool_gradient_def, 2},
+                            {&avg_pool_gradient_def, 1},
+                            {&conv_input_gradient_def, 1},
+                            {&conv_weight_gradient_def, 2, false},
+                            {&batch_norm_train_def, 1},
+                            {&batch_norm_gradient_def, 2}};
+
+void move_channels(Graph& graph, NodeId id, const Moved& moved) {
+  const Node node = graph.node(id);
+  const TensorType type = graph.type(node.results[0]);
+  const size_t rank = graph.type(node.operands[0]).rank();
+  Attributes attributes = node.attributes;
+  std::vector<ValueId> operands = node.operands;
+  if (rank == 3) add_height(attributes);
+  if (rank == 3 && node.op == &conv_input_gradient_def) operands[1] = with_height(graph, operands[1]);
+  attributes.set("channels_last", int64_t{1});
+  for (size_t i = 0; i < moved.operands; ++i) operands[i] = to_channels_last(graph, operands[i]);
+  const std::vector<ValueId> results = graph.emit_all({node.op, operands, attributes});
+  ValueId first = results[0];
+  if (moved.result) {
+    graph.refine_type(first, last_type(type));
+    first = to_channels_first(graph, first, rank);
+  } else if (type.rank() == 3) {
+    first = ops::squeeze(graph, {.x = first, .axes = Axes{2}});
+  }
+  graph.set_insertion_point(kNone);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < results.size(); ++i) {
+    graph.replace_all_uses(node.results[i], i == 0 ? first : results[i]);
+    names.push_back(graph.value(node.results[i]).name);
+  }
+  graph.erase(id);
+  for (size_t i = 0; i < results.size(); ++i) graph.rename(results[i], names[i]);
+}
+
 bool has_line_or_plane(const Graph& graph, const Node& node) {
-  const size_t rank = graph.type(node.results[0]).rank();
-  return (rank == 3 || rank == 4) && graph.type(node.operands[0]).rank() == rank &&
+  const size_t rank = graph.type(node.operands[0]).rank();
+  return (rank == 3 || rank == 4) && graph.type(node.operands[0]).ranked && graph.type(node.results[0]).ranked &&
          node.attributes.get_or<int64_t>("channels_last", 0) == 0;
 }
 
@@ -131,12 +191,14 @@ Graph channels_last(Graph graph, const PassContext&) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
+    const auto moved = std::ranges::find(kMoved, node.op, &Moved::op);
     const bool is_conv = node.op == &conv_def;
-    if ((!is_conv && node.op != &max_pool_def && node.op != &avg_pool_def) || !has_line_or_plane(graph, node)) continue;
+    if ((!is_conv && moved == std::end(kMoved)) || !has_line_or_plane(graph, node)) continue;
     graph.set_insertion_point(id);
-    const ValueId weights = is_conv ? weights_of(graph, Node(node), made) : kNone;
+    if (!is_conv) move_channels(graph, id, *moved);
+    else if (const ValueId weights = weights_of(graph, Node(node), made); weights != kNone)
+      move_conv(graph, id, weights);
     graph.set_insertion_point(kNone);
-    if (!is_conv || weights != kNone) move_channels(graph, id, weights);
   }
   for (const auto& [weights, read] : made)
     if (read != kNone && read != weights) graph.set_label(read, derived_label(graph, weights, ".matrix"));
@@ -148,9 +210,9 @@ Graph channels_last(Graph graph, const PassContext&) {
 
 extern constinit const PassDef channels_last_def{.name = "channels_last",
                                                  .doc =
-                                                     "conv, max_pool and avg_pool over one or two dimensions read and "
-                                                     "write [N,H,W,C], between transposes; a conv of "
-                                                     "single pixels becomes linear.",
+                                                     "conv, pools, batch_norm_train and their gradients, over one or "
+                                                     "two dimensions, read and write [N,H,W,C], between transposes; a "
+                                                     "conv of single pixels becomes linear.",
                                                  .run = channels_last};
 
 }  // namespace hone

@@ -13,4 +13,7 @@ ValueId to_channels_first(Graph& graph, ValueId y, size_t rank);
 // `attributes` those of conv with kernel_shape. A window of one pixel that neither strides nor pads is a linear.
 ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes attributes);
 
+// Phases of a stride, side by side: [N,H,W,down*across*C] as [N,H*down,W*across,C].
+ValueId interleaved(Graph& graph, ValueId phases, int64_t down, int64_t across);
+
 }  // namespace hone

@@ -164,19 +164,6 @@ ValueId convolution(Graph& graph, const Plan& plan, const Part& part, ValueId x,
        {"groups", plan.groups}});
 }
 
-// [N,H,W,s*t*O] as [N,H*s,W*t,O].
-ValueId interleaved(Graph& graph, const Plan& plan, ValueId y) {
-  const int64_t s = plan.rows.stride, t = plan.columns.stride;
-  if (s * t == 1) return y;
-  const Dim images = graph.type(y).shape[0], &height = plan.rows.places, &width = plan.columns.places;
-  const auto reshaped = [&](ValueId v, const Shape& shape) { return ops::reshape(graph, {.x = v, .shape = shape}); };
-  if (s > 1) {
-    y = reshaped(y, {images * height, width, s, t * plan.outputs});
-    y = ops::transpose(graph, {.x = y, .perm = List{0, 2, 1, 3}});
-  }
-  return reshaped(y, {images, height * s, width * t, plan.outputs});
-}
-
 ValueId cut(Graph& graph, const Plan& plan, ValueId y) {
   if (!plan.rows.is_cut && !plan.columns.is_cut) return y;
   return ops::slice(
@@ -240,7 +227,8 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
   }
   const ValueId last = graph.result(replaced.back());
   const TensorType type = graph.type(last);
-  const ValueId result = to_channels_first(graph, cut(graph, plan, interleaved(graph, plan, all)), type.rank());
+  const ValueId result = to_channels_first(
+      graph, cut(graph, plan, interleaved(graph, all, plan.rows.stride, plan.columns.stride)), type.rank());
   graph.refine_type(result, type);
   graph.replace_all_uses(last, result);
   graph.set_insertion_point(kNone);

@@ -88,22 +88,23 @@ KernelSpeed speed(const ConvPlan& plan, const Target& target) {
   CHECK(false);
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"conv"}); }
+bool takes(const OpDef& op) { return is_one_of(op, {"conv", "conv_input_gradient"}); }
 
-constexpr KernelClass<ConvPlan> conv{.name = "conv",
-                                     .doc = "convolutions with constant weights, as implicit products or by Winograd",
-                                     .takes = takes,
-                                     .precedence = 1,  // before window, which takes depthwise ones
-                                     .group = kEpilogueRules,
-                                     .lower = lower_conv,
-                                     .supports = conv_support,
-                                     .launch = launch,
-                                     .describe = describe,
-                                     .can_shrink = can_shrink,
-                                     .speed = speed,
-                                     .prepack_key = prepack_key,
-                                     .prepacked_bytes = prepacked_bytes,
-                                     .prepack = prepack};
+constexpr KernelClass<ConvPlan> conv{
+    .name = "conv",
+    .doc = "convolutions and gradients of their inputs, as implicit products or by Winograd",
+    .takes = takes,
+    .precedence = 1,  // before window, which takes depthwise ones
+    .group = kEpilogueRules,
+    .lower = lower_conv,
+    .supports = conv_support,
+    .launch = launch,
+    .describe = describe,
+    .can_shrink = can_shrink,
+    .speed = speed,
+    .prepack_key = prepack_key,
+    .prepacked_bytes = prepacked_bytes,
+    .prepack = prepack};
 
 }  // namespace
 

@@ -1,12 +1,36 @@
 // Convolutions over channels-last planes.
+#include <algorithm>
+#include <utility>
+
 #include "codegen/kernel_sizes.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/lowering.h"
 #include "codegen/plane_window.h"
+#include "ops/calls.h"
 #include "ops/sliding_window.h"
 
 namespace hone {
+namespace {
+
+// The window of the gradient of x, which goes over d with zeros around it: sizes of x and of the result change places.
+Support turn(SizedWindow& window) {
+  PlaneWindow& p = window.plane;
+  const int64_t below = (p.kernel_height - 1) * p.dilation_y, behind = (p.kernel_width - 1) * p.dilation_x;
+  if (p.pad_top > below || p.pad_left > behind) return {"its padding is wider than its window"};
+  std::swap(p.height, p.out_height), std::swap(p.width, p.out_width);
+  p.pad_top = below - p.pad_top, p.pad_left = behind - p.pad_left;
+  window.pad_bottom = p.out_height - 1 - p.pad_top + below + 1 - p.height;
+  window.pad_right = p.out_width - 1 - p.pad_left + behind + 1 - p.width;
+  return {};
+}
+
+bool has_one_stride(const Attributes& attributes) {
+  const auto strides = attributes.get_or<std::vector<int64_t>>("strides", {});
+  return std::ranges::all_of(strides, [](int64_t stride) { return stride == 1; });
+}
+
+}  // namespace
 
 Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -25,7 +49,12 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
   if (groups > 1 && groups == channels && groups == outputs) return {"a depthwise convolution"};
   ConvPlan plan;
-  plan.leaves_plane = has_padding(graph, n);
+  plan.turned = node.op == &conv_input_gradient_def;
+  if (plan.turned && !has_one_stride(node.attributes)) return {"a gradient between strides"};
+  if (plan.turned && graph.type(w).rank() != x_shape.size()) return {"weights that are a matrix"};
+  if (plan.turned && graph.type(w).is_packed()) return {"packed weights, whose transpose is read"};
+  const bool one_tap = plan.turned && element_count(spatial(graph.type(w).shape)) == Dim(1);
+  plan.leaves_plane = has_padding(graph, n) || (plan.turned && !one_tap);
   plan.groups = groups;
   plan.channels = channels / groups;
   plan.product.n = outputs / groups;
@@ -40,9 +69,11 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (Support r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.supported())
     return r;
   const bool any_plane = has_open_plane(x_shape, y_shape);
-  prepared.place = [=, &graph, target = lowering.target, no_winograd = lowering.no_winograd,
+  prepared.place = [=, &graph, turned = plan.turned, target = lowering.target, no_winograd = lowering.no_winograd,
                     plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, StepCall& placed) mutable {
-    const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
+    auto window = sized_window(graph, n, sizes.shape(turned ? y : x), sizes.shape(turned ? x : y));
+    if (turned)
+      if (Support r = turn(*window); !r.supported()) return r;
     if (const Support r = window_support(*window); !r.supported()) return r;
     ConvPlan chosen = plan;
     chosen.window = window->plane;

@@ -25,13 +25,16 @@ struct ConvPlan {
   // one plane it is implied where the window does.
   bool leaves_plane = false;
   int64_t groups = 1, channels = 1;  // of x, in one group
+  // x is the gradient of a convolution's result, and so the result is that of its x: W are the weights of that
+  // convolution, [groups * channels, n, height, width], whose taps go the other way.
+  bool turned = false;
   Method method = Method::direct;
   GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
   static constexpr auto fields() {
     return std::tuple(field("window", &ConvPlan::window), field("any_plane", &ConvPlan::any_plane),
                       field("leaves_plane", &ConvPlan::leaves_plane), field("groups", &ConvPlan::groups),
-                      field("channels", &ConvPlan::channels), field("method", &ConvPlan::method),
-                      field("product", &ConvPlan::product));
+                      field("channels", &ConvPlan::channels), field("turned", &ConvPlan::turned),
+                      field("method", &ConvPlan::method), field("product", &ConvPlan::product));
   }
   static const KernelDef& kernel();
 };

@@ -1,8 +1,10 @@
 #include "codegen/kernels/conv/prepack.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/mapped_file.h"
+#include "base/multiples.h"
 #include "base/threads.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
@@ -24,12 +26,35 @@ Tensor spread_runs(const Tensor& weights, int64_t first, int64_t rows, int64_t s
   return Tensor(weights.dtype(), {rows, runs * room}, std::move(buffer));
 }
 
+// The weights of a turned plan as the matrix [groups * n, taps * channels] of what it computes.
+template <class T>
+Tensor turned_matrix(const ConvPlan& plan, const Tensor& weights, int threads) {
+  constexpr int64_t kOutputs = 16;  // rows that are written side by side while channels are read one by one
+  const int64_t n = plan.product.n, channels = plan.channels, taps = plan.window.taps();
+  Buffer buffer(static_cast<size_t>(plan.groups * n * taps * channels) * sizeof(T));
+  const T* from = weights.as<T>().data();
+  T* to = reinterpret_cast<T*>(buffer.mutable_bytes().data());
+  const int64_t blocks = ceil_div(n, kOutputs);
+  parallel_chunks(plan.groups * blocks, 1, threads, [&](int64_t begin, int64_t end, int) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t group = block / blocks, first = block % blocks * kOutputs, last = std::min(n, first + kOutputs);
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t o = first; o < last; ++o)
+          for (int64_t tap = 0; tap < taps; ++tap)
+            to[((group * n + o) * taps + taps - 1 - tap) * channels + c] =
+                from[((group * channels + c) * n + o) * taps + tap];
+    }
+  });
+  return Tensor(weights.dtype(), {plan.groups * n, taps * channels}, std::move(buffer));
+}
+
 // Panels [panel, product].
 void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   const WinogradShape shape = winograd_shape(plan, target);
   const int64_t bytes = shape.w->products() * shape.gemm.panel_bytes();
   auto chunk = [&](int64_t begin, int64_t end, int) {
-    for (int64_t p = begin; p < end; ++p) transform_weights(*shape.w, shape.gemm, weights, p, out + p * bytes);
+    for (int64_t p = begin; p < end; ++p)
+      transform_weights(*shape.w, shape.gemm, weights, plan.turned, p, out + p * bytes);
   };
   parallel_chunks(shape.gemm.panels(), 1, threads, chunk);
   if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
@@ -39,11 +64,12 @@ void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& 
 
 std::string prepack_key(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
-    return fmt::format("{} winograd {}", prepack_key(winograd_product(plan), target),
-                       winograd_shape(plan, target).w->piece);
+    return fmt::format("{} winograd {}{}", prepack_key(winograd_product(plan), target),
+                       winograd_shape(plan, target).w->piece, plan.turned ? " turned" : "");
   const ConvShape shape = conv_shape(plan, target);
-  return fmt::format("{} segment {} groups {} {}", prepack_key(laid_out_product(plan, target), target), shape.segment,
-                     plan.groups, shape.gemm.panel == PanelType::pairs ? "pairs" : "singles");
+  return fmt::format("{} segment {} groups {} {}{}", prepack_key(laid_out_product(plan, target), target), shape.segment,
+                     plan.groups, shape.gemm.panel == PanelType::pairs ? "pairs" : "singles",
+                     plan.turned ? " turned" : "");
 }
 
 int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
@@ -56,7 +82,9 @@ int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
 void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
   if (weights.shape().size() != 2) {
-    const Tensor matrix = *weight_matrix(weights);
+    const Tensor matrix = !plan.turned                     ? *weight_matrix(weights)
+                          : weights.dtype() == DType::bf16 ? turned_matrix<uint16_t>(plan, weights, threads)
+                                                           : turned_matrix<float>(plan, weights, threads);
     if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
     return prepack(plan, target, matrix, threads, out);
   }

@@ -1,5 +1,5 @@
-// Constant weights of a convolution, [groups * n, k] or plain [groups * n, channels, height, width], one group's panels
-// behind the other's.
+// Weights of a convolution, [groups * n, k] or plain [groups * n, channels, height, width], of a turned plan
+// [groups * channels, n, height, width]; one group's panels behind the other's.
 #pragma once
 
 #include "codegen/kernels/conv/plan.h"

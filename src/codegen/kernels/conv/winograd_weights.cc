@@ -47,25 +47,29 @@ __attribute__((target("avx2,fma"))) void transform_channel(const Matrix& factors
 }
 
 template <class T>
-void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel, std::byte* out) {
-  const bool is_matrix = weights.shape().size() == 2;
-  const Places at{.output_step = 9 * shape.k,
-                  .tap_step = is_matrix ? shape.k : 1,
-                  .channel_step = is_matrix ? 1 : 9,
-                  .product_bytes = shape.panel_bytes(),
-                  .row_bytes = shape.row_bytes()};
+void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, bool turned, int64_t panel,
+                     std::byte* out) {
+  Places at{.output_step = 9 * shape.k,
+            .tap_step = 1,
+            .channel_step = 9,
+            .product_bytes = shape.panel_bytes(),
+            .row_bytes = shape.row_bytes()};
+  if (turned) at.output_step = 9, at.tap_step = -1, at.channel_step = 9 * shape.n;
+  else if (weights.shape().size() == 2) at.tap_step = shape.k, at.channel_step = 1;
+  const T* first_tap = weights.as<T>().data() + (turned ? 8 : 0);
   const int64_t first = panel * shape.panel_columns(), end = std::min(shape.n, first + shape.panel_columns());
   for (int64_t c = 0; c < shape.k; ++c)  // panels are written from start to end
     for (int64_t o = first; o < end; o += kColumns)
-      transform_channel(w.weights, at, weights.as<T>().data() + o * at.output_step + c * at.channel_step,
+      transform_channel(w.weights, at, first_tap + o * at.output_step + c * at.channel_step,
                         std::min(kColumns, end - o), c, out + (o - first) * 4);
 }
 
 }  // namespace
 
-void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, int64_t panel,
+void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, bool turned, int64_t panel,
                        std::byte* out) {
-  (weights.dtype() == DType::bf16 ? transform_panel<uint16_t> : transform_panel<float>)(w, shape, weights, panel, out);
+  const auto transform = weights.dtype() == DType::bf16 ? transform_panel<uint16_t> : transform_panel<float>;
+  transform(w, shape, weights, turned, panel, out);
 }
 
 }  // namespace hone
