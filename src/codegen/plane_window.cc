@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "ops/sliding_window.h"
 
 namespace hone {
 
@@ -29,6 +28,17 @@ PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims) {
     if (i < kSizesOfPlanes) any.*kSizes[i] = 0;
   }
   return any;
+}
+
+PlaneWindow window_on_any_plane(const SlidingWindow& window) {
+  const size_t x = window.dims() - 1;
+  PlaneWindow plane{.height = 0, .width = 0, .out_height = 0, .out_width = 0};
+  plane.kernel_width = window.kernel[x].constant();
+  plane.stride_x = window.strides[x], plane.dilation_x = window.dilations[x];
+  if (x == 0) return plane;
+  plane.kernel_height = window.kernel[0].constant();
+  plane.stride_y = window.strides[0], plane.dilation_y = window.dilations[0];
+  return plane;
 }
 
 PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {

@@ -8,6 +8,7 @@
 #include "codegen/fields.h"
 #include "codegen/kernel.h"
 #include "ir/graph.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 
@@ -37,6 +38,8 @@ inline constexpr int kPlaneDims = 2, kDerivedDims = 32;
 
 // The window without the sizes of its plane, which go into `dims`; those of the window go there too, and stay.
 PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
+// The part of a window over one or two dimensions that is the same on any plane; of a line, one row high.
+PlaneWindow window_on_any_plane(const SlidingWindow& window);
 // The window of a plan for any plane, with the sizes in `dims`.
 PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
 

@@ -20,12 +20,26 @@ constexpr std::array kCanonical = {
     "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",  "recognise_layer_norm",
     "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes", "fold_constants",
     "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"fold_fake_quant",       "expand_fake_quant",     "decode_vectors",
-                                    "unpack_values",         "expand_batch_norm",     "fold_constants",
-                                    "expand_conv_transpose", "expand_conv_gradients", "channels_last",
-                                    "fold_constants",        "simplify_shapes",       "sink_transposes",
-                                    "fold_constants",        "simplify_shapes",       "set_compute",
-                                    "expand_mean_pool",      "merge_common",          "remove_dead"};
+constexpr std::array kForCodegen = {"fold_fake_quant",
+                                    "expand_fake_quant",
+                                    "decode_vectors",
+                                    "unpack_values",
+                                    "expand_batch_norm",
+                                    "fold_constants",
+                                    "expand_conv_transpose",
+                                    "expand_avg_pool_gradient",
+                                    "expand_conv_gradients",
+                                    "channels_last",
+                                    "expand_batch_norm_train",
+                                    "fold_constants",
+                                    "simplify_shapes",
+                                    "sink_transposes",
+                                    "fold_constants",
+                                    "simplify_shapes",
+                                    "set_compute",
+                                    "expand_mean_pool",
+                                    "merge_common",
+                                    "remove_dead"};
 
 // Run on the bodies of if, loop and scan too, each a graph of its own, innermost first.
 constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants", "merge_common",

@@ -34,6 +34,7 @@ class NodeBound {
     std::vector<Bounded> results;
     for (Tensor& value : evaluate_on([](const Bounded& x) { return x.value; }))
       results.push_back({std::move(value), {}});
+    if (std::string_view(op_.name).starts_with("batch_norm_")) return batch_norm_in_training(std::move(results));
     if (results.size() != 1 || results[0].value.elements() == 0) return results;
     value_ = &results[0].value;
     std::vector<double> error = op_.pointwise ? pointwise() : other();
@@ -172,6 +173,86 @@ class NodeBound {
                                  8 * factor * (std::abs(mean[c]) + off[3][c]) + 2 * (std::abs(bias[c]) + off[2][c])));
     }
     return error;
+  }
+
+  // visit(channel, elements): where those of a channel of operand `i` lie.
+  template <class Visit>
+  void each_channel(size_t i, Visit visit) {
+    const std::vector<int64_t>& shape = operand(i).shape();
+    const bool last = attributes_.get_or<int64_t>("channels_last", 0) != 0;
+    const AxisView view = around_axis(shape, last ? shape.size() - 1 : 1);
+    for (int64_t c = 0; c < view.length; ++c) {
+      std::vector<size_t> elements;
+      for (int64_t o = 0; o < view.outer; ++o)
+        for (int64_t j = 0; j < view.inner; ++j)
+          elements.push_back(static_cast<size_t>((o * view.length + c) * view.inner + j));
+      visit(static_cast<size_t>(c), elements);
+    }
+  }
+
+  // Of f32 and exact operands: everything else is not followed, or left to the reference.
+  std::vector<Bounded> batch_norm_in_training(std::vector<Bounded> results) {
+    for (const Bounded* x : operands_)
+      if (x->value.dtype() != DType::f32) return results;
+    for (Bounded& result : results) result.error.assign(static_cast<size_t>(result.value.elements()), kUnknown);
+    if (!all_exact()) return results;
+    if (results.size() == 5) batch_norm_train(results);
+    else batch_norm_gradient(results);
+    for (Bounded& result : results) {
+      const Errors value = result.value.to_doubles();
+      for (size_t i = 0; i < value.size(); ++i)
+        result.error[i] = both_rounded_bound(value[i], result.error[i], kEpsF32);
+    }
+    return results;
+  }
+
+  // A sum of n is off by n roundings of its magnitudes. The mean's error adds its square to the variance, since
+  // distances from the mean add up to 0, and that of the variance goes through 1 / sqrt.
+  void batch_norm_train(std::vector<Bounded>& results) {
+    const double epsilon = attributes_.get_or<double>("epsilon", 1e-5),
+                 momentum = attributes_.get_or<double>("momentum", 0.1);
+    std::array<Errors, 5> in;
+    for (size_t i = 0; i < 5; ++i) in[i] = operand(i).to_doubles();
+    const auto& [x, scale, bias, running_mean, running_variance] = in;
+    each_channel(0, [&](size_t c, const std::vector<size_t>& elements) {
+      const auto n = static_cast<double>(elements.size());
+      double sum = 0, magnitudes = 0, squares = 0;
+      for (size_t i : elements) sum += x[i], magnitudes += std::abs(x[i]);
+      const double mean = sum / n, mean_error = (n + 3) * kEpsF32 * magnitudes / n;
+      for (size_t i : elements) squares += (x[i] - mean) * (x[i] - mean);
+      const double square = mean_error * mean_error, variance = squares / n, floor = variance + epsilon;
+      const double variance_error = square + (n + 6) * kEpsF32 * (variance + square);
+      if (variance_error > floor / 4) return;
+      const double inverse = 1 / std::sqrt(floor), inverse_error = inverse * (variance_error / floor + 4 * kEpsF32);
+      for (size_t i : elements) {
+        const double distance = std::abs(x[i] - mean), off = mean_error + kEpsF32 * (distance + mean_error);
+        results[0].error[i] = std::abs(scale[c]) * ((inverse + inverse_error) * (off + 3 * kEpsF32 * distance) +
+                                                    distance * inverse_error) +
+                              kEpsF32 * (2 * std::abs(bias[c]) + std::abs(scale[c]) * inverse * distance);
+      }
+      const double sampled = squares / (n - 1), sampled_error = variance_error * n / (n - 1) + 3 * kEpsF32 * sampled;
+      results[1].error[c] = mean_error, results[2].error[c] = inverse_error;
+      results[3].error[c] = momentum * mean_error + 3 * kEpsF32 * (std::abs(running_mean[c]) + std::abs(mean));
+      results[4].error[c] = momentum * sampled_error + 3 * kEpsF32 * (std::abs(running_variance[c]) + sampled);
+    });
+  }
+
+  void batch_norm_gradient(std::vector<Bounded>& results) {
+    std::array<Errors, 5> in;
+    for (size_t i = 0; i < 5; ++i) in[i] = operand(i).to_doubles();
+    const auto& [d, x, scale, mean, inverse] = in;
+    each_channel(1, [&](size_t c, const std::vector<size_t>& elements) {
+      const auto n = static_cast<double>(elements.size());
+      double sums = 0, products = 0;  // of magnitudes
+      const auto normal = [&](size_t i) { return std::abs((x[i] - mean[c]) * inverse[c]); };
+      for (size_t i : elements) sums += std::abs(d[i]), products += std::abs(d[i]) * normal(i);
+      results[1].error[c] = (n + 4) * kEpsF32 * products, results[2].error[c] = n * kEpsF32 * sums;
+      for (size_t i : elements) {
+        const double terms = std::abs(d[i]) + sums / n + normal(i) * products / n;
+        const double off = (results[2].error[c] + normal(i) * results[1].error[c]) / n + 8 * kEpsF32 * terms;
+        results[0].error[i] = std::abs(scale[c] * inverse[c]) * off;
+      }
+    });
   }
 
   // A place reads at most twice as many elements along each of two axes as it stands for. Their weights, rounded twice,

@@ -5,20 +5,6 @@
 #include "ops/sliding_window.h"
 
 namespace hone {
-namespace {
-
-// All of a window that sizes don't change; of a line, one row high.
-PlaneWindow window_of(const SlidingWindow& w) {
-  const size_t x = w.dims() - 1;
-  PlaneWindow plane{.kernel_width = w.kernel[x].constant(), .stride_x = w.strides[x], .dilation_x = w.dilations[x]};
-  if (x > 0)
-    plane.kernel_height = w.kernel[0].constant(), plane.stride_y = w.strides[0], plane.dilation_y = w.dilations[0];
-  KernelDims unused;
-  return on_any_plane(plane, unused);
-}
-
-}  // namespace
-
 Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared) {
   StepDraft& sum = prepared.step();
   const Graph& graph = lowering.graph;
@@ -36,7 +22,7 @@ Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared)
   for (int64_t extent : kernel)
     if (extent > kWidest) return {fmt::format("a window {} wide", extent)};
   ConvWeightGradientPlan plan;
-  plan.window = window_of(read_sliding_window(node.attributes, to_shape(kernel)));
+  plan.window = window_on_any_plane(read_sliding_window(node.attributes, to_shape(kernel)));
   plan.only_places = plan.window.taps() == 1 && !has_padding(graph, n);
   plan.groups = node.attributes.get_or<int64_t>("groups", 1);
   plan.channels = x_shape.back().constant() / plan.groups, plan.outputs = d_shape.back().constant() / plan.groups;

@@ -1,0 +1,106 @@
+// batch_norm in training and its gradient as reductions over all axes but the channels and what is computed for each
+// element from them. The mean is taken first and squares are those of distances from it: E(x²) - E(x)² loses all digits
+// where a mean is large beside its deviation.
+#include "ops/calls.h"
+#include "ops/sliding_window.h"
+#include "passes/pass.h"
+
+namespace hone {
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+class BatchNorm {
+ public:
+  BatchNorm(Graph& graph, const Node& node, ValueId x)
+      : g_(graph), shape_(graph.type(x).shape), last_(channels_last(node.attributes) || shape_.size() == 2) {
+    const auto rank = static_cast<int64_t>(shape_.size()), channels = last_ ? rank - 1 : int64_t{1};
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (axis != channels) axes_.push_back(axis);
+  }
+
+  Dim elements() const {  // of a channel
+    Dim count = 1;
+    for (int64_t axis : axes_) count = count * shape_[static_cast<size_t>(axis)];
+    return count;
+  }
+  ValueId number(double value) { return g_.add_scalar(static_cast<float>(value)); }
+  ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_}); }
+  // One number for each channel beside elements.
+  ValueId along(ValueId v) {
+    if (last_) return v;
+    return ops::unsqueeze(g_, {.x = v, .axes = Axes(axes_.begin() + 1, axes_.end())});
+  }
+  ValueId add(ValueId a, ValueId b) { return ops::add(g_, {a, b}); }
+  ValueId sub(ValueId a, ValueId b) { return ops::sub(g_, {a, b}); }
+  ValueId mul(ValueId a, ValueId b) { return ops::mul(g_, {a, b}); }
+
+  std::vector<ValueId> train(const Node& node) {
+    const ValueId x = node.operands[0];
+    const auto n = static_cast<double>(elements().constant()),
+               epsilon = node.attributes.get_or<double>("epsilon", 1e-5),
+               momentum = node.attributes.get_or<double>("momentum", 0.1);
+    const ValueId mean = mul(sum(x), number(1 / n)), distance = sub(x, along(mean));
+    const ValueId squares = sum(mul(distance, distance));
+    const ValueId inverse = ops::rsqrt(g_, {add(mul(squares, number(1 / n)), number(epsilon))});
+    const ValueId y = add(mul(distance, along(mul(inverse, node.operands[1]))), along(node.operands[2]));
+    const auto running = [&](ValueId before, ValueId now) {
+      return add(before, mul(sub(now, before), number(momentum)));
+    };
+    return {y, mean, inverse, running(node.operands[3], mean),
+            running(node.operands[4], mul(squares, number(1 / (n - 1))))};
+  }
+
+  std::vector<ValueId> gradient(const Node& node) {
+    const ValueId d = node.operands[0], inverse = node.operands[4];
+    const auto n = static_cast<double>(elements().constant());
+    const ValueId normal = mul(sub(node.operands[1], along(node.operands[3])), along(inverse));
+    const ValueId d_bias = sum(d), d_scale = sum(mul(d, normal));
+    const ValueId from_mean = along(mul(d_bias, number(1 / n))),
+                  from_deviation = mul(normal, along(mul(d_scale, number(1 / n))));
+    const ValueId d_x = mul(sub(sub(d, from_mean), from_deviation), along(mul(node.operands[2], inverse)));
+    return {d_x, d_scale, d_bias};
+  }
+
+ private:
+  Graph& g_;
+  const Shape shape_;
+  const bool last_;
+  Axes axes_;
+};
+
+bool is_all_f32(const Graph& graph, const Node& node) {
+  return std::ranges::all_of(node.operands, [&](ValueId v) {
+    return v != kNone && graph.type(v).dtype == DType::f32 && graph.type(v).ranked && !graph.type(v).is_packed();
+  });
+}
+
+Graph expand_batch_norm_train(Graph graph, const PassContext&) {
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (NodeId id : nodes) {
+    const Node node = graph.node(id);
+    const bool trains = node.op == &batch_norm_train_def;
+    if ((!trains && node.op != &batch_norm_gradient_def) || !is_all_f32(graph, node)) continue;
+    graph.set_insertion_point(id);
+    BatchNorm norm(graph, node, node.operands[trains ? 0 : 1]);
+    if (norm.elements().is_constant() && norm.elements().constant() > 0) {
+      const std::vector<ValueId> results = trains ? norm.train(node) : norm.gradient(node);
+      for (size_t i = 0; i < results.size(); ++i) graph.replace_all_uses(node.results[i], results[i]);
+      graph.erase(id);
+    }
+    graph.set_insertion_point(kNone);
+  }
+  return graph;
+}
+
+}  // namespace
+
+extern constinit const PassDef expand_batch_norm_train_def{
+    .name = "expand_batch_norm_train",
+    .doc =
+        "batch_norm_train and its gradient, of f32 and known numbers of elements → sums over each channel and "
+        "pointwise "
+        "ops.",
+    .run = expand_batch_norm_train};
+
+}  // namespace hone
