@@ -1,6 +1,8 @@
 // batch_norm in training and its gradient as reductions over all axes but the channels and what is computed for each
 // element from them. The mean is taken first and squares are those of distances from it: E(x²) - E(x)² loses all digits
 // where a mean is large beside its deviation.
+#include <algorithm>
+
 #include "ops/calls.h"
 #include "ops/sliding_window.h"
 #include "passes/pass.h"
@@ -19,13 +21,19 @@ class BatchNorm {
       if (axis != channels) axes_.push_back(axis);
   }
 
-  Dim elements() const {  // of a channel
+  ValueId number(double value) { return g_.add_scalar(static_cast<float>(value)); }
+  // 1 / (n - less), n elements a channel: a number, or what follows from the sizes of `x`.
+  ValueId share(ValueId x, int less = 0) {
     Dim count = 1;
     for (int64_t axis : axes_) count = count * shape_[static_cast<size_t>(axis)];
-    return count;
+    if (count.is_constant()) return number(1 / static_cast<double>(count.constant() - less));
+    const ValueId axes = g_.add_constant("", Tensor::of<int64_t>({std::ssize(axes_)}, axes_));
+    const ValueId sizes = ops::gather(g_, {.table = ops::shape_of(g_, {x}), .indices = axes, .axis = 0});
+    const ValueId n =
+        ops::cast(g_, {.x = ops::reduce_prod(g_, {.x = sizes, .axes = Axes{0}, .keepdims = 0}), .dtype = DType::f32});
+    return ops::div(g_, {number(1), less == 0 ? n : sub(n, number(less))});
   }
-  ValueId number(double value) { return g_.add_scalar(static_cast<float>(value)); }
-  ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_}); }
+  ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_, .keepdims = 0}); }
   // One number for each channel beside elements.
   ValueId along(ValueId v) {
     if (last_) return v;
@@ -37,27 +45,23 @@ class BatchNorm {
 
   std::vector<ValueId> train(const Node& node) {
     const ValueId x = node.operands[0];
-    const auto n = static_cast<double>(elements().constant()),
-               epsilon = node.attributes.get_or<double>("epsilon", 1e-5),
+    const auto epsilon = node.attributes.get_or<double>("epsilon", 1e-5),
                momentum = node.attributes.get_or<double>("momentum", 0.1);
-    const ValueId mean = mul(sum(x), number(1 / n)), distance = sub(x, along(mean));
+    const ValueId of_each = share(x), mean = mul(sum(x), of_each), distance = sub(x, along(mean));
     const ValueId squares = sum(mul(distance, distance));
-    const ValueId inverse = ops::rsqrt(g_, {add(mul(squares, number(1 / n)), number(epsilon))});
+    const ValueId inverse = ops::rsqrt(g_, {add(mul(squares, of_each), number(epsilon))});
     const ValueId y = add(mul(distance, along(mul(inverse, node.operands[1]))), along(node.operands[2]));
     const auto running = [&](ValueId before, ValueId now) {
       return add(before, mul(sub(now, before), number(momentum)));
     };
-    return {y, mean, inverse, running(node.operands[3], mean),
-            running(node.operands[4], mul(squares, number(1 / (n - 1))))};
+    return {y, mean, inverse, running(node.operands[3], mean), running(node.operands[4], mul(squares, share(x, 1)))};
   }
 
   std::vector<ValueId> gradient(const Node& node) {
-    const ValueId d = node.operands[0], inverse = node.operands[4];
-    const auto n = static_cast<double>(elements().constant());
+    const ValueId d = node.operands[0], inverse = node.operands[4], of_each = share(d);
     const ValueId normal = mul(sub(node.operands[1], along(node.operands[3])), along(inverse));
     const ValueId d_bias = sum(d), d_scale = sum(mul(d, normal));
-    const ValueId from_mean = along(mul(d_bias, number(1 / n))),
-                  from_deviation = mul(normal, along(mul(d_scale, number(1 / n))));
+    const ValueId from_mean = along(mul(d_bias, of_each)), from_deviation = mul(normal, along(mul(d_scale, of_each)));
     const ValueId d_x = mul(sub(sub(d, from_mean), from_deviation), along(mul(node.operands[2], inverse)));
     return {d_x, d_scale, d_bias};
   }
@@ -83,12 +87,10 @@ Graph expand_batch_norm_train(Graph graph, const PassContext&) {
     if ((!trains && node.op != &batch_norm_gradient_def) || !is_all_f32(graph, node)) continue;
     graph.set_insertion_point(id);
     BatchNorm norm(graph, node, node.operands[trains ? 0 : 1]);
-    if (norm.elements().is_constant() && norm.elements().constant() > 0) {
-      const std::vector<ValueId> results = trains ? norm.train(node) : norm.gradient(node);
-      for (size_t i = 0; i < results.size(); ++i) graph.replace_all_uses(node.results[i], results[i]);
-      graph.erase(id);
-    }
+    const std::vector<ValueId> results = trains ? norm.train(node) : norm.gradient(node);
     graph.set_insertion_point(kNone);
+    for (size_t i = 0; i < results.size(); ++i) graph.replace_all_uses(node.results[i], results[i]);
+    graph.erase(id);
   }
   return graph;
 }

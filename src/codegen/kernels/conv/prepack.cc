@@ -35,7 +35,7 @@ Tensor turned_matrix(const ConvPlan& plan, const Tensor& weights, int threads) {
   const T* from = weights.as<T>().data();
   T* to = reinterpret_cast<T*>(buffer.mutable_bytes().data());
   const int64_t blocks = ceil_div(n, kOutputs);
-  parallel_chunks(plan.groups * blocks, 1, threads, [&](int64_t begin, int64_t end, int) {
+  auto chunk = [&](int64_t begin, int64_t end, int) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t group = block / blocks, first = block % blocks * kOutputs, last = std::min(n, first + kOutputs);
       for (int64_t c = 0; c < channels; ++c)
@@ -44,7 +44,8 @@ Tensor turned_matrix(const ConvPlan& plan, const Tensor& weights, int threads) {
             to[((group * n + o) * taps + taps - 1 - tap) * channels + c] =
                 from[((group * channels + c) * n + o) * taps + tap];
     }
-  });
+  };
+  parallel_chunks(plan.groups * blocks, 1, threads, chunk);
   return Tensor(weights.dtype(), {plan.groups * n, taps * channels}, std::move(buffer));
 }
 
