@@ -36,8 +36,9 @@ class BatchNorm {
   ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_, .keepdims = 0}); }
   // One number for each channel beside elements.
   ValueId along(ValueId v) {
-    if (last_) return v;
-    return ops::unsqueeze(g_, {.x = v, .axes = Axes(axes_.begin() + 1, axes_.end())});
+    Axes behind;  // the channels
+    for (int64_t axis = 1; !last_ && axis < std::ssize(axes_); ++axis) behind.push_back(axis);
+    return behind.empty() ? v : ops::unsqueeze(g_, {.x = v, .axes = behind});
   }
   ValueId add(ValueId a, ValueId b) { return ops::add(g_, {a, b}); }
   ValueId sub(ValueId a, ValueId b) { return ops::sub(g_, {a, b}); }

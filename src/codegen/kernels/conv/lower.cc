@@ -69,7 +69,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (Support r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.supported())
     return r;
   const bool any_plane = has_open_plane(x_shape, y_shape);
-  prepared.place = [=, &graph, turned = plan.turned, target = lowering.target, no_winograd = lowering.no_winograd,
+  prepared.place = [=, &graph, turned = plan.turned, once = lowering.is_laid_out(w), target = lowering.target,
+                    no_winograd = lowering.no_winograd,
                     plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, StepCall& placed) mutable {
     auto window = sized_window(graph, n, sizes.shape(turned ? y : x), sizes.shape(turned ? x : y));
     if (turned)
@@ -78,7 +79,7 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     ConvPlan chosen = plan;
     chosen.window = window->plane;
     chosen.product.k = chosen.window.taps() * chosen.channels;
-    const MethodChoice choice = choose_method(chosen, target, window->images, no_winograd);
+    const MethodChoice choice = choose_method(chosen, target, window->images, no_winograd, once);
     chosen.method = choice.method;
     placed.refused = choice.refused;
     placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;

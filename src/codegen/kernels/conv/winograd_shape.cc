@@ -27,7 +27,11 @@ double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images)
          products_per_cycle(shape, target);
 }
 
-double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+// Weights that each run lays out are transformed in the run, and written: cycles for each product (20 ns for the 36 of
+// a weight of each tap).
+constexpr double kCyclesOfWeight = 2;
+
+double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images, bool once) {
   const WinogradShape s = winograd_shape(plan, target);
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
   const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
@@ -38,7 +42,9 @@ double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t image
   const double transform = 6.0 * static_cast<double>(s.w->products() * rows) * vectors;
   // Weights stream from memory once per block, at eight bytes a cycle; what multiplying takes longer hides it.
   const double weights = static_cast<double>(blocks * s.w->products() * s.gemm.panels() * s.gemm.panel_bytes()) / 8;
-  return std::max(multiply, weights) + transform;
+  const double laid_out =
+      once ? 0 : kCyclesOfWeight * static_cast<double>(s.w->products() * plan.channels * plan.product.n);
+  return std::max(multiply, weights) + transform + laid_out;
 }
 
 // Blocks are the same whatever the tile. One plane alone may have fewer pieces than a block of several planes.
@@ -96,7 +102,7 @@ std::string_view to_string(ConvPlan::Method method) {
   return kNames[static_cast<size_t>(method)];
 }
 
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd) {
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd, bool once) {
   ConvPlan candidate = plan;
   MethodChoice choice;
   // A tenth in favour of the exact sum.
@@ -114,7 +120,7 @@ MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t i
       choice.refused.push_back(fmt::format("{}: {}", to_string(method), support.why));
       continue;
     }
-    possible.emplace_back(method, winograd_cycles(candidate, target, images));
+    possible.emplace_back(method, winograd_cycles(candidate, target, images, once));
     if (possible.back().second < least) least = possible.back().second, choice.method = method;
   }
   for (const auto& [method, cycles] : possible)

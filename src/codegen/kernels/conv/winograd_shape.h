@@ -40,8 +40,10 @@ struct MethodChoice {
   ConvPlan::Method method = ConvPlan::Method::direct;
   std::vector<std::string> refused;  // the others, each with the reason against it
 };
-// The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written.
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd = false);
+// The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written;
+// `once`: weights are laid out once, not in each run.
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd = false,
+                           bool once = true);
 std::string_view to_string(ConvPlan::Method method);
 
 }  // namespace hone
