@@ -20,13 +20,17 @@ namespace {
 
 using List = std::vector<int64_t>;
 
-// Along one dimension.
+// Along one dimension. `before` and `after`: the padding of x.
 struct Axis {
-  int64_t size, places;  // of x and of d
-  int64_t kernel, stride, dilation, before;
+  Dim size = 1, places = 1;  // of x and of d
+  int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
   int64_t reach() const { return (kernel - 1) * dilation + 1; }
-  int64_t after() const { return (places - 1) * stride + reach() - before - size; }  // as far as the window sees
-  int64_t phase_size() const { return ceil_div(size, stride); }
+  // By how much a phase, large enough for x wherever its last window ends, is longer than d.
+  int64_t growth() const {
+    const int64_t behind = reach() - before - after - 1;
+    return behind > 0 ? ceil_div(behind, stride) : -(-behind / stride);
+  }
+  Dim phase_size() const { return places + growth(); }
 };
 
 // Every `step`-th tap from `first` on, on `own`: x between so many zeros before and after it.
@@ -45,19 +49,18 @@ std::optional<Phase> phase_at(const Axis& axis, int64_t p) {
   Axis& own = phase.own;
   own.kernel = ceil_div(axis.kernel - phase.first, phase.step);
   own.dilation = axis.dilation / common, own.stride = 1;
-  own.before = (p + axis.before - phase.first * axis.dilation) / axis.stride;
-  phase.zeros_before = std::max<int64_t>(-own.before, 0);
-  own.before = std::max<int64_t>(own.before, 0);
-  own.size = axis.phase_size() - phase.zeros_before;
-  phase.zeros_after = std::max<int64_t>(-own.after(), 0);
-  own.size -= phase.zeros_after;
-  if (own.size < 1) return std::nullopt;
+  const int64_t before = (p + axis.before - phase.first * axis.dilation) / axis.stride,
+                after = own.reach() - 1 - axis.growth() - before;
+  own.before = std::max<int64_t>(before, 0), own.after = std::max<int64_t>(after, 0);
+  phase.zeros_before = own.before - before, phase.zeros_after = own.after - after;
+  own.size = axis.phase_size() - (phase.zeros_before + phase.zeros_after);
+  if (own.size.is_constant() && own.size.constant() < 1) return std::nullopt;
   return phase;
 }
 
 struct Gradient {
   ValueId d, w;
-  Axis down{1, 1, 1, 1, 1, 0}, across{1, 1, 1, 1, 1, 0};
+  Axis down, across;
   int64_t groups;
   DType dtype;
 };
@@ -70,20 +73,32 @@ std::optional<Gradient> gradient_of(const Graph& graph, const Node& node) {
   if (channels_last(node.attributes) || d.rank() < 3 || d.rank() > 4 || w.rank() != d.rank() || w.is_packed())
     return std::nullopt;
   const Shape places = spatial(d.shape), kernel = spatial(w.shape);
-  if (!is_constant(sizes) || !is_constant(places) || !is_constant(kernel)) return std::nullopt;
+  if (!is_constant(kernel)) return std::nullopt;
   const SlidingWindow window = read_sliding_window(node.attributes, kernel);
-  const auto start = SlidingWindowOnPlane(window, constant_shape(sizes), constant_shape(places)).start(0);
   Gradient gradient{.d = node.operands[0],
                     .w = node.operands[1],
                     .groups = node.attributes.get_or<int64_t>("groups", 1),
                     .dtype = graph.type(node.results[0]).dtype};
+  if (window.same != SlidingWindow::Same::no && (!is_constant(sizes) || !is_constant(places))) return std::nullopt;
   for (size_t i = 0; i < sizes.size(); ++i) {
     Axis& axis = i + 1 == sizes.size() ? gradient.across : gradient.down;
-    axis = {sizes[i].constant(), places[i].constant(), kernel[i].constant(),
-            window.strides[i],   window.dilations[i],  -start[3 - sizes.size() + i]};
-    for (int64_t number : {axis.size, axis.places, axis.kernel, axis.stride, axis.dilation, axis.before})
+    axis = {.size = sizes[i],
+            .places = places[i],
+            .kernel = kernel[i].constant(),
+            .stride = window.strides[i],
+            .dilation = window.dilations[i],
+            .before = window.pads[i],
+            .after = window.pads[i + sizes.size()]};
+    if (window.same != SlidingWindow::Same::no) {
+      const SlidingWindowOnPlane on_plane(window, constant_shape(sizes), constant_shape(places));
+      axis.before = -on_plane.start(0)[3 - sizes.size() + i];
+      const Dim reached = (axis.places - 1) * axis.stride + (axis.reach() - axis.before) - axis.size;
+      axis.after = std::max<int64_t>(reached.constant(), 0);
+    }
+    for (int64_t number : {axis.kernel, axis.stride, axis.dilation, axis.before, axis.after})
       if (number < 0 || number > kMost) return std::nullopt;
-    if (axis.size < 1 || axis.places < 1) return std::nullopt;
+    for (const Dim& dim : {axis.size, axis.places})
+      if (dim.is_constant() && (dim.constant() < 1 || dim.constant() > kMost)) return std::nullopt;
   }
   if (gradient.down.stride * gradient.across.stride > kMostPhases) return std::nullopt;
   return gradient;
@@ -94,7 +109,7 @@ ValueId emit_gradient(Graph& graph, const Gradient& g) {
   const Axis &y = g.down, &x = g.across;
   const auto list = [&](int64_t Axis::*of) { return List{y.*of, x.*of}; };
   const Shape& w = graph.type(g.w).shape;
-  const auto fits = [](const Axis& axis) { return axis.reach() > axis.before && axis.reach() > axis.after(); };
+  const auto fits = [](const Axis& axis) { return axis.reach() > axis.before && axis.reach() > axis.after; };
   if (g.groups > 1 && w[0] == Dim(g.groups) && w[1] == Dim(1) && fits(y) && fits(x)) {
     const int64_t last = -1, beyond = std::numeric_limits<int32_t>::min();
     const ValueId reversed = ops::strided_slice(graph, {.x = g.w,
@@ -104,15 +119,15 @@ ValueId emit_gradient(Graph& graph, const Gradient& g) {
                                                         .steps = Shape{-1, -1}});
     return ops::conv(graph, {.x = g.d,
                              .w = reversed,
-                             .pads = List{y.reach() - 1 - y.before, x.reach() - 1 - x.before, y.reach() - 1 - y.after(),
-                                          x.reach() - 1 - x.after()},
+                             .pads = List{y.reach() - 1 - y.before, x.reach() - 1 - x.before, y.reach() - 1 - y.after,
+                                          x.reach() - 1 - x.after},
                              .dilations = list(&Axis::dilation),
                              .groups = g.groups,
                              .channels_last = 1});
   }
   return ops::conv_input_gradient(graph, {.d = g.d,
                                           .w = g.w,
-                                          .pads = List{y.before, x.before, y.after(), x.after()},
+                                          .pads = List{y.before, x.before, y.after, x.after},
                                           .dilations = list(&Axis::dilation),
                                           .groups = g.groups,
                                           .channels_last = 1,
@@ -155,7 +170,8 @@ void expand(Graph& graph, NodeId id, Gradient g) {
     for (int64_t down = 0; down < g.down.stride; ++down)
       for (int64_t across = 0; across < g.across.stride; ++across) phases.push_back(emit_phase(graph, g, down, across));
     x = interleaved(graph, ops::concat(graph, {.inputs = phases, .axis = 3}), g.down.stride, g.across.stride);
-    if (g.down.size % g.down.stride != 0 || g.across.size % g.across.stride != 0)
+    const auto is_whole = [](const Axis& axis) { return axis.phase_size() * axis.stride == axis.size; };
+    if (!is_whole(g.down) || !is_whole(g.across))
       x = ops::slice(graph,
                      {.x = x, .starts = Shape{0, 0}, .ends = Shape{g.down.size, g.across.size}, .axes = List{1, 2}});
   }

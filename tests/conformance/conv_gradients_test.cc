@@ -15,6 +15,7 @@ constexpr Window kDense[] = {
     {"2,20,4,5", "2,33,8,9", "20,33,1,1", "1,1", "8,9", "strides=[2,2]"},
     {"2,18,4,3", "2,16,8,10", "18,16,3,2", "3,2", "8,10", "pads=[2,0,1,1], strides=[2,3], dilations=[2,3]"},
     {"2,12,6,6", "2,18,6,6", "12,6,3,3", "3,3", "6,6", "pads=[1,1,1,1], groups=3"},
+    {"2,20,3,3", "2,16,8,10", "20,16,3,3", "3,3", "8,10", "strides=[2,3]"},  // the window ends before x does
     {"2,24,13", "2,16,13", "24,16,5", "5", "13", "pads=[2,2]"},
 };
 constexpr Window kDepthwise[] = {
@@ -53,6 +54,29 @@ TEST(ConvGradients, OfWeightsAreCompiled) {
 TEST(ConvGradients, OfInputsAreConvolutions) {
   for (const Window& at : kDense) expect_input_gradient(at, "conv conv_input_gradient");
   for (const Window& at : kDepthwise) expect_input_gradient(at, "window conv");
+}
+
+// Sizes that are symbols, which end before the last window or with it.
+TEST(ConvGradients, BetweenStridesAreCompiledForAnySizes) {
+  const Graph graph = parse_graph(R"(graph g {
+      %x : f32[B,17,H,W] = input "x"
+      %w : f32[20,17,3,3] = input "w"
+      %h = conv %x, %w {pads=[1,1,1,1], strides=[2,2]}
+      %y = conv_input_gradient %h, %w {sizes=[H,W], pads=[1,1,1,1], strides=[2,2]}
+      return %y as "y"
+    })",
+                                  op_context());
+  Philox rng(4);
+  const Tensor w = random_floats(rng, {20, 17, 3, 3}, DType::f32, -0.5f, 0.5f);
+  Session session(graph, {.compute = Compute::f32});
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 17, 8, 9}, {1, 17, 7, 12}, {3, 17, 6, 6}}) {
+    const NamedTensors inputs{{"x", random_floats(rng, shape)}, {"w", w}};
+    RunProfile profile;
+    const Ran ran{session.run(inputs, &profile), profile, session.output_names()};
+    expect_outputs(ran, bounded_outputs(graph, inputs), fmt::format("{} x {}", shape[2], shape[3]));
+    for (const StepProfile& step : profile.steps)
+      EXPECT_NE(step.kind, "interpreted") << step.ops << ": " << step.why_interpreted;
+  }
 }
 
 TEST(ConvGradients, OfPoolsAreCompiled) {
