@@ -12,6 +12,7 @@ struct {
   std::string model, isa, disk = ".";
   ShapeFlags shapes;
   std::vector<std::string> formats;
+  bool train = false;
   OutputFlags output;
 } flags;
 
@@ -23,11 +24,13 @@ void setup(CLI::App& app) {
   app.add_option("--isa", flags.isa,
                  "Instruction set that code would be generated for (default: the best of this CPU)");
   app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
+  app.add_flag("--train", flags.train, "Also list what the model lacks to be trained");
   flags.output.add_to(app);
 }
 
 int run() {
-  DoctorOptions options{.shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk};
+  DoctorOptions options{
+      .shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk, .train = flags.train};
   if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   options.peaks = remembered_peaks(default_cache_folder());
   Diagnosis diagnosis = doctor(flags.model, options);
@@ -44,7 +47,8 @@ extern constinit const VerbDef doctor_verb_def{
     .examples =
         "  hone doctor model.onnx\n"
         "  hone doctor model.onnx --dim H=640 --dim W=640\n"
-        "  hone doctor all-MiniLM-L6-v2 --to mxint8 --to int4.g32 --json",
+        "  hone doctor all-MiniLM-L6-v2 --to mxint8 --to int4.g32 --json\n"
+        "  hone doctor all-MiniLM-L6-v2 --train",
     .setup = setup,
     .run = run,
     .inspects = true};

@@ -15,8 +15,10 @@
 #include "jobs/weight_facts.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
+#include "passes/differentiate.h"
 #include "runtime/arena.h"
 #include "runtime/cut_graph.h"
+#include "train/parameter_groups.h"
 
 namespace hone {
 namespace {
@@ -43,8 +45,10 @@ class Doctor {
     if (unsupported_.empty() && prepare()) {
       check_dimensions();
       check_execution();
+      if (options_.train) check_training();
     } else {
       leave_out("what is interpreted, memory and time of a run, since there is none");
+      if (options_.train) leave_out("what it lacks to be trained");
     }
     check_weights();
     check_formats();
@@ -190,6 +194,31 @@ class Doctor {
         "the table says which, and why; interpretation is right but hundreds of times slower");
   }
 
+  // Ops on the way from weights to outputs that give no gradient.
+  void check_training() {
+    std::vector<ValueId> weights;
+    try {
+      for (const ParameterGroup& group : choose_trainable(graph_, {}).groups)
+        weights.insert(weights.end(), group.parameters.begin(), group.parameters.end());
+    } catch (const Error& error) {
+      add(Severity::problem, fmt::format("it can't be trained: {}", error.what()));
+      return;
+    }
+    const Trainability found = trainability(graph_, weights);
+    for (const Trainability::Obstacle& obstacle : found.obstacles)
+      ++untrainable_[{graph_.node(obstacle.node).op->name, obstacle.why}];
+    if (!found.obstacles.empty())
+      add(Severity::problem,
+          fmt::format("{} node{} between weights and outputs give{} no gradient", found.obstacles.size(),
+                      found.obstacles.size() == 1 ? "" : "s", found.obstacles.size() == 1 ? "s" : ""),
+          "the table says which, and why; freeze the weights before them, or take an output that is computed earlier");
+    int64_t numbers = 0;
+    for (ValueId v : found.reached) numbers += graph_.constant(v)->elements();
+    add(found.reached.empty() ? Severity::problem : Severity::note,
+        fmt::format("{} numbers in {} of {} weights can be trained", numbers, found.reached.size(), weights.size()),
+        found.reached.size() == weights.size() ? "" : "no output follows smoothly from the others");
+  }
+
   void check_formats() {
     std::vector<std::string> formats = options_.formats;
     if (formats.empty()) formats.assign(std::begin(kUsualFormats), std::end(kUsualFormats));
@@ -264,6 +293,15 @@ class Doctor {
     return table;
   }
 
+  Table untrainable_table() const {
+    Table table{.key = "untrainable",
+                .title = "What gives no gradient",
+                .columns = {{"op", "op"}, {"nodes", "nodes", "", kCount}, {"reason", "why"}}};
+    for (const auto& [key, nodes] : untrainable_)
+      table.rows.push_back({key.first, number(static_cast<double>(nodes)), key.second});
+    return table;
+  }
+
   Table formats_table() const {
     const auto now = static_cast<double>(sizes(graph_).weight_bytes);
     Table table{.key = "formats",
@@ -327,6 +365,7 @@ class Doctor {
     Section section{"Diagnosis", {}};
     if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
     if (!interpreted_.empty()) section.blocks.emplace_back(interpreted_table());
+    if (!untrainable_.empty()) section.blocks.emplace_back(untrainable_table());
     section.blocks.emplace_back(formats_table());
     if (speed_) section.blocks.emplace_back(speed_block());
     section.blocks.emplace_back(memory_block());
@@ -350,6 +389,7 @@ class Doctor {
   std::vector<Finding> findings_;
   Bindings bindings_;
   std::map<std::pair<std::string, std::string>, Interpreted> interpreted_;  // by op and reason
+  std::map<std::pair<std::string, std::string>, int64_t> untrainable_;      // nodes, likewise
   double total_flops_ = 0;
   std::optional<PredictedMemory> run_memory_;
   std::optional<PredictedSpeed> speed_;

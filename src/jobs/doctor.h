@@ -15,11 +15,13 @@ struct DoctorOptions {
   std::vector<std::string> formats;   // checked and sized; empty: a choice from 16 bits to 4
   std::optional<Target> target;       // none: the best of this CPU
   std::string disk = ".";             // where results would be written
+  bool train = false;                 // also what it lacks to be trained
   std::optional<MachinePeaks> peaks;  // what this machine reaches; none: no time is predicted
 };
 
 struct Diagnosis {
-  Record record;     // findings by severity; tables "unsupported", "interpreted", "formats", "speed", "memory"
+  Record
+      record;  // findings by severity; tables "unsupported", "interpreted", "untrainable", "formats", "speed", "memory"
   int problems = 0;  // what would stop a run, a quantization or the writing of its result
 };
 

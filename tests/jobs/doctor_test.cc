@@ -133,5 +133,39 @@ TEST_F(DoctorTest, ADiskThatIsTooSmallIsAProblem) {
   EXPECT_EQ(examine(model, {.disk = "/proc"}).problems, 1) << "/proc has no room";
 }
 
+TEST_F(DoctorTest, OfASoundModelAllWeightsCanBeTrained) {
+  const Diagnosis diagnosis = examine(model, {.train = true});
+  EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
+  EXPECT_FALSE(find_block<Table>(diagnosis.record, "untrainable"));
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("weights can be trained")));
+  EXPECT_THAT(examine(model).record.findings, Not(Contains(HasSubstr("trained"))));
+}
+
+TEST_F(DoctorTest, ListsWhatStandsBetweenWeightsAndOutputs) {
+  const std::string path = put_graph("determinant.safetensors", R"(graph g {
+    %x : f32[2,2] = input "x"
+    %w : f32[2,2] = const "w" {1, 2, 3, 4}
+    %y = linear %x, %w
+    %z = det %y
+    return %z as "z"
+  })");
+  const Diagnosis diagnosis = examine(path, {.train = true});
+  EXPECT_EQ(diagnosis.problems, 1);
+  const auto* table = find_block<Table>(diagnosis.record, "untrainable");
+  ASSERT_TRUE(table);
+  ASSERT_EQ(table->rows.size(), 1u);
+  EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "det");
+  EXPECT_THAT(std::get<std::string>(table->rows[0][2]), HasSubstr("no op inverts matrices"));
+}
+
+TEST_F(DoctorTest, AModelWithoutWeightsCannotBeTrained) {
+  const std::string path = put_graph("tanh.safetensors", R"(graph g {
+    %x : f32[2] = input "x"
+    %y = tanh %x
+    return %y as "y"
+  })");
+  EXPECT_THAT(examine(path, {.train = true}).record.findings, Contains(HasSubstr("it can't be trained: ")));
+}
+
 }  // namespace
 }  // namespace hone
