@@ -22,7 +22,7 @@ void observe(const Answers& answers, int64_t k, Evidence& evidence) {
 
 }  // namespace
 
-extern constinit const MetricDef accuracy_def{
+extern constinit const MetricDef accuracy_metric_def{
     .name = "accuracy",
     .title = "accuracy",
     .doc = "share of rows whose class has the largest score (accuracy@5: one of the five largest)",

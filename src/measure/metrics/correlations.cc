@@ -86,14 +86,14 @@ double spearman(const Evidence& evidence, std::span<const double> weights) {
 
 }  // namespace
 
-extern constinit const MetricDef pearson_def{
+extern constinit const MetricDef pearson_metric_def{
     .name = "pearson",
     .title = "Pearson correlation",
     .doc = "linear correlation with the right numbers, -1 to 1; 0 where either is constant",
     .targets = kinds(TargetKind::numbers),
     .observe = observe,
     .value = pearson};
-extern constinit const MetricDef spearman_def{
+extern constinit const MetricDef spearman_metric_def{
     .name = "spearman",
     .title = "Spearman correlation",
     .doc = "correlation of ranks with the right numbers, equal ones sharing theirs; 0 where either is constant",

@@ -24,19 +24,19 @@ double absolute(double difference) { return std::abs(difference); }
 
 }  // namespace
 
-extern constinit const MetricDef mse_def{.name = "mse",
-                                         .title = "mean squared error",
-                                         .doc = "mean of squared differences to the right numbers",
-                                         .targets = kinds(TargetKind::numbers),
-                                         .larger_is_better = false,
-                                         .observe = observe<squared>,
-                                         .value = mean_of};
-extern constinit const MetricDef mae_def{.name = "mae",
-                                         .title = "mean absolute error",
-                                         .doc = "mean of absolute differences to the right numbers",
-                                         .targets = kinds(TargetKind::numbers),
-                                         .larger_is_better = false,
-                                         .observe = observe<absolute>,
-                                         .value = mean_of};
+extern constinit const MetricDef mse_metric_def{.name = "mse",
+                                                .title = "mean squared error",
+                                                .doc = "mean of squared differences to the right numbers",
+                                                .targets = kinds(TargetKind::numbers),
+                                                .larger_is_better = false,
+                                                .observe = observe<squared>,
+                                                .value = mean_of};
+extern constinit const MetricDef mae_metric_def{.name = "mae",
+                                                .title = "mean absolute error",
+                                                .doc = "mean of absolute differences to the right numbers",
+                                                .targets = kinds(TargetKind::numbers),
+                                                .larger_is_better = false,
+                                                .observe = observe<absolute>,
+                                                .value = mean_of};
 
 }  // namespace hone

@@ -84,21 +84,21 @@ constexpr TargetKinds kOf = kinds(TargetKind::classes, TargetKind::labels);
 
 }  // namespace
 
-extern constinit const MetricDef f1_def{
+extern constinit const MetricDef f1_metric_def{
     .name = "f1",
     .title = "F1",
     .doc = "harmonic mean of precision and recall: of class 1 where there are two classes, else as f1_macro",
     .targets = kOf,
     .observe = observe,
     .value = of_ones_or_macro};
-extern constinit const MetricDef f1_macro_def{
+extern constinit const MetricDef f1_macro_metric_def{
     .name = "f1_macro",
     .title = "macro F1",
     .doc = "mean of F1 over classes that occur, or over all labels; 0 for a label that neither holds nor is claimed",
     .targets = kOf,
     .observe = observe,
     .value = macro};
-extern constinit const MetricDef f1_micro_def{
+extern constinit const MetricDef f1_micro_metric_def{
     .name = "f1_micro",
     .title = "micro F1",
     .doc = "F1 of the sums over classes or labels; of classes it is the accuracy",

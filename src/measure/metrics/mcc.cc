@@ -46,7 +46,7 @@ double value(const Evidence& evidence, std::span<const double> weights) {
 
 }  // namespace
 
-extern constinit const MetricDef mcc_def{
+extern constinit const MetricDef mcc_metric_def{
     .name = "mcc",
     .title = "Matthews correlation",
     .doc =

@@ -35,7 +35,7 @@ constexpr TargetKinds kOf = kinds(TargetKind::classes);
 
 }  // namespace
 
-extern constinit const MetricDef perplexity_def{
+extern constinit const MetricDef perplexity_metric_def{
     .name = "perplexity",
     .title = "perplexity",
     .doc = "exp of the mean negative log-likelihood, by softmax, of the right class or next token",

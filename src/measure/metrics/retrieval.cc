@@ -77,7 +77,7 @@ constexpr TargetKinds kOf = kinds(TargetKind::partners, TargetKind::groups);
 
 }  // namespace
 
-extern constinit const MetricDef recall_def{
+extern constinit const MetricDef recall_metric_def{
     .name = "recall",
     .title = "recall",
     .doc = "share of texts whose nearest others by cosine (recall@10: ten of them) hold one that belongs to it",
@@ -87,12 +87,13 @@ extern constinit const MetricDef recall_def{
     .at_once = true,
     .observe = observe_recall,
     .value = mean_of};
-extern constinit const MetricDef mrr_def{.name = "mrr",
-                                         .title = "mean reciprocal rank",
-                                         .doc = "mean of 1 / rank, by cosine, of the first text that belongs to it",
-                                         .targets = kOf,
-                                         .at_once = true,
-                                         .observe = observe_reciprocal,
-                                         .value = mean_of};
+extern constinit const MetricDef mrr_metric_def{
+    .name = "mrr",
+    .title = "mean reciprocal rank",
+    .doc = "mean of 1 / rank, by cosine, of the first text that belongs to it",
+    .targets = kOf,
+    .at_once = true,
+    .observe = observe_reciprocal,
+    .value = mean_of};
 
 }  // namespace hone

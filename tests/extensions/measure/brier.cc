@@ -28,12 +28,12 @@ void observe(const Answers& answers, int64_t, Evidence& evidence) {
 
 }  // namespace
 
-extern constinit const MetricDef brier_def{.name = "brier",
-                                           .title = "Brier score",
-                                           .doc = "mean squared error of the probabilities that softmax gives",
-                                           .targets = kinds(TargetKind::classes),
-                                           .larger_is_better = false,
-                                           .observe = observe,
-                                           .value = mean_of};
+extern constinit const MetricDef brier_metric_def{.name = "brier",
+                                                  .title = "Brier score",
+                                                  .doc = "mean squared error of the probabilities that softmax gives",
+                                                  .targets = kinds(TargetKind::classes),
+                                                  .larger_is_better = false,
+                                                  .observe = observe,
+                                                  .value = mean_of};
 
 }  // namespace hone
