@@ -72,7 +72,8 @@ Metric parse_metric(const std::string& text) {
   const std::string name = text.substr(0, at);
   const MetricDef* def = find_def(measure::all(), name);
   if (!def) {
-    const std::vector<std::string> names = names_of(measure::all());
+    std::vector<std::string> names = names_of(measure::all());
+    std::ranges::sort(names);
     fail("there is no metric \"{}\"; there are {}{}", text, fmt::join(names, ", "), did_you_mean(name, names));
   }
   if (at == std::string::npos) return {def, def->default_k};
