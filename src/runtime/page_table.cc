@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "base/multiples.h"
 #include "base/text.h"
 #include "runtime/arena.h"
@@ -37,6 +38,18 @@ Tensor pages_of(const TensorType& type, int64_t pages, const Tensor* before) {
     planes[p] = grown(static_cast<size_t>(sizes[p]), before ? before->buffers()[p] : nullptr);
   if (!type.is_packed()) return Tensor(type.dtype, shape, planes[0]);
   return Tensor::packed(*type.format, shape, planes[0], planes[1], planes[2], planes[3]);
+}
+
+// Pages that make 8 MB in all states together: what of them is not written has no memory yet, and what is there need
+// not move for a while.
+int64_t least_piece(std::span<const TensorType> types) {
+  int64_t bytes = 0;
+  for (const TensorType& type : types) {
+    std::vector<int64_t> shape{1};
+    for (size_t i = 1; i < type.rank(); ++i) shape.push_back(type.shape[i].constant());
+    bytes = checked_add(bytes, bytes_in_memory(type, shape));
+  }
+  return std::min<int64_t>((int64_t{8} << 20) / std::max<int64_t>(bytes, 1), 1 << 16);
 }
 
 }  // namespace
@@ -92,13 +105,13 @@ void PageTable::need(std::vector<int64_t> columns) {
   }
   if (missing == 0) return;
   if (const int64_t more = missing - std::ssize(free_); more > 0) {
-    const int64_t before = pages(), now = checked_add(before, std::max(more, before));
-    std::vector<Tensor> grown;
-    for (size_t i = 0; i < types_.size(); ++i) {
-      const Tensor held = context_.state(names_.pages[i]);
-      grown.push_back(pages_of(types_[i], now, &held));
+    const int64_t before = pages();
+    int64_t now = checked_add(before, std::max({more, checked_mul(before, 3), least_piece(types_)}));
+    try {
+      grow(now);
+    } catch (const MemoryError&) {
+      grow(now = checked_add(before, more));
     }
-    for (size_t i = 0; i < types_.size(); ++i) context_.set_state(names_.pages[i], std::move(grown[i]));
     std::vector<int64_t> all;
     for (int64_t page = now; page-- > before;) all.push_back(page);
     all.insert(all.end(), free_.begin(), free_.end());
@@ -112,6 +125,15 @@ void PageTable::need(std::vector<int64_t> columns) {
     }
   if (widest > columns_) columns_ = std::max(widest, columns_ + columns_ / 2);
   write_table();
+}
+
+void PageTable::grow(int64_t pages) {
+  std::vector<Tensor> grown;
+  for (size_t i = 0; i < types_.size(); ++i) {
+    const Tensor held = context_.state(names_.pages[i]);
+    grown.push_back(pages_of(types_[i], pages, &held));
+  }
+  for (size_t i = 0; i < types_.size(); ++i) context_.set_state(names_.pages[i], std::move(grown[i]));
 }
 
 void PageTable::write_table() {

@@ -41,6 +41,7 @@ class PageTable {
 
  private:
   void need(std::vector<int64_t> columns);
+  void grow(int64_t pages);
   void write_table();
 
   Context& context_;
