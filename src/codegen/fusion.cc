@@ -14,6 +14,7 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxResults = 3;    // values one kernel writes
+constexpr size_t kMaxJoined = 5;     // where other nodes join its anchor
 constexpr size_t kMaxOperands = 10;  // values one kernel reads besides its anchor's own
 constexpr size_t kMaxAlone = 13;     // values that one without an anchor reads
 
@@ -22,6 +23,7 @@ constexpr size_t kMaxNodes = 64;       // of a group
 constexpr size_t kMaxUses = 256;       // of a value through which a group grows
 constexpr size_t kMaxLookedAt = 8192;  // operands of nodes between a group and a candidate
 constexpr size_t kMaxLeftOut = 16;     // nodes of which a group says why they are not in it
+constexpr size_t kMaxBetween = 8;      // pointwise nodes between what a group reads and one that joins it
 
 // Of the classes that take an op, the order in which they are asked.
 std::span<const KernelDef* const> kernels_of(const OpDef& op) {
@@ -37,6 +39,13 @@ std::span<const KernelDef* const> kernels_of(const OpDef& op) {
   return found->second;
 }
 
+// The same for a node.
+std::span<const KernelDef* const> kernels_at(const Graph& graph, NodeId n) {
+  std::span<const KernelDef* const> kernels = kernels_of(*graph.node(n).op);
+  while (kernels.size() > 1 && kernels[0]->suits && !kernels[0]->suits(graph, n)) kernels = kernels.subspan(1);
+  return kernels;
+}
+
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
@@ -44,11 +53,12 @@ class Fuser {
         uses_(graph.all_uses()),
         group_of_(graph.node_capacity(), -1),
         position_(graph.node_capacity(), 0),
+        rank_(graph.node_capacity(), 0),
         seen_(graph.node_capacity(), 0),
         is_output_(graph.value_capacity(), false) {
     for (const Output& output : graph.outputs()) is_output_[static_cast<size_t>(output.value)] = true;
     int next = 0;
-    for (NodeId n : graph.nodes()) position_[static_cast<size_t>(n)] = next++;
+    for (NodeId n : graph.nodes()) rank(n) = position_[static_cast<size_t>(n)] = next++;
   }
 
   std::vector<Group> alone() {
@@ -60,13 +70,17 @@ class Fuser {
   }
 
   std::vector<Group> run() {
-    for (NodeId n : graph_.nodes()) {
-      if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
-      check_stop();
-      start(n);
-      if (absorbs_users(groups_.back())) absorb_users(group_of(n));
-      if (absorbs_producers(groups_.back())) absorb_producers(group_of(n));
-    }
+    for (bool last : {false, true})
+      for (NodeId n : graph_.nodes()) {
+        if (graph_.node(n).op->pointwise || group_of(n) >= 0) continue;
+        const std::span<const KernelDef* const> kernels = kernels_at(graph_, n);
+        if ((!kernels.empty() && kernels[0]->group.starts_last) != last) continue;
+        check_stop();
+        start(n);
+        if (absorbs_users(groups_.back())) absorb_users(group_of(n));
+        if (absorbs_producers(groups_.back())) absorb_producers(group_of(n));
+        absorb_joining(group_of(n));
+      }
     for (NodeId n : graph_.nodes())
       if (group_of(n) < 0) {
         check_stop();
@@ -128,43 +142,105 @@ class Fuser {
     return values;
   }
 
-  // Whether a value read by the group from outside depends on the group: then it can't run as one piece.
-  bool would_cycle(const std::vector<NodeId>& nodes) {
-    int first = position(nodes.front());
-    for (NodeId n : nodes) first = std::min(first, position(n));
-    std::vector<NodeId> stack;
+  // --- the order of units: groups, and nodes that are in none ---
+  // A unit has a rank, above those of all units that it reads from, so that a search between two of them need not leave
+  // the ranks between theirs. After Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
+  // graphs" (2006).
+  int& rank(NodeId n) { return rank_[static_cast<size_t>(n)]; }
+  std::vector<NodeId> unit(NodeId n) {
+    if (group_of(n) < 0) return {n};
+    return groups_[static_cast<size_t>(group_of(n))].nodes;
+  }
+  bool same_unit(NodeId a, NodeId b) { return a == b || (group_of(a) >= 0 && group_of(a) == group_of(b)); }
+  std::vector<NodeId> read_by_unit(NodeId n) {
+    std::vector<NodeId> nodes;
+    for (ValueId v : external_operands(unit(n)))
+      if (const NodeId p = graph_.producer(v); p != kNone) nodes.push_back(p);
+    return nodes;
+  }
+  std::vector<NodeId> readers_of_unit(NodeId n) {
+    std::vector<NodeId> nodes;
+    for (NodeId each : unit(n))
+      for (ValueId v : graph_.node(each).results)
+        for (const Graph::Use& use : uses(v))
+          if (!same_unit(use.node, n)) nodes.push_back(use.node);
+    return nodes;
+  }
+
+  // Units between two of which `from` is one, as a node of each, and whether the other was met behind one of them.
+  struct Between {
+    std::vector<NodeId> nodes;
+    bool reaches = false;
+  };
+  template <class Next>
+  Between search(NodeId from, NodeId other, Next next) {
+    Between found;
     size_t looked_at = 0;
     ++search_;
-    auto push = [&](ValueId v) {
-      ++looked_at;
-      const NodeId p = v == kNone ? kNone : graph_.producer(v);
-      if (p == kNone || position(p) < first || seen_[static_cast<size_t>(p)] == search_) return;
-      seen_[static_cast<size_t>(p)] = search_;
-      stack.push_back(p);
-    };
-    for (ValueId v : external_operands(nodes)) push(v);
+    std::vector<NodeId> stack{from};
     while (!stack.empty()) {
       const NodeId n = stack.back();
       stack.pop_back();
-      if (std::find(nodes.begin(), nodes.end(), n) != nodes.end() || looked_at > kMaxLookedAt) return true;
-      // A node that already runs as part of a group needs everything which that group reads.
-      if (const int g = group_of(n); g >= 0) {
-        for (ValueId v : external_operands(groups_[static_cast<size_t>(g)].nodes)) push(v);
-      } else {
-        for (ValueId v : graph_.node(n).operands) push(v);
+      for (NodeId p : next(n)) {
+        found.reaches |= n != from && same_unit(p, other);
+        found.reaches |= ++looked_at > kMaxLookedAt;
+        if (found.reaches) return found;
+        const bool between = (rank(p) > rank(from)) != (rank(p) > rank(other)) && !same_unit(p, other);
+        if (!between || seen_[static_cast<size_t>(p)] == search_) continue;
+        for (NodeId each : unit(p)) seen_[static_cast<size_t>(each)] = search_;
+        found.nodes.push_back(p);
+        stack.push_back(p);
       }
     }
-    return false;
+    return found;
+  }
+  Between before(NodeId high, NodeId low) {
+    return search(high, low, [&](NodeId n) { return read_by_unit(n); });
+  }
+  Between behind(NodeId low, NodeId high) {
+    return search(low, high, [&](NodeId n) { return readers_of_unit(n); });
+  }
+
+  // Whether one of the units depends on the other through a third, so that they can't run as one piece; or whether it
+  // takes long to know, in either direction.
+  bool would_cycle(NodeId a, NodeId b) {
+    const NodeId low = rank(a) < rank(b) ? a : b, high = low == a ? b : a;
+    return before(high, low).reaches || behind(low, high).reaches;
+  }
+
+  // Makes `n`, which is in no group, a part of one. What the higher of the two reads comes before both, what reads the
+  // lower behind.
+  void take(int g, NodeId n) {
+    Group& group = groups_[static_cast<size_t>(g)];
+    const NodeId own = group.nodes.front(), low = rank(own) < rank(n) ? own : n, high = low == n ? own : n;
+    std::vector<NodeId> first = before(high, low).nodes, last = behind(low, high).nodes;
+    std::vector<int> ranks{rank(low), rank(high)};
+    for (std::vector<NodeId>* nodes : {&first, &last}) {
+      std::ranges::sort(*nodes, [&](NodeId a, NodeId b) { return rank(a) < rank(b); });
+      for (NodeId each : *nodes) ranks.push_back(rank(each));
+    }
+    std::ranges::sort(ranks);
+    for (size_t i = 0; i < first.size(); ++i) move(first[i], ranks[i]);
+    for (size_t i = 0; i < last.size(); ++i) move(last[i], ranks[ranks.size() - last.size() + i]);
+    group.nodes.push_back(n);
+    group_of(n) = g;
+    move(n, ranks[first.size()]);
+  }
+  void move(NodeId n, int to) {
+    for (NodeId each : unit(n)) rank(each) = to;
   }
 
   Support acceptable(const Group& group, NodeId candidate) {
     if (group.nodes.size() >= kMaxNodes) return {fmt::format("more than {} nodes", kMaxNodes)};
     std::vector<NodeId> nodes = group.nodes;
     nodes.push_back(candidate);
-    if (escaping(nodes).size() > kMaxResults) return {fmt::format("more than {} results", kMaxResults)};
+    const GroupRules* r = rules(group);
+    const size_t results = r && r->joins ? kMaxJoined : kMaxResults;
+    if (escaping(nodes).size() > results) return {fmt::format("more than {} results", results)};
     const size_t most = group.anchor == kNone ? kMaxAlone : kMaxOperands;
     if (external_operands(nodes).size() > most) return {fmt::format("more than {} operands", most)};
-    if (would_cycle(nodes)) return {"it needs a value that is computed from this kernel's elsewhere"};
+    if (would_cycle(group.nodes.front(), candidate))
+      return {"it needs a value that is computed from this kernel's elsewhere"};
     return {};
   }
 
@@ -197,8 +273,7 @@ class Fuser {
           if (!passes_unrounded(graph_.type(v).dtype) || uses(v).size() > kMaxUses) continue;
           for (const Graph::Use& use : uses(v)) {
             if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).supported()) continue;
-            group.nodes.push_back(use.node);
-            group_of(use.node) = g;
+            take(g, use.node);
             grown = true;
             break;
           }
@@ -232,8 +307,8 @@ class Fuser {
     return !r->operand_fits || r->operand_fits(graph_.type(v).shape, like.shape);
   }
 
-  // Pulls in pointwise nodes that feed this group and no other, so that nothing comes to depend on it that did not;
-  // outputs only where it has no anchor. Whether it has grown.
+  // Pulls in nodes that feed this group and no other, so that nothing comes to depend on it that did not: pointwise
+  // ones, and what its rules say; outputs only where it has no anchor. Whether it has grown.
   bool absorb_producers(int g) {
     const size_t before = groups_[static_cast<size_t>(g)].nodes.size();
     for (bool grown = true; grown;) {
@@ -244,7 +319,7 @@ class Fuser {
           graph_.type(anchored ? graph_.node(group.anchor).operands[0] : graph_.node(group.nodes.front()).results[0]);
       for (ValueId v : external_operands(group.nodes)) {
         const NodeId p = graph_.producer(v);
-        if (p == kNone || group_of(p) >= 0 || !graph_.node(p).op->pointwise) continue;
+        if (p == kNone || group_of(p) >= 0 || !may_feed(group, p)) continue;
         if (anchored && is_output_[static_cast<size_t>(v)]) continue;
         if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
             !is_compilable(graph_, graph_.node(p)))
@@ -256,13 +331,61 @@ class Fuser {
         for (ValueId operand : graph_.node(p).operands)
           fits = fits && operand != kNone && operand_fits(group, operand, like);
         if (!fits) continue;
-        group.nodes.push_back(p);
-        group_of(p) = g;
+        take(g, p);
         grown = true;
         break;
       }
     }
     return groups_[static_cast<size_t>(g)].nodes.size() > before;
+  }
+
+  // Takes in what is computed in the same pass over what the group reads and makes, with what feeds it alone.
+  void absorb_joining(int g) {
+    const GroupRules* r = rules(groups_[static_cast<size_t>(g)]);
+    if (!r || !r->joins) return;
+    for (bool grown = true; grown;) {
+      grown = false;
+      std::set<ValueId> values = external_operands(groups_[static_cast<size_t>(g)].nodes);
+      for (NodeId n : groups_[static_cast<size_t>(g)].nodes)
+        values.insert(graph_.node(n).results.begin(), graph_.node(n).results.end());
+      for (ValueId v : values) {
+        const NodeId n = joining_behind(groups_[static_cast<size_t>(g)], *r, v, kMaxBetween);
+        if (n == kNone) continue;
+        take(g, n);
+        absorb_producers(g);
+        grown = true;
+        break;
+      }
+    }
+  }
+
+  // A node that joins the group and reads `v`, or what is made of it for that one alone.
+  NodeId joining_behind(const Group& group, const GroupRules& r, ValueId v, size_t between) {
+    if (uses(v).size() > kMaxUses || graph_.type(v).shape != graph_.type(graph_.operand(group.anchor, 0)).shape)
+      return kNone;
+    for (const Graph::Use& use : uses(v)) {
+      if (group_of(use.node) >= 0) continue;
+      if (joins(group, r, use.node)) {
+        if (acceptable(group, use.node).supported()) return use.node;
+        continue;
+      }
+      const Node& node = graph_.node(use.node);
+      const bool passes = node.op->pointwise || (r.feeds && r.feeds(graph_, group.anchor, use.node));
+      if (between == 0 || !passes || uses(node.results[0]).size() != 1) continue;
+      if (const NodeId n = joining_behind(group, r, node.results[0], between - 1); n != kNone) return n;
+    }
+    return kNone;
+  }
+  bool joins(const Group& group, const GroupRules& r, NodeId other) const {
+    const Node& node = graph_.node(other);
+    return node.operands[0] != kNone && !graph_.type(node.operands[0]).is_packed() &&
+           r.joins(graph_, group.anchor, other);
+  }
+
+  bool may_feed(const Group& group, NodeId producer) const {
+    if (graph_.node(producer).op->pointwise) return true;
+    const GroupRules* r = rules(group);
+    return group.anchor != kNone && r && r->feeds && r->feeds(graph_, group.anchor, producer);
   }
 
   // Groups that the group reads from.
@@ -309,7 +432,7 @@ class Fuser {
 
   const Graph& graph_;
   std::vector<std::vector<Graph::Use>> uses_;
-  std::vector<int> group_of_, position_;
+  std::vector<int> group_of_, position_, rank_;
   std::vector<uint32_t> seen_;  // per node: the last search that met it
   std::vector<bool> is_output_;
   uint32_t search_ = 0;
@@ -320,7 +443,7 @@ class Fuser {
 
 Group group_of_one(const Graph& graph, NodeId n) {
   const Node& node = graph.node(n);
-  return {.kernels = kernels_of(*node.op),
+  return {.kernels = kernels_at(graph, n),
           .view = node.op->view,
           .anchor = node.op->pointwise ? kNone : n,
           .nodes = {n},

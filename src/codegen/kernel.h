@@ -119,6 +119,12 @@ struct GroupRules {
   // Whether an operand lies along the anchor's result, or a producer's along its operand. Null: any does.
   bool (*operand_fits)(const Shape& operand, const Shape& like) = nullptr;
   Support (*user_fits)(const Graph& graph, NodeId user) = nullptr;  // null: all that lie along do
+  // Whether `other`, which reads what the group reads or makes, can be computed along with the anchor, in one pass.
+  // Null: nothing can.
+  bool (*joins)(const Graph& graph, NodeId anchor, NodeId other) = nullptr;
+  // What is not pointwise, but may feed the group alone. Null: nothing.
+  bool (*feeds)(const Graph& graph, NodeId anchor, NodeId producer) = nullptr;
+  bool starts_last = false;  // groups of other classes may take such nodes in before
 };
 
 struct Lowering;
@@ -130,6 +136,7 @@ struct KernelDef {
   // take an op is asked first (the larger number); and a group as plans and arguments, or why it is none (lowering.h).
   bool (*takes)(const OpDef& op);
   int precedence = 0;
+  bool (*suits)(const Graph& graph, NodeId node);  // null: any; where another class takes the op, it is asked first
   GroupRules group;
   Support (*lower)(const Lowering& lowering, Prepared& prepared);
   // Whether code can be generated for the plan, and why not.
@@ -162,6 +169,7 @@ struct KernelClass {
   std::string_view name, doc;
   Given<bool(const OpDef& op)> takes;
   int precedence = 0;
+  bool (*suits)(const Graph& graph, NodeId node) = nullptr;
   GroupRules group = {};
   Given<Support(const Lowering& lowering, Prepared& prepared)> lower;
   Given<Support(const Plan&, const Target&)> supports;
@@ -194,6 +202,7 @@ constexpr KernelDef kernel_def() {
                 .doc = Class.doc,
                 .takes = Class.takes.call,
                 .precedence = Class.precedence,
+                .suits = Class.suits,
                 .group = Class.group,
                 .lower = Class.lower.call,
                 .supports = [](const KernelPlan& p, const Target& t) { return Class.supports.call(p.get<Plan>(), t); },

@@ -37,6 +37,26 @@ TEST(Fusion, NotTogetherMeansAKernelForEachNode) {
                                       "pointwise mul -> %t"}));
 }
 
+// Each of two products would take in what reads both, but not one thing each.
+TEST(Fusion, GroupsDoNotReadFromEachOther) {
+  const Graph graph = test::parse(R"(graph g {
+    %x : f32[4,8] = input "x"
+    %s : f32[4,1] = input "s"
+    %u : f32[8,8] = input "u"
+    %v : f32[8,1] = input "v"
+    %p = matmul %x, %u
+    %a = matmul %x, %v
+    %q = add %p, %a
+    %t = reduce_max %p {axes=[1]}
+    %f = reduce_sum %x {axes=[1]}
+    %c = mul %f, %t
+    %d = mul %p, %f
+    %e = mul %a, %c
+    return %q as "q", %d as "d", %e as "e"
+  })");
+  EXPECT_EQ(lines(graph).size(), 5u);
+}
+
 // One function stays small enough for LLVM, however long the chain, and the time is that of its length.
 TEST(Fusion, ChainsAreCutIntoGroupsOfBoundedSize) {
   Graph graph;

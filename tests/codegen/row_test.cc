@@ -188,11 +188,20 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
   }
 }
 
-TEST(Row, RefusesTheIndex) {
+TEST(Row, TheIndexCountsThroughAllRows) {
   RowPlan plan = softmax_plan(DType::f32, DType::f32);
-  EXPECT_TRUE(supports(plan, parse_target("avx2")).supported());
   plan.program = flatten(cast(Scalar::f32, Expr::index()));
-  EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
+  for (const Target& target : target_levels()) {
+    CompiledPlan kernel(plan, target);
+    std::vector<float> x = numbers(3 * 37, 1);
+    Guarded y(x.size() * 4);
+    KernelArgs args;
+    args.pointers = {x.data(), y.data()};
+    args.dims = {3, 37, 37, 0};
+    kernel.run(args, 2);
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y.as<float>()[i], static_cast<float>(i));
+    EXPECT_TRUE(y.intact());
+  }
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST(Windows, ReductionsOverAnyNeighbouringAxes) {
       return %y as "y"
     }})",
                                          op, axes, keep),
-                             {}, {}, (last ? "row tanh+" : "window ") + std::string(op));
+                             {}, {}, (last ? "row tanh+" : "columns tanh+") + std::string(op));
       }
 }
 

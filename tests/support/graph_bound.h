@@ -98,8 +98,10 @@ class NodeBound {
     if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
         name == "rms_norm_gradient" || name == "l2_normalise_gradient")
       return row_gradient();
-    if (name == "reduce_sum" || name == "reduce_mean") return is_float(operand(0).dtype()) ? sums() : Errors{};
-    if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums();
+    if (name == "reduce_sum" || name == "reduce_mean")
+      return is_float(operand(0).dtype()) ? sums(operand(0).elements() / std::max<int64_t>(1, value_->elements()))
+                                          : Errors{};
+    if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums(operand(0).elements());
     if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
@@ -298,11 +300,10 @@ class NodeBound {
     return images.dim(attributes_.get_or<int64_t>("channels_last", 0) != 0 ? -1 : 1);
   }
 
-  // n additions of the very terms; the errors of the terms add up (or are averaged) the same way.
-  Errors sums() {
+  // Additions of the very terms; the errors of the terms add up (or are averaged) the same way.
+  Errors sums(int64_t terms) {
     Errors error = evaluate_on(magnitudes)[0].to_doubles();
-    const double n = static_cast<double>(operand(0).elements());
-    for (double& e : error) e *= (n + 2) * (value_->dtype() == DType::f64 ? kEpsF64 : kEpsF32);
+    for (double& e : error) e *= (static_cast<double>(terms) + 2) * (value_->dtype() == DType::f64 ? kEpsF64 : kEpsF32);
     if (operands_[0]->exact()) return error;
     const Errors more = evaluate_on(errors)[0].to_doubles();
     for (size_t i = 0; i < error.size(); ++i) error[i] += more[i];

@@ -40,6 +40,9 @@ inline OpCases more_reduce_cases(const OpDef& op, Philox& rng) {
                    {{x, Tensor::of<int32_t>({1}, {1})}, {{"keepdims", int64_t{0}}}},
                    {{x, none}, {{"noop_with_empty_axes", int64_t{1}}}},
                    {{x, none}, {{"keepdims", int64_t{0}}}}};
+  // Large enough to fall into parts.
+  cases.push_back({{random_floats(rng, {613, 3, 67}, DType::f32, -1, 1)}, {{"axes", Integers{0, 1}}}});
+  cases.push_back({{random_floats(rng, {37, 1040}, DType::bf16, -1, 1)}, {{"axes", Integers{0}}}});
   if (std::string_view(op.name) == "reduce_max" || std::string_view(op.name) == "reduce_min")
     cases.push_back({{random_integers(rng, {3, 7}, DType::boolean, 0, 1)}, {{"axes", Integers{0}}}});
   return cases;

@@ -4,7 +4,7 @@
 // softmax: max, then sum of exp) and once more for the results; it stays in the first-level cache meanwhile. Each
 // reduction runs in `unroll` vector accumulators: vector v of the row goes to accumulator v mod unroll, the rest behind
 // the last full round to the first ones, and a fixed tree joins them. So the order of additions depends on the length
-// of the row only.
+// of the row only. Sums of columns lie in scratch, and take in the elements of a row where its results are written.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,15 +39,32 @@ class RowEmitter {
     args_.assign(operands_ + 1 + 2 * reductions_, nullptr);
     args_[operands_] = e_.splat(e_.b.CreateSIToFP(length_, e_.f32));
     place_kept();
-    Values phase;  // of each operand: its row
     for (size_t i = 0; i < operands_; ++i) {
       Value* period = e_.kernel_dim(frame_, static_cast<int>(2 + operands_ + i));
       // Without a period the counter runs to the largest integer and never wraps.
       periods_.push_back(e_.b.CreateSelect(e_.b.CreateICmpSGT(period, e_.num(0)), period,
                                            e_.num(std::numeric_limits<int64_t>::max())));
-      phase.push_back(e_.b.CreateURem(frame_.begin, periods_.back()));
     }
-    e_.loop(frame_.begin, frame_.end, 1, phase, [&](Value* row, const Values& phases) {
+    if (plan_.sums.empty()) {
+      run_rows(frame_.begin, frame_.end);
+    } else {
+      Value *each = e_.kernel_dim(frame_, static_cast<int>(2 + 2 * operands_)), *rows = e_.kernel_dim(frame_, 0);
+      e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* part, const Values&) {
+        start_sums();
+        Value* first = e_.b.CreateMul(part, each);
+        run_rows(first, e_.smaller(e_.b.CreateAdd(first, each), rows));
+        store_sums(part);
+        return Values{};
+      });
+    }
+    e_.end_function();
+  }
+
+ private:
+  void run_rows(Value* begin, Value* end) {
+    Values phase;  // of each operand: its row
+    for (Value* period : periods_) phase.push_back(e_.b.CreateURem(begin, period));
+    e_.loop(begin, end, 1, phase, [&](Value* row, const Values& phases) {
       run_row(row, phases);
       Values next;
       for (size_t i = 0; i < operands_; ++i) {
@@ -56,10 +73,8 @@ class RowEmitter {
       }
       return next;
     });
-    e_.end_function();
   }
 
- private:
   void place_kept() {
     Value* place = frame_.scratch;
     Value* room = e_.b.CreateAnd(e_.b.CreateAdd(length_, e_.num(63)), e_.num(-64));
@@ -67,10 +82,46 @@ class RowEmitter {
       kept_.push_back(plan_.reductions[j].keep ? place : nullptr);
       if (plan_.reductions[j].keep) place = e_.at(place, e_.times(room, kept_element_bytes(plan_, j)));
     }
+    for (size_t j = 0; j < plan_.sums.size(); ++j, place = e_.at(place, e_.times(room, 4))) sums_.push_back(place);
+  }
+
+  Reduction::Kind kind_of_sum(size_t j) const { return static_cast<Reduction::Kind>(plan_.sums[j]); }
+  Value* sum_at(size_t j, Value* i) { return e_.at(sums_[j], e_.times(i, 4)); }
+  void start_sums() {
+    e_.loop(e_.num(0), length_, e_.lanes, {}, [&](Value* i, const Values&) {
+      for (size_t j = 0; j < sums_.size(); ++j)
+        e_.store(reduction_identity(e_, kind_of_sum(j), Scalar::f32), sum_at(j, i), 64);
+      return Values{};
+    });
+  }
+  void add_to_sum(size_t j, Value* i, Value* element) {
+    Value* sum = e_.load(e_.v_f32, sum_at(j, i), 64);
+    e_.store(emit_reduction(e_, kind_of_sum(j), Scalar::f32, sum, element), sum_at(j, i), 64);
+  }
+  void store_sums(Value* part) {
+    Value* parts = e_.kernel_pointer(frame_, static_cast<int>(operands_ + plan_.results.size()));
+    for (size_t j = 0; j < sums_.size(); ++j) {
+      Value* line = e_.b.CreateAdd(e_.times(part, static_cast<int64_t>(sums_.size())), e_.num(static_cast<int64_t>(j)));
+      Value* to = e_.at(parts, e_.times(e_.b.CreateMul(line, length_), 4));
+      vectors([&](Value* i, Value* mask) {
+        e_.masked_store(e_.load(e_.v_f32, sum_at(j, i), 64), e_.at(to, e_.times(i, 4)), mask);
+      });
+    }
+  }
+
+  // Calls body(element, mask) for the vectors of a row.
+  template <class Body>
+  void vectors(Body body) {
+    e_.loop(e_.num(0), full_, e_.lanes, {}, [&](Value* i, const Values&) {
+      body(i, nullptr);
+      return Values{};
+    });
+    e_.when(e_.b.CreateICmpSLT(full_, length_), [&] { body(full_, e_.tail_mask(e_.b.CreateSub(length_, full_))); });
   }
 
   void run_row(Value* row, const Values& phases) {
     row_starts_.clear();
+    first_ = e_.b.CreateMul(row, length_);
     for (size_t i = 0; i < operands_; ++i) {
       const RowPlan::Operand& operand = plan_.operands[i];
       Value* stride = e_.times(e_.kernel_dim(frame_, static_cast<int>(2 + i)), size_bytes(operand.dtype));
@@ -82,7 +133,7 @@ class RowEmitter {
       reduce_pass(first, last);
       first = last;
     }
-    write_vectors(row);
+    write_vectors();
     write_scalars(row);
   }
 
@@ -164,37 +215,33 @@ class RowEmitter {
       if (element_type(j) == Scalar::boolean) args[position] = e_.load_elements(DType::boolean, kept_at(j, i));
       else args[position] = e_.load(e_.vec(e_.scalar_type(element_type(j))), kept_at(j, i));
     }
-    return emit_program(e_, program, args, nullptr, known);
+    return emit_program(e_, program, args, e_.b.CreateAdd(first_, i), known);
   }
 
-  // The program reduced to the results that are vectors, or those that are scalars.
+  // The program reduced to the results that are vectors, with the elements of sums behind them, or to the scalars.
   Program part(bool scalars) const {
     Program program = plan_.program;
     program.results.clear();
-    for (size_t j = 0; j < plan_.results.size(); ++j)
-      if (plan_.scalar_results[j] == scalars) program.results.push_back(plan_.program.results[j]);
+    for (size_t j = 0; j < plan_.program.results.size(); ++j)
+      if ((j < plan_.results.size() && plan_.scalar_results[j]) == scalars)
+        program.results.push_back(plan_.program.results[j]);
     return program;
   }
 
-  void write_vectors(Value* row) {
+  void write_vectors() {
     const Program program = part(false);
     if (program.results.empty()) return;
-    Value* base = e_.b.CreateMul(row, length_);
     const Values known = emit_invariants(e_, program, args_);
-    auto write = [&](Value* i, Value* mask) {
+    vectors([&](Value* i, Value* mask) {
       const Values results = evaluate(program, known, i, mask);
       size_t next = 0;
       for (size_t j = 0; j < plan_.results.size(); ++j) {
         if (plan_.scalar_results[j]) continue;
-        Value* at = e_.at(pointers_[operands_ + j], e_.times(e_.b.CreateAdd(base, i), size_bytes(plan_.results[j])));
+        Value* at = e_.at(pointers_[operands_ + j], e_.times(e_.b.CreateAdd(first_, i), size_bytes(plan_.results[j])));
         e_.store_elements(results[next++], plan_.results[j], at, mask);
       }
-    };
-    e_.loop(e_.num(0), full_, e_.lanes, {}, [&](Value* i, const Values&) {
-      write(i, nullptr);
-      return Values{};
+      for (size_t j = 0; j < sums_.size(); ++j) add_to_sum(j, i, results[next++]);
     });
-    e_.when(e_.b.CreateICmpSLT(full_, length_), [&] { write(full_, e_.tail_mask(e_.b.CreateSub(length_, full_))); });
   }
 
   void write_scalars(Value* row) {
@@ -214,8 +261,9 @@ class RowEmitter {
   const RowPlan& plan_;
   const size_t operands_, reductions_;
   KernelFrame frame_{};
-  Values pointers_, periods_, row_starts_, args_, kept_;
+  Values pointers_, periods_, row_starts_, args_, kept_, sums_;
   Value *length_ = nullptr, *full_ = nullptr;
+  Value* first_ = nullptr;  // of the row, among the elements of all
 };
 
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }

@@ -9,10 +9,19 @@
 
 namespace hone {
 
-Support lower_attention(const Lowering& lowering, Prepared& prepared) {
-  StepDraft& step = prepared.step();
+void AttentionOperands::write(const RunSizes& sizes, KernelDims& dims) const {
+  dims[0] = sizes.of(batches), dims[1] = sizes.of(queries), dims[2] = sizes.of(keys);
+  for (size_t i = 0; i < 3; ++i) dims[7 + i] = sizes.of(mask_strides[i]);
+}
+
+int64_t length_bound(int64_t keys) {
+  int64_t most = 128;
+  while (most < keys) most *= 2;
+  return most;
+}
+
+Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read) {
   const Graph& graph = lowering.graph;
-  const Node& node = graph.node(step.group.anchor);
   const Shape q = lowering.shape(node.operands[0]), k = lowering.shape(node.operands[1]),
               v = lowering.shape(node.operands[2]);
   const int64_t heads = node.attributes.get<int64_t>("heads"),
@@ -22,7 +31,7 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
       q[2].constant() > std::numeric_limits<int>::max())
     return {fmt::format("{} heads over {} of {}, {} and {}", heads, kv_heads, to_string(graph.type(node.operands[0])),
                         to_string(graph.type(node.operands[1])), to_string(graph.type(node.operands[2])))};
-  AttentionPlan plan;
+  AttentionPlan& plan = read.plan;
   plan.heads = static_cast<int>(heads), plan.kv_heads = static_cast<int>(kv_heads);
   plan.head_dim = static_cast<int>(q[2].constant() / plan.heads);
   plan.causal = node.attributes.get_or<int64_t>("causal", 0) != 0;
@@ -35,36 +44,41 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("operands of {}", to_string(plan.dtype))};
   if (!(v[2] == k[2])) return {"values of another width than the keys"};
-  if (step.group.results.size() != 1) return {"several results"};
-  plan.result = graph.type(step.group.results[0]).dtype;
-  for (int i = 0; i < 3; ++i) lowering.bind(step, node.operands[static_cast<size_t>(i)]);
-  std::array<Extent, 3> mask_strides{};
-  if (node.operands.size() > 3 && node.operands[3] != kNone) {
-    const ValueId mask = node.operands[3];
+  if (mask != kNone) {
     if (graph.type(mask).dtype != DType::f32) return {"a mask that is not f32"};
     const Shape m = lowering.shape(mask);
     if (m.size() > 4 || m.empty() || !(m.back() == k[1])) return {"a mask without the key dimension"};
     const std::optional<Shape> strides = broadcast_strides(m, {q[0], plan.heads, q[1], k[1]});
     if (!strides) return {"a mask whose dimensions may be broadcast or not"};
-    for (size_t i = 0; i < 3; ++i) mask_strides[i] = lowering.extent((*strides)[i]);
+    for (size_t i = 0; i < 3; ++i) read.mask_strides[i] = lowering.extent((*strides)[i]);
     plan.has_mask = true;
-    lowering.bind(step, mask);
-  } else {
-    lowering.bind(step, kNone, Plane::none);
   }
+  read.batches = lowering.extent(q[0]), read.queries = lowering.extent(q[1]), read.keys = lowering.extent(k[1]);
+  return {};
+}
+
+Support lower_attention(const Lowering& lowering, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  const Graph& graph = lowering.graph;
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId mask = node.operands.size() > 3 ? node.operands[3] : kNone;
+  AttentionOperands read;
+  if (Support r = read_attention(lowering, node, mask, read); !r.supported()) return r;
+  if (step.group.results.size() != 1) return {"several results"};
+  read.plan.result = graph.type(step.group.results[0]).dtype;
+  for (size_t i = 0; i < 3; ++i) {
+    lowering.bind(step, node.operands[i]);
+    step.dims[3 + i] = lowering.shape(node.operands[i])[2].constant();
+  }
+  lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
   lowering.bind(step, step.group.results[0]);
-  step.dims[3] = q[2].constant(), step.dims[4] = k[2].constant(), step.dims[5] = v[2].constant();
-  step.dims[6] = q[2].constant();
-  const Extent batches = lowering.extent(q[0]), queries = lowering.extent(q[1]), keys = lowering.extent(k[1]);
+  step.dims[6] = step.dims[3];
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
                                                                                   StepCall& placed) mutable {
-    auto& d = placed.dims;
-    d[0] = sizes.of(batches), d[1] = sizes.of(queries), d[2] = sizes.of(keys);
-    for (size_t i = 0; i < 3; ++i) d[7 + i] = sizes.of(mask_strides[i]);
-    int64_t most = 128;  // lengths of one range share a kernel
-    while (most < d[2]) most *= 2;
+    read.write(sizes, placed.dims);
+    const int64_t most = length_bound(placed.dims[2]);
     return plans.choose(most, target, placed, [&] {
-      AttentionPlan chosen = plan;
+      AttentionPlan chosen = read.plan;
       chosen.max_length = most;
       return KernelPlan(chosen);
     });

@@ -1,11 +1,13 @@
 // Attention, scores and values in one kernel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "codegen/kernel.h"
+#include "codegen/run_sizes.h"
 
 namespace hone {
 
@@ -31,6 +33,16 @@ struct AttentionPlan {
   }
   static const KernelDef& kernel();
 };
+
+// What attention and its gradients read: a plan but for max_length, and dims as above but for the strides of rows.
+struct AttentionOperands {
+  AttentionPlan plan;
+  Extent batches, queries, keys;
+  std::array<Extent, 3> mask_strides{};
+  void write(const RunSizes& sizes, KernelDims& dims) const;
+};
+Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read);
+int64_t length_bound(int64_t keys);  // lengths of one range share a kernel
 
 Support lower_attention(const Lowering& lowering, Prepared& prepared);
 

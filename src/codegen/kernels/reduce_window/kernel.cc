@@ -65,7 +65,7 @@ bool can_shrink(const ReduceWindowPlan& plan, const Target& target, int shrink) 
 
 KernelSpeed speed(const ReduceWindowPlan&, const Target&) { return {0.95, 0.2}; }
 
-bool takes(const OpDef& op) { return op.row != nullptr || is_one_of(op, {"conv", "max_pool", "avg_pool"}); }
+bool takes(const OpDef& op) { return is_one_of(op, {"conv", "max_pool", "avg_pool"}); }
 
 constexpr KernelClass<ReduceWindowPlan> window{
     .name = "window",

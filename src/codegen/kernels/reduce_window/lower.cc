@@ -1,4 +1,4 @@
-// Pools, depthwise convolutions, and reductions over axes with others behind them.
+// Pools and depthwise convolutions.
 #include <algorithm>
 
 #include "base/multiples.h"
@@ -42,45 +42,6 @@ Expr counted_taps(ReduceWindowPlan& plan, const SizedWindow& placed, bool with_p
   return Expr::arg(1, Scalar::f32);
 }
 
-// A reduction over axes with others behind them: a window as large as its plane.
-Support lower_reduction(const Lowering& lowering, Prepared& prepared) {
-  StepDraft& step = prepared.step();
-  const Graph& graph = lowering.graph;
-  const Node& node = graph.node(step.group.anchor);
-  const ValueId x = node.operands[0];
-  if (step.group.nodes.size() > 1) return {"nodes beside a reduction that is not along the last axis"};
-  const auto run = reduced_run(node, lowering.shape(x));
-  if (!run || !std::string_view(node.op->name).starts_with("reduce_"))
-    return {"it works along an axis with others behind it"};
-  if (!run->inner.is_constant()) return {"an open number of elements behind the axis"};
-  ReduceWindowPlan plan;
-  plan.channels = run->inner.constant();
-  plan.x = graph.type(x).dtype;
-  if (compute_scalar(plan.x) != Scalar::f32 || graph.type(x).is_packed())
-    return {fmt::format("a reduction of {}", to_string(graph.type(x)))};
-  // The rule's results speak of the element, the length, the reduction and its element.
-  const Expr element = Expr::arg(0, Scalar::f32), sum = element;
-  const RowRule rule = node.op->row({{&element, 1}, node.attributes, {&plan.x, 1}});
-  plan.reduction = static_cast<ReduceWindowPlan::Reduction>(rule.reductions[0].kind);
-  const bool open = !run->length.is_constant();
-  const Expr length = open ? Expr::arg(1, Scalar::f32) : Expr(static_cast<float>(run->length.constant()));
-  const Expr known[] = {element, length, sum, element};
-  lowering.bind(step, x);
-  lowering.bind(step, kNone, Plane::none);
-  if (Support r = lowering.epilogue(step, plan, substitute(rule.results[0], known), 2, kNone, false); !r.supported())
-    return r;
-  const Extent outer = lowering.extent(run->outer), taps = lowering.extent(run->length);
-  prepared.place = [=, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                              StepCall& placed) mutable {
-    ReduceWindowPlan chosen = plan;
-    chosen.plane.width = chosen.plane.kernel_width = sizes.of(taps);
-    placed.dims[0] = sizes.of(outer);
-    if (open) for_any_plane(chosen, placed.dims, {}, true);
-    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
-  };
-  return {};
-}
-
 // With numbers for open sizes of images, which decide nothing here.
 std::vector<int64_t> one_image(Shape shape) {
   shape[0] = 1;
@@ -94,7 +55,6 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
-  if (node.op->row) return lower_reduction(lowering, prepared);
   const OpDef* const op = node.op;
   const ValueId x = node.operands[0], y = node.results[0];
   const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);

@@ -4,6 +4,7 @@
 #include "base/multiples.h"
 #include "codegen/element_cost.h"
 #include "codegen/elements.h"
+#include "codegen/kernels/columns/plan.h"
 #include "codegen/kernels/row/plan.h"
 #include "codegen/shapes.h"
 #include "ir/graph.h"
@@ -13,37 +14,44 @@ namespace {
 
 Support supports(const RowPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() > KernelArgs{}.pointers.size() || 2 + 2 * operands > KernelArgs{}.dims.size())
+  if (operands + plan.results.size() + !plan.sums.empty() > KernelArgs{}.pointers.size() ||
+      3 + 2 * operands > KernelArgs{}.dims.size())
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const RowPlan::Operand& operand : plan.operands)
     if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  bool indexed = uses_index(plan.program);
-  for (const RowPlan::Step& step : plan.reductions) {
-    indexed |= uses_index(step.element);
+  for (const RowPlan::Step& step : plan.reductions)
     if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
-  }
-  if (indexed) return {"the element's index inside a row kernel"};
-  CHECK(plan.program.results.size() == plan.results.size() && plan.scalar_results.size() == plan.results.size());
+  CHECK(plan.program.results.size() == plan.results.size() + plan.sums.size() &&
+        plan.scalar_results.size() == plan.results.size());
   return {};
 }
 
 Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
-  Launch call{.items = args.dims[0]};
-  double ns = element_ns(plan.program, static_cast<int>(plan.results.size()), target);
+  const int64_t rows = args.dims[0], length = args.dims[1];
+  Launch call{.items = rows};
+  double ns = element_ns(plan.program, static_cast<int>(plan.results.size() + 2 * plan.sums.size()), target);
   for (size_t j = 0; j < plan.reductions.size(); ++j) {
     ns += element_ns(plan.reductions[j].element, 1, target);
-    if (plan.reductions[j].keep) call.scratch_bytes += round_up(args.dims[1], 64) * kept_element_bytes(plan, j);
+    if (plan.reductions[j].keep) call.scratch_bytes += round_up(length, 64) * kept_element_bytes(plan, j);
   }
-  call.items_per_chunk =
-      std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(args.dims[1]) + 10)));
+  ns = ns * static_cast<double>(length) + 10;  // of an item
+  if (!plan.sums.empty()) {
+    const int64_t each = args.dims[2 + 2 * plan.operands.size()] = rows_of_part(rows, length);
+    call.items = ceil_div(rows, each);
+    call.scratch_bytes += round_up(length, 64) * 4 * std::ssize(plan.sums);
+    ns *= static_cast<double>(each);
+  }
+  call.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / ns));
   return call;
 }
 
 std::string describe(const RowPlan& plan, const Target&) {
   const auto kept = std::ranges::count_if(plan.reductions, &RowPlan::Step::keep);
-  return fmt::format("{} pass{} over each row{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",
-                     kept ? ", elements kept between" : "");
+  const size_t sums = plan.sums.size();
+  return fmt::format("{} pass{} over each row{}{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",
+                     kept ? ", elements kept between" : "",
+                     sums ? fmt::format(", {} reduction{} of columns", sums, sums == 1 ? "" : "s") : "");
 }
 
 bool keeps_rows(const Graph& graph, NodeId n) {
@@ -57,15 +65,39 @@ bool works_on_rows(const Graph& graph, NodeId n) {
 
 bool takes(const OpDef& op) { return op.row != nullptr; }
 
+bool is_along(const Graph& graph, NodeId anchor, NodeId other) {
+  return graph.type(graph.operand(other, 0)).shape == graph.type(graph.operand(anchor, 0)).shape;
+}
+
+// Reductions of all that lies in front of the row, whose parts have a known size.
+bool joins(const Graph& graph, NodeId anchor, NodeId other) {
+  if (!keeps_rows(graph, anchor) || !reduces_columns(graph, other) || !is_along(graph, anchor, other)) return false;
+  const Shape& shape = graph.type(graph.operand(anchor, 0)).shape;
+  const auto run = reduced_run(graph.node(other), shape);
+  return run->outer == Dim(1) && run->inner == shape.back() && run->inner.is_constant();
+}
+
+// Other ops on the same rows.
+bool feeds(const Graph& graph, NodeId anchor, NodeId producer) {
+  if (!takes(*graph.node(producer).op) || !is_along(graph, anchor, producer) || !keeps_rows(graph, producer))
+    return false;
+  const Shape& shape = graph.type(graph.operand(anchor, 0)).shape;
+  const auto run = reduced_run(graph.node(producer), shape);
+  return run && run->inner == Dim(1) && run->length == shape.back();
+}
+
 constexpr KernelClass<RowPlan> row{
     .name = "row",
     .doc = "reductions along rows and what is computed from them: norms, softmax, losses",
     .takes = takes,
-    .precedence = 1,  // before window, which takes what has other axes behind it
+    .precedence = 1,
+    .suits = works_on_rows,  // those with other axes behind are columns
     .group = {.takes_users = keeps_rows,
               .takes_producers = works_on_rows,
               .operand_fits = [](const Shape& operand,
-                                 const Shape& like) { return row_access(operand, like).has_value(); }},
+                                 const Shape& like) { return row_access(operand, like).has_value(); },
+              .joins = joins,
+              .feeds = feeds},
     .lower = lower_row,
     .supports = supports,
     .launch = launch,

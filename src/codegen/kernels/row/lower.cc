@@ -1,13 +1,138 @@
-// Reductions along the last axis with what is computed before and after them.
+// Reductions along the last axis with what is computed before and after them, and columns of it that are summed.
 #include "codegen/kernels/row/plan.h"
 #include "codegen/lowering.h"
 
 #include <algorithm>
 
+#include "codegen/kernels/columns/plan.h"
 #include "codegen/shapes.h"
 #include "ir/pointwise.h"
 
 namespace hone {
+namespace {
+
+Expr number(size_t position) { return Expr::arg(static_cast<int>(position), Scalar::f32); }
+
+// Expressions of a group's values: its row ops in order, their reductions numbered through, equal ones made once.
+// Arguments are those of RowPlan.
+class RowExpressions {
+ public:
+  RowExpressions(const Lowering& lowering, const Group& group) : graph_(lowering.graph), builder_(graph_, 0) {
+    for (NodeId n : group.nodes) {
+      const Node& node = graph_.node(n);
+      for (ValueId v : node.operands)
+        if (v != kNone && !lowering.in_group(group, graph_.producer(v))) builder_.get(v);
+      if (is_row(n)) most_ += rule_of(n).reductions.size();
+    }
+    for (NodeId n : group.nodes) {
+      if (graph_.node(n).op->pointwise) builder_.apply(n);
+      else if (is_row(n)) apply_row(n);
+      else sums_.push_back(n);
+    }
+  }
+
+  const std::vector<ValueId>& operands() const { return builder_.operands(); }
+  const std::vector<NodeId>& sums() const { return sums_; }  // reductions of columns
+  std::vector<RowPlan::Step> reductions() const {
+    std::vector<RowPlan::Step> steps;
+    for (const Reduction& r : reductions_)
+      steps.push_back({static_cast<int>(r.kind), flatten(numbered(r.element)), r.keep});
+    return steps;
+  }
+  Expr value(ValueId v) { return numbered(typed(compute_scalar(graph_.type(v).dtype), builder_.get(v))); }
+
+ private:
+  bool is_row(NodeId n) const { return graph_.node(n).op->row && !reduces_columns(graph_, n); }
+
+  RowRule rule_of(NodeId n) const {
+    const Node& node = graph_.node(n);
+    std::vector<Expr> plain;
+    std::vector<DType> dtypes;
+    for (ValueId v : node.operands) {
+      if (v == kNone) continue;
+      plain.push_back(number(plain.size()));
+      dtypes.push_back(graph_.type(v).dtype);
+    }
+    return node.op->row({plain, node.attributes, dtypes});
+  }
+
+  void apply_row(NodeId n) {
+    const Node& node = graph_.node(n);
+    const RowRule rule = rule_of(n);
+    std::vector<Expr> replacements;  // of the rule's arguments
+    for (ValueId v : node.operands)
+      if (v != kNone) replacements.push_back(builder_.get(v));
+    const size_t first = operands().size(), own = replacements.size(), count = rule.reductions.size();
+    replacements.push_back(number(first));
+    replacements.resize(own + 1 + 2 * count, number(first));
+    for (size_t j = 0; j < count; ++j) {
+      const size_t at = place(
+          {rule.reductions[j].kind, substitute(rule.reductions[j].element, replacements), rule.reductions[j].keep});
+      replacements[own + 1 + j] = number(first + 1 + at);
+      replacements[own + 1 + count + j] = number(first + 1 + most_ + at);
+    }
+    for (size_t i = 0; i < node.results.size(); ++i)
+      builder_.define(node.results[i], substitute(rule.results[i], replacements));
+  }
+
+  size_t place(Reduction reduction) {
+    const Program program = flatten(reduction.element);
+    for (size_t i = 0; i < reductions_.size(); ++i)
+      if (reductions_[i].kind == reduction.kind && flatten(reductions_[i].element) == program) {
+        reductions_[i].keep |= reduction.keep;
+        return i;
+      }
+    reductions_.push_back(std::move(reduction));
+    return reductions_.size() - 1;
+  }
+
+  // Elements that reductions keep are counted from the most reductions that there may be until all are known.
+  Expr numbered(const Expr& e) const {
+    std::vector<Expr> places;
+    for (ValueId v : operands())
+      places.push_back(Expr::arg(static_cast<int>(places.size()), compute_scalar(graph_.type(v).dtype)));
+    const size_t first = places.size(), count = reductions_.size();
+    for (size_t i = 0; i < 1 + most_; ++i) places.push_back(number(first + i));
+    for (size_t i = 0; i < count; ++i) places.push_back(number(first + 1 + count + i));
+    return substitute(e, places);
+  }
+
+  const Graph& graph_;
+  ExprBuilderForGroup builder_;
+  size_t most_ = 0;
+  std::vector<Reduction> reductions_;
+  std::vector<NodeId> sums_;
+};
+
+// The second step of a group with sums of columns, which joins the parts that the first leaves.
+StepDraft joining_step(const Lowering& lowering, StepDraft step, const std::vector<NodeId>& sums) {
+  step.pointers.clear(), step.overwritable.clear();
+  ColumnsPlan plan;
+  plan.task = ColumnsPlan::Task::join;
+  std::vector<Expr> results;
+  lowering.bind(step, kNone, Plane::shared);
+  for (NodeId n : sums) {
+    const ValueId v = lowering.graph.result(n);
+    const auto reduction = column_reduction(lowering.graph, n, plan.reductions.size());
+    plan.reductions.push_back({static_cast<int>(reduction->kind), flatten(number(0))});
+    plan.results.push_back(lowering.graph.type(v).dtype);
+    results.push_back(reduction->result);
+    lowering.bind(step, v);
+  }
+  plan.program = flatten(results);
+  step.plan = plan;
+  return step;
+}
+
+Support operands_support(const Graph& graph, const Group& group) {
+  for (NodeId n : group.nodes)
+    for (ValueId v : graph.node(n).operands)
+      if (graph.node(n).op->row && v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
+        return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
+  return {};
+}
+
+}  // namespace
 
 Support lower_row(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -18,55 +143,39 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   const auto run = reduced_run(node, shape);
   if (!run) return {"it reduces axes that an operand lists or that do not lie together"};
   if (!(run->inner == Dim(1))) return {"it works along an axis with others behind it"};
+  if (Support r = operands_support(graph, step.group); !r.supported()) return r;
   const Shape like = shape.back() == run->length ? shape : Shape{run->outer, run->length};
-  for (ValueId v : node.operands)
-    if (v != kNone && compute_scalar(graph.type(v).dtype) != Scalar::f32)
-      return {fmt::format("rows of {}", to_string(graph.type(v).dtype))};
-  ExprBuilderForGroup builder(graph, 0);
-  const std::set<NodeId> behind = lowering.behind_anchor(step.group);
-  std::vector<NodeId> before, after;
-  for (NodeId n : step.group.nodes)
-    if (n != step.group.anchor) (behind.contains(n) ? after : before).push_back(n);
-  for (NodeId n : before) builder.apply(n);
-  std::vector<Expr> own;
-  std::vector<DType> own_dtypes;
-  for (ValueId v : node.operands) {
-    if (v == kNone) continue;
-    own.push_back(builder.get(v));
-    own_dtypes.push_back(graph.type(v).dtype);
+  RowExpressions expressions(lowering, step.group);
+  const std::vector<NodeId>& sums = expressions.sums();
+  std::vector<ValueId> summed, results;
+  for (NodeId n : sums) {
+    summed.push_back(graph.result(n));
+    if (!column_reduction(graph, n, 0)) return {"sums of columns whose results are not one for each column"};
   }
-  // Followers may read further operands, which are numbered before the row's length and reductions: meet them first.
-  for (NodeId n : after)
-    for (ValueId v : graph.node(n).operands)
-      if (!lowering.in_group(step.group, graph.producer(v))) builder.get(v);
-  const std::vector<ValueId> operands = builder.operands();
-  std::vector<Expr> plain;  // the rule speaks of the op's own operands; their expressions are put in below
-  for (size_t i = 0; i < own.size(); ++i) plain.push_back(Expr::arg(static_cast<int>(i), Scalar::f32));
-  const RowRule rule = node.op->row({plain, node.attributes, own_dtypes});
-  const int k = static_cast<int>(own.size()), total = static_cast<int>(operands.size()),
-            r = static_cast<int>(rule.reductions.size());
-  std::vector<Expr> replacements = own;
-  for (int i = 0; i < 1 + 2 * r; ++i) replacements.push_back(Expr::arg(total + i, Scalar::f32));
-  CHECK(static_cast<int>(replacements.size()) == k + 1 + 2 * r);
-  RowPlan plan;
-  for (const Reduction& reduction : rule.reductions)
-    plan.reductions.push_back(
-        {static_cast<int>(reduction.kind), flatten(substitute(reduction.element, replacements)), reduction.keep});
-  for (size_t i = 0; i < node.results.size(); ++i)
-    builder.define(node.results[i], substitute(rule.results[i], replacements));
-  for (NodeId n : after) builder.apply(n);
-  plan.program = program_of(builder, graph, step.group.results);
-  plan.results = lowering.dtypes(step.group.results);
   for (ValueId v : step.group.results)
-    plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
+    if (std::ranges::find(summed, v) == summed.end()) results.push_back(v);
+  if (!sums.empty() && !like.back().is_constant()) return {"sums of an open number of columns"};
+
+  RowPlan plan;
+  std::vector<Expr> roots;
+  for (ValueId v : results) roots.push_back(expressions.value(v));
+  for (NodeId n : sums) {
+    const auto reduction = column_reduction(graph, n, 0);
+    plan.sums.push_back(static_cast<int>(reduction->kind));
+    const Expr element[] = {expressions.value(graph.operand(n, 0))};
+    roots.push_back(substitute(reduction->element, element));
+  }
+  plan.reductions = expressions.reductions();
+  plan.program = flatten(roots);
+  plan.results = lowering.dtypes(results);
+  for (ValueId v : results) plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
   // Scalar results are written last, and may read elements of the row.
-  const bool only_vectors =
-      std::find(plan.scalar_results.begin(), plan.scalar_results.end(), true) == plan.scalar_results.end();
+  const bool only_vectors = std::ranges::find(plan.scalar_results, true) == plan.scalar_results.end();
   struct Along {
     Extent row_stride, period;
   };
   std::vector<Along> along;
-  for (ValueId v : operands) {
+  for (ValueId v : expressions.operands()) {
     const Shape own_shape = lowering.shape(v);
     const auto access = row_access(own_shape == shape ? like : own_shape, like);
     if (!access || graph.type(v).is_packed())
@@ -77,9 +186,15 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
     along.push_back({lowering.extent(access->row_stride), lowering.extent(access->period)});
     lowering.bind(step, v);
   }
-  for (ValueId v : step.group.results) lowering.bind(step, v);
+  for (ValueId v : results) lowering.bind(step, v);
   step.plan = plan;
   step.lasting = true;
+  if (!sums.empty()) {
+    step.shared_bytes = parts_bytes(like.back().constant(), std::ssize(sums));
+    StepDraft join = joining_step(lowering, step, sums);
+    lowering.bind(step, kNone, Plane::shared);
+    prepared.steps.push_back(std::move(join));  // `step` is no more
+  }
   const Extent rows = lowering.count(Shape(like.begin(), like.end() - 1)), length = lowering.extent(like.back());
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;

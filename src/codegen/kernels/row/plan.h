@@ -16,6 +16,9 @@ namespace hone {
 //             then the period of each: operand row = row % period where it is > 0 (a [S,C] operand beside [B,S,C]),
 //             else row
 //   items     rows. Result rows are dense: of `length`, or of 1 where `scalar_results[j]`.
+// With `sums`, columns are reduced in the same pass: the last results of `program` are their elements, an item is a
+// part of the rows, and what its rows give lies behind all results, [parts, sums, length] f32 (ColumnsPlan joins it).
+// Then dims has, behind the periods, the rows of a part, by launch().
 struct RowPlan {
   struct Operand {
     DType dtype;
@@ -37,10 +40,11 @@ struct RowPlan {
   Program program;
   std::vector<DType> results;
   std::vector<bool> scalar_results;
+  std::vector<int> sums;  // Reduction::Kind
   static constexpr auto fields() {
     return std::tuple(field("operands", &RowPlan::operands), field("reductions", &RowPlan::reductions),
                       field("program", &RowPlan::program), field("results", &RowPlan::results),
-                      field("scalar_results", &RowPlan::scalar_results));
+                      field("scalar_results", &RowPlan::scalar_results), field("sums", &RowPlan::sums));
   }
   static const KernelDef& kernel();
 };
