@@ -1,6 +1,6 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric and a verb, each of which is one file in
-// this folder and nothing else: they are there for all that goes by tables, and do what they are for. The suites over
-// those tables run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer and a verb, each of which is
+// one file in this folder and nothing else: they are there for all that goes by tables, and do what they are for. The
+// suites over those tables run with them in this program, too (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
@@ -15,6 +15,7 @@
 #include "tests/io/one_node.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/run_program.h"
+#include "train/registry.h"
 
 namespace hone::test {
 namespace {
@@ -36,6 +37,22 @@ TEST(OneFile, AMetricIsParsedAndMeasured) {
   MetricSamples samples(parse_metric("brier"));
   samples.add({.samples = 1, .width = 2, .scores = std::vector<float>{3, 3}, .classes = std::vector<int64_t>{1}});
   EXPECT_DOUBLE_EQ(estimate(parse_metric("brier"), samples.finish()).value, 0.5);
+}
+
+TEST(OneFile, AnOptimizerIsFoundAndMakesSteps) {
+  const OptimizerDef* def = find_def(train::all(), "sign_descent");
+  ASSERT_NE(def, nullptr);
+  Graph graph = parse(
+      "%g : f32[2] = input \"g\"  %w : f32[2] = param \"w\" {1, 2}  %rate : f32[] = input \"rate\"  "
+      "%step : f32[] = input \"step\"  return");
+  const std::span<const ValueId> inputs = graph.inputs();
+  const Trained trained[] = {{.w = inputs[1], .gradient = inputs[0]}};
+  GroupStep step(graph, inputs[2], inputs[3], 0, trained);
+  def->step(step, def->options->defaults());
+  Session session(graph, {});
+  session.run(
+      {{"g", Tensor::of<float>({2}, {-9, 0.1f})}, {"rate", Tensor::scalar(0.5f)}, {"step", Tensor::scalar(1.f)}});
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{1.5, 1.5}));
 }
 
 TEST(OneFile, APassRunsByItsName) {

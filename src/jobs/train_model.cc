@@ -1,0 +1,268 @@
+#include "jobs/train_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "data/dataset_facts.h"
+#include "jobs/load_model.h"
+#include "jobs/save_model.h"
+#include "jobs/training_data.h"
+#include "jobs/training_record.h"
+#include "jobs/training_run.h"
+#include "measure/memory.h"
+#include "train/head.h"
+#include "train/initialise.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<double> class_weights(const std::string& text, const TrainingData& data) {
+  if (text.empty()) return {};
+  if (text == "balanced") return data.balanced_weights();
+  std::vector<double> weights;
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view number = trim(part);
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || end != number.data() + number.size())
+      fail("class-weights: \"{}\" is no number; expected \"balanced\" or numbers separated by commas", part);
+    weights.push_back(value);
+  }
+  return weights;
+}
+
+std::string loss_for(const TrainingOptions& options, const LabelNeeds& needs) {
+  if (options.loss.empty()) return needs.loss;
+  const LossDef& def = find_loss(options.loss);
+  if (def.classes != (needs.kind == TargetKind::classes))
+    fail("the loss {} does not go with the labels, which are {}; it is {}", def.name, to_string(needs.kind), def.doc);
+  return def.name;
+}
+
+// Names of the classes by number, from config.json, unless they are LABEL_0, LABEL_1, …
+std::vector<std::string> model_classes(const LoadedModel& model) {
+  const auto config = model.files.find("config.json");
+  if (config == model.files.end()) return {};
+  const Json json = parse_json(config->second, model.path + ": config.json");
+  if (!json.is_object() || !json.contains("id2label") || !json["id2label"].is_object()) return {};
+  std::vector<std::string> names;
+  for (size_t id = 0; id < json["id2label"].size(); ++id) {
+    const auto found = json["id2label"].find(std::to_string(id));
+    if (found == json["id2label"].end() || !found->is_string() || *found == fmt::format("LABEL_{}", id)) return {};
+    names.push_back(found->get<std::string>());
+  }
+  return names;
+}
+
+// The data, with classes numbered as the model numbers them where it knows their names.
+Dataset read_for(const LoadedModel& model, const TrainModelOptions& options) {
+  Dataset data = read_dataset(options.data, options.reading);
+  const std::vector<std::string> known = model_classes(model);
+  const std::span<const std::string> names = class_names(data.labels);
+  const bool is_known =
+      !names.empty() && names.size() <= known.size() &&
+      std::ranges::all_of(names, [&](const auto& name) { return std::ranges::count(known, name) > 0; });
+  if (!is_known || !options.reading.classes.empty() || std::ranges::equal(names, known)) return data;
+  DataOptions as_model = options.reading;
+  as_model.classes = known;
+  return read_dataset(options.data, as_model);
+}
+
+// What other programs read the names of classes from.
+void name_classes(LoadedModel& model, const LabelNeeds& needs) {
+  if (needs.names.empty()) return;
+  const auto found = model.files.find("config.json");
+  Json config = found == model.files.end() ? Json::object() : parse_json(found->second, model.path + ": config.json");
+  Json names = Json::object(), numbers = Json::object();
+  for (size_t i = 0; i < needs.names.size(); ++i) {
+    names[std::to_string(i)] = needs.names[i];
+    numbers[needs.names[i]] = i;
+  }
+  config["id2label"] = names;
+  config["label2id"] = numbers;
+  if (needs.kind == TargetKind::labels) config["problem_type"] = "multi_label_classification";
+  model.files["config.json"] = config.dump(2);
+}
+
+std::string list_text(const std::vector<float>& numbers) { return Json(numbers).dump(); }
+
+std::string memory_line(const StepMemory& m) {
+  const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
+  return fmt::format(
+      "a step takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations and "
+      "gradients, {} of scratch memory, {} of outputs",
+      bytes(m.total()), bytes(m.parameters), bytes(m.state), bytes(m.constants), bytes(m.values), bytes(m.scratch),
+      bytes(m.outputs));
+}
+
+class Job {
+ public:
+  Job(const TrainModelOptions& options, const Say& say) : options_(options), say_(say) {}
+
+  Record run() {
+    optimizer_ = choose_optimizer(options_.training);
+    if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
+      fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
+    tell(options_.progress, "opening the model and the data");
+    model_ = load_model(options_.model, options_.inputs);
+    refuse_source_as_output(options_.output, model_);
+    read_data();
+    fit_model();
+    const int64_t before = resident_before();
+    Trainer trainer(graphs_, options_.session);
+    facts_.memory = trainer.plan(data_->largest(graphs_.evaluate, options_.training.parts));
+    say(memory_line(facts_.memory));
+    const Graph trained = train(trainer);
+    facts_.resident = memory_use().peak_bytes - before;
+    return record(trained);
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (say_ && !line.empty()) say_(line);
+  }
+
+  // For the peak that is measured, beside the one that is planned.
+  static int64_t resident_before() {
+    reset_peak();
+    return memory_use().resident_bytes;
+  }
+
+  void read_data() {
+    Dataset read = read_for(model_, options_);
+    const DatasetFacts found = check_dataset(read);
+    say(to_string(found));
+    data_digest_ = found.sha256;
+    data_.emplace(usable_rows(std::move(read), found, options_.skip_bad), model_, options_.training);
+    for (const std::string& note : data_->notes()) say(note);
+    facts_.data = fmt::format("{} rows of {}", data_->train().rows().size(), options_.data);
+    if (!data_->validation())
+      say("the data have no split \"validation\": nothing is judged on the way (validation-fraction makes one)");
+  }
+
+  void fit_model() {
+    const TrainingOptions& o = options_.training;
+    const LabelNeeds& needs = data_->needs();
+    Graph graph = canonicalise_for_training(model_.graph);
+    if (o.from_scratch) graph = with_new_weights(std::move(graph), static_cast<uint64_t>(o.seed));
+    FittedHead head = fit_head(std::move(graph), {.head = o.head,
+                                                  .pooling = o.pooling,
+                                                  .output = o.predictions,
+                                                  .width = needs.width,
+                                                  .per_word = needs.per_word,
+                                                  .seed = static_cast<uint64_t>(o.seed)});
+    facts_.head = head.made ? head.what : "";
+    fitted_ = std::move(head.graph);
+    graphs_ =
+        make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
+                                             .label_smoothing = o.label_smoothing,
+                                             .class_weights = class_weights(o.class_weights, *data_)},
+                                    .groups = {.rules = o.group, .decay = optimizer_.decay, .decay_all = o.decay_all},
+                                    .optimizer = optimizer_.def,
+                                    .optimizer_options = optimizer_.options,
+                                    .clip_norm = o.clip_norm,
+                                    .clip_value = o.clip_value,
+                                    .dropout = o.dropout,
+                                    .seed = static_cast<uint64_t>(o.seed),
+                                    .recompute = o.recompute,
+                                    .accumulate = o.parts > 1});
+    data_->fit(inference_graph());
+    for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
+    say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
+                    graphs_.parameters.size(), graphs_.frozen.size(),
+                    facts_.head.empty() ? "" : "; new: " + facts_.head));
+  }
+
+  // What the evaluation reads but for labels.
+  Graph inference_graph() const {
+    Graph graph = fitted_;
+    const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+    for (ValueId input : inputs) {
+      const std::string& label = graph.value(input).label;
+      const auto of_evaluation = graphs_.evaluate.arguments();
+      const bool is_read =
+          std::ranges::any_of(of_evaluation, [&](ValueId id) { return graphs_.evaluate.value(id).label == label; });
+      if (!is_read && graph.use_count(input) == 0) graph.erase_input(input);
+    }
+    return graph;
+  }
+
+  void prepare_folder() {
+    std::error_code problem;
+    fs::create_directories(folder_, problem);
+    if (problem) fail("{}: the folder can't be made: {}", folder_, problem.message());
+    has_checkpoint_ = fs::exists(folder_ + "/last.safetensors");
+    if (has_checkpoint_ && !options_.resume)
+      fail("{}: holds a run already; --resume goes on with it, another --folder begins a new one", folder_);
+  }
+
+  Graph train(Trainer& trainer) {
+    folder_ = run_folder(options_);
+    std::string decisive = decisive_options(options_.training, options_.reading);
+    decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_.sha256(),
+                            to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
+    TrainingRun run(trainer, *data_, options_.training, optimizer_.rate, folder_, model_.sha256(), decisive);
+    prepare_folder();
+    if (has_checkpoint_) {
+      run.resume();
+      say(fmt::format("resumed after step {}", trainer.steps()));
+    }
+    outcome_ = run.run(options_.progress);
+    return with_trained(fitted_, trainer.parameters());
+  }
+
+  Record record(const Graph& trained) {
+    LoadedModel written = model_;
+    written.graph = trained;
+    name_classes(written, data_->needs());
+    if (!data_->images().mean.empty()) {
+      written.graph.metadata[kImageMean] = list_text(data_->images().mean);
+      written.graph.metadata[kImageDeviation] = list_text(data_->images().deviation);
+    }
+    written.graph.metadata.erase("random_weights");
+    const SavedModel saved = save_model(options_.output, written.graph, written);
+    facts_.model = model_.name;
+    facts_.output = options_.output;
+    facts_.folder = folder_;
+    facts_.command = options_.command;
+    facts_.classes = data_->needs().names;
+    Record record = training_record(facts_, outcome_);
+    add_check(record, options_.output, saved);
+    if (!model_.weight_files.empty())
+      record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
+    record.manifest.push_back({"data", options_.data, data_digest_, 0});
+    record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
+    return record;
+  }
+
+  const TrainModelOptions& options_;
+  const Say& say_;
+  ChosenOptimizer optimizer_{};
+  LoadedModel model_;
+  std::string data_digest_, folder_;
+  bool has_checkpoint_ = false;
+  std::optional<TrainingData> data_;
+  Graph fitted_;
+  TrainGraphs graphs_;
+  TrainingFacts facts_;
+  TrainingOutcome outcome_;
+};
+
+}  // namespace
+
+std::string run_folder(const TrainModelOptions& options) {
+  if (!options.folder.empty()) return options.folder;
+  return fs::path(options.output).replace_extension("run").string();
+}
+
+Record train_model(const TrainModelOptions& options, const Say& say) { return Job(options, say).run(); }
+
+}  // namespace hone

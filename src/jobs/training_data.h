@@ -1,0 +1,81 @@
+// The data of a training run as a model takes them: batches of its inputs with labels, and what validation judges by.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/batches.h"
+#include "data/reader.h"
+#include "jobs/load_model.h"
+#include "jobs/train_options.h"
+#include "measure/metric.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+// Keys of a model's metadata: lists with a number for each channel, that images were normalised by.
+constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
+
+// What labels ask of a model's last layer, and what a loss and a metric are by default.
+struct LabelNeeds {
+  int64_t width = 0;
+  bool per_word = false;
+  TargetKind kind = TargetKind::classes;
+  std::string loss, metric;
+  std::vector<std::string> names;  // of the classes
+};
+// Throws Error where there are none, or only one class.
+LabelNeeds label_needs(const Dataset& data);
+
+class TrainingData {
+ public:
+  // `model` comes with its tokenizer where the data are texts. Throws Error where there are too few rows for a batch.
+  TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options);
+
+  // Which of the data each argument of the graph is. Throws Error where it takes what the data lack.
+  void fit(const Graph& graph);
+
+  const Dataset& data() const { return data_; }
+  const LabelNeeds& needs() const { return needs_; }
+  const Batches& train() const { return *train_; }
+  const Batches* validation() const { return validation_.get(); }  // null: the data have no such split
+  const std::vector<std::string>& notes() const { return notes_; }
+  const ImageTransform& images() const { return images_; }
+
+  // The model's inputs and labels, in at most `parts` parts of alike many rows.
+  std::vector<NamedTensors> parts(const Batch& batch, int64_t parts) const;
+  // What a model gave for a batch, and what is right; refers to both and to `values`.
+  Answers answers(const NamedTensors& part, const std::vector<float>& predictions) const;
+
+  // Sizes of the largest batch that training can have: its rows in one part, and the longest text or the image.
+  Bindings largest(const Graph& graph, int64_t parts) const;
+
+  // 1 over the share of each class among the rows that are trained on, divided by the number of classes.
+  std::vector<double> balanced_weights() const;
+
+ private:
+  struct Source {
+    enum class Kind : uint8_t { ids, mask, types, images, array } kind;
+    size_t array = 0;
+    std::string name;
+    TensorType type;
+  };
+  Tensor source_of(const Source& source, const Batch& batch) const;
+  void read_tokens(const LoadedModel& model, const TrainingOptions& options);
+  void set_pixel_statistics(const LoadedModel& model);
+  void set_images(const LoadedModel& model, const TrainingOptions& options);
+
+  const Dataset data_;
+  const LabelNeeds needs_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<TokenRows> tokens_;
+  ImageTransform images_;
+  std::unique_ptr<Batches> train_, validation_;
+  std::vector<Source> sources_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace hone

@@ -1,0 +1,263 @@
+#include "jobs/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "data/batch_reader.h"
+
+namespace hone {
+namespace {
+
+Metric metric_of(const TrainingOptions& options, const LabelNeeds& needs) {
+  const Metric metric = parse_metric(options.metric.empty() ? needs.metric : options.metric);
+  if (!metric.fits(needs.kind))
+    fail("metric {} is not one of {}: {}", metric.name(), to_string(needs.kind), metric.def->doc);
+  return metric;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  return seconds < 5400 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// NaN and infinities are no JSON.
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+double number_of(const Json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
+
+}  // namespace
+
+TrainingRun::TrainingRun(Trainer& trainer, const TrainingData& data, const TrainingOptions& options, double rate,
+                         std::string folder, std::string identity, std::string decisive)
+    : trainer_(trainer),
+      data_(data),
+      options_(options),
+      folder_(std::move(folder)),
+      identity_(std::move(identity)),
+      decisive_(std::move(decisive)),
+      metric_(metric_of(options, data.needs())),
+      per_epoch_(data.train().per_epoch()),
+      steps_in_all_(options.steps > 0 ? options.steps : options.epochs * per_epoch_),
+      schedule_(options, rate, steps_in_all_) {}
+
+double TrainingRun::seconds() const { return seconds_before_ + static_cast<double>(steady_ns() - begin_ns_) * 1e-9; }
+
+double TrainingRun::epochs_seen() const {
+  return static_cast<double>(position_.epoch) + static_cast<double>(position_.index) / static_cast<double>(per_epoch_);
+}
+
+TrainingOutcome TrainingRun::run(const Progress& progress) {
+  begin_ns_ = steady_ns();
+  log_.emplace(folder_, std::vector<std::string>{"loss", "rate", "gradient_norm", metric_.name()}, trainer_.steps());
+  const auto epochs = static_cast<uint64_t>((steps_in_all_ + per_epoch_ - 1) / per_epoch_);
+  if (trainer_.steps() < steps_in_all_ && ended_.empty()) {
+    BatchReader reader(data_.train(), epochs, position_.epoch, position_.index);
+    while (trainer_.steps() < steps_in_all_ && ended_.empty()) {
+      check_stop();
+      const std::optional<Batch> batch = reader.next();
+      CHECK(batch, "the data end before step {}", steps_in_all_);
+      step(*batch, progress);
+      after_step(*batch, progress);
+    }
+  }
+  const int64_t made = trainer_.steps();
+  if (best_ && best_->step != made) {
+    const Checkpoint best = load_checkpoint(best_path());
+    trainer_.restore(best.tensors, best_->step, best_path());
+  }
+  if (best_) {
+    tell(progress, fmt::format("validation of the weights of step {}", best_->step));
+    best_ = validate(true);
+  }
+  return {.steps = made,
+          .seconds = seconds(),
+          .best = best_,
+          .last = last_,
+          .ended = ended_,
+          .log = {log_->entries().begin(), log_->entries().end()},
+          .metric = metric_};
+}
+
+void TrainingRun::step(const Batch& batch, const Progress& progress) {
+  const int64_t number = trainer_.steps();
+  const std::vector<NamedTensors> parts = data_.parts(batch, options_.parts);
+  const Trainer::Step done = trainer_.step(parts, schedule_.rate(number));
+  if (!std::isfinite(done.loss)) name_first_fault(number + 1, done.loss, progress);
+  loss_sum_ += done.loss;
+  ++loss_steps_;
+  has_norm_ = done.norm.has_value();
+  norm_sum_ += done.norm.value_or(0);
+  tell(progress, state_text(done.loss));
+}
+
+std::string TrainingRun::state_text(double loss) const {
+  const int64_t done = trainer_.steps();
+  const double per_step = (static_cast<double>(steady_ns() - begin_ns_) * 1e-9) / static_cast<double>(done);
+  std::string text = fmt::format("epoch {}, step {} of {}: loss {:.4f}, rate {:.2e}", position_.epoch + 1, done,
+                                 steps_in_all_, loss, schedule_.rate(done - 1));
+  if (last_) text += fmt::format(", {} {:.4f}", metric_.title(), last_->metric);
+  return text + fmt::format(", {} left", duration_text(per_step * static_cast<double>(steps_in_all_ - done)));
+}
+
+void TrainingRun::after_step(const Batch& batch, const Progress& progress) {
+  position_ = {batch.epoch, batch.index + 1};
+  const bool ends_epoch = position_.index == per_epoch_, is_last = trainer_.steps() == steps_in_all_;
+  if (ends_epoch) position_ = {batch.epoch + 1, 0};
+  const auto is_due = [&](int64_t every) {
+    return is_last || (every > 0 ? trainer_.steps() % every == 0 : ends_epoch);
+  };
+  if (is_due(options_.log_every)) log_training();
+  if (data_.validation() && is_due(options_.validate_every)) judge(progress);
+  if (is_due(options_.checkpoint_every) || !ended_.empty()) save(last_path());
+}
+
+void TrainingRun::log_training() {
+  if (loss_steps_ == 0) return;
+  const auto steps = static_cast<double>(loss_steps_);
+  LogEntry entry{.step = trainer_.steps(),
+                 .epoch = epochs_seen(),
+                 .split = "train",
+                 .seconds = seconds(),
+                 .values = {{"loss", loss_sum_ / steps}, {"rate", schedule_.rate(trainer_.steps() - 1)}}};
+  if (has_norm_) entry.values.emplace_back("gradient_norm", norm_sum_ / steps);
+  log_->add(entry);
+  loss_sum_ = norm_sum_ = 0;
+  loss_steps_ = 0;
+}
+
+Validation TrainingRun::validate(bool with_interval) {
+  const Batches& batches = *data_.validation();
+  MetricSamples samples(metric_);
+  Validation validation{.step = trainer_.steps()};
+  if (data_.needs().kind == TargetKind::classes) validation.confusion.emplace();
+  double sum = 0, count = 0;
+  BatchReader reader(batches, 1);
+  while (const std::optional<Batch> batch = reader.next()) {
+    check_stop();
+    for (const NamedTensors& part : data_.parts(*batch, options_.parts)) {
+      const Trainer::Evaluation given = trainer_.evaluate(part);
+      sum += given.loss_sum;
+      count += given.count;
+      const std::vector<float> predictions = given.predictions.to_floats();
+      const Answers answers = data_.answers(part, predictions);
+      samples.add(answers);
+      if (validation.confusion) validation.confusion->add(answers);
+    }
+  }
+  const Evidence evidence = samples.finish();
+  const std::vector<double> ones(static_cast<size_t>(evidence.samples), 1.0);
+  validation.loss = sum / count;
+  validation.metric = metric_.def->value(evidence, ones);
+  if (with_interval) validation.estimate = estimate(metric_, evidence);
+  return validation;
+}
+
+bool TrainingRun::is_better(const Validation& a, const Validation& b) const {
+  return metric_.def->larger_is_better ? a.metric > b.metric : a.metric < b.metric;
+}
+
+void TrainingRun::judge(const Progress& progress) {
+  tell(progress, fmt::format("validation after step {}", trainer_.steps()));
+  last_ = validate();
+  log_->add({.step = trainer_.steps(),
+             .epoch = epochs_seen(),
+             .split = "validation",
+             .seconds = seconds(),
+             .values = {{"loss", last_->loss}, {metric_.name(), last_->metric}}});
+  if (!best_ || is_better(*last_, *best_)) {
+    best_ = last_;
+    worse_ = 0;
+    save(best_path());
+    return;
+  }
+  if (++worse_ == options_.patience)
+    ended_ = fmt::format("ended after step {}: {} validations without a better {}", trainer_.steps(), worse_,
+                         metric_.title());
+}
+
+Json TrainingRun::progress_json() const {
+  Json json{{"step", trainer_.steps()},  {"epoch", position_.epoch}, {"index", position_.index},
+            {"seconds", seconds()},      {"loss_sum", loss_sum_},    {"norm_sum", norm_sum_},
+            {"loss_steps", loss_steps_}, {"worse", worse_},          {"ended", ended_}};
+  for (const auto& [key, validation] : {std::pair("best", &best_), std::pair("last", &last_)})
+    if (*validation)
+      json[key] = {{"step", (*validation)->step},
+                   {"loss", number_json((*validation)->loss)},
+                   {"metric", number_json((*validation)->metric)}};
+  return json;
+}
+
+void TrainingRun::save(const std::string& path) const {
+  save_checkpoint(
+      path, {.model = identity_, .options = decisive_, .progress = progress_json(), .tensors = trainer_.tensors()});
+}
+
+void TrainingRun::resume() {
+  const Checkpoint checkpoint = load_checkpoint(last_path());
+  check_resumable(last_path(), checkpoint, identity_, decisive_);
+  restore(checkpoint, last_path());
+}
+
+void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& path) {
+  const Json& json = checkpoint.progress;
+  const auto integer = [&](const char* key) { return json_get<int64_t>(json, key, path); };
+  const int64_t step = integer("step");
+  position_ = {json_get<uint64_t>(json, "epoch", path), integer("index")};
+  if (step < 0 || position_.index < 0 || position_.index >= per_epoch_ ||
+      step != static_cast<int64_t>(position_.epoch) * per_epoch_ + position_.index)
+    fail("{}: says that it was written after step {}, at batch {} of epoch {}, and the data have {} batches", path,
+         step, position_.index, position_.epoch, per_epoch_);
+  trainer_.restore(checkpoint.tensors, step, path);
+  seconds_before_ = json_get<double>(json, "seconds", path);
+  loss_sum_ = json_get<double>(json, "loss_sum", path);
+  norm_sum_ = json_get<double>(json, "norm_sum", path);
+  loss_steps_ = integer("loss_steps");
+  worse_ = integer("worse");
+  ended_ = json_get<std::string>(json, "ended", path);
+  for (const auto& [key, validation] : {std::pair("best", &best_), std::pair("last", &last_)}) {
+    if (!json.contains(key)) continue;
+    const Json& from = json.at(key);
+    validation->emplace(Validation{.step = json_get<int64_t>(from, "step", path),
+                                   .loss = from.contains("loss") ? number_of(from.at("loss")) : std::nan(""),
+                                   .metric = from.contains("metric") ? number_of(from.at("metric")) : std::nan("")});
+  }
+}
+
+// Steps are the same bits each time: those since the last checkpoint are made once more, the last two with every result
+// looked at. The step before the loss that is no number may have been what spoilt the weights.
+void TrainingRun::name_first_fault(int64_t step, double loss, const Progress& progress) {
+  const bool has_checkpoint = std::filesystem::exists(last_path());
+  std::optional<Checkpoint> checkpoint;
+  if (has_checkpoint) {
+    checkpoint = load_checkpoint(last_path());
+    if (checkpoint->model != identity_ || checkpoint->options != decisive_) checkpoint.reset();
+  }
+  if (checkpoint) restore(*checkpoint, last_path());
+  else position_ = {}, trainer_.reset();
+  const std::string kept = checkpoint ? fmt::format("{} is from after step {}", last_path(), trainer_.steps())
+                                      : std::string("no checkpoint was written before it");
+  std::string first = "no single operation computes NaN or an infinity: they are sums of large numbers, or in the data";
+  try {
+    BatchReader reader(data_.train(), position_.epoch + 1 + static_cast<uint64_t>(step / per_epoch_), position_.epoch,
+                       position_.index);
+    while (trainer_.steps() < step) {
+      check_stop();
+      const std::optional<Batch> batch = reader.next();
+      if (!batch) break;
+      const int64_t number = trainer_.steps();
+      tell(progress, fmt::format("the loss of step {} is {}; looking for where it comes from, at step {}", step, loss,
+                                 number + 1));
+      trainer_.step(data_.parts(*batch, options_.parts), schedule_.rate(number), number + 2 >= step);
+    }
+  } catch (const Error& error) {
+    first = fmt::format("in step {}, {}", trainer_.steps() + 1, error.what());
+  }
+  fail("the loss of step {} is {}: {}. {}. Try a smaller rate, a longer warm-up or clip-norm", step, loss, first, kept);
+}
+
+}  // namespace hone

@@ -1,0 +1,89 @@
+// The loop of hone train: batches, steps, validation, checkpoints and logs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/progress.h"
+#include "jobs/train_options.h"
+#include "jobs/training_data.h"
+#include "measure/confusion.h"
+#include "measure/estimate.h"
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+#include "train/training_log.h"
+
+namespace hone {
+
+struct Validation {
+  int64_t step = 0;
+  double loss = 0, metric = 0;
+  std::optional<Estimate> estimate;    // of the metric, with its interval
+  std::optional<Confusion> confusion;  // of classes
+};
+
+struct TrainingOutcome {
+  int64_t steps = 0;
+  double seconds = 0;
+  // Of the weights that the trainer has then, with an interval, and of the last; none: nothing to validate on.
+  std::optional<Validation> best, last;
+  std::string ended;  // why before the last step; empty: it did not
+  std::vector<LogEntry> log;
+  Metric metric;
+};
+
+class TrainingRun {
+ public:
+  // Files go into `folder`, which is there. `identity` is of the model, `decisive` what else decides the bits.
+  TrainingRun(Trainer& trainer, const TrainingData& data, const TrainingOptions& options, double rate,
+              std::string folder, std::string identity, std::string decisive);
+
+  void resume();  // from the last checkpoint
+
+  // Trains to the end; the trainer has the best weights then, or where nothing was validated the last.
+  TrainingOutcome run(const Progress& progress);
+
+  std::string last_path() const { return folder_ + "/last.safetensors"; }
+  std::string best_path() const { return folder_ + "/best.safetensors"; }
+  int64_t steps_in_all() const { return steps_in_all_; }
+
+ private:
+  struct Position {
+    uint64_t epoch = 0;
+    int64_t index = 0;  // of the next batch
+  };
+  void step(const Batch& batch, const Progress& progress);
+  Validation validate(bool with_interval = false);
+  void after_step(const Batch& batch, const Progress& progress);
+  void judge(const Progress& progress);
+  void log_training();
+  void save(const std::string& path) const;
+  Json progress_json() const;
+  void restore(const Checkpoint& checkpoint, const std::string& path);
+  [[noreturn]] void name_first_fault(int64_t step, double loss, const Progress& progress);
+  bool is_better(const Validation& a, const Validation& b) const;
+  double seconds() const;
+  double epochs_seen() const;
+  std::string state_text(double loss) const;
+
+  Trainer& trainer_;
+  const TrainingData& data_;
+  const TrainingOptions& options_;
+  const std::string folder_, identity_, decisive_;
+  const Metric metric_;
+  const int64_t per_epoch_, steps_in_all_;
+  const Schedule schedule_;
+  Position position_;
+  double loss_sum_ = 0, norm_sum_ = 0;  // since the last entry of the log
+  int64_t loss_steps_ = 0;
+  bool has_norm_ = false;
+  int64_t worse_ = 0;  // validations since the best one
+  std::optional<Validation> best_, last_;
+  std::string ended_;
+  double seconds_before_ = 0;  // of runs that this one goes on from
+  int64_t begin_ns_ = 0;
+  std::optional<TrainingLog> log_;
+};
+
+}  // namespace hone

@@ -1,0 +1,232 @@
+// hone train end to end on models of a few thousand weights: what it learns, what it leaves behind, that an interrupted
+// run goes on with the same bits, and what it refuses.
+#include "jobs/train_model.h"
+
+#include <algorithm>
+
+#include "base/atomic_file.h"
+#include "base/philox.h"
+#include "base/stop.h"
+#include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
+#include "train/checkpoint.h"
+
+namespace hone {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+
+class TrainModelTest : public JobsTest {
+ protected:
+  // Texts of two classes that differ by one word, and a validation split of every fourth.
+  std::string put_texts(int rows) const {
+    static const std::vector<std::string> kWords = {"the",  "and",  "that", "with", "from",
+                                                    "this", "were", "some", "other"};
+    Philox random(11);
+    std::string text = "text,label,split\n";
+    for (int i = 0; i < rows; ++i) {
+      const bool good = random.below(2) == 1;
+      std::vector<std::string> words;
+      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(static_cast<uint32_t>(kWords.size()))]);
+      words[random.below(5)] = good ? "hot" : "house";
+      text +=
+          fmt::format("{},{},{}\n", fmt::join(words, " "), good ? "yes" : "no", i % 4 == 3 ? "validation" : "train");
+    }
+    return folder.put("texts.csv", text);
+  }
+
+  TrainModelOptions texts_options(int rows = 160) {
+    TrainModelOptions options;
+    options.model = model;
+    options.data = put_texts(rows);
+    options.output = folder / "out.safetensors";
+    options.training.epochs = 4;
+    options.training.batch = 16;
+    options.training.rate = 5e-3;
+    options.training.log_every = 2;
+    return options;
+  }
+};
+
+TEST_F(TrainModelTest, AnEncoderLearnsToTellTexts) {
+  const TrainModelOptions options = texts_options();
+  std::vector<std::string> said;
+  const Record record = train_model(options, [&](const std::string& line) { said.push_back(line); });
+  const auto* table = find_block<Table>(record, "validation");
+  ASSERT_NE(table, nullptr);
+  EXPECT_GT(std::get<Number>(table->rows[0][3]).value, 0.9);
+  EXPECT_TRUE(std::get<Number>(table->rows[0][3]).interval.has_value());
+  EXPECT_NE(find_block<Table>(record, "confusion"), nullptr);
+  EXPECT_NE(find_block<LinePlot>(record, "curve_loss"), nullptr);
+  EXPECT_THAT(said, testing::Contains(HasSubstr("classifier.weight [2,32] behind embedding")));
+  EXPECT_THAT(said, testing::Contains(HasSubstr("a step takes ")));
+
+  const LoadedModel written = load_model(options.output);
+  EXPECT_EQ(to_string(written.graph.type(written.graph.outputs()[0].value)), "f32[B,2]");
+  const Json config = parse_json(written.files.at("config.json"), "config.json");
+  EXPECT_EQ(config.at("id2label").at("1"), "yes");
+  EXPECT_TRUE(written.files.contains("vocab.txt"));
+  for (const char* file : {"last.safetensors", "best.safetensors", "log.csv", "log.jsonl"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "out.run/" + file)) << file;
+}
+
+TEST_F(TrainModelTest, ARunThatWasEndedGoesOnWithTheSameBits) {
+  TrainModelOptions options = texts_options(80);
+  options.training.optimizer = "adamw";
+  options.training.epochs = 3;
+  options.training.checkpoint_every = 2;
+  options.training.clip_norm = 1;
+  options.training.dropout = 0.1;
+  train_model(options);
+  const std::string whole = read_file(options.output), log = read_file(folder / "out.run/log.csv");
+
+  TrainModelOptions part = options;
+  part.output = folder / "part.safetensors";
+  part.resume = true;
+  for (int end : {3, 6, 9}) {  // in a step between two checkpoints, while validating, and near the end
+    int told = 0;
+    part.progress = [&](const std::string& next) {
+      if (next.find("step ") != std::string::npos && ++told == end) throw Stopped(Stop::interrupted);
+    };
+    EXPECT_THROW(train_model(part), Stopped);
+    EXPECT_FALSE(std::filesystem::exists(part.output));
+  }
+  part.progress = {};
+  train_model(part);
+  EXPECT_EQ(read_file(part.output), whole);
+  const std::string resumed = read_file(folder / "part.run/log.csv");
+  EXPECT_EQ(std::ranges::count(resumed, '\n'), std::ranges::count(log, '\n'));
+}
+
+TEST_F(TrainModelTest, AnyNumberOfThreadsGivesTheSameModel) {
+  TrainModelOptions options = texts_options(64);
+  options.training.epochs = 1;
+  train_model(options);
+  const std::string one = read_file(options.output);
+  options.session.threads = 3;
+  options.output = folder / "three.safetensors";
+  train_model(options);
+  EXPECT_EQ(read_file(options.output), one);
+}
+
+TEST_F(TrainModelTest, PartsOfABatchLearnTheSame) {
+  TrainModelOptions options = texts_options();
+  options.training.parts = 4;
+  options.training.recompute = 1;
+  const Record record = train_model(options);
+  EXPECT_GT(std::get<Number>(find_block<Table>(record, "validation")->rows[0][3]).value, 0.9);
+}
+
+TEST_F(TrainModelTest, EndsWhenValidationsGetNoBetter) {
+  TrainModelOptions options = texts_options(64);
+  options.training.epochs = 50;
+  options.training.patience = 2;
+  const Record record = train_model(options);
+  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("2 validations without a better accuracy")));
+  EXPECT_LT(std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value, 50 * 3);
+}
+
+TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {
+  TrainModelOptions options = texts_options(64);
+  options.training.epochs = 1;
+  options.training.group = {"embeddings|encoder=frozen"};
+  train_model(options);
+  const Graph before = load_model(model).graph, after = load_model(options.output).graph;
+  const auto same = [&](const std::string& name) {
+    return before.constant(before.find_constant(name))->same_bits(*after.constant(after.find_constant(name)));
+  };
+  EXPECT_TRUE(same("embeddings.word_embeddings.weight"));
+  EXPECT_TRUE(same("encoder.layer.1.output.dense.weight"));
+  EXPECT_NE(after.find_constant("classifier.weight"), kNone);
+}
+
+TEST_F(TrainModelTest, Bf16ProductsLearn) {
+  TrainModelOptions options = texts_options();
+  options.session.compute = Compute::bf16;
+  const Record record = train_model(options);
+  EXPECT_GT(std::get<Number>(find_block<Table>(record, "validation")->rows[0][3]).value, 0.9);
+}
+
+TEST_F(TrainModelTest, ALossThatIsNoNumberIsNamedAndTheLastCheckpointKept) {
+  TrainModelOptions options = texts_options(64);
+  options.training.rate = 1e30;
+  options.training.schedule = "constant";
+  options.training.optimizer = "sgd";
+  options.training.checkpoint_every = 1;
+  const std::string error = error_of([&] { train_model(options); });
+  EXPECT_THAT(error, HasSubstr("the loss of step "));
+  EXPECT_THAT(error, HasSubstr("in step "));
+  EXPECT_THAT(error, HasSubstr("Try a smaller rate"));
+  const Checkpoint kept = load_checkpoint(folder / "out.run/last.safetensors");
+  EXPECT_GE(kept.progress.at("step"), 1);
+  EXPECT_FALSE(std::filesystem::exists(options.output));
+}
+
+TEST_F(TrainModelTest, RefusesARunOfAnotherKindInItsFolder) {
+  TrainModelOptions options = texts_options(64);
+  options.training.epochs = 1;
+  train_model(options);
+  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("holds a run already; --resume goes on with it"));
+  options.resume = true;
+  options.training.seed = 2;
+  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("was written with other options"));
+  options.training.seed = 1;
+  std::string bytes = read_file(folder / "out.run/last.safetensors");
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(folder / "out.run/last.safetensors", bytes);
+  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("do not fit its checksum"));
+  write_file(folder / "out.run/last.safetensors", bytes.substr(0, bytes.size() / 2));
+  EXPECT_NE(error_of([&] { train_model(options); }), "");
+}
+
+TEST_F(TrainModelTest, SaysWhatDoesNotFit) {
+  const auto refused = [&](auto change) {
+    TrainModelOptions options = texts_options(64);
+    change(options);
+    const std::string error = error_of([&] { train_model(options); });
+    EXPECT_FALSE(std::filesystem::exists(folder / "out.run")) << error;
+    return error;
+  };
+  EXPECT_THAT(refused([](auto& o) { o.training.batch = 100; }),
+              HasSubstr("has 48 rows to train on, fewer than a batch of 100"));
+  EXPECT_THAT(refused([&](auto& o) { o.data = folder.put("plain.csv", "text\nhot\nhouse\n"); }), HasSubstr("label"));
+  EXPECT_THAT(refused([&](auto& o) {
+                o.data = folder.put("one.csv", "text,label\nhot,a\nhouse,a\n");
+                o.training.batch = 1;
+              }),
+              HasSubstr("class"));
+  EXPECT_THAT(refused([](auto& o) { o.training.loss = "mse"; }), HasSubstr("the loss mse does not go with the labels"));
+  EXPECT_THAT(refused([](auto& o) { o.training.metric = "mse"; }), HasSubstr("metric mse is not one of"));
+  EXPECT_THAT(refused([](auto& o) { o.training.optimizer = "adamm"; }), HasSubstr("unknown optimizer adamm"));
+  EXPECT_THAT(refused([](auto& o) { o.training.group = {".*=frozen"}; }), HasSubstr("nothing is left to train"));
+  EXPECT_THAT(refused([](auto& o) { o.training.max_length = 1000; }),
+              HasSubstr("max-length is 1000; the model takes 64"));
+  EXPECT_THAT(refused([](auto& o) { o.training.parts = 17; }), HasSubstr("a batch of 16 rows can't run in 17 parts"));
+  EXPECT_THAT(refused([](auto& o) { o.training.head = "keep"; }), HasSubstr("let its last layer be replaced"));
+  EXPECT_THAT(refused([](auto& o) { o.training.class_weights = "1,x"; }), HasSubstr("\"x\" is no number"));
+  EXPECT_THAT(refused([](auto& o) { o.output = "out.bin"; }), HasSubstr("must end in .safetensors or .onnx"));
+}
+
+TEST_F(TrainModelTest, ReadsItsOptionsFromAFile) {
+  const std::string file =
+      folder.put("train.toml",
+                 "rate = 0.1\noptimizer = \"adamw\"\ngroup = [\"a=frozen\"]\n"
+                 "[adamw]\nbeta2 = 0.98\n[sgd]\nmomentum = 0.9\n[data]\npath = \"texts.csv\"\nlabel = \"y\"\n");
+  TrainingOptions options;
+  DataOptions reading;
+  std::string data;
+  read_train_config(file, options, reading, data);
+  EXPECT_EQ(data, folder / "texts.csv");
+  EXPECT_EQ(options.rate, 0.1);
+  EXPECT_EQ(options.group, std::vector<std::string>{"a=frozen"});
+  EXPECT_EQ(options.optimizer_option, std::vector<std::string>{"beta2=0.98"});
+  EXPECT_EQ(reading.label, "y");
+  folder.put("train.toml", "ratee = 1\n");
+  EXPECT_THAT(error_of([&] { read_train_config(file, options, reading, data); }), HasSubstr("Did you mean rate"));
+  folder.put("train.toml", "[adamm]\nbeta2 = 1\n");
+  EXPECT_THAT(error_of([&] { read_train_config(file, options, reading, data); }), HasSubstr("unknown table [adamm]"));
+}
+
+}  // namespace
+}  // namespace hone
