@@ -11,7 +11,10 @@
 #include "base/atomic_file.h"
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
+#include "codegen/kernels/add_rows/plan.h"
 #include "codegen/kernels/attention/shape.h"
+#include "codegen/kernels/attention_gradient/plan.h"
+#include "codegen/kernels/columns/plan.h"
 #include "codegen/kernels/conv/prepack.h"
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/kernels/conv_weight_gradient/plan.h"
@@ -219,6 +222,116 @@ void time_attention(KernelBench& bench, int64_t length, int heads, int head_dim,
   against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
 }
 
+void time_attention_gradient(KernelBench& bench, int64_t batches, int64_t length, int heads, int head_dim) {
+  const std::string name = fmt::format("{}x{}x{}x{} attention_gradient", batches, length, heads, head_dim);
+  if (bench.skips(name)) return;
+  AttentionGradientPlan plan{{.heads = heads,
+                              .kv_heads = heads,
+                              .head_dim = head_dim,
+                              .has_mask = true,
+                              .causal = false,
+                              .scale = 0.125f,
+                              .max_length = length}};
+  const int64_t width = int64_t{heads} * head_dim;
+  const Tensor q = random_tensor(DType::f32, {batches, length, width}),
+               d = random_tensor(DType::f32, {batches, length, width}), mask(DType::f32, {length});
+  const Tensor out(DType::f32, {3, batches, length, width});
+  const int64_t bytes = batches * length * width * 4;
+  Compiled code(plan);
+  KernelArgs args;
+  args.pointers = {bytes_of(q),    bytes_of(q),   bytes_of(q),           bytes_of(d),
+                   bytes_of(mask), bytes_of(out), bytes_of(out) + bytes, bytes_of(out) + 2 * bytes};
+  args.dims = {batches, length, length, width, width, width, width};
+  const int64_t items = code.prepare(args).items;
+  const double flop = 10.0 * static_cast<double>(batches * length * length * width);
+  against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
+}
+
+// Beside a loop that reads as many bytes as the kernel's operands and results have.
+void against_reading(KernelBench& bench, const std::string& name, size_t bytes, const Compiled& code,
+                     const std::function<void()>& run) {
+  const size_t rounded = (bytes + 511) / 512 * 512;
+  const Buffer data(rounded + 64);
+  const auto address = reinterpret_cast<uintptr_t>(data.bytes().data());
+  const std::byte* const start = data.bytes().data() + (64 - address % 64) % 64;
+  const std::vector<double> times = alternate(bench.rounds, {[&] { read_loop(cpu_features())(start, rounded); }, run});
+  const double read = static_cast<double>(bytes) / times[0] * 1e-9,
+               moved = static_cast<double>(bytes) / times[1] * 1e-9;
+  bench.measured.push_back({{"name", name}, {"gbytes_per_second", moved}, {"share", moved / read}});
+  fmt::print("{:<34} {:8.1f} GB/s     {:5.1f} % of {:.1f}   compile {:.1f} ms\n", name, moved, 100 * moved / read, read,
+             code.milliseconds);
+}
+
+// Sums of columns in parts; `products`: of d, and of d times a tanh, in one pass.
+void time_columns(KernelBench& bench, int64_t rows, int64_t columns, bool products) {
+  const std::string name = fmt::format("{}x{} columns{}", rows, columns, products ? " of two" : "");
+  if (bench.skips(name)) return;
+  const Expr d = Expr::arg(0, Scalar::f32), x = Expr::arg(1, Scalar::f32);
+  ColumnsPlan plan;
+  plan.task = ColumnsPlan::Task::part;
+  plan.operands = {{DType::f32, Epilogue::Access::full}};
+  plan.reductions = {{0, flatten(d)}};
+  if (products) plan.operands.push_back(plan.operands[0]), plan.reductions.push_back({0, flatten(d * x)});
+  const Tensor a = random_tensor(DType::f32, {rows, columns}), b = random_tensor(DType::f32, {rows, columns});
+  const Tensor parts(DType::f32, {parts_bytes(columns, 2) / 4});
+  Compiled code(plan);
+  KernelArgs args;
+  args.pointers = {bytes_of(a), bytes_of(products ? b : parts), bytes_of(parts)};
+  args.dims = {rows, columns, 1, 0, 0, columns, products ? columns : 0};
+  const int64_t items = code.prepare(args).items;
+  against_reading(bench, name, static_cast<size_t>(rows * columns * (products ? 8 : 4)), code,
+                  [&] { code.run(args, items); });
+}
+
+// Rows added up at their numbers, most of them at different ones, with a step of AdamW behind or without.
+void time_add_rows(KernelBench& bench, int64_t vocabulary, int64_t columns, int64_t count, bool steps) {
+  const std::string name = fmt::format("{} of {}x{} add_rows{}", count, vocabulary, columns, steps ? " adam" : "");
+  if (bench.skips(name)) return;
+  AddRowsPlan plan;
+  plan.product.n = columns;
+  plan.product.results = {DType::f32};
+  const Expr sum = Expr::arg(0, Scalar::f32);
+  std::vector<Tensor> tables(1, Tensor(DType::f32, {vocabulary, columns}));
+  KernelArgs args;
+  const Tensor d = random_tensor(DType::f32, {count, columns});
+  std::vector<int64_t> ids;
+  Philox rng(1);
+  for (int64_t i = 0; i < count; ++i)
+    ids.push_back(static_cast<int64_t>(rng.uniform(0, static_cast<float>(vocabulary))));
+  args.pointers = {bytes_of(d), reinterpret_cast<std::byte*>(ids.data()), bytes_of(tables[0])};
+  plan.product.program = flatten(sum);
+  if (steps) {
+    const Expr w = Expr::arg(1, Scalar::f32), m = Expr::arg(2, Scalar::f32), v = Expr::arg(3, Scalar::f32);
+    const Expr m2 = m * 0.9f + sum * 0.1f, v2 = v * 0.999f + sum * sum * 0.001f;
+    const Expr results[] = {w - m2 / (sqrt(v2) + 1e-8f), m2, v2};
+    plan.product.operands.assign(3, {DType::f32, Epilogue::Access::full});
+    plan.product.results.assign(3, DType::f32);
+    plan.product.program = flatten(results);
+    tables.resize(3, tables[0]);
+    for (size_t i = 0; i < 3; ++i) {
+      tables[i] = random_tensor(DType::f32, {vocabulary, columns});
+      args.pointers[2 + i] = args.pointers[5 + i] = bytes_of(tables[i]);
+    }
+  }
+  Compiled code(plan);
+  args.dims = {vocabulary, 1, count};
+  const int64_t items = code.prepare(args).items;
+  const auto bytes = static_cast<size_t>((vocabulary * (steps ? 6 : 1) + count) * columns * 4);
+  against_reading(bench, name, bytes, code, [&] { code.run(args, items); });
+}
+
+void time_training(KernelBench& bench) {
+  time_attention_gradient(bench, 8, 128, 2, 64);
+  time_attention_gradient(bench, 4, 64, 12, 32);
+  time_attention_gradient(bench, 1, 512, 12, 64);
+  for (const bool two : {false, true}) {
+    time_columns(bench, 4096, 128, two);
+    time_columns(bench, 4096, 512, two);
+    time_columns(bench, 512, 30522, two);
+  }
+  for (const bool steps : {false, true}) time_add_rows(bench, 30522, 128, 4096, steps);
+}
+
 void time_prepacking(KernelBench& bench, DType type, const std::string& format) {
   const std::string name = fmt::format("prepack {}", format.empty() ? to_string(type) : format);
   if (bench.skips(name)) return;
@@ -274,6 +387,7 @@ void time_weight_gradients(KernelBench& bench) {
 
 void time_all(KernelBench& bench) {
   time_mobilenet(bench);
+  time_training(bench);
   for (DType type : {DType::f32, DType::bf16}) {
     time_gemm(bench, "128x3072x768", 128, 3072, 768, type);
     time_gemm(bench, "49x512x4608", 49, 512, 4608, type);

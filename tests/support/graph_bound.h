@@ -13,6 +13,7 @@
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
+#include "tests/support/attention_bound.h"
 #include "tests/support/expanded.h"
 #include "tests/support/program_bound.h"
 #include "tests/support/row_gradient_bound.h"
@@ -41,6 +42,7 @@ class NodeBound {
     for (Tensor& value : evaluate_on([](const Bounded& x) { return x.value; }))
       results.push_back({std::move(value), {}});
     if (std::string_view(op_.name).starts_with("batch_norm_")) return batch_norm_in_training(std::move(results));
+    if (std::string_view(op_.name) == "attention_gradient") return bound_gradients(results), results;
     if (results.size() != 1) return bounded_by_expansion(op_, attributes_, operands_, std::move(results), from_);
     if (results[0].value.elements() == 0) return results;
     value_ = &results[0].value;
@@ -63,6 +65,13 @@ class NodeBound {
   const Tensor& operand(size_t i) const { return operands_[i]->value; }
   bool all_exact() const {
     return std::all_of(operands_.begin(), operands_.end(), [](const Bounded* x) { return !x || x->exact(); });
+  }
+
+  void bound_gradients(std::vector<Bounded>& results) const {
+    if (operand(0).elements() == 0 || operand(1).elements() == 0) return;
+    const auto bounds = attention(4).gradients(operand_row(3));
+    for (size_t i = 0; i < results.size(); ++i)
+      if (results[i].value.dtype() != DType::f64) results[i].error = bounds[i];
   }
 
   // Operands as f64 tensors of magnitudes or of errors; integers and booleans stay as they are.
@@ -99,7 +108,7 @@ class NodeBound {
     if (name == "conv_transpose") return products(operand(1).elements() / operand(1).dim(1));
     if (name == "conv_input_gradient") return products(operand(1).elements() / channels_of(*value_));
     if (name == "conv_weight_gradient") return products(operand(0).elements() / value_->dim(0));
-    if (name == "attention") return attention();
+    if (name == "attention") return attention(3).result();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
@@ -352,27 +361,6 @@ class NodeBound {
     return out;
   }
 
-  // How much exp(s_t - most) / sum may err, relatively, when score t errs by error[t]: numerator and sum by e^(2D) with
-  // D the largest error, each exp by its own 4 ulp and the rounding of its argument (down to -104, below which the
-  // weight is no f32 number), the sum by n additions, the quotient by three roundings.
-  static double relative_weight_error(const Errors& scores, const Errors& error) {
-    const double most = *std::max_element(scores.begin(), scores.end());
-    double worst = 0;
-    for (size_t t = 0; t < scores.size(); ++t)
-      if (scores[t] > most - 104) worst = std::max(worst, error[t]);
-    return std::expm1(2 * (worst + 104 * kEpsF32)) +
-           (2 * 2 * kMaxUlpF32 + static_cast<double>(scores.size()) + 6) * kEpsF32;
-  }
-
-  static Errors weights_of(const Errors& scores) {
-    const double most = *std::max_element(scores.begin(), scores.end());
-    Errors weights;
-    double sum = 0;
-    for (double s : scores) sum += weights.emplace_back(std::exp(s - most));
-    for (double& w : weights) w /= sum;
-    return weights;
-  }
-
   Errors softmax(bool logarithm) {
     return each_line(attributes_.get_or<int64_t>("axis", -1), [&](const Errors& x, const Errors& e) {
       if (logarithm && x.size() == 1) return Errors{2 * e[0]};  // x - x - log(exp(0)): 0, whatever x is
@@ -461,63 +449,32 @@ class NodeBound {
   }
 
   // --- attention -----------------------------------------------------------------------------------------------------
-  Errors attention() {
+  ErrorRow operand_row(size_t i) const {
+    if (!has(i)) return {};
+    return {operand(i).to_doubles(), errors(*operands_[i]).to_doubles()};
+  }
+
+  // Of attention and of its gradient, whose mask is another operand.
+  AttentionBound attention(size_t mask) const {
     const int64_t heads = attributes_.get<int64_t>("heads"), kv_heads = attributes_.get_or<int64_t>("kv_heads", heads);
-    const int64_t batches = operand(0).dim(0), queries = operand(0).dim(1), keys = operand(1).dim(1);
-    const int64_t columns = operand(0).dim(2) / heads, value_columns = operand(2).dim(2) / kv_heads;
-    const double scale = std::abs(attributes_.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))));
-    const double signed_scale = attributes_.get_or<double>("scale", scale);
-    const bool causal = attributes_.get_or<int64_t>("causal", 0) != 0;
-    const Errors q = operand(0).to_doubles(), k = operand(1).to_doubles(), v = operand(2).to_doubles();
-    const Errors eq = errors(*operands_[0]).to_doubles(), ek = errors(*operands_[1]).to_doubles(),
-                 ev = errors(*operands_[2]).to_doubles();
-    const Errors mask = has(3) ? operand(3).to_doubles() : Errors(),
-                 em = has(3) ? errors(*operands_[3]).to_doubles() : Errors();
-    const std::vector<int64_t> strides =
-        has(3) ? strides_broadcast(operand(3).shape(), std::vector<int64_t>{batches, heads, queries, keys})
-               : std::vector<int64_t>(4, 0);
-    Errors out;
-    for (int64_t b = 0; b < batches; ++b)
-      for (int64_t s = 0; s < queries; ++s)
-        for (int64_t h = 0; h < heads; ++h) {
-          const int64_t kv = h / (heads / kv_heads);
-          Errors scores, error;
-          for (int64_t t = 0; t < keys; ++t) {
-            double score = 0, abs_sum = 0, propagated = 0;
-            for (int64_t c = 0; c < columns; ++c) {
-              const auto i = static_cast<size_t>(((b * queries + s) * heads + h) * columns + c);
-              const auto j = static_cast<size_t>(((b * keys + t) * kv_heads + kv) * columns + c);
-              score += signed_scale * q[i] * k[j];
-              abs_sum += scale * std::abs(q[i] * k[j]);
-              propagated += scale * (std::abs(q[i]) * ek[j] + std::abs(k[j]) * eq[i] + eq[i] * ek[j]);
-            }
-            double bound = product_sum_bound(abs_sum, columns) + propagated;
-            if (has(3)) {
-              const auto m = static_cast<size_t>(b * strides[0] + h * strides[1] + s * strides[2] + t * strides[3]);
-              score += mask[m];
-              bound = rounded_bound(score, bound + em[m], 2 * kEpsF32);
-            }
-            if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
-            scores.push_back(score), error.push_back(bound);
-          }
-          if (scores.empty()) {  // no keys: a sum of nothing
-            out.resize(out.size() + static_cast<size_t>(value_columns), 0.0);
-            continue;
-          }
-          const double relative = relative_weight_error(scores, error);
-          const Errors weights = weights_of(scores);
-          for (int64_t c = 0; c < value_columns; ++c) {
-            double bound = 0;
-            for (int64_t t = 0; t < keys; ++t) {
-              const auto j = static_cast<size_t>(((b * keys + t) * kv_heads + kv) * value_columns + c);
-              const double w = weights[static_cast<size_t>(t)];
-              bound +=
-                  w * ((relative + static_cast<double>(keys + 2) * kEpsF32) * std::abs(v[j]) + (1 + relative) * ev[j]);
-            }
-            out.push_back(bound + kTinyF32);
-          }
-        }
-    return out;
+    const int64_t columns = operand(0).dim(2) / heads;
+    AttentionBound bound{.q = operand_row(0),
+                         .k = operand_row(1),
+                         .v = operand_row(2),
+                         .mask = operand_row(mask),
+                         .batches = operand(0).dim(0),
+                         .queries = operand(0).dim(1),
+                         .keys = operand(1).dim(1),
+                         .heads = heads,
+                         .kv_heads = kv_heads,
+                         .columns = columns,
+                         .value_columns = operand(2).dim(2) / kv_heads,
+                         .scale = attributes_.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))),
+                         .causal = attributes_.get_or<int64_t>("causal", 0) != 0};
+    if (has(mask))
+      bound.mask_strides = strides_broadcast(operand(mask).shape(),
+                                             std::vector<int64_t>{bound.batches, heads, bound.queries, bound.keys});
+    return bound;
   }
 
   const OpDef& op_;

@@ -1,0 +1,34 @@
+// Gradients of attention.
+#include "codegen/kernels/attention_gradient/plan.h"
+#include "codegen/lowering.h"
+
+namespace hone {
+
+Support lower_attention_gradient(const Lowering& lowering, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  const Graph& graph = lowering.graph;
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId mask = node.operands.size() > 4 ? node.operands[4] : kNone;
+  AttentionOperands read;
+  if (Support r = read_attention(lowering, node, mask, read); !r.supported()) return r;
+  if (graph.type(node.operands[3]).dtype != read.plan.dtype) return {"a gradient of another element type than q"};
+  for (size_t i = 0; i < 4; ++i) {
+    lowering.bind(step, node.operands[i]);
+    step.dims[3 + i] = lowering.shape(node.operands[i])[2].constant();
+  }
+  lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
+  for (ValueId v : node.results) lowering.bind(step, v);
+  prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
+                                                                                  StepCall& placed) mutable {
+    read.write(sizes, placed.dims);
+    const int64_t most = length_bound(placed.dims[2]);
+    return plans.choose(most, target, placed, [&] {
+      AttentionGradientPlan chosen{read.plan};
+      chosen.attention.max_length = most;
+      return KernelPlan(chosen);
+    });
+  };
+  return {};
+}
+
+}  // namespace hone
