@@ -134,8 +134,9 @@ struct AttentionBound {
       const double rest = d_weights[t] - mean.value;
       const double rest_error = rounded_bound(rest, d_weights_error[t] + mean_error, 2 * kEpsF32);
       const double score = scale * w.value[t] * rest;
-      const double score_error =
+      double score_error =
           rounded_bound(score, std::abs(scale) * product_error(w.value[t], w.error(t), rest, rest_error), 6 * kEpsF32);
+      if (keys == 1) score_error = 0;  // its weight is 1, and the mean the very number it is taken off
       for (size_t c = 0; c < width; ++c) {
         const size_t i = row * width + c, j = key(b, static_cast<int64_t>(t), h) * width + c;
         d_q[i].add(score * k.value[j], product_error(score, score_error, k.value[j], k.error[j]));

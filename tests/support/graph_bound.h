@@ -118,6 +118,7 @@ class NodeBound {
       return is_float(operand(0).dtype()) ? sums(operand(0).elements() / std::max<int64_t>(1, value_->elements()))
                                           : Errors{};
     if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums(operand(0).elements());
+    if (name == "gather_gradient") return sums(operand(1).elements());
     if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
