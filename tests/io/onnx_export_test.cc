@@ -133,6 +133,15 @@ const std::multimap<std::string, std::string> kRefused = {
     {"rms_norm_gradient", "no operator for it"},
     {"l2_normalise_gradient", "no operator for it"},
     {"gather_gradient", "no operator for it"},
+    {"attention_gradient", "no operator for it"},
+    {"avg_pool_gradient", "no operator for it"},
+    {"barrier", "no operator for it"},
+    {"batch_norm_gradient", "no operator for it"},
+    {"batch_norm_train", "no operator for it"},
+    {"conv_input_gradient", "no operator for it"},
+    {"conv_weight_gradient", "no operator for it"},
+    {"dropout_train", "has mulhi"},
+    {"max_pool_gradient", "no operator for it"},
     {"cosine_window", "coefficients"},  // other than those of Hann, Hamming and Blackman
 };
 
