@@ -106,7 +106,7 @@ ColumnRoles find_roles(const std::string& source, std::span<const std::string> c
     const auto named = finder.named(name, option);
     return named ? named : finder.usual(usual);
   };
-  roles.group = named_or_usual(options.group, "group", kGroup);
+  roles.group = named_or_usual(options.group, "group-column", kGroup);
   roles.split = named_or_usual(options.split, "split-column", kSplit);
   return roles;
 }

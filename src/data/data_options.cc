@@ -12,7 +12,7 @@ constexpr OptionField<DataOptions> kFields[] = {
     {"target", "column of the number to predict", &DataOptions::target},
     {"tokens", "column of words, each of which has a class", &DataOptions::tokens},
     {"tags", "column of the classes of words", &DataOptions::tags},
-    {"group", "column of what must not be in two splits, such as an author", &DataOptions::group},
+    {"group-column", "column of what must not be in two splits, such as an author", &DataOptions::group},
     {"split-column", "column that says train, validation or test", &DataOptions::split},
     {"separator", "what stands between the classes or words of one cell", &DataOptions::separator},
     {"no-header", "the first line is a row; columns are called 1, 2, ...", &DataOptions::no_header},

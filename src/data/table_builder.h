@@ -32,7 +32,7 @@ struct Cell {
 };
 
 inline constexpr const char* kTableOptions[] = {"text", "text2", "label",        "labels",    "target", "tokens",
-                                                "tags", "group", "split-column", "separator", "classes"};
+                                                "tags", "group-column", "split-column", "separator", "classes"};
 
 class TableBuilder {
  public:

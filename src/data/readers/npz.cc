@@ -121,7 +121,7 @@ void take_answers(Dataset& data, Arrays& arrays, const DataOptions& options) {
 }
 
 void take_groups(Dataset& data, Arrays& arrays, const DataOptions& options) {
-  const auto group = arrays.take(options.group, "group", kGroup);
+  const auto group = arrays.take(options.group, "group-column", kGroup);
   if (!group) return;
   std::vector<int64_t> numbers = integers_of(*group, data.path, "groups"), sorted = numbers;
   std::ranges::sort(sorted);
@@ -170,7 +170,7 @@ Dataset read(const std::string& path, const DataOptions& options) {
   return dataset_of_arrays(read_npz(path), path, options);
 }
 
-constexpr const char* kOptions[] = {"label", "labels", "target", "group", "classes"};
+constexpr const char* kOptions[] = {"label", "labels", "target", "group-column", "classes"};
 
 }  // namespace
 
