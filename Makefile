@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-ptq    ways of quantizing after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
+	@echo "make bench-train  training steps beside PyTorch, eager and compiled, into bench/results.md"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -62,6 +63,11 @@ bench-ptq: build models
 bench-exports: build
 	scripts/deps.sh peers
 	build/venv/bin/python bench/peers/exports.py build/release/hone
+
+bench-train: build
+	scripts/deps.sh peers
+	cmake --build --preset release -j $(jobs) --target bench_train_step
+	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

@@ -3,7 +3,7 @@
 //
 //   apt-cache dumpavail > packages.txt
 //   debian_tsv packages.txt debian.tsv
-//   hone train MODEL --data debian.tsv --group source
+//   hone train MODEL --data debian.tsv --group-column source
 #include <cstdio>
 #include <exception>
 
