@@ -70,7 +70,7 @@ extern constinit const VerbDef train_verb_def{
     .summary = "Train a model on data, with checkpoints and logs, and write it",
     .examples =
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --validation-fraction 0.1 -o reviews.safetensors\n"
-        "  hone train all-MiniLM-L6-v2 --data reviews.csv --group 'embeddings|encoder=frozen' --rate 1e-2 -o "
+        "  hone train all-MiniLM-L6-v2 --data reviews.csv --rule 'embeddings|encoder=frozen' --rate 1e-2 -o "
         "probe.safetensors\n"
         "  hone train resnet18.safetensors --data /usr/share/datasets/fashion-mnist --from-scratch --optimizer sgd "
         "--optimizer-option momentum=0.9 --rate 0.1 --schedule one-cycle -o fashion.safetensors\n"

@@ -165,7 +165,7 @@ class Job {
         make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
                                              .label_smoothing = o.label_smoothing,
                                              .class_weights = class_weights(o.class_weights, *data_)},
-                                    .groups = {.rules = o.group, .decay = optimizer_.decay, .decay_all = o.decay_all},
+                                    .groups = {.rules = o.rule, .decay = optimizer_.decay, .decay_all = o.decay_all},
                                     .optimizer = optimizer_.def,
                                     .optimizer_options = optimizer_.options,
                                     .clip_norm = o.clip_norm,

@@ -32,10 +32,10 @@ constexpr OptionField<T> kFields[] = {
     {"rate", "the learning rate; 0: the optimizer's usual one", &T::rate},
     {"decay", "weight decay; -1: the optimizer's usual one", &T::decay},
     {"optimizer-option", "one of the optimizer's own, e.g. beta2=0.98", &T::optimizer_option},
-    {"group",
+    {"rule",
      "weights with a rule of their own: NAMES=frozen or NAMES=rate:0.1,decay:0, where NAMES is a regular "
      "expression or op:NAME; the first that matches counts",
-     &T::group},
+     &T::rule},
     {"decay-all", "let biases and weights of normalisations decay, too", &T::decay_all},
     {"clip-norm", "largest norm of all gradients together; 0: any", &T::clip_norm},
     {"clip-value", "largest magnitude of an element of a gradient; 0: any", &T::clip_value},

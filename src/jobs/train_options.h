@@ -22,7 +22,7 @@ struct TrainingOptions : ScheduleOptions {
   int64_t max_length = 0;         // of texts, in tokens; 0: what the model takes
   std::string optimizer = "adamw";
   double rate = 0, decay = -1;  // 0 and -1: the optimizer's
-  std::vector<std::string> optimizer_option, group;
+  std::vector<std::string> optimizer_option, rule;
   bool decay_all = false;
   double clip_norm = 0, clip_value = 0, dropout = 0;
   std::string loss, class_weights;  // loss: empty for what suits the labels; weights: "balanced", or a number for each

@@ -21,7 +21,7 @@ double number_of(const std::string& rule, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || !std::isfinite(value))
-    fail("group \"{}\": \"{}\" is no number of 0 or above", rule, text);
+    fail("rule \"{}\": \"{}\" is no number of 0 or above", rule, text);
   return value;
 }
 
@@ -40,7 +40,7 @@ struct Rule {
 
   explicit Rule(const std::string& rule) : text(rule) {
     const size_t at = rule.rfind('=');
-    if (at == std::string::npos || at == 0 || at + 1 == rule.size()) fail("group \"{}\": {}", rule, kGrammar);
+    if (at == std::string::npos || at == 0 || at + 1 == rule.size()) fail("rule \"{}\": {}", rule, kGrammar);
     const std::string address = rule.substr(0, at);
     if (address.starts_with("op:")) op = address.substr(3);
     else set_names(address);
@@ -48,7 +48,7 @@ struct Rule {
       if (how == "frozen") frozen = true;
       else if (how.starts_with("rate:")) rate = number_of(rule, how.substr(5));
       else if (how.starts_with("decay:")) decay = number_of(rule, how.substr(6));
-      else fail("group \"{}\": \"{}\" is neither frozen nor rate:FACTOR nor decay:NUMBER; {}", rule, how, kGrammar);
+      else fail("rule \"{}\": \"{}\" is neither frozen nor rate:FACTOR nor decay:NUMBER; {}", rule, how, kGrammar);
     }
     if (rate == 0.0) frozen = true;
   }
@@ -62,7 +62,7 @@ struct Rule {
     try {
       names.emplace(pattern);
     } catch (const Error& error) {
-      fail("group \"{}\": {}", text, error.what());
+      fail("rule \"{}\": {}", text, error.what());
     }
   }
 };
@@ -109,9 +109,9 @@ std::vector<Candidate> candidates_of(const Graph& graph) {
     names.push_back(c.name);
     ops.insert(c.ops.begin(), c.ops.end());
   }
-  if (!rule.names) fail("group \"{}\": no {} reads a weight; what does: {}", rule.text, rule.op, fmt::join(ops, ", "));
+  if (!rule.names) fail("rule \"{}\": no {} reads a weight; what does: {}", rule.text, rule.op, fmt::join(ops, ", "));
   const std::string pattern = rule.text.substr(0, rule.text.rfind('='));
-  fail("group \"{}\": no name of a weight matches{}. hone info --tensors lists them", rule.text,
+  fail("rule \"{}\": no name of a weight matches{}. hone info --tensors lists them", rule.text,
        did_you_mean(pattern, names));
 }
 
@@ -144,7 +144,7 @@ TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& opti
   }
   for (size_t i = 0; i < rules.size(); ++i)
     if (!used[i]) refuse_unmatched(rules[i], candidates);
-  if (groups.empty()) fail("nothing is left to train: the groups freeze all {} weights", candidates.size());
+  if (groups.empty()) fail("nothing is left to train: the rules freeze all {} weights", candidates.size());
   for (auto& [how, parameters] : groups)
     chosen.groups.push_back({.rate_factor = how.first, .decay = how.second, .parameters = std::move(parameters)});
   return chosen;

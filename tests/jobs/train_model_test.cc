@@ -130,7 +130,7 @@ TEST_F(TrainModelTest, EndsWhenValidationsGetNoBetter) {
 TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {
   TrainModelOptions options = texts_options(64);
   options.training.epochs = 1;
-  options.training.group = {"embeddings|encoder=frozen"};
+  options.training.rule = {"embeddings|encoder=frozen"};
   train_model(options);
   const Graph before = load_model(model).graph, after = load_model(options.output).graph;
   const auto same = [&](const std::string& name) {
@@ -199,7 +199,7 @@ TEST_F(TrainModelTest, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused([](auto& o) { o.training.loss = "mse"; }), HasSubstr("the loss mse does not go with the labels"));
   EXPECT_THAT(refused([](auto& o) { o.training.metric = "mse"; }), HasSubstr("metric mse is not one of"));
   EXPECT_THAT(refused([](auto& o) { o.training.optimizer = "adamm"; }), HasSubstr("unknown optimizer adamm"));
-  EXPECT_THAT(refused([](auto& o) { o.training.group = {".*=frozen"}; }), HasSubstr("nothing is left to train"));
+  EXPECT_THAT(refused([](auto& o) { o.training.rule = {".*=frozen"}; }), HasSubstr("nothing is left to train"));
   EXPECT_THAT(refused([](auto& o) { o.training.max_length = 1000; }),
               HasSubstr("max-length is 1000; the model takes 64"));
   EXPECT_THAT(refused([](auto& o) { o.training.parts = 17; }), HasSubstr("a batch of 16 rows can't run in 17 parts"));
@@ -211,7 +211,7 @@ TEST_F(TrainModelTest, SaysWhatDoesNotFit) {
 TEST_F(TrainModelTest, ReadsItsOptionsFromAFile) {
   const std::string file =
       folder.put("train.toml",
-                 "rate = 0.1\noptimizer = \"adamw\"\ngroup = [\"a=frozen\"]\n"
+                 "rate = 0.1\noptimizer = \"adamw\"\nrule = [\"a=frozen\"]\n"
                  "[adamw]\nbeta2 = 0.98\n[sgd]\nmomentum = 0.9\n[data]\npath = \"texts.csv\"\nlabel = \"y\"\n");
   TrainingOptions options;
   DataOptions reading;
@@ -219,7 +219,7 @@ TEST_F(TrainModelTest, ReadsItsOptionsFromAFile) {
   read_train_config(file, options, reading, data);
   EXPECT_EQ(data, folder / "texts.csv");
   EXPECT_EQ(options.rate, 0.1);
-  EXPECT_EQ(options.group, std::vector<std::string>{"a=frozen"});
+  EXPECT_EQ(options.rule, std::vector<std::string>{"a=frozen"});
   EXPECT_EQ(options.optimizer_option, std::vector<std::string>{"beta2=0.98"});
   EXPECT_EQ(reading.label, "y");
   folder.put("train.toml", "ratee = 1\n");

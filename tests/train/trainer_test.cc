@@ -247,12 +247,12 @@ TEST(Trainer, RefusesRulesThatAreNoneOrMatchNothing) {
       make_train_graphs(perceptron(2, 4, 2), options);
     });
   };
-  EXPECT_THAT(refused({"first"}), HasSubstr("group \"first\": expected NAMES=HOW"));
+  EXPECT_THAT(refused({"first"}), HasSubstr("rule \"first\": expected NAMES=HOW"));
   EXPECT_THAT(refused({"first=slow"}), HasSubstr("\"slow\" is neither frozen nor rate:FACTOR nor decay:NUMBER"));
   EXPECT_THAT(refused({"first=rate:x"}), HasSubstr("\"x\" is no number of 0 or above"));
-  EXPECT_THAT(refused({"third=frozen"}), HasSubstr("group \"third=frozen\": no name of a weight matches"));
+  EXPECT_THAT(refused({"third=frozen"}), HasSubstr("rule \"third=frozen\": no name of a weight matches"));
   EXPECT_THAT(refused({"op:conv=frozen"}), HasSubstr("no conv reads a weight; what does: linear"));
-  EXPECT_THAT(refused({".*=frozen"}), HasSubstr("nothing is left to train: the groups freeze all 4 weights"));
+  EXPECT_THAT(refused({".*=frozen"}), HasSubstr("nothing is left to train: the rules freeze all 4 weights"));
 }
 
 TEST(Trainer, AModelWithoutWeightsIsRefused) {
