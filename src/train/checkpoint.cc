@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/inputs.h"
 #include "base/text.h"
 #include "io/safetensors.h"
 
@@ -55,6 +56,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   if (text(kChecksumKey) != checksum(metadata, checkpoint.tensors))
     fail("{}: its contents do not fit its checksum: it was changed or damaged after it was written", path);
   checkpoint.progress = parse_json(text("hone.progress"), path);
+  may_replace(path);  // by what goes on from it
   return checkpoint;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -60,6 +61,7 @@ std::vector<LogEntry> read_entries(const std::string& path, int64_t steps) {
   std::vector<LogEntry> entries;
   if (steps == 0 || !std::filesystem::exists(path)) return entries;
   const std::string text = read_file(path);
+  may_replace(path);  // by what goes on from it
   int64_t number = 0;
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string source = fmt::format("{}:{}", path, ++number);
