@@ -21,7 +21,7 @@ MODELS = {  # name: arguments of the program, whether embeddings are frozen
     "BERT-tiny (2 x 128), 32 x 128": (["bert-tiny", "--batch", "32", "--length", "128"], False),
     "the same, embeddings frozen": (["bert-tiny", "--batch", "32", "--length", "128", "--freeze", "embeddings"], True),
     "MiniLM-L6, 16 x 64": (["minilm-l6", "--batch", "16", "--length", "64"], False),
-    "ResNet-18, 3 x 3 stem, 64 x 1 x 28 x 28": (["resnet18-stem", "--batch", "64"], False),
+    "ResNet-18, 3 x 3 stem, 64 x 1 x 28 x 28": (["resnet18-stem", "--batch", "64", "--length", "28"], False),
 }
 
 

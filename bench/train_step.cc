@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   app.add_option("model", options.model, "bert-tiny, minilm-l6, resnet18-stem, or a config.json")
       ->capture_default_str();
   app.add_option("--batch", options.batch)->capture_default_str();
-  app.add_option("--length", options.length)->capture_default_str();
+  app.add_option("--length", options.length, "Of texts; the side of images")->capture_default_str();
   app.add_option("--threads", options.threads)->capture_default_str();
   app.add_option("--seconds", options.seconds)->capture_default_str();
   app.add_option("--freeze", options.frozen, "Weights whose names match this regular expression are not trained");
