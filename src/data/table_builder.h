@@ -31,7 +31,7 @@ struct Cell {
   bool is_list = false;
 };
 
-inline constexpr const char* kTableOptions[] = {"text", "text2", "label",        "labels",    "target", "tokens",
+inline constexpr const char* kTableOptions[] = {"text", "text2",        "label",        "labels",    "target", "tokens",
                                                 "tags", "group-column", "split-column", "separator", "classes"};
 
 class TableBuilder {

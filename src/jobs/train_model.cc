@@ -24,6 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of a file, or of all files in a folder.
+int64_t bytes_in(const std::string& path) {
+  if (!fs::is_directory(path)) return static_cast<int64_t>(fs::file_size(path));
+  int64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
+    if (entry.is_regular_file()) bytes += static_cast<int64_t>(entry.file_size());
+  return bytes;
+}
+
 std::vector<double> class_weights(const std::string& text, const TrainingData& data) {
   if (text.empty()) return {};
   if (text == "balanced") return data.balanced_weights();
@@ -238,7 +247,7 @@ class Job {
     add_check(record, options_.output, saved);
     if (!model_.weight_files.empty())
       record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
-    record.manifest.push_back({"data", options_.data, data_digest_, 0});
+    record.manifest.push_back({"data", options_.data, data_digest_, bytes_in(options_.data)});
     record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
     return record;
   }

@@ -38,8 +38,8 @@ inline OpCases matmul_cases(Philox& rng) {
     cases.push_back({{random_floats(rng, {2, 7, 17}, dtype), random_floats(rng, {2, 17, 5}, dtype)}, {}});
     cases.push_back({{random_floats(rng, {2, 3, 7, 16}, dtype), random_floats(rng, {2, 3, 5, 16}, dtype)},
                      {{"transpose_b", int64_t{1}}}});
-    cases.push_back({{random_floats(rng, {17, 7}, dtype), random_floats(rng, {17, 33}, dtype)},
-                     {{"transpose_a", int64_t{1}}}});
+    cases.push_back(
+        {{random_floats(rng, {17, 7}, dtype), random_floats(rng, {17, 33}, dtype)}, {{"transpose_a", int64_t{1}}}});
     cases.push_back({{random_floats(rng, {2, 19, 9}, dtype), random_floats(rng, {2, 5, 19}, dtype)},
                      {{"transpose_a", int64_t{1}}, {"transpose_b", int64_t{1}}}});
     cases.push_back({{random_floats(rng, {2, 1, 7, 17}, dtype), random_floats(rng, {3, 17, 5}, dtype)}, {}});
