@@ -104,7 +104,7 @@ def main():
         print(table(["step", "hone, ms", "PyTorch eager", "torch.compile", "hone / best"], rows), flush=True)
     if args.record:
         cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-        text = (f"`bench/train.py build/release/bench/bench_train_step --threads {args.threads} --record` on {cpu}, PyTorch {torch.__version__}: "
+        text = (f"`bench/train.py build/release/bench/bench_train_step --threads {args.threads} --rounds {args.rounds} --record` on {cpu}, PyTorch {torch.__version__}: "
                 f"medians of {args.rounds} rounds in turn, {args.threads} thread{'s' if args.threads > 1 else ''}; forward, gradients and AdamW in f32, "
                 f"without dropout.\n\n")
         write_section("Training steps", text + table(["step", "hone, ms", "PyTorch eager", "torch.compile", "hone / best"], rows))
