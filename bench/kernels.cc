@@ -369,6 +369,8 @@ void time_mobilenet(KernelBench& bench) {
     time_depthwise(bench, 28, 192, 5, 1, any);
     time_depthwise(bench, 14, 384, 3, 1, any);
     time_depthwise(bench, 7, 960, 3, 1, any);
+    time_depthwise(bench, 7, 576, 5, 1, any);
+    time_depthwise(bench, 14, 240, 5, 1, any);
   }
 }
 

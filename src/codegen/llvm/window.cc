@@ -6,8 +6,9 @@
 // or right border, the tile is one of its own, from which the taps outside are left out. Windows wider than that are a
 // loop over the taps, whose sums run in several chains that are joined in a fixed order.
 //
-// For any plane there are inner tiles of several widths, and one for a single place that loops over the taps it has:
-// it takes the borders, and adds the same elements in the same order.
+// For any plane there are inner tiles of several widths, and tiles for the borders and for short rows: of as many
+// places as the call says, with a mask for each pixel that leaves out what is none. Both add the same elements in the
+// same order. Where taps are a loop, one tile takes any single place.
 //
 // The last vector of channels starts where it ends with the last channel, so that nothing is masked; only fewer
 // channels than lanes are. Channels that two vectors share get the same bits from both.
@@ -82,10 +83,11 @@ class ReduceWindowEmitter {
 
   PlaneValues sizes(const KernelFrame& frame) { return plane_values(e_, plane_, plan_.any_plane, frame); }
 
-  // What a tile adds: all taps, those that lie in the plane at column `first`, or as many as the call says.
+  // What a tile adds: all taps, those that lie in the plane at column `first` or, as of a border, wherever it is; or as
+  // many as the call says.
   struct Tile {
     ReduceWindowTile shape;
-    enum class Taps : uint8_t { all, of_first, of_call } taps = Taps::all;
+    enum class Taps : uint8_t { all, of_first, of_border, of_call } taps = Taps::all;
     int64_t first = 0;
     llvm::Function* function = nullptr;
   };
@@ -118,8 +120,14 @@ class ReduceWindowEmitter {
       inner_.push_back({shape});
       make(inner_.back(), fmt::format("{}_tile{}", symbol, shape.columns));
     }
-    single_ = {single_tile(plan_, e_.target, shrink_), Tile::Taps::of_call};
-    make(single_, symbol + "_single");
+    for (const ReduceWindowTile& shape : border_tiles(plan_, e_.target)) {
+      border_.push_back({shape, Tile::Taps::of_border});
+      make(border_.back(), fmt::format("{}_border{}", symbol, shape.columns));
+    }
+    if (!is_unrolled(plan_)) {
+      single_ = {single_tile(plan_, e_.target, shrink_), Tile::Taps::of_call};
+      make(single_, symbol + "_single");
+    }
   }
 
   bool in_plane(int64_t column, int64_t tap) const {
@@ -177,25 +185,40 @@ class ReduceWindowEmitter {
     if (plan_.any_plane) places_of_any_plane(row);
   }
 
-  // Each inner tile takes what is left for the narrower ones.
+  // Each inner tile takes what is left for the narrower ones. Short rows are borders alone (launch()).
   void places_of_any_plane(const Row& row) {
-    if (inner_.empty()) return tiles(single_, row, e_.num(0), p_.out_width);
+    if (!is_unrolled(plan_)) return tiles(single_, row, e_.num(0), p_.out_width);
     Value *first = e_.kernel_dim(frame_, kWindowInsideFirst), *end = e_.kernel_dim(frame_, kWindowInsideEnd);
-    tiles(single_, row, e_.num(0), first);
+    border(row, e_.num(0), first);
     for (const Tile& tile : inner_) {
       Value* count = e_.b.CreateUDiv(e_.b.CreateSub(end, first), e_.num(tile.shape.columns));
       tiles(tile, row, first, count);
       first = e_.b.CreateAdd(first, e_.times(count, tile.shape.columns));
     }
-    tiles(single_, row, end, e_.b.CreateSub(p_.out_width, end));
+    border(row, end, e_.b.CreateSub(p_.out_width, end));
   }
 
-  void tiles(const Tile& tile, const Row& row, Value* first, Value* count) {
+  // The narrowest tile that takes all of these places, or the widest as often as it takes.
+  void border(const Row& row, Value* first, Value* count) {
+    Value* fewer = e_.num(0);  // places of the tile before, which had them all where there are no more
+    for (const Tile& tile : border_) {
+      const bool last = &tile == &border_.back();
+      Value* here = e_.b.CreateICmpSGT(count, fewer);
+      fewer = e_.num(tile.shape.columns);
+      if (!last) here = e_.b.CreateAnd(here, e_.b.CreateICmpSLE(count, fewer));
+      Value* often = e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(tile.shape.columns - 1)), fewer);
+      tiles(tile, row, first, e_.b.CreateSelect(here, often, e_.num(0)), e_.b.CreateAdd(first, count));
+    }
+  }
+
+  // One beside the other; tiles of a border end with place `end` at the latest.
+  void tiles(const Tile& tile, const Row& row, Value* first, Value* count, Value* end = nullptr) {
     e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
       Value* column = e_.b.CreateAdd(e_.times(i, tile.shape.columns), first);
       Value* left = e_.b.CreateSub(e_.times(column, plane_.stride_x), p_.pad_left);
       Taps across{e_.num(0), e_.num(0)};
       if (tile.taps == Tile::Taps::of_call) across = taps_inside(left, p_.kernel_width, plane_.dilation_x, p_.width);
+      if (end) across.count = e_.b.CreateSub(end, column);
       left = e_.b.CreateAdd(left, e_.times(across.first, plane_.dilation_x));
       Value *from = e_.at(row.x, e_.times(left, pixel_bytes_)),
             *weights = e_.at(row.w, e_.times(across.first, weight_bytes()));
@@ -221,13 +244,19 @@ class ReduceWindowEmitter {
   // Where vector v of a tile starts, behind the tile's first channel.
   int64_t channel(int64_t v) const { return std::min(v * e_.lanes, std::max<int64_t>(0, plan_.channels - e_.lanes)); }
 
-  // void(args, x, w, rows, taps, place, channel, column, counted): one tile. `x` and `w` are at its first tap and
-  // channel; `rows` of the window lie in the plane, and `taps` of each row where the call says how many.
+  // void(args, x, w, rows, count, place, channel, column, counted): one tile. `x` and `w` are at its first tap and
+  // channel; `rows` of the window lie in the plane. `count`: the taps of each row where the call says how many; of a
+  // border the places that are to be stored.
   void make(Tile& tile, const std::string& symbol) {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64, e_.i64, e_.f32};
     llvm::Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     const auto [columns, vectors, chains] = tile.shape;
     p_ = sizes({f, f->getArg(0), nullptr, nullptr, nullptr});
+    pixels_.clear();
+    if (tile.taps == Tile::Taps::of_border) {
+      allow_spills(f);  // of pixels
+      pixels_ = pixels_from(f->getArg(7), pixels_beside(tile) + 1);
+    }
     Values sums(static_cast<size_t>(columns * vectors * chains), reduction_identity(e_, kind(), scalar_));
     const Emitter::Moving moving[] = {{f->getArg(1), e_.times(p_.width, plane_.dilation_y * pixel_bytes_)},
                                       {f->getArg(2), e_.times(p_.kernel_width, weight_bytes())}};
@@ -254,8 +283,8 @@ class ReduceWindowEmitter {
     }
   }
 
-  Value* element(Value* x, int64_t pixels, int64_t v) {
-    return e_.load_elements(plan_.x, e_.at(x, pixels * pixel_bytes_ + channel(v) * size_bytes(plan_.x)), mask_);
+  Value* element(Value* x, int64_t v) {
+    return e_.load_elements(plan_.x, e_.at(x, channel(v) * size_bytes(plan_.x)), mask_);
   }
   Value* weight(Value* w, int64_t tap, int64_t v) {
     if (plan_.reduction != ReduceWindowPlan::Reduction::products) return nullptr;
@@ -265,9 +294,33 @@ class ReduceWindowEmitter {
     return weight ? e_.fma(element, weight, sum) : emit_reduction(e_, kind(), scalar_, sum, element);
   }
 
+  // From the first pixel that a tile reads to the last.
+  int64_t pixels_beside(const Tile& tile) const {
+    return (tile.shape.columns - 1) * plane_.stride_x + (plane_.kernel_width - 1) * plane_.dilation_x;
+  }
+
+  // A pixel that a tile of a border reads: whether it lies in the plane, and how far from the tile's first one to read,
+  // which is the nearest that does. (Loads that a mask suppresses are slow where nothing is mapped.)
+  struct Pixel {
+    Value *inside, *bytes;
+  };
+  std::vector<Pixel> pixels_from(Value* column, int64_t count) {
+    Value* left = e_.b.CreateSub(e_.times(column, plane_.stride_x), p_.pad_left);
+    Value* lanes = e_.splat(e_.b.CreateTrunc(left, e_.i32));
+    Value* width = e_.splat(e_.b.CreateTrunc(p_.width, e_.i32));
+    std::vector<Pixel> pixels;
+    for (int64_t pixel = 0; pixel < count; ++pixel) {
+      // As unsigned numbers, those on the left are larger than the width, too.
+      Value* inside = e_.b.CreateICmpULT(e_.b.CreateAdd(lanes, e_.c_i32(static_cast<uint32_t>(pixel))), width);
+      Value* at = e_.b.CreateAdd(left, e_.num(pixel));
+      Value* nearest = e_.larger(e_.smaller(at, e_.b.CreateSub(p_.width, e_.num(1))), e_.num(0));
+      pixels.push_back({inside, e_.times(e_.b.CreateSub(nearest, left), pixel_bytes_)});
+    }
+    return pixels;
+  }
+
   Values unrolled_row(const Tile& tile, Value* x, Value* w, Values sums) {
-    const int64_t taps = plane_.kernel_width, columns = tile.shape.columns;
-    const int64_t reach = (columns - 1) * plane_.stride_x + (taps - 1) * plane_.dilation_x;
+    const int64_t taps = plane_.kernel_width, columns = tile.shape.columns, reach = pixels_beside(tile);
     for (int64_t v = 0; v < tile.shape.vectors; ++v) {
       Values weights;
       for (int64_t tap = 0; tap < taps; ++tap) weights.push_back(weight(w, tap, v));
@@ -277,9 +330,12 @@ class ReduceWindowEmitter {
           for (int64_t tap = 0; tap < taps; ++tap) {
             if (column * plane_.stride_x + tap * plane_.dilation_x != pixel) continue;
             if (tile.taps == Tile::Taps::of_first && !in_plane(tile.first + column, tap)) continue;
-            if (!loaded) loaded = element(x, pixel, v);
+            const Pixel placed =
+                pixels_.empty() ? Pixel{nullptr, e_.num(pixel * pixel_bytes_)} : pixels_[static_cast<size_t>(pixel)];
+            if (!loaded) loaded = element(e_.at(x, placed.bytes), v);
             Value*& sum = sums[static_cast<size_t>(v * columns + column)];
-            sum = add(sum, loaded, weights[static_cast<size_t>(tap)]);
+            Value* added = add(sum, loaded, weights[static_cast<size_t>(tap)]);
+            sum = placed.inside ? e_.b.CreateSelect(placed.inside, added, sum) : added;
           }
       }
     }
@@ -293,7 +349,7 @@ class ReduceWindowEmitter {
       for (int64_t chain = 0; chain < chains; ++chain)
         for (int64_t v = 0; v < wide; ++v) {
           Value*& sum = into[static_cast<size_t>(chain * wide + v)];
-          sum = add(sum, element(at[0], chain * plane_.dilation_x, v), weight(at[1], chain, v));
+          sum = add(sum, element(e_.at(at[0], chain * plane_.dilation_x * pixel_bytes_), v), weight(at[1], chain, v));
         }
       return into;
     };
@@ -331,7 +387,7 @@ class ReduceWindowEmitter {
       if (o.access == Epilogue::Access::scalar) known = e_.load_broadcast(o.dtype, base);
     }
     const Values invariants = emit_invariants(e_, plan_.program, fixed);
-    for (int64_t column = 0; column < tile.shape.columns; ++column) {
+    const auto store = [&](int64_t column) {
       Value* place = e_.b.CreateAdd(f->getArg(5), e_.num(column));
       Value* at = e_.b.CreateAdd(e_.times(place, plan_.channels), c);  // of the result
       Values args = fixed;
@@ -351,6 +407,10 @@ class ReduceWindowEmitter {
         Value* base = e_.kernel_pointer(frame, 2 + operands + static_cast<int>(j));
         e_.store_elements(results[j], plan_.results[j], e_.at(base, e_.times(at, size_bytes(plan_.results[j]))), mask_);
       }
+    };
+    for (int64_t column = 0; column < tile.shape.columns; ++column) {
+      if (tile.taps != Tile::Taps::of_border) store(column);
+      else e_.when(e_.b.CreateICmpSGT(f->getArg(4), e_.num(column)), [&] { store(column); });
     }
   }
 
@@ -383,9 +443,10 @@ class ReduceWindowEmitter {
   Value* const mask_;
   const bool counts_taps_;
   llvm::GlobalVariable *down_ = nullptr, *across_ = nullptr;
-  std::vector<Segment> segments_;  // of one plane
-  std::vector<Tile> inner_;        // for any plane
-  Tile single_;
+  std::vector<Segment> segments_;     // of one plane
+  std::vector<Tile> inner_, border_;  // for any plane
+  Tile single_;                       // likewise, where rows are not unrolled
+  std::vector<Pixel> pixels_;         // of the border that is being emitted
   KernelFrame frame_{};
   PlaneValues p_{};  // in the function that is being emitted
 };

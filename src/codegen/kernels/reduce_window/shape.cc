@@ -9,6 +9,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostVectors = 4;
+constexpr int64_t kBorderColumns = 7;  // the last planes of networks for images of 224 x 224 are as wide
 
 // The largest part that `total` falls into evenly when none may exceed `most`.
 int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, std::max<int64_t>(1, most))); }
@@ -46,6 +47,14 @@ std::vector<ReduceWindowTile> inner_tiles(const ReduceWindowPlan& plan, const Ta
   return tiles;
 }
 
+std::vector<ReduceWindowTile> border_tiles(const ReduceWindowPlan& plan, const Target& target) {
+  std::vector<ReduceWindowTile> tiles;
+  if (!is_unrolled(plan)) return tiles;
+  for (int64_t columns : {int64_t{2}, kBorderColumns})
+    tiles.push_back({columns, vectors_beside(columns, channel_vectors(plan, target), 0)});
+  return tiles;
+}
+
 ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
   const int64_t chains = chains_of(plan, target);
   return {1, vectors_beside(chains, channel_vectors(plan, target), shrink), chains};
@@ -71,8 +80,10 @@ void write_derived(const ReduceWindowPlan& placed, const Target& target, KernelD
   dims[kWindowBlockVectors] = block_vectors(placed, target), dims[kWindowBlocks] = channel_blocks(placed, target);
   const int64_t last = p.width - 1 - (p.kernel_width - 1) * p.dilation_x + p.pad_left;  // column of the first tap
   const int64_t end = last < 0 ? 0 : std::min(p.out_width, last / p.stride_x + 1);
-  dims[kWindowInsideFirst] = std::min(end, ceil_div(std::max<int64_t>(p.pad_left, 0), p.stride_x));
-  dims[kWindowInsideEnd] = end;
+  const int64_t first = std::min(end, ceil_div(std::max<int64_t>(p.pad_left, 0), p.stride_x));
+  const bool is_short = p.out_width <= kBorderColumns && end - first < p.out_width;  // one tile of the border
+  dims[kWindowInsideFirst] = is_short ? p.out_width : first;
+  dims[kWindowInsideEnd] = is_short ? p.out_width : end;
 }
 
 int64_t channel_vectors(const ReduceWindowPlan& plan, const Target& target) {

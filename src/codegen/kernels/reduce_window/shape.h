@@ -7,7 +7,8 @@
 namespace hone {
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
-// of places, and the places under which the whole window lies in the plane's columns, [first, end).
+// of places, and the places [first, end) for inner tiles: those under which the whole window lies in the plane's
+// columns, but none in a short row.
 inline constexpr int kWindowBlockVectors = kDerivedDims, kWindowBlocks = kDerivedDims + 1,
                      kWindowInsideFirst = kDerivedDims + 2, kWindowInsideEnd = kDerivedDims + 3;
 
@@ -20,8 +21,10 @@ struct ReduceWindowTile {
 inline constexpr int64_t kMostUnrolled = 7;      // taps of a row: their weights fill a quarter of 32 registers
 bool is_unrolled(const ReduceWindowPlan& plan);  // over the taps of a row
 ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
-// For any plane: tiles of places whose taps all lie in it, the widest first; and that of any one place.
+// For any plane: tiles of places whose taps all lie in it, the widest first; of other places, the narrowest first; and,
+// where rows are not unrolled, that of any one place.
 std::vector<ReduceWindowTile> inner_tiles(const ReduceWindowPlan& plan, const Target& target, int shrink);
+std::vector<ReduceWindowTile> border_tiles(const ReduceWindowPlan& plan, const Target& target);
 ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
 
 // A plan for any plane with the sizes of a call; any other plan as it is.
