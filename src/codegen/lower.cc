@@ -229,7 +229,8 @@ struct PreparedGraph::Impl {
     return {std::make_shared<const StepFrame>(std::move(frame)), std::move(step)};
   }
 
-  LoweredGraph place(const RunSizes& actual) {
+  LoweredGraph place(const RunSizes& sizes) {
+    RunSizes actual = sizes;
     if (open) check_sizes(graph, actual, graph_sizes.open_values(), in_memory);
     LoweredGraph lowered{.steps = {}, .alias_of = alias_of};
     lowered.steps.reserve(units.size());
@@ -262,16 +263,18 @@ struct PreparedGraph::Impl {
            to_string(graph.type(to)), graph.value(from).name, to_string(graph.type(from)));
   }
 
-  void place(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
+  void place(Unit& unit, RunSizes& actual, std::vector<Step>& steps) {
     const Group& group = unit.group;
     const Support support = options.kernels ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
     if (support.supported()) return;
     if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
-    if (unit.alone.empty())
+    if (unit.alone.empty()) {
       for (NodeId n : group.nodes) {
         unit.alone.push_back({group_of_one(graph, n), {}, {}});
         if (open) unit.alone.back().prepared = prepared_for_any(unit.alone.back().group);
       }
+      actual.learn(formulas);
+    }
     const size_t first = steps.size();
     for (Unit& each : unit.alone) place(each, actual, steps);
     for (size_t s = first; s < steps.size(); ++s)

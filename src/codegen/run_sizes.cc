@@ -11,11 +11,9 @@ Extent Formulas::extent(const Dim& dim) {
   return {.formula = static_cast<int>(place)};
 }
 
-std::vector<int64_t> Formulas::evaluate(const Bindings& bindings) const {
-  std::vector<int64_t> numbers;
+void Formulas::evaluate(const Bindings& bindings, std::vector<int64_t>& numbers) const {
   numbers.reserve(dims_.size());
-  for (const Dim& dim : dims_) numbers.push_back(dim.evaluate(bindings));
-  return numbers;
+  while (numbers.size() < dims_.size()) numbers.push_back(dims_[numbers.size()].evaluate(bindings));
 }
 
 GraphSizes::GraphSizes(const Graph& graph, Formulas& formulas) {
@@ -40,8 +38,8 @@ GraphSizes::GraphSizes(const Graph& graph, Formulas& formulas) {
 
 RunSizes GraphSizes::of_run(const Formulas& formulas, Bindings bindings, std::map<ValueId, Tensor> known) const {
   RunSizes run;
-  run.numbers_ = formulas.evaluate(bindings);
   run.bindings_ = std::move(bindings);
+  run.learn(formulas);
   run.places_ = places_;
   run.extents_ = extents_;
   run.has_zeros_ = has_zeros_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -23,7 +24,8 @@ struct Extent {
 class Formulas {
  public:
   Extent extent(const Dim& dim);
-  std::vector<int64_t> evaluate(const Bindings& bindings) const;  // throws Error for a symbol without a value
+  // Appends the numbers of those that `numbers` lacks. Throws Error for a symbol without a value.
+  void evaluate(const Bindings& bindings, std::vector<int64_t>& numbers) const;
 
  private:
   std::vector<Dim> dims_;
@@ -34,7 +36,12 @@ class RunSizes {
  public:
   explicit RunSizes(const Graph& graph);  // whose shapes are constant
 
-  int64_t of(Extent e) const { return e.is_constant() ? e.number : numbers_[static_cast<size_t>(e.formula)]; }
+  int64_t of(Extent e) const {
+    if (e.is_constant()) return e.number;
+    CHECK(static_cast<size_t>(e.formula) < numbers_.size(), "a formula that these sizes do not know");
+    return numbers_[static_cast<size_t>(e.formula)];
+  }
+  void learn(const Formulas& formulas) { formulas.evaluate(bindings_, numbers_); }  // those that were added since
   std::span<const int64_t> shape(ValueId v) const {
     const auto [begin, rank] = (*places_)[static_cast<size_t>(v)];
     return std::span(extents_).subspan(begin, rank);

@@ -1,6 +1,8 @@
 // Updates that are written over what they update: where that happens, and that nobody else sees it.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "base/stop.h"
@@ -106,6 +108,49 @@ TEST(InPlace, NothingIsWrittenOverThatIsReadLater) {
   EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{2, 3, 4, 5}));
   EXPECT_EQ(session.parameter("u").to_floats(), (std::vector<float>{2, 3, 4, 5}));
   EXPECT_EQ(context.state("s").to_floats(), (std::vector<float>{1, 3, 2, 4}));
+}
+
+// An operand of an epilogue that nobody reads later, beside numbers of channels that fill vectors and tiles, and that
+// do not: tiles that share channels read each of them twice.
+TEST(InPlace, TilesThatShareElementsReadThemAsTheyWere) {
+  for (const int channels : {64, 120, 288, 37}) {
+    for (const char* op : {"conv %x, %w {channels_last=1, groups=CHANNELS, pads=[1, 1, 1, 1]}",
+                           "max_pool %x {channels_last=1, kernel_shape=[3, 3], pads=[1, 1, 1, 1]}", "linear %x, %v"}) {
+      std::string text = R"(graph g {
+        %x : f32[2,5,5,CHANNELS] = input "x"
+        %r : f32[2,5,5,CHANNELS] = input "r"
+        %w : f32[CHANNELS,1,3,3] = input "w"
+        %v : f32[CHANNELS,CHANNELS] = input "v"
+        %e = exp %r
+        %y = OP
+        %s = add %y, %e
+        %p = mul %s, %e
+        %m = reduce_mean %p {axes=[1, 2], keepdims=0}
+        return %p as "p", %m as "m"
+      })";
+      const auto put = [&](const std::string& what, const std::string& with) {
+        for (size_t at; (at = text.find(what)) != std::string::npos;) text.replace(at, what.size(), with);
+      };
+      put("OP", op), put("CHANNELS", std::to_string(channels));
+      SCOPED_TRACE(text);
+      const auto filled = [](std::vector<int64_t> shape, float step) {
+        std::vector<float> values(
+            static_cast<size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies())));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i));
+        return Tensor::of<float>(std::move(shape), std::move(values));
+      };
+      const NamedTensors inputs{{"x", filled({2, 5, 5, channels}, 0.7f)},
+                                {"r", filled({2, 5, 5, channels}, 0.3f)},
+                                {"w", filled({channels, 1, 3, 3}, 1.1f)},
+                                {"v", filled({channels, channels}, 0.9f)}};
+      SessionOptions interpreted;
+      interpreted.optimise = 0;
+      Session session(parse(text), {}), reference(parse(text), interpreted);
+      const std::vector<float> got = session.run(inputs)[0].to_floats(), want = reference.run(inputs)[0].to_floats();
+      // Products of up to 288 numbers of at most 1, times e: sums of that length in f32.
+      for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 288 * 288 * 0x1p-24f * 3) << i;
+    }
+  }
 }
 
 // Memory of the caller's that does not fit, or is the state's own, is refused before anything changes.

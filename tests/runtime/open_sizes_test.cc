@@ -1,6 +1,7 @@
 // Sizes that a run brings: code for any of them, made once, with the bits of code for certain ones alone.
 #include "runtime/own_code.h"
 #include "runtime/session.h"
+#include "tests/passes/parse_ops.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/error_of.h"
 
@@ -131,6 +132,21 @@ TEST(OpenSizes, ProfilesDescribeTheStepsOfTheseSizes) {
 }
 
 // Symbols that differ may turn out equal, so rules take them when a graph is made; a run's sizes must fulfil them.
+// Its nodes have formulas that the group as a whole did not ask for.
+TEST(OpenSizes, AGroupThatCannotBeOneKernelFallsApart) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[N,2,3] = input "x"
+    %q = mul %x, %x
+    %s = reduce_sum %q {axes=[0, 2], keepdims=0}
+    return %s as "s"
+  })");
+  Session session(graph, {});
+  for (const int64_t n : {2, 5}) {
+    const NamedTensors inputs{{"x", Tensor::of<float>({n, 2, 3}, std::vector<float>(static_cast<size_t>(6 * n), 2))}};
+    EXPECT_EQ(session.run(inputs)[0].to_floats(), std::vector<float>(2, static_cast<float>(12 * n)));
+  }
+}
+
 TEST(OpenSizes, SizesThatDoNotFitARuleAreErrors) {
   const auto error = [](const char* text, const NamedTensors& inputs) {
     Session session(parse_seeded(text), uncached());

@@ -11,7 +11,8 @@
 // same order. Where taps are a loop, one tile takes any single place.
 //
 // The last vector of channels starts where it ends with the last channel, so that nothing is masked; only fewer
-// channels than lanes are. Channels that two vectors share get the same bits from both.
+// channels than lanes are. Channels that two vectors share get the same bits from both, and so no result may lie where
+// an operand does.
 #include <algorithm>
 
 #include "base/multiples.h"

@@ -96,6 +96,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     lowering.bind(step, kNone, Plane::none);
   }
   if (Support r = lowering.epilogue(step, plan, value, 2, bias, false); !r.supported()) return r;
+  step.overwritable.clear();  // channels that two vectors share are read by both
   prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
                                                                                       StepCall& placed) mutable {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
