@@ -1,5 +1,5 @@
 // bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--compute bf16]
-// [--steps]
+// [--no-pass NAME]... [--steps]
 // [--on-demand]: the time of a training step as `hone train` takes it: forward, gradients and AdamW with updates in
 // place, on random data. MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28
 // pixels), or a config.json. Prints the median and the best step, and the best times by class of kernels; --steps: of
@@ -48,6 +48,7 @@ struct Options {
   int64_t batch = 32, length = 128;
   int threads = 1;
   double seconds = 6;
+  std::vector<std::string> disabled;
   bool steps = false, on_demand = false;
 };
 
@@ -95,6 +96,7 @@ void run(const Options& o) {
   SessionOptions options;
   options.threads = o.threads;
   options.compute = parse_compute(o.compute);
+  options.pipeline.disabled = o.disabled;
   if (!o.isa.empty()) options.target = parse_target(o.isa);
   Session session(graphs.step, options);
   Context context;
@@ -162,6 +164,7 @@ int main(int argc, char** argv) {
   app.add_option("--freeze", options.frozen, "Weights whose names match this regular expression are not trained");
   app.add_option("--compute", options.compute, "What products read: f32 or bf16")->capture_default_str();
   app.add_option("--isa", options.isa, "Instruction set to generate code for, as `hone bench` takes it");
+  app.add_option("--no-pass", options.disabled, "A pass to leave out");
   app.add_flag("--steps", options.steps, "Every step by itself");
   app.add_flag("--on-demand", options.on_demand, "A step for each line of the input");
   CLI11_PARSE(app, argc, argv);
