@@ -1,13 +1,17 @@
-"""A training step of hone beside PyTorch's, eager and compiled, taking turns in one run: forward, gradients and AdamW, one thread unless
---threads says otherwise. Writes the section "Training steps" of bench/results.md with --record.
+"""Training steps of hone beside PyTorch's, eager and compiled, taking turns in one run: forward, gradients and AdamW. Each row has its
+target and says whether it was reached. --record writes bench/results.md: of the part `steps` the section "Training steps", of the part
+`conditions` (bf16, two threads, beside a busy process, the start, memory) the section "Training steps under other conditions".
 
-usage: train.py PROGRAM [--threads N] [--rounds R] [--only NAME] [--record]       PROGRAM: build/release/bench/bench_train_step
+usage: train.py PROGRAM [--part steps|conditions] [--rounds R] [--only NAME] [--record]       PROGRAM: build/release/bench/bench_train_step
 """
 import argparse
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
@@ -17,20 +21,35 @@ import torch.nn.functional as F  # noqa: E402
 from interleaved import interval, ratio, rounds, timed  # noqa: E402
 from results import table, write_section  # noqa: E402
 
-MODELS = {  # name: arguments of the program, whether embeddings are frozen
-    "BERT-tiny (2 x 128), 32 x 128": (["bert-tiny", "--batch", "32", "--length", "128"], False),
-    "the same, embeddings frozen": (["bert-tiny", "--batch", "32", "--length", "128", "--freeze", "embeddings"], True),
-    "MiniLM-L6, 16 x 64": (["minilm-l6", "--batch", "16", "--length", "64"], False),
-    "ResNet-18, 3 x 3 stem, 64 x 1 x 28 x 28": (["resnet18-stem", "--batch", "64", "--length", "28"], False),
+TINY, FROZEN, MINILM, RESNET = ("BERT-tiny (2 x 128), 32 x 128", "the same, embeddings frozen", "MiniLM-L6, 16 x 64",
+                                "ResNet-18, 3 x 3 stem, 64 x 1 x 28 x 28")
+MODELS = {  # name: arguments of the program, the most that a step may take of the best of PyTorch's
+    TINY: (["bert-tiny", "--batch", "32", "--length", "128"], 0.65),
+    FROZEN: (["bert-tiny", "--batch", "32", "--length", "128", "--freeze", "embeddings"], 0.60),
+    MINILM: (["minilm-l6", "--batch", "16", "--length", "64"], 0.75),
+    RESNET: (["resnet18-stem", "--batch", "64", "--length", "28"], 0.85),
 }
+# The most that else is asked of hone.
+BF16_SHARE = 0.65  # of a step in f32
+TWO_THREADS = 1.05  # of one thread's share of PyTorch's time
+BUSY = 1.7  # of a step alone, two threads beside a process that keeps one of two CPUs busy
+COLD_START, CACHED_START = 1.0, 0.2  # seconds from the start of the process to the first step's
+MEMORY = 0.60  # of the peak of PyTorch's process
+
+
+def peak_bytes(process):
+    """The most memory that a process has held so far."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 
 
 class Program:
     """`bench_train_step --on-demand`: one step for each line it is sent, answered by its nanoseconds."""
 
-    def __init__(self, program, arguments, threads):
+    def __init__(self, program, arguments, threads, cache=None):
         command = [program, *arguments, "--on-demand", "--threads", str(threads)]
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment = dict(os.environ, HONE_CACHE=str(cache)) if cache else None
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def __call__(self):
         self.child.stdin.write("run\n")
@@ -40,12 +59,15 @@ class Program:
             raise SystemExit(f"{' '.join(map(str, self.child.args))}: ended with {self.child.wait()}")
         return float(line) * 1e-9
 
+    def peak_bytes(self):
+        return peak_bytes(self.child.pid)
+
     def close(self):
         self.child.stdin.close()
         self.child.wait()
 
 
-def torch_step(name, frozen, compiled):
+def torch_step(name, compiled):
     """A step of the same network in PyTorch, without dropout as hone's."""
     torch.manual_seed(0)
     if name.startswith("ResNet"):
@@ -61,7 +83,7 @@ def torch_step(name, frozen, compiled):
         model = BertForSequenceClassification(BertConfig(
             hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=4 * width, num_labels=2,
             hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
-        if frozen:
+        if name == FROZEN:
             model.bert.embeddings.requires_grad_(False)
         ids, mask = torch.randint(0, 30522, (batch, length)), torch.ones(batch, length, dtype=torch.long)
         target = torch.randint(0, 2, (batch,))
@@ -81,33 +103,140 @@ def torch_step(name, frozen, compiled):
     return timed(step)
 
 
+def judged(value, most):
+    return [f"{most:.2f}", "reached" if value <= most else "missed"]
+
+
+def measured(program, name, threads, count):
+    """Times of hone and of both of PyTorch's, and which of these is the better."""
+    torch.set_num_threads(threads)
+    torch._dynamo.reset()
+    hone = Program(program, MODELS[name][0], threads)
+    systems = {"hone": hone, "eager": torch_step(name, False), "compiled": torch_step(name, True)}
+    times = rounds(systems, count, warmup=2)
+    hone.close()
+    return times, min(("eager", "compiled"), key=lambda s: interval(times[s])[0])
+
+
+STEP_COLUMNS = ["step", "hone, ms", "PyTorch eager", "torch.compile", "hone / best", "at most", ""]
+
+
+def steps(args, names):
+    rows = []
+    for name in names:
+        times, best = measured(args.program, name, 1, args.rounds)
+        share, low, high = ratio(times, "hone", best)
+        rows.append([name, *(f"{1e3 * interval(times[s])[0]:.0f}" for s in times), f"{share:.2f} ({low:.2f}-{high:.2f})",
+                     *judged(share, MODELS[name][1])])
+        print(table(STEP_COLUMNS, rows), flush=True)
+    return table(STEP_COLUMNS, rows)
+
+
+def bf16_share(args, name):
+    arguments = MODELS[name][0]
+    systems = {"f32": Program(args.program, arguments, 1), "bf16": Program(args.program, [*arguments, "--compute", "bf16"], 1)}
+    times = rounds(systems, args.rounds, warmup=2)
+    for each in systems.values():
+        each.close()
+    share, low, high = ratio(times, "bf16", "f32")
+    return [f"{name}: products in bf16 / in f32", f"{share:.2f} ({low:.2f}-{high:.2f})", *judged(share, BF16_SHARE)]
+
+
+def two_threads(args, name):
+    shares = []
+    for threads in (1, 2):
+        times, best = measured(args.program, name, threads, args.rounds)
+        shares.append(ratio(times, "hone", best)[0])
+    torch.set_num_threads(1)
+    value = shares[1] / shares[0]
+    return [f"{name}: hone / best with two threads, beside that with one", f"{shares[1]:.2f} / {shares[0]:.2f} = {value:.2f}",
+            *judged(value, TWO_THREADS)]
+
+
+def beside_busy(args, name):
+    hone = Program(args.program, MODELS[name][0], 2)
+    hone()
+    alone, busy = [], []
+    for _ in range(args.rounds):
+        alone.append(hone())
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        time.sleep(0.1)
+        busy.append(hone())
+        other.kill()
+        other.wait()
+    hone.close()
+    value, low, high = ratio({"busy": busy, "alone": alone}, "busy", "alone")
+    return [f"{name}: two threads beside a busy process / alone", f"{value:.2f} ({low:.2f}-{high:.2f})", *judged(value, BUSY)]
+
+
+def starts(args, name):
+    """What passes before the first step: the time to its answer less what later ones take."""
+    seconds = {"cold": [], "cached": []}
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as cache:
+            for kind in seconds:
+                begin = time.perf_counter()
+                hone = Program(args.program, MODELS[name][0], 1, cache)
+                hone()
+                first = time.perf_counter() - begin
+                seconds[kind].append(first - statistics.median(hone() for _ in range(5)))
+                hone.close()
+    return [[f"{name}: start to first step, {kind}, s", f"{statistics.median(seconds[kind]):.2f}", *judged(statistics.median(seconds[kind]), most)]
+            for kind, most in (("cold", COLD_START), ("cached", CACHED_START))]
+
+
+def memory(args, name):
+    hone = Program(args.program, MODELS[name][0], 1)
+    for _ in range(3):
+        hone()
+    own = hone.peak_bytes()
+    hone.close()
+    peers = [int(subprocess.run([sys.executable, __file__, args.program, "--peak-of", name, *compiled], capture_output=True, text=True,
+                                check=True).stdout.split()[-1]) for compiled in ([], ["--compiled"])]
+    value = own / min(peers)
+    return [f"{name}: peak memory / PyTorch's", f"{own / 2**20:.0f} MiB / {min(peers) / 2**20:.0f} MiB = {value:.2f}", *judged(value, MEMORY)]
+
+
+def conditions(args, names):
+    columns, rows = ["", "measured", "at most", ""], []
+    for name in names:
+        for measure in (bf16_share, two_threads, beside_busy, starts, memory):
+            if name == RESNET and measure is not bf16_share:
+                continue
+            made = measure(args, name)
+            rows += made if isinstance(made[0], list) else [made]
+            print(table(columns, rows), flush=True)
+    return table(columns, rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--part", choices=["steps", "conditions"], help="default: both")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="models whose names contain this")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--peak-of", help="print the peak memory of a process in which PyTorch trains this model, in bytes")
+    parser.add_argument("--compiled", action="store_true", help="with --peak-of: through torch.compile")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    rows = []
-    for name, (arguments, frozen) in MODELS.items():
-        if args.only not in name:
+    torch.set_num_threads(1)
+    if args.peak_of:
+        step = torch_step(args.peak_of, args.compiled)
+        for _ in range(4):
+            step()
+        print(peak_bytes("self"))
+        return
+    cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    command = f"bench/train.py build/release/bench/bench_train_step --rounds {args.rounds} --record"
+    about = (f"on {cpu}, PyTorch {torch.__version__}: medians of {args.rounds} rounds in turn; forward, gradients and AdamW in f32, "
+             f"without dropout, one thread unless a row says otherwise.\n\n")
+    parts = {"steps": ("Training steps", steps, list(MODELS)), "conditions": ("Training steps under other conditions", conditions, [TINY, MINILM, RESNET])}
+    for part, (title, measure, models) in parts.items():
+        if args.part not in (None, part):
             continue
-        hone = Program(args.program, arguments, args.threads)
-        systems = {"hone": hone, "eager": torch_step(name, frozen, False), "compiled": torch_step(name, frozen, True)}
-        times = rounds(systems, args.rounds, warmup=2)
-        hone.close()
-        best = min(("eager", "compiled"), key=lambda s: interval(times[s])[0])
-        share, low, high = ratio(times, "hone", best)
-        rows.append([name, *(f"{1e3 * interval(times[s])[0]:.0f}" for s in systems), f"{share:.2f} ({low:.2f}-{high:.2f})"])
-        print(table(["step", "hone, ms", "PyTorch eager", "torch.compile", "hone / best"], rows), flush=True)
-    if args.record:
-        cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-        text = (f"`bench/train.py build/release/bench/bench_train_step --threads {args.threads} --rounds {args.rounds} --record` on {cpu}, PyTorch {torch.__version__}: "
-                f"medians of {args.rounds} rounds in turn, {args.threads} thread{'s' if args.threads > 1 else ''}; forward, gradients and AdamW in f32, "
-                f"without dropout.\n\n")
-        write_section("Training steps", text + table(["step", "hone, ms", "PyTorch eager", "torch.compile", "hone / best"], rows))
+        text = measure(args, [name for name in models if args.only in name])
+        if args.record:
+            write_section(title, f"`{command} --part {part}` {about}{text}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-// bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--compute bf16]
-// [--steps]
-// [--on-demand]: the time of a training step as `hone train` takes it: forward, gradients and AdamW with updates in
-// place, on random data. MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28
-// pixels), or a config.json. Prints the median and the best step, and the best times by class of kernels; --steps: of
-// each step; --on-demand: a step for each line of the input, answered by its nanoseconds.
+// bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--dropout RATE]
+// [--compute bf16] [--no-pass NAME]... [--steps] [--on-demand]: the time of a training step as `hone train` takes it:
+// forward, gradients and AdamW with updates in place, on random data. MODEL is bert-tiny (2 layers of 128, the
+// default), minilm-l6, resnet18-stem (for 28 x 28 pixels), or a config.json. Prints the median and the best step, and
+// the best times by class of kernels; --steps: of each step; --on-demand: a step for each line of the input, answered
+// by its nanoseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "base/philox.h"
 #include "base/registry.h"
 #include "bench/timing.h"
+#include "codegen/llvm/compiler.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "runtime/session.h"
@@ -47,7 +48,8 @@ struct Options {
   std::string model = "bert-tiny", frozen, isa, compute = "f32";
   int64_t batch = 32, length = 128;
   int threads = 1;
-  double seconds = 6;
+  double seconds = 6, dropout = 0;
+  std::vector<std::string> disabled;
   bool steps = false, on_demand = false;
 };
 
@@ -58,6 +60,7 @@ TrainGraphs graphs_of(const Options& o) {
   TrainGraphOptions options;
   options.optimizer = find_def(train::all(), "adamw");
   options.optimizer_options = options.optimizer->options->defaults();
+  options.dropout = o.dropout;
   if (!o.frozen.empty()) options.groups.rules = {o.frozen + "=frozen"};
   return make_train_graphs(canonicalise_for_training(model_for(config, o.model).build(request)), options);
 }
@@ -95,6 +98,8 @@ void run(const Options& o) {
   SessionOptions options;
   options.threads = o.threads;
   options.compute = parse_compute(o.compute);
+  options.pipeline.disabled = o.disabled;
+  options.cache_folder = default_cache_folder();  // as hone train has it
   if (!o.isa.empty()) options.target = parse_target(o.isa);
   Session session(graphs.step, options);
   Context context;
@@ -160,8 +165,10 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads)->capture_default_str();
   app.add_option("--seconds", options.seconds)->capture_default_str();
   app.add_option("--freeze", options.frozen, "Weights whose names match this regular expression are not trained");
+  app.add_option("--dropout", options.dropout, "Rate, before the last layer")->capture_default_str();
   app.add_option("--compute", options.compute, "What products read: f32 or bf16")->capture_default_str();
   app.add_option("--isa", options.isa, "Instruction set to generate code for, as `hone bench` takes it");
+  app.add_option("--no-pass", options.disabled, "A pass to leave out");
   app.add_flag("--steps", options.steps, "Every step by itself");
   app.add_flag("--on-demand", options.on_demand, "A step for each line of the input");
   CLI11_PARSE(app, argc, argv);

@@ -24,8 +24,17 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
   return x[1] == Dim(groups) && (groups > 1 || graph.type(conv.operands[1]).shape[0] == Dim(1));
 }
 
-// How many leading operands of the node are products' operands.
+// One output a group, of one channel for the most part.
+bool is_gradient_of_depthwise(const Graph& graph, const Node& gradient) {
+  const int64_t groups = gradient.attributes.get_or<int64_t>("groups", 1);
+  return groups > 1 && channels_first(gradient.attributes, graph.type(gradient.operands[0]).shape)[1] == Dim(groups);
+}
+
+// How many leading operands of the node are products' operands. Those of a convolution's gradients are (roles of
+// operands say what passes may quantize, which gradients' aren't).
 size_t computed_operands(const Graph& graph, const Node& node) {
+  if (node.op == &conv_input_gradient_def || node.op == &conv_weight_gradient_def)
+    return graph.type(node.operands[0]).rank() < 3 || is_gradient_of_depthwise(graph, node) ? 0 : 2;
   if (node.op == &conv_def &&
       (graph.type(node.operands[0]).rank() < 3 || graph.type(node.operands[1]).rank() < 2 || is_depthwise(graph, node)))
     return 0;
@@ -63,11 +72,12 @@ Graph set_compute(Graph graph, const PassContext&, const SetComputeOptions& opti
 
 std::span<const OptionField<SetComputeOptions>> SetComputeOptions::fields() { return kFields; }
 
-extern constinit const PassDef set_compute_def{.name = "set_compute",
-                                               .doc =
-                                                   "Under bf16 compute, linear, matmul, attention and conv (unless "
-                                                   "depthwise) read f32 activations through a cast to bf16 and plain "
-                                                   "weights rounded to it; results stay f32.",
-                                               .run = with_options<set_compute>};
+extern constinit const PassDef set_compute_def{
+    .name = "set_compute",
+    .doc =
+        "Under bf16 compute, linear, matmul, attention, conv and conv's "
+        "gradients (unless depthwise) read f32 activations through a cast to bf16 and plain "
+        "weights rounded to it; results stay f32.",
+    .run = with_options<set_compute>};
 
 }  // namespace hone

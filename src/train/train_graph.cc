@@ -23,10 +23,11 @@ struct Group {
   std::vector<std::string> labels;
 };
 
+// And what is computed for it: where it is read of one token, nothing of the last layer is for the others.
 void keep_only_output(Graph& graph, const std::string& label) {
   const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
   graph.set_outputs({*output});
-  graph = run_pass(std::move(graph), "remove_dead");
+  graph = run_passes(std::move(graph), {"remove_dead", "raise_slices", "merge_common", "remove_dead"});
   const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
   for (ValueId input : inputs)
     if (graph.use_count(input) == 0) graph.erase_input(input);

@@ -132,7 +132,7 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
 }
 
 // A as [M,K] and as [K,M], rows further apart than they are long, K in one block and in several, panels in one item or
-// four: exact, and code for any extents gives the same bits.
+// four, columns of A that lie 2048 bytes apart: exact, and code for any extents gives the same bits.
 TEST(Gemm, OperandsMayLieTransposedAndApart) {
   Philox rng(33);
   for (const Target& target : test_targets())
@@ -148,6 +148,7 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
                                         {40, 100, 64},
                                         {8, 49, 515},
                                         {300, 17, 1100},
+                                        {509, 20, 530},
                                         {17, 900, 600}}) {
             const int64_t a_room = (by_columns ? m : k) + 3,
                           w_rows = weights == GemmPlan::Weights::activation_nk ? n : k, w_room = (n + k - w_rows) + 5;

@@ -28,13 +28,24 @@ inline std::vector<Tensor> outputs_in_bf16(const Graph& graph, const std::map<st
   std::vector<Tensor> values(concrete.value_capacity());
   for (ValueId v : concrete.constants()) values[static_cast<size_t>(v)] = *concrete.constant(v);
   for (ValueId v : concrete.inputs()) values[static_cast<size_t>(v)] = inputs.at(concrete.value(v).label);
-  const std::map<std::string_view, size_t> factors{{"linear", 2}, {"matmul", 2}, {"conv", 2}, {"attention", 3}};
+  const std::map<std::string_view, size_t> factors{{"linear", 2},
+                                                   {"matmul", 2},
+                                                   {"conv", 2},
+                                                   {"attention", 3},
+                                                   {"conv_input_gradient", 2},
+                                                   {"conv_weight_gradient", 2}};
+  const auto reads_f32 = [](const Node& node, const std::vector<Tensor>& operands) {
+    if (std::string_view(node.op->name) == "conv") return is_depthwise(node.attributes, operands[0], operands[1]);
+    const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
+    return node.attributes.has("groups") && groups > 1 && std::string_view(node.op->name).starts_with("conv_") &&
+           operands[0].dim(node.attributes.get_or<int64_t>("channels_last", 0) ? -1 : 1) == groups;
+  };
   for (NodeId n : concrete.nodes()) {
     const Node& node = concrete.node(n);
     std::vector<Tensor> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? Tensor() : values[static_cast<size_t>(v)]);
     const auto found = factors.find(node.op->name);
-    if (found != factors.end() && !(found->first == "conv" && is_depthwise(node.attributes, operands[0], operands[1])))
+    if (found != factors.end() && !reads_f32(node, operands))
       for (size_t i = 0; i < found->second; ++i)
         if (operands[i].dtype() == DType::f32 && !operands[i].is_packed())
           operands[i] = operands[i].converted(DType::bf16);

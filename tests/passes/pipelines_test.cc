@@ -152,6 +152,45 @@ TEST(SetCompute, ConvReadsBf16UnlessItIsDepthwise) {
   test::expect_same_outputs(before, after, 0x1p-6);  // two roundings to bf16, of 2^-9 each
 }
 
+TEST(ExpandAttentionGradient, IsForWhatItsKernelDoesNotTake) {
+  const auto text = [](const char* width, const char* mask) {
+    return test::parse(fmt::format(R"(
+      %q : f32[B,S,8] = input
+      %v : f32[B,S,{0}] = input
+      %m : f32[{1}] = input
+      %dq, %dk, %dv = attention_gradient %q, %q, %v, %v, %m {{heads=2}}
+      return %dq, %dk, %dv)",
+                                   width, mask));
+  };
+  const auto left = [](const Graph& graph, Compute compute) {
+    return prepare_for_codegen(graph, compute, {.disabled = {}, .verify = true, .after = {}})
+        .nodes("attention_gradient")
+        .size();
+  };
+  EXPECT_EQ(left(text("8", "B,1,1,S"), Compute::f32), 1u);
+  EXPECT_EQ(left(text("8", "B,1,1,S"), Compute::bf16), 0u);
+  EXPECT_EQ(left(text("6", "B,1,1,S"), Compute::f32), 0u);  // values of another width than the keys
+  EXPECT_EQ(left(text("8", "B,1,S,1"), Compute::f32), 0u);  // a mask of queries alone
+  EXPECT_EQ(left(text("8", "M,1,1,S"), Compute::f32), 0u);  // M is 1 or B
+}
+
+TEST(SetCompute, GradientsOfConvReadBf16UnlessDepthwise) {
+  const Graph before = test::parse(R"(
+    %x : f32[2,2,4,4] = input
+    %d : f32[2,4,4,4] = input
+    %w : f32[4,2,1,1] = input
+    %e : f32[2,2,4,4] = input
+    %dw = conv_weight_gradient %d, %x {kernel_shape=[1, 1]}
+    %dx = conv_input_gradient %d, %w {sizes=[4, 4]}
+    %each = conv_weight_gradient %e, %x {groups=2, kernel_shape=[1, 1]}
+    return %dw, %dx, %each)");
+  const Graph after = run_pass(before, "set_compute", {SetComputeOptions{"bf16"}});
+  const auto read = [&](NodeId id) { return after.type(after.operand(id, 0)).dtype; };
+  EXPECT_EQ(read(after.nodes("conv_weight_gradient")[0]), DType::bf16);
+  EXPECT_EQ(read(after.nodes("conv_input_gradient")[0]), DType::bf16);
+  EXPECT_EQ(read(after.nodes("conv_weight_gradient")[1]), DType::f32);
+}
+
 TEST(Compute, IsSpelledAsElementTypes) {
   for (Compute compute : {Compute::f32, Compute::bf16}) EXPECT_EQ(parse_compute(to_string(compute)), compute);
   EXPECT_NE(test::error_of([] { parse_compute("int8"); }).find("known: f32, bf16"), std::string::npos);

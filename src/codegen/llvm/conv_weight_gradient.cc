@@ -2,7 +2,7 @@
 //
 // Sums of an item lie in scratch, [panels of outputs, channels and taps, columns], the rows in the order of a row of
 // dW: what is left at the end is to exchange rows and columns. A tile adds up one block of places in registers, from
-// zero, and then adds that to the sums.
+// zero, and then adds that to the sums. Of bf16, it takes two places at a time (shape.h).
 #include <algorithm>
 
 #include "base/multiples.h"
@@ -41,9 +41,9 @@ class ConvWeightGradientKernel {
   void emit() {
     tile_ = emit_tile();
     store_ = emit_store();
-    pack_d_ = emit_pack("_pack_d", plan_.d, s_.columns(), s_.outputs, 1);
+    pack_d_ = emit_pack("_pack_d", plan_.d, s_.columns(), s_.outputs, 1, 1);
     pack_x_ = emit_pack("_pack_x", plan_.x, s_.x_columns(), s_.depthwise ? s_.outputs : s_.channels,
-                        plan_.only_places ? w_.stride_x : 1);
+                        plan_.only_places ? w_.stride_x : 1, x_step());
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
@@ -96,9 +96,10 @@ class ConvWeightGradientKernel {
     DType dtype{};
     int64_t width = 0, channels = 0;
     int64_t place_bytes = 0, step_bytes = 0;  // from place to place, and to the next one that is read
+    int64_t partner = 0;                      // where pairs are packed: so many of these steps to the second of a pair
   };
-  Pack emit_pack(const std::string& name, DType dtype, int64_t width, int64_t channels, int64_t step) {
-    Pack pack{.dtype = dtype, .width = width, .channels = channels};
+  Pack emit_pack(const std::string& name, DType dtype, int64_t width, int64_t channels, int64_t step, int64_t partner) {
+    Pack pack{.dtype = dtype, .width = width, .channels = channels, .partner = s_.dot ? partner : 0};
     pack.place_bytes = channels * s_.groups * size_bytes(dtype), pack.step_bytes = step * pack.place_bytes;
     // void(from, to, images, rows, columns, from_image, from_row, to_image, to_row, whole panels, has_rest,
     // panel_bytes)
@@ -107,31 +108,51 @@ class ConvWeightGradientKernel {
     Function* f = pack.function = e_.begin_function(symbol_ + name, e_.b.getVoidTy(), params, false);
     allow_spills(f);
     const auto arg = [&](unsigned i) { return f->getArg(i); };
-    at_each_place(arg(2), arg(3), arg(4), arg(0), {arg(5), arg(6), pack.step_bytes}, arg(1),
-                  {arg(7), arg(8), width * 4}, {}, [&](const Values& p, const Values&) {
-                    const Emitter::Moving moving[] = {{p[0], width * size_bytes(dtype)}, {p[1], arg(11)}};
-                    e_.walk(arg(9), moving, {}, [&](const Values& q, const Values&) {
-                      copy_place(pack, q[0], q[1], width);
+    const auto columns = [&](Value* from, Value* to, Value* count, bool has_partner) {
+      at_each_place(arg(2), arg(3), count, from, {arg(5), arg(6), pack.step_bytes}, to, {arg(7), arg(8), width * 4}, {},
+                    [&](const Values& p, const Values&) {
+                      const Emitter::Moving moving[] = {{p[0], width * size_bytes(dtype)}, {p[1], arg(11)}};
+                      e_.walk(arg(9), moving, {}, [&](const Values& q, const Values&) {
+                        copy_place(pack, q[0], q[1], width, has_partner);
+                        return Values{};
+                      });
+                      if (channels % width == 0) return Values{};
+                      e_.when(e_.b.CreateICmpNE(arg(10), e_.num(0)), [&] {
+                        copy_place(pack, e_.at(p[0], e_.times(arg(9), width * size_bytes(dtype))),
+                                   e_.at(p[1], e_.b.CreateMul(arg(9), arg(11))), channels % width, has_partner);
+                      });
                       return Values{};
                     });
-                    if (channels % width == 0) return Values{};
-                    e_.when(e_.b.CreateICmpNE(arg(10), e_.num(0)), [&] {
-                      copy_place(pack, e_.at(p[0], e_.times(arg(9), width * size_bytes(dtype))),
-                                 e_.at(p[1], e_.b.CreateMul(arg(9), arg(11))), channels % width);
-                    });
-                    return Values{};
-                  });
+    };
+    Value* paired = e_.num(0);
+    if (pack.partner) {
+      paired = e_.larger(e_.b.CreateSub(arg(4), e_.num(pack.partner)), e_.num(0));
+      columns(arg(0), arg(1), paired, true);
+    }
+    columns(e_.at(arg(0), e_.times(paired, pack.step_bytes)), e_.at(arg(1), e_.times(paired, width * 4)),
+            e_.b.CreateSub(arg(4), paired), false);
     e_.end_function();
     return pack;
   }
-  // `valid` channels of a place as f32, zeros behind them.
-  void copy_place(const Pack& pack, Value* from, Value* to, int64_t valid) {
+  // `valid` channels of a place, zeros behind them: as f32, or as pairs with those of its partner, or with zeros.
+  void copy_place(const Pack& pack, Value* from, Value* to, int64_t valid, bool has_partner) {
     for (int64_t first = 0; first < pack.width; first += e_.lanes) {
       const int64_t lanes = std::min<int64_t>(e_.lanes, pack.width - first), count = std::min(lanes, valid - first);
-      Value* elements = llvm::Constant::getNullValue(e_.vec(e_.f32, static_cast<int>(lanes)));
+      Value* elements = llvm::Constant::getNullValue(e_.vec(pack.partner ? e_.i32 : e_.f32, static_cast<int>(lanes)));
       if (count > 0) {
-        llvm::Type* type = e_.vec(e_.memory_type(pack.dtype), static_cast<int>(count));
-        elements = e_.widen(pack.dtype, e_.load(type, e_.at(from, first * size_bytes(pack.dtype))));
+        llvm::Type *type = e_.vec(e_.memory_type(pack.dtype), static_cast<int>(count)),
+                   *pairs = e_.vec(e_.i32, static_cast<int>(count));
+        const auto bits = [&](int64_t offset) {
+          return e_.b.CreateZExt(e_.load(type, e_.at(from, first * size_bytes(pack.dtype) + offset)), pairs);
+        };
+        if (!pack.partner) {
+          elements = e_.widen(pack.dtype, e_.load(type, e_.at(from, first * size_bytes(pack.dtype))));
+        } else {
+          elements = bits(0);
+          if (has_partner)
+            elements = e_.b.CreateOr(
+                elements, e_.b.CreateShl(bits(pack.partner * pack.step_bytes), llvm::ConstantInt::get(pairs, 16)));
+        }
         std::vector<int> spread;
         for (int64_t i = 0; i < lanes; ++i) spread.push_back(static_cast<int>(std::min(i, count)));
         Value* zeros = llvm::Constant::getNullValue(elements->getType());
@@ -148,8 +169,10 @@ class ConvWeightGradientKernel {
     const auto arg = [&](unsigned i) { return f->getArg(i); };
     const int rows = s_.depthwise ? 1 : s_.rows;
     Values sums(static_cast<size_t>(rows * s_.vectors), llvm::Constant::getNullValue(e_.v_f32));
-    sums = at_each_place(arg(3), arg(4), arg(5), arg(0), {arg(6), arg(7), x_step() * s_.x_columns() * 4}, arg(1),
-                         {arg(8), arg(9), row_bytes()}, sums,
+    const int64_t step = s_.dot ? 2 : 1;  // places
+    Value* columns = s_.dot ? up(arg(5), e_.num(2)) : arg(5);
+    sums = at_each_place(arg(3), arg(4), columns, arg(0), {arg(6), arg(7), step * x_step() * s_.x_columns() * 4},
+                         arg(1), {arg(8), arg(9), step * row_bytes()}, sums,
                          [&](const Values& p, Values now) { return products(p[0], p[1], rows, std::move(now)); });
     for (int r = 0; r < rows; ++r)
       for (int v = 0; v < s_.vectors; ++v) {
@@ -162,13 +185,15 @@ class ConvWeightGradientKernel {
   }
   Values products(Value* x, Value* d, int rows, Values sums) {
     Values of_d;
-    for (int v = 0; v < s_.vectors; ++v) of_d.push_back(e_.load(e_.v_f32, e_.at(d, v * e_.lanes * 4), 4));
+    for (int v = 0; v < s_.vectors; ++v)
+      of_d.push_back(e_.load(s_.dot ? e_.v_i32 : e_.v_f32, e_.at(d, v * e_.lanes * 4), 4));
     for (int r = 0; r < rows; ++r) {
-      Value* one = s_.depthwise ? nullptr : e_.splat(e_.load(e_.f32, e_.at(x, r * 4), 4));
+      Value* one = s_.depthwise ? nullptr : e_.splat(e_.load(s_.dot ? e_.i32 : e_.f32, e_.at(x, r * 4), 4));
       for (int v = 0; v < s_.vectors; ++v) {
         Value*& sum = sums[static_cast<size_t>(r * s_.vectors + v)];
         Value* of_x = one ? one : e_.load(e_.v_f32, e_.at(x, v * e_.lanes * 4), 4);
-        sum = e_.fma(of_x, of_d[static_cast<size_t>(v)], sum);
+        sum = s_.dot ? e_.dot_bf16(sum, of_x, of_d[static_cast<size_t>(v)])
+                     : e_.fma(of_x, of_d[static_cast<size_t>(v)], sum);
       }
     }
     return sums;

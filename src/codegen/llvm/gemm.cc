@@ -68,6 +68,8 @@ class GemmCase {
       make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
         return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
       });
+    if (shape_.copies_columns)
+      make_rows_ = shared("copy", [&](const std::string& name) { return emit_copy_columns(e_, name); });
     if (shape_.source == WeightSource::activation)
       prepare_ = shared(pairs ? "pack_pairs" : "pack", [&](const std::string& name) {
         const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
@@ -92,7 +94,9 @@ class GemmCase {
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
     a_row_bytes_ = make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
     scratch_ = frame_.scratch;
-    if (make_rows_) {  // shape_.rows_bytes() behind
+    if (shape_.copies_columns) {
+      scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));
+    } else if (make_rows_) {  // shape_.rows_bytes() behind
       Value* rows = e_.times(up(block_rows_, shape_.lanes), shape_.lanes);
       Value* bytes = e_.times(e_.b.CreateMul(rows, adds_blocks() ? e_.num(shape_.block_k) : k_), size_bytes(shape_.a));
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
@@ -215,7 +219,13 @@ class GemmCase {
       Value* count = e_.smaller(e_.num(shape_.block_k), e_.b.CreateSub(k_, first));
       Value *part = e_.at(a, e_.times(first, plan_.a_by_columns ? source_row_bytes_ : e_.num(size_bytes(plan_.a)))),
             *row_bytes = source_row_bytes_;
-      if (make_rows_) {
+      if (shape_.copies_columns) {
+        Value* crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(source_row_bytes_, e_.num(kCrowded - 1)), e_.num(0));
+        Value* const arguments[] = {part, source_row_bytes_, rows, count, frame_.scratch};
+        e_.when(crowded, [&] { e_.b.CreateCall(make_rows_, arguments); });
+        part = e_.b.CreateSelect(crowded, frame_.scratch, part);
+        row_bytes = e_.b.CreateSelect(crowded, copied_column_bytes(e_, rows), row_bytes);
+      } else if (make_rows_) {
         Value* const arguments[] = {part, source_row_bytes_, rows, count, frame_.scratch};
         e_.b.CreateCall(make_rows_, arguments);
         part = frame_.scratch;

@@ -405,6 +405,33 @@ llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type
   return f;
 }
 
+llvm::Value* copied_column_bytes(Emitter& e, llvm::Value* rows) {
+  Value* whole = e.b.CreateAnd(e.b.CreateAdd(rows, e.num(e.lanes - 1)), e.num(-e.lanes));
+  return e.b.CreateAdd(e.times(whole, 4), e.num(64));
+}
+
+llvm::Function* emit_copy_columns(Emitter& e, const std::string& symbol) {
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  Value *rows = f->getArg(2), *whole = e.b.CreateUDiv(rows, e.num(e.lanes)), *done = e.times(whole, e.lanes);
+  Value *has_rest = e.b.CreateICmpSLT(done, rows), *mask = e.tail_mask(e.b.CreateSub(rows, done));
+  const Emitter::Moving columns[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), copied_column_bytes(e, rows)}};
+  e.walk(f->getArg(3), columns, {}, [&](const Values& column, const Values&) {
+    const Emitter::Moving vectors[] = {{column[0], int64_t{e.lanes} * 4}, {column[1], int64_t{e.lanes} * 4}};
+    e.walk(whole, vectors, {}, [&](const Values& p, const Values&) {
+      e.store(e.load(e.v_f32, p[0], 4), p[1], 4);
+      return Values{};
+    });
+    e.when(has_rest, [&] {
+      Value* rest = e.load_elements(DType::f32, e.at(column[0], e.times(done, 4)), mask);
+      e.store(rest, e.at(column[1], e.times(done, 4)), 4);
+    });
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
+
 llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec) {
   llvm::Function* f = begin_pack(e, symbol, spec);
   Packer(e, spec, f).run_kn();

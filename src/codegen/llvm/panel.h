@@ -22,6 +22,11 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
 // of `type` (f32 or bf16), `out_row_bytes` apart, of which as many as fill a vector are written.
 llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes);
 
+// void(a, k_bytes, rows, k, scratch): k columns of `rows` f32, `k_bytes` apart, apart by copied_column_bytes() in
+// scratch.
+llvm::Function* emit_copy_columns(Emitter& e, const std::string& symbol);
+llvm::Value* copied_column_bytes(Emitter& e, llvm::Value* rows);  // GemmShape::column_bytes()
+
 struct PackSpec {
   DType w = DType::f32;              // f32 or bf16
   PanelType panel = PanelType::f32;  // pairs only from bf16

@@ -38,9 +38,9 @@ Launch launch(const ConvWeightGradientPlan& plan, const Target& target, KernelAr
 std::string describe(const ConvWeightGradientPlan& plan, const Target& target) {
   if (plan.task == ConvWeightGradientPlan::Task::join) return "the sum of the parts";
   const WeightGradientShape s = weight_gradient_shape(plan, target);
-  return fmt::format("{}x{}: tile {}x{}, blocks of {} outputs and {} channels, up to {} parts",
+  return fmt::format("{}x{}: tile {}x{}{}, blocks of {} outputs and {} channels, up to {} parts",
                      plan.window.kernel_height, plan.window.kernel_width, s.depthwise ? 1 : s.rows, s.columns(),
-                     s.block_outputs, s.block_channels, most_parts(plan, target));
+                     s.dot ? " of bf16 dot products" : "", s.block_outputs, s.block_channels, most_parts(plan, target));
 }
 
 bool can_shrink(const ConvWeightGradientPlan& plan, const Target& target, int shrink) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "codegen/kernels/gemm/shape.h"
 
 namespace hone {
 namespace {
@@ -54,6 +55,7 @@ WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, co
   s.rows = static_cast<int>(even_part(plan.channels, most_rows));
   const int64_t room = kBlockChannels * kBlockTaps / std::max<int64_t>(kBlockTaps, plan.window.taps());
   s.block_channels = round_up(even_part(plan.channels, std::max<int64_t>(room, s.rows)), s.rows);
+  s.dot = !s.depthwise && plan.d == DType::bf16 && plan.x == DType::bf16 && dot_pays(target, s.rows, s.vectors, true);
   for (; shrink > 0; --shrink) s.rows = divisor_below(s.rows);
   return s;
 }

@@ -20,6 +20,10 @@ struct WeightGradientShape {
   int lanes = 0, vectors = 0, rows = 0;  // of a tile
   // Of single channels in groups, lanes are groups: one panel of x for each of d, and tiles of one row.
   bool depthwise = false;
+  // Products are bf16 dot products of two places beside each other: panels hold, at each place, what lies there and at
+  // the next one of the row that a tap meets, in the halves of 32 bits, and zero behind the last. A tile that begins at
+  // any place so takes two at a time; of an odd number, one factor of the last one's second product is zero.
+  bool dot = false;
   int64_t groups = 1, outputs = 1, channels = 1;  // as tiles see them: of depthwise ones, the groups are outputs
   int64_t block_outputs = 0, block_channels = 0;
 

@@ -163,6 +163,7 @@ int64_t GemmShape::panel_bytes() const {
 int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block_k) * row_bytes(), 64); }
 
 int64_t GemmShape::rows_bytes(int64_t block_rows) const {
+  if (copies_columns) return round_up(block_k * column_bytes(block_rows), 64);
   if (!widens_rows && !turns_rows) return 0;
   const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
   return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
@@ -214,6 +215,7 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   s.dot = s.dot && s.panel == PanelType::pairs;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
   s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
+  s.copies_columns = plan.a_by_columns && !s.turns_rows;
   s.widens_rows &= !s.turns_rows;
   if (s.widens_rows || (s.turns_rows && !s.dot)) s.a = DType::f32;
   s.rows = balanced_rows(most_rows(s, avx512), m);
