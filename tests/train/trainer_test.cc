@@ -324,6 +324,59 @@ TEST(Trainer, BatchNormsGoByTheBatchInTrainingAndByWhatTheySawAfterwards) {
   EXPECT_NE(trainer.tensors().at("parameter/norm.running_mean").to_doubles()[0], 0);
 }
 
+// x[B,S,8] → attention and a layer behind it → of the first place: "logits" [B,2]. Read as a slice, or as a sum of all
+// places of which the others are times zero.
+Graph reads_first_place(bool as_slice) {
+  Graph g;
+  const Dim places = Dim::symbol("S");
+  const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), places, 8}});
+  const auto layer = [&](ValueId v, const char* name, uint64_t seed, int64_t width = 8) {
+    return ops::linear(
+        g, {.x = v, .w = g.add_constant(std::string(name) + ".weight", random_tensor(seed, {width, 8}, 0.3f))});
+  };
+  const ValueId a =
+      ops::attention(g, {.q = layer(x, "q", 1), .k = layer(x, "k", 2), .v = layer(x, "v", 3), .heads = 2});
+  const ValueId y = ops::add(g, {ops::tanh(g, {layer(ops::add(g, {a, x}), "inner", 4)}), x});
+  ValueId first = kNone;
+  if (as_slice) {
+    first = ops::slice(g, {.x = y, .starts = Shape{0}, .ends = Shape{1}, .axes = std::vector<int64_t>{1}});
+  } else {
+    const ValueId at = ops::iota(g, {.shape = Shape{places, 1}});
+    const ValueId zero = g.add_scalar(0.0f);
+    const ValueId is_first = ops::equal(g, {at, g.add_scalar<int64_t>(0)});
+    first =
+        ops::reduce_sum(g, {.x = ops::where(g, {is_first, y, zero}), .axes = std::vector<int64_t>{1}, .keepdims = 1});
+  }
+  const ValueId flat = ops::reshape(g, {.x = first, .shape = Shape{Dim::symbol("B"), 8}});
+  g.add_output(layer(flat, "last", 5, 2), "logits");
+  return g;
+}
+
+TEST(Trainer, WhatIsReadOfOnePlaceIsComputedForThatPlace) {
+  const TrainGraphs graphs = make_train_graphs(reads_first_place(true), options_with("sgd"));
+  int of_all_places = 0;
+  for (NodeId id : graphs.step.nodes("linear"))
+    of_all_places += graphs.step.type(graphs.step.result(id)).rank() == 3 &&
+                     graphs.step.type(graphs.step.result(id)).shape[1] != Dim(1);
+  EXPECT_EQ(of_all_places, 2);  // keys and values
+
+  const NamedTensors batch{{"x", random_tensor(7, {3, 5, 8})}, {"labels", Tensor::of<int64_t>({3}, {0, 1, 1})}};
+  std::vector<NamedTensors> after;
+  for (const auto& [as_slice, threads] : {std::pair{true, 1}, {true, 2}, {false, 1}}) {
+    Trainer trainer(make_train_graphs(reads_first_place(as_slice), options_with("sgd")), {.threads = threads});
+    step(trainer, batch, 0.5);
+    NamedTensors& parameters = after.emplace_back();
+    for (const auto& [name, value] : trainer.parameters()) parameters[name] = value;
+  }
+  ASSERT_EQ(after[0].size(), 6u);
+  for (const auto& [name, value] : after[0]) {
+    EXPECT_TRUE(value.same_bits(after[1].at(name))) << name;
+    const std::vector<double> got = value.to_doubles(), want = after[2].at(name).to_doubles();
+    // A gradient is sums of at most 3 · 5 · 8 products of numbers below 4, through four layers.
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 4 * 120 * 4 * kEpsF32) << name << " " << i;
+  }
+}
+
 TEST(Trainer, AFrozenBatchNormKeepsItsStatistics) {
   TrainGraphOptions options = options_with("adamw");
   options.groups.rules = {"norm=frozen"};
