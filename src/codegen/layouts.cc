@@ -94,17 +94,30 @@ class Placer {
       if (group.view || copies_.contains(group.nodes[0])) continue;  // a copy that is none of kernels is interpreted
       std::vector<std::pair<NodeId, int>> reads;
       std::set<size_t> writes;
+      ApartValues dense_reads = apart_, dense_writes = apart_;
+      const auto note_read = [&](NodeId n, int operand) {
+        if (!apart_.contains(graph_.operand(n, operand))) return;
+        dense_reads.erase(graph_.operand(n, operand));
+        reads.emplace_back(n, operand);
+      };
       for (NodeId n : group.nodes) {
         const Node& node = graph_.node(n);
-        for (size_t i = 0; i < node.operands.size(); ++i)
-          if (apart_.contains(node.operands[i])) reads.emplace_back(n, static_cast<int>(i));
+        for (size_t i = 0; i < node.operands.size(); ++i) {
+          note_read(n, static_cast<int>(i));
+          const NodeId p = node.operands[i] == kNone ? kNone : graph_.producer(node.operands[i]);
+          if (p != kNone && graph_.node(p).op == &transpose_def && !copies_.contains(p)) note_read(p, 0);  // through it
+        }
         for (ValueId v : node.results)
-          if (const auto output = output_of_.find(v); output != output_of_.end()) writes.insert(output->second);
+          if (const auto output = output_of_.find(v); output != output_of_.end())
+            writes.insert(output->second), dense_writes.erase(v);
       }
       if ((reads.empty() && writes.empty()) || takes_(graph_, apart_, group)) continue;
       all = false;
-      for (size_t output : writes) copy_output(output);
-      for (const auto& [n, i] : reads) read_copy(n, i);
+      const bool for_reads = takes_(graph_, dense_reads, group), for_writes = takes_(graph_, dense_writes, group);
+      if (for_writes || !for_reads)
+        for (size_t output : writes) copy_output(output);
+      if (!for_writes)
+        for (const auto& [n, i] : reads) read_copy(n, i);
     }
     return all;
   }

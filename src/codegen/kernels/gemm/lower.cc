@@ -25,7 +25,8 @@ Matrices matrices_of(const Lowering& lowering, ValueId v) {
   const NodeId producer = graph.producer(v);
   if (producer != kNone && graph.node(producer).op == &transpose_def && !is_copy(graph, producer)) {
     Matrices turned{graph.operand(producer, 0), shape, transposed_strides(lowering, graph.node(producer))};
-    if (!graph.type(turned.value).is_packed() && turned.lie_in_runs()) return turned;
+    const bool has_rows = lowering.strides(turned.value).back() == Dim(1);  // as those of dense ones do
+    if (!graph.type(turned.value).is_packed() && has_rows && turned.lie_in_runs()) return turned;
   }
   return {v, shape, lowering.strides(v)};
 }
