@@ -5,6 +5,7 @@
 #include "base/stop.h"
 #include "codegen/kernel_sizes.h"
 #include "codegen/lowering.h"
+#include "codegen/shapes.h"
 #include "ir/flops.h"
 #include "ir/pointwise.h"
 #include "ops/calls.h"
@@ -80,6 +81,26 @@ std::vector<int64_t> Lowering::fixed_shape(ValueId v) const {
   const std::span<const int64_t> shape = sizes->shape(v);
   return {shape.begin(), shape.end()};
 }
+Shape Lowering::strides(ValueId v) const {
+  if (!lies_apart(v)) return dense_strides(shape(v));
+  asked.insert(v);
+  Shape strides = apart->at(v);
+  if (sizes)
+    for (Dim& stride : strides) stride = stride.substitute(sizes->bindings());
+  return strides;
+}
+std::optional<Dim> Lowering::row_stride(ValueId v, const Dim& length) const {
+  if (!lies_apart(v)) return length;
+  const Shape own = shape(v);
+  Dim rows = 1, covered = 1;  // the row is the last dimensions
+  size_t first = own.size();
+  while (first > 0 && !(covered == length)) covered = covered * own[--first];
+  if (!(covered == length)) return std::nullopt;
+  for (size_t i = 0; i < first; ++i) rows = rows * own[i];
+  const std::optional<Shape> lies = view_strides(own, strides(v), {rows, length});
+  if (!lies || !(length == Dim(1) || (*lies)[1] == Dim(1))) return std::nullopt;
+  return (*lies)[0];
+}
 const Tensor* Lowering::constant(ValueId v) const {
   if (v == kNone) return nullptr;
   const Tensor* constant = graph.constant(v);
@@ -131,6 +152,47 @@ std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
   return behind;
 }
 
+namespace {
+
+// Whether all that lies apart is taken as it lies.
+Support strides_support(const Lowering& lowering, const StepDraft& step) {
+  for (const PointerBinding& pointer : step.pointers)
+    if (lowering.lies_apart(pointer.value) && !lowering.asked.contains(pointer.value))
+      return {fmt::format("the elements of %{} lie apart", lowering.graph.value(pointer.value).name)};
+  return {};
+}
+
+// By the first class that agrees, in the order in which they are asked.
+Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared) {
+  Support support{fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
+  for (const KernelDef* kernel : group.kernels) {
+    prepared = {};
+    prepared.steps.emplace_back().group = group;
+    lowering.asked.clear();
+    support = kernel->lower(lowering, prepared);
+    for (const StepDraft& step : prepared.steps) {
+      if (support.supported() && step.plan) support = supports(*step.plan, lowering.target);
+      if (support.supported() && lowering.apart) support = strides_support(lowering, step);
+    }
+    if (support.supported()) return support;
+  }
+  return support;
+}
+
+LaidGraph laid_out(Graph graph, const LowerOptions& options, const Layouts& layouts) {
+  if (layouts.empty()) return {std::move(graph), {}};
+  check_constant_sizes(graph);  // before anything multiplies them
+  return laid_graph(std::move(graph), layouts, options.fuse,
+                    [&](const Graph& laid, const ApartValues& apart, const Group& group) {
+                      Formulas formulas;
+                      Prepared prepared;
+                      const Lowering lowering{laid, options.target, options.no_winograd, formulas, nullptr, &apart};
+                      return lowered(lowering, group, prepared).supported();
+                    });
+}
+
+}  // namespace
+
 struct PreparedGraph::Impl {
   // What a group was prepared to.
   struct Steps {
@@ -152,13 +214,20 @@ struct PreparedGraph::Impl {
   std::vector<Unit> units;
   std::vector<std::pair<ValueId, ValueId>> views;  // of what, and the view
   std::vector<ValueId> in_memory;
-  bool open;  // some size is
+  ApartValues apart;
+  std::vector<std::pair<ValueId, std::vector<Extent>>> strides;  // likewise
+  bool open;                                                     // some size or stride is
 
-  Impl(Graph g, LowerOptions o)
-      : graph(std::move(g)),
+  Impl(LaidGraph laid, LowerOptions o)
+      : graph(std::move(laid.graph)),
         options(std::move(o)),
         graph_sizes(graph, formulas),
-        open(!graph_sizes.open_values().empty()) {
+        apart(std::move(laid.apart)),
+        open(!graph_sizes.open_values().empty() || !apart.empty()) {
+    for (const auto& [v, own] : apart) {
+      std::vector<Extent>& extents = strides.emplace_back(v, std::vector<Extent>()).second;
+      for (const Dim& stride : own) extents.push_back(formulas.extent(stride));
+    }
     alias_of.resize(graph.value_capacity());
     for (size_t v = 0; v < alias_of.size(); ++v) alias_of[v] = static_cast<ValueId>(v);
     check_constant_sizes(graph);
@@ -182,22 +251,15 @@ struct PreparedGraph::Impl {
     return graph_sizes.of_run(formulas, std::move(bindings), std::move(known));
   }
 
-  // By the first class that agrees, in the order in which they are asked.
   Support prepare(const Group& group, const RunSizes* actual, Steps& steps) {
-    const Lowering lowering{graph, options.target, options.no_winograd, formulas, actual};
-    Support support{fmt::format("no code generation for {}", graph.node(group.nodes[0]).op->name)};
-    for (const KernelDef* kernel : group.kernels) {
-      Prepared prepared;
-      prepared.steps.emplace_back().group = group;
-      support = kernel->lower(lowering, prepared);
-      for (const StepDraft& step : prepared.steps)
-        if (support.supported() && step.plan) support = supports(*step.plan, options.target);
-      if (!support.supported()) continue;
-      for (StepDraft& step : prepared.steps)
-        steps.steps.push_back(finished(lowering, std::move(step), prepared.place || step.plan));
-      steps.place = std::move(prepared.place);
-      return support;
-    }
+    const Lowering lowering{graph,    options.target, options.no_winograd,
+                            formulas, actual,         apart.empty() ? nullptr : &apart};
+    Prepared prepared;
+    Support support = lowered(lowering, group, prepared);
+    if (!support.supported()) return support;
+    for (StepDraft& step : prepared.steps)
+      steps.steps.push_back(finished(lowering, std::move(step), prepared.place || step.plan));
+    steps.place = std::move(prepared.place);
     return support;
   }
 
@@ -234,6 +296,8 @@ struct PreparedGraph::Impl {
     if (open) check_sizes(graph, actual, graph_sizes.open_values(), in_memory);
     LoweredGraph lowered{.steps = {}, .alias_of = alias_of};
     lowered.steps.reserve(units.size());
+    for (const auto& [v, extents] : strides)
+      for (Extent extent : extents) lowered.strides[v].push_back(actual.of(extent));
     for (const auto& [from, to] : views) check_view(from, to, actual);
     for (Unit& unit : units) {
       check_stop();
@@ -306,8 +370,8 @@ struct PreparedGraph::Impl {
   }
 };
 
-PreparedGraph::PreparedGraph(Graph graph, LowerOptions options)
-    : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+PreparedGraph::PreparedGraph(Graph graph, LowerOptions options, const Layouts& layouts)
+    : impl_(std::make_unique<Impl>(laid_out(std::move(graph), options, layouts), std::move(options))) {}
 PreparedGraph::~PreparedGraph() = default;
 PreparedGraph::PreparedGraph(PreparedGraph&&) noexcept = default;
 const Graph& PreparedGraph::graph() const { return impl_->graph; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "codegen/fusion.h"
 #include "codegen/kernel.h"
+#include "codegen/layouts.h"
 #include "codegen/run_sizes.h"
 #include "ir/graph.h"
 
@@ -60,6 +62,7 @@ struct Step : StepCall {
 struct LoweredGraph {
   std::vector<Step> steps;
   std::vector<ValueId> alias_of;  // per ValueId: the value whose memory it shares (views), itself otherwise
+  std::map<ValueId, std::vector<int64_t>> strides = {};  // of values that do not lie row-major
 };
 
 struct LowerOptions {
@@ -70,10 +73,11 @@ struct LowerOptions {
       false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
 };
 
-// A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time.
+// A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time. With `layouts` it
+// has copies where they are needed, and bindings have the strides' symbols, too.
 class PreparedGraph {
  public:
-  PreparedGraph(Graph graph, LowerOptions options);
+  PreparedGraph(Graph graph, LowerOptions options, const Layouts& layouts = {});
   ~PreparedGraph();
   PreparedGraph(PreparedGraph&&) noexcept;
 

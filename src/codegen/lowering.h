@@ -80,10 +80,17 @@ struct Lowering {
   bool no_winograd;
   Formulas& formulas;               // of the graph
   const RunSizes* sizes = nullptr;  // of a run; null: open
+  const ApartValues* apart = nullptr;
+  mutable std::set<ValueId> asked = {};  // of those, the ones whose strides() were asked for
 
   Shape shape(ValueId v) const;                       // formulas, or the run's numbers
   std::vector<int64_t> fixed_shape(ValueId v) const;  // Bug unless constant
-  const Tensor* constant(ValueId v) const;            // of the graph, or known with the sizes
+  // How the value lies. A lowering that binds one that lies apart without asking is taken not to know: it is refused.
+  Shape strides(ValueId v) const;
+  bool lies_apart(ValueId v) const { return apart && apart->contains(v); }
+  // From one row of `length` elements, which lie together, to the next; none where that is not one number.
+  std::optional<Dim> row_stride(ValueId v, const Dim& length) const;
+  const Tensor* constant(ValueId v) const;  // of the graph, or known with the sizes
   // Whether a weight is laid out for products rather than read as it lies: constants once, parameters when they have
   // changed, codes of a packed format in each run. Those that this graph updates change with each run.
   bool is_laid_out(ValueId v) const;

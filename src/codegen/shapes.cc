@@ -84,9 +84,8 @@ Shape dense_strides(const Shape& shape) {
   return strides;
 }
 
-std::optional<Shape> broadcast_strides(const Shape& operand, const Shape& result) {
+std::optional<Shape> broadcast_strides(const Shape& operand, const Shape& own, const Shape& result) {
   Shape strides(result.size(), 0);
-  const Shape own = dense_strides(operand);
   const size_t offset = result.size() - operand.size();
   for (size_t i = 0; i < operand.size(); ++i) {
     if (operand[i] == Dim(1)) continue;

@@ -43,8 +43,8 @@ struct CollapsedLoops {
   std::vector<Shape> strides;  // per operand, as many as extents
 };
 CollapsedLoops collapse(const Shape& result, const std::vector<Shape>& operand_strides);
-// None where the sizes of a run decide whether a dimension is broadcast.
-std::optional<Shape> broadcast_strides(const Shape& operand, const Shape& result);
+// Of an operand with strides `own`. None where the sizes of a run decide whether a dimension is broadcast.
+std::optional<Shape> broadcast_strides(const Shape& operand, const Shape& own, const Shape& result);
 Shape dense_strides(const Shape& shape);
 
 }  // namespace hone

@@ -305,9 +305,20 @@ Tensor Executable::tensor_of(ValueId v, OutputMemory planes) const {
                         std::move(planes[2]), std::move(planes[3]));
 }
 
+std::optional<Strides> Executable::strides_of(ValueId v) const {
+  const auto found = lowered_.strides.find(v);
+  return found == lowered_.strides.end() ? std::nullopt : std::optional(Strides{.strides = found->second});
+}
+
 // For the host to read: where the value lies, or a copy.
 Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   if (const Tensor* own = constant(v)) return *own;
+  if (const std::optional<Strides> strides = strides_of(v)) {  // memory of callers, and the host's
+    Buffer dense = Buffer::uninitialised(static_cast<size_t>(bytes_of(v)));
+    copy_elements(sizes_.shape(v), size_bytes(graph().type(v).dtype), address(v, 0, workspace), *strides,
+                  dense.mutable_bytes().data(), Strides::dense(sizes_.shape(v)));
+    return tensor_of(v, {std::move(dense)});
+  }
   const PlaneSizes sizes = sizes_of(v);
   OutputMemory planes;
   for (size_t p = 0; p < kPlanes; ++p) {
@@ -333,6 +344,13 @@ void Executable::interpret(size_t i, const Workspace& workspace) const {
     }
   const std::vector<Tensor> results = evaluate_op(*node.op, {pointers, known.attributes, known.results});
   for (size_t r = 0; r < results.size(); ++r) {
+    const ValueId v = node.results[r];
+    if (const std::optional<Strides> strides = strides_of(v)) {
+      CHECK(std::ranges::equal(results[r].shape(), sizes_.shape(v)), "{} gave a result of another size", node.op->name);
+      copy_elements(sizes_.shape(v), size_bytes(graph().type(v).dtype), results[r].data().bytes().data(),
+                    Strides::dense(sizes_.shape(v)), address(v, 0, workspace), *strides);
+      continue;
+    }
     const PlaneSizes sizes = sizes_of(node.results[r]);
     for (size_t p = 0; p < kPlanes; ++p) {
       const auto bytes = results[r].buffers()[p]->bytes();
@@ -408,8 +426,11 @@ std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTenso
     const ValueId v = graph().outputs()[i].value;
     const auto view = given.find(graph().outputs()[i].label);
     if (view != given.end()) {
-      memory[i][0] =
-          backend_->is_host() ? Buffer(nullptr, view->second.bytes) : backend_->allocate(view->second.bytes.size());
+      const auto& bytes = view->second.bytes;
+      CHECK(view->second.strides.has_value() == strides_of(v).has_value());
+      if (strides_of(v))
+        memory[i][0] = Buffer(nullptr, bytes.subspan(static_cast<size_t>(view->second.first() - bytes.data())));
+      else memory[i][0] = backend_->is_host() ? Buffer(nullptr, bytes) : backend_->allocate(bytes.size());
       continue;
     }
     const PlaneSizes sizes = sizes_of(v);
@@ -420,7 +441,8 @@ std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTenso
 
 // Pointers into the arena change only when it has moved or another executable ran in it; those into inputs and outputs
 // with every run.
-void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const {
+void Executable::bind(const NamedTensors& inputs, const InputViews& apart, std::span<OutputMemory> outputs,
+                      Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
   if (bound.executable != identity_) {
     bound.executable = nullptr;
@@ -434,6 +456,11 @@ void Executable::bind(const NamedTensors& inputs, std::span<OutputMemory> output
   bound.copies.clear();
   for (size_t i = 0; i < graph().inputs().size(); ++i) {
     const ValueId v = graph().inputs()[i];
+    if (const auto view = apart.find(graph().value(v).label); view != apart.end()) {
+      bound.inputs.push_back(view->second.first());
+      bound.inputs.resize(bound.inputs.size() + kPlanes - 1, nullptr);
+      continue;
+    }
     const Tensor* given = sizes_.known(v) ? nullptr : &inputs.at(graph().value(v).label);
     for (size_t p = 0; p < kPlanes; ++p) {
       const Buffer* plane = given ? given->buffers()[p] : nullptr;
@@ -503,6 +530,10 @@ std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, co
     const auto& [v, label, updates] = graph().outputs()[i];
     const Place& place = places_[static_cast<size_t>(holder(v))];
     if (place.kind == Place::Kind::output && static_cast<size_t>(place.offset) == i) {
+      if (strides_of(v)) {  // only the caller knows what else lies there
+        outputs.emplace_back();
+        continue;
+      }
       OutputMemory planes = memory[i];
       for (size_t p = 0; p < kPlanes && !backend_->is_host() && updates == kNone; ++p) {
         const auto view = p == 0 ? given.find(label) : given.end();
@@ -529,6 +560,7 @@ std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, co
 }
 
 std::string Executable::ops_of(const Step& step) const {
+  if (is_copy(graph(), step->group.nodes[0])) return "copy";
   std::string ops;
   for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph().node(n).op->name);
   return ops;
@@ -568,13 +600,14 @@ void Executable::require_finite_results(const Step& step, const NamedTensors& in
   for (ValueId v : step->writes) require_finite(graph(), v, view(v, workspace), ops_of(step), operands, inputs);
 }
 
-std::vector<Tensor> Executable::run(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& views,
-                                    Workspace& workspace, RunProfile* profile, bool check) const {
+std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
+                                    const OutputViews& views, Workspace& workspace, RunProfile* profile,
+                                    bool check) const {
   const Busy busy;
   Queue& queue = workspace.queue();
   std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views, queue);
   const Drained drained{queue};  // before what it reads and writes goes
-  bind(inputs, memory, workspace);
+  bind(inputs, apart, memory, workspace);
   lay_out_kept(inputs, workspace);
   for (size_t i : checked_first_) check_trusted(i, workspace);
   const auto mark = [&] {

@@ -10,6 +10,7 @@
 #include "codegen/panel_memory.h"
 #include "runtime/arena.h"
 #include "runtime/backend.h"
+#include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/session.h"
 #include "runtime/workspace.h"
@@ -103,12 +104,13 @@ class Executable {
   Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held);
 
   void reserve(Workspace& workspace) const;  // what a run takes
-  // In a workspace that has that, and has begun a run. `views` are memory for outputs, checked. `profile`, when given,
-  // gets the marks of the steps: a first one, unless it has that, and each one's end. `check`: every result must be
-  // finite (check_finite.h). `lent`, null or &inputs: those that the graph updates may be written over, once nothing
-  // can fail any more.
-  std::vector<Tensor> run(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& views,
-                          Workspace& workspace, RunProfile* profile, bool check) const;
+  // In a workspace that has that, and has begun a run. `apart`: where those inputs lie whose elements lie apart.
+  // `views` are memory for outputs, checked; what is returned of those that lie apart is an empty tensor. `profile`,
+  // when given, gets the marks of the steps: a first one, unless it has that, and each one's end. `check`: every result
+  // must be finite (check_finite.h). `lent`, null or &inputs: those that the graph updates may be written over, once
+  // nothing can fail any more.
+  std::vector<Tensor> run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
+                          const OutputViews& views, Workspace& workspace, RunProfile* profile, bool check) const;
 
   std::vector<StepProfile> step_profiles() const;
 
@@ -175,7 +177,8 @@ class Executable {
   using OutputMemory = std::array<Buffer, kPlanes>;
   std::vector<OutputMemory> output_memory(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& given,
                                           Queue& queue) const;
-  void bind(const NamedTensors& inputs, std::span<OutputMemory> outputs, Workspace& workspace) const;
+  void bind(const NamedTensors& inputs, const InputViews& apart, std::span<OutputMemory> outputs,
+            Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
   void check_trusted(size_t i, const Workspace& workspace) const;
   void lay_out_kept(const NamedTensors& inputs, Workspace& workspace) const;
@@ -184,6 +187,7 @@ class Executable {
   std::byte* address(ValueId v, size_t plane, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
   Tensor tensor_of(ValueId v, OutputMemory planes) const;
+  std::optional<Strides> strides_of(ValueId v) const;  // none: row-major
   std::vector<Tensor> outputs(std::span<const OutputMemory> memory, const OutputViews& given,
                               const Workspace& workspace) const;
   std::string ops_of(const Step& step) const;

@@ -40,25 +40,22 @@ void check_view(const std::string& label, const OutputView& view) {
 }  // namespace
 
 void check_views(std::span<const std::string> outputs, const std::map<std::string, Tensor>& inputs,
-                 const OutputViews& views) {
+                 const InputViews& input_views, const OutputViews& views) {
   for (const auto& [label, view] : views) {
     if (std::ranges::find(outputs, label) == outputs.end())
       fail("the model has no output \"{}\"{}", label, did_you_mean(label, outputs));
     check_view(label, view);
+    const auto check_input = [&](const std::string& name, std::span<const std::byte> bytes) {
+      if (overlap(bytes, view.bytes)) fail("the memory for output \"{}\" overlaps that of input \"{}\"", label, name);
+    };
     for (const auto& [name, input] : inputs)
       for (const Buffer* plane : input.buffers())
-        if (!plane->device() && overlap(plane->bytes(), view.bytes))
-          fail("the memory for output \"{}\" overlaps that of input \"{}\"", label, name);
+        if (!plane->device() && !input_views.contains(name)) check_input(name, plane->bytes());
+    for (const auto& [name, input] : input_views) check_input(name, input.bytes);
     for (const auto& [other, memory] : views)
       if (other != label && overlap(memory.bytes, view.bytes))
         fail("the memory for output \"{}\" overlaps that for output \"{}\"", label, other);
   }
-}
-
-OutputViews row_major(const OutputViews& views) {
-  OutputViews dense = views;
-  std::erase_if(dense, [](const auto& named) { return named.second.strides.has_value(); });
-  return dense;
 }
 
 void check_fits(const std::string& label, const OutputView& view, DType dtype, std::span<const int64_t> shape) {

@@ -10,6 +10,7 @@
 #include "ops/evaluate.h"
 #include "runtime/own_code.h"
 #include "runtime/parameters.h"
+#include "runtime/placed_views.h"
 #include "runtime/stage.h"
 #include "runtime/token_limits.h"
 
@@ -45,6 +46,15 @@ struct HeldValues {
     }
   }
 };
+
+std::string text_of(const Layouts& layouts) {
+  std::string text;
+  for (const auto* values : {&layouts.inputs, &layouts.outputs}) {
+    for (const auto& [label, strides] : *values) text += fmt::format("{} {}\n", label, to_string(strides));
+    text += '\n';
+  }
+  return text;
+}
 
 // State that is lent to one run, which alone looks at its bytes then, unless someone did before.
 class StateLoan {
@@ -103,6 +113,8 @@ struct Session::Impl {
   std::vector<Bindings> own_code;        // sizes for which the model bundles some
   std::unique_ptr<StagesShared> shared;  // where code is compiled
   std::unique_ptr<Stage> first;
+  std::mutex laid_mutex;
+  std::map<std::string, std::unique_ptr<Stage>> laid;  // for runs in which something lies apart, by the text of that
   const std::shared_ptr<Parameters> parameters;
   const HeldValues held;
   std::vector<std::string> output_names;
@@ -116,13 +128,20 @@ struct Session::Impl {
 
   bool compiles() const { return options.backend->compiles && options.optimise >= 2; }
 
-  std::vector<Tensor> run(const NamedTensors& given, const OutputViews& views, const RunNotes& notes,
-                          Context* context) {
+  // What a run reads and writes of its caller's memory.
+  struct Views {
+    const InputViews& inputs;
+    const OutputViews& outputs;
+    Stage* stage;  // null: the first
+    const Bindings& strides;
+  };
+
+  std::vector<Tensor> run(const NamedTensors& given, const Views& views, const RunNotes& notes, Context* context) {
     const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
     if (parameters->empty() && held.states.empty()) {
-      check_views(output_names, given, views);
-      std::vector<Tensor> results = results_of(given, notes, run.workspace());
-      move_to_views(results, views);
+      check_views(output_names, given, views.inputs, views.outputs);
+      std::vector<Tensor> results = results_of(given, views, notes, run.workspace());
+      move_to_views(results, views.outputs);
       return results;
     }
     refuse_held(given);
@@ -133,9 +152,9 @@ struct Session::Impl {
     StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
     RunNotes with_loan = notes;
     with_loan.lent = &inputs;
-    check_views(output_names, inputs, views);
-    std::vector<Tensor> results = results_of(inputs, with_loan, run.workspace());
-    move_to_views(results, views);
+    check_views(output_names, inputs, views.inputs, views.outputs);
+    std::vector<Tensor> results = results_of(inputs, views, with_loan, run.workspace());
+    move_to_views(results, views.outputs);
     for (size_t i = 0; i < held.updates.size(); ++i) {
       const auto& [name, role] = held.updates[i];
       const Tensor& value = results[output_names.size() + i];
@@ -146,8 +165,10 @@ struct Session::Impl {
     return results;
   }
 
-  std::vector<Tensor> results_of(const NamedTensors& given, const RunNotes& notes, Workspace& workspace) {
-    return first ? first->run(given, {}, own_code, workspace, notes) : interpret(given, notes, workspace);
+  std::vector<Tensor> results_of(const NamedTensors& given, const Views& views, const RunNotes& notes,
+                                 Workspace& workspace) {
+    if (!first) return interpret(given, notes, workspace);
+    return (views.stage ? *views.stage : *first).run(given, views.strides, own_code, workspace, notes);
   }
 
   void refuse_held(const NamedTensors& given) const {
@@ -176,11 +197,13 @@ struct Session::Impl {
       if (found == views.end()) continue;
       const auto& [label, view] = *found;
       const std::span<const std::byte> bytes = results[i].data().bytes();
-      if (bytes.data() == view.bytes.data()) continue;
+      const bool is_written = bytes.empty() && results[i].shape().empty();  // where elements lie apart
+      if (is_written || bytes.data() == view.first()) continue;
       check_fits(label, view, results[i].dtype(), results[i].shape());
       if (view.strides) {
         copy_elements(view.shape, size_bytes(view.dtype), bytes.data(), Strides::dense(view.shape), view.bytes.data(),
                       *view.strides);
+        results[i] = Tensor();
         continue;
       }
       if (!bytes.empty()) std::memcpy(view.bytes.data(), bytes.data(), bytes.size());
@@ -188,15 +211,42 @@ struct Session::Impl {
     }
   }
 
-  std::vector<Tensor> timed_run(const NamedTensors& given, const OutputViews& views, RunProfile* profile,
-                                Context* context) {
+  // For runs in which these lie apart; null when there are too many others.
+  Stage* stage_for(const Layouts& layouts) {
+    const std::lock_guard lock(laid_mutex);
+    const std::string text = text_of(layouts);
+    auto found = laid.find(text);
+    if (found == laid.end()) {
+      if (laid.size() >= options.max_layouts) return nullptr;
+      found = laid.emplace(text, std::make_unique<Stage>(graph, *shared, 0, layouts)).first;
+    }
+    return found->second.get();
+  }
+
+  std::vector<Tensor> viewed_run(const NamedTensors& given, const InputViews& inputs, const OutputViews& outputs,
+                                 RunProfile* profile, Context* context) {
+    const bool apart = first && compiles() && shared->kernels.backend->is_host();
+    PlacedViews placed = place_views(graph, given, inputs, outputs, apart, limits);
+    Stage* stage = placed.layouts.empty() ? nullptr : stage_for(placed.layouts);
+    if (!stage && !placed.layouts.empty()) placed = place_views(graph, given, inputs, outputs, false, limits);
+    return run(placed.inputs, {inputs, outputs, stage, placed.strides},
+               {.views = &placed.outputs, .apart = &placed.apart, .profile = profile}, context);
+  }
+
+  std::vector<Tensor> timed_run(const NamedTensors& given, const InputViews& inputs, const OutputViews& outputs,
+                                RunProfile* profile, Context* context) {
     const int64_t begin = profile ? steady_ns() : 0;
     if (profile) *profile = {};
-    const OutputViews direct = row_major(views);
-    std::vector<Tensor> outputs =
-        run(given, views, {.views = direct.empty() ? nullptr : &direct, .profile = profile}, context);
+    const bool apart = std::ranges::any_of(outputs, [](const auto& view) { return view.second.strides.has_value(); });
+    std::vector<Tensor> results = inputs.empty() && !apart ? run(given, {inputs, outputs, nullptr, {}},
+                                                                 {.views = &outputs, .profile = profile}, context)
+                                                           : viewed_run(given, inputs, outputs, profile, context);
     if (profile) profile->begin_ns = begin, profile->end_ns = steady_ns();
-    return outputs;
+    return results;
+  }
+
+  std::vector<Tensor> checked_run(const NamedTensors& given, Context* context) {
+    return run(given, {{}, {}, nullptr, {}}, {.check = true}, context);
   }
 
   int64_t direct_bytes(const Executable& made) const {
@@ -257,24 +307,27 @@ Session::~Session() {
 Session::Session(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const NamedTensors& inputs, RunProfile* profile) {
-  return impl_->timed_run(inputs, {}, profile, nullptr);
+  return impl_->timed_run(inputs, {}, {}, profile, nullptr);
 }
 
 std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, RunProfile* profile) {
-  return impl_->timed_run(inputs, {}, profile, &context);
+  return impl_->timed_run(inputs, {}, {}, profile, &context);
 }
 
 std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
                                  RunProfile* profile) {
-  return impl_->timed_run(inputs, outputs, profile, &context);
+  return impl_->timed_run(inputs, {}, outputs, profile, &context);
 }
 
-std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) {
-  return impl_->run(inputs, {}, {.check = true}, nullptr);
+std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, const InputViews& views,
+                                 const OutputViews& outputs, RunProfile* profile) {
+  return impl_->timed_run(inputs, views, outputs, profile, &context);
 }
+
+std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) { return impl_->checked_run(inputs, nullptr); }
 
 std::vector<Tensor> Session::run_checked(Context& context, const NamedTensors& inputs) {
-  return impl_->run(inputs, {}, {.check = true}, &context);
+  return impl_->checked_run(inputs, &context);
 }
 
 void Session::prepare(const Bindings& bindings, Code code) {

@@ -17,6 +17,7 @@
 #include "passes/pipelines.h"
 #include "runtime/backend.h"
 #include "runtime/context.h"
+#include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/profile.h"
 
@@ -41,6 +42,7 @@ struct SessionOptions {
   // graph names the same, of the same types: Error.
   const Session* parameters_of = nullptr;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
+  size_t max_layouts = 32;          // ways to lie apart that get code; views of further ones are copied
 };
 
 struct SessionStatistics {
@@ -78,10 +80,14 @@ class Session {
   // updates there.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
   // Likewise, with some or all outputs in memory of the caller's, which the tensors that are returned for them refer
-  // to, unless their elements lie apart there: it must live as long as they do. Error where it does not fit
-  // (output_view.h); what it holds after a run that ends in an Error is not defined.
+  // to: it must live as long as they do. For those whose elements lie apart there empty tensors are returned. Error
+  // where it does not fit (output_view.h); what it holds after a run that ends in an Error is not defined.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const OutputViews& outputs,
                           RunProfile* profile = nullptr);
+  // And with some or all inputs read where they lie (input_view.h). The first run in which elements lie apart in a new
+  // way (other dimensions together, repeated or in another order) makes code for it; other strides are arguments.
+  std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const InputViews& views,
+                          const OutputViews& outputs, RunProfile* profile = nullptr);
 
   // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
   // infinity, and which of its operands were finite.

@@ -102,15 +102,23 @@ const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() cons
 
 std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const {
   if (notes.profile) add_steps(*notes.profile, steps());
+  static const InputViews kNoViews;
+  const InputViews& apart = notes.apart ? *notes.apart : kNoViews;
   std::vector<Tensor> results =
-      executable.run(inputs, tail ? nullptr : notes.lent, tail || !notes.views ? OutputViews() : *notes.views,
+      executable.run(inputs, apart, tail ? nullptr : notes.lent, tail || !notes.views ? OutputViews() : *notes.views,
                      workspace, notes.profile, notes.check);
   if (!tail) return results;
   NamedTensors known = inputs;
+  for (const auto& [label, view] : apart)
+    known.insert_or_assign(label, tensor_view(view.dtype, view.shape, view.bytes, *view.strides));
   for (auto& [label, tensor] : known) tensor = tensor.on_host();
   for (size_t i = 0; i < results.size(); ++i)
     known.emplace(executable.graph().outputs()[i].label, std::move(results[i]));
-  return tail->run(std::move(known), sizes, workspace, notes);
+  OutputViews dense = notes.views ? *notes.views : OutputViews();  // of others there is a copy when the run has ended
+  std::erase_if(dense, [](const auto& view) { return view.second.strides.has_value(); });
+  RunNotes later = notes;
+  later.views = &dense, later.apart = nullptr;
+  return tail->run(std::move(known), sizes, workspace, later);
 }
 
 }  // namespace hone

@@ -18,6 +18,7 @@ struct StagesShared;
 // Where a run leaves its times, and whether its results are looked at.
 struct RunNotes {
   const OutputViews* views = nullptr;  // checked
+  const InputViews* apart = nullptr;   // where inputs lie whose elements lie apart
   NamedTensors* lent = nullptr;        // the inputs, see Executable::run()
   RunProfile* profile = nullptr;
   bool check = false;

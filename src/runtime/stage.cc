@@ -16,8 +16,8 @@ constexpr int kMostStages = 16;
 
 }  // namespace
 
-Stage::Stage(Graph graph, StagesShared& shared, int number)
-    : graph_(std::move(graph)), shared_(shared), number_(number) {
+Stage::Stage(Graph graph, StagesShared& shared, int number, Layouts layouts)
+    : graph_(std::move(graph)), shared_(shared), number_(number), layouts_(std::move(layouts)) {
   for (ValueId v : graph_.inputs()) {
     const Value& input = graph_.value(v);
     inputs_.push_back({input.label, input.type.dtype, input.type.format, input.type.container});
@@ -82,7 +82,8 @@ void Stage::cut(std::set<NodeId> undecided) {
   CutGraph parts = cut_graph(graph_, undecided);
   undecided_ = std::move(undecided);
   head_ = std::move(parts.head);
-  open_ = SymbolicGraph::of(head_, shared_.lowering);
+  if (parts.tail) layouts_.outputs.clear();  // they are copied when the run has ended
+  open_ = SymbolicGraph::of(head_, shared_.lowering, layouts_);
   tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_,
                                                     number_ + 1 < kMostStages ? number_ + 1 : 0)
                      : nullptr;
@@ -104,11 +105,10 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
     cut(std::move(fixed.undecided));
     return planned(bindings, held, asked_for);
   }
-  RunSizes sizes(fixed.graph);
-  return std::make_shared<const Specialised>(
-      Executable(std::make_shared<PreparedGraph>(std::move(fixed.graph), shared_.lowering), std::move(sizes),
-                 shared_.kernels, held),
-      std::move(fixed.sizes), tail_);
+  const auto prepared =
+      std::make_shared<PreparedGraph>(std::move(fixed.graph), shared_.lowering, layouts_.substituted(fixed.sizes));
+  return std::make_shared<const Specialised>(Executable(prepared, prepared->sizes(fixed.sizes), shared_.kernels, held),
+                                             std::move(fixed.sizes), tail_);
 }
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {

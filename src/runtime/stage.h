@@ -54,10 +54,11 @@ struct StagesShared {
 
 class Stage {
  public:
-  // `number`: how many are before it.
-  Stage(Graph graph, StagesShared& shared, int number = 0);
+  // `number`: how many are before it. `layouts`: of inputs and outputs that lie apart in its runs.
+  Stage(Graph graph, StagesShared& shared, int number = 0, Layouts layouts = {});
 
-  // `around`: sizes that were found before this stage. `own_code`: sets of sizes that get code of their own.
+  // `around`: sizes that were found before this stage, and strides. `own_code`: sets of sizes that get code of their
+  // own.
   std::vector<Tensor> run(const NamedTensors& given, const Bindings& around, std::span<const Bindings> own_code,
                           Workspace& workspace, const RunNotes& notes);
 
@@ -92,6 +93,7 @@ class Stage {
   const Graph graph_;
   StagesShared& shared_;
   const int number_;
+  Layouts layouts_;                // its outputs' go with the head, which has none of them behind a cut
   std::vector<InputKind> inputs_;  // as a NamedTensors has them: sorted by label
   // Under StagesShared::making.
   std::set<NodeId> undecided_;

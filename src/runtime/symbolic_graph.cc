@@ -47,8 +47,9 @@ TensorType with_sizes(TensorType type, const Bindings& sizes) {
 
 }  // namespace
 
-std::optional<SymbolicGraph> SymbolicGraph::of(const Graph& given, const LowerOptions& options) {
-  if (given.symbols().empty()) return std::nullopt;
+std::optional<SymbolicGraph> SymbolicGraph::of(const Graph& given, const LowerOptions& options,
+                                               const Layouts& layouts) {
+  if (given.symbols().empty() && layouts.empty()) return std::nullopt;
   Graph graph = given;
   graph.reinfer();  // what a file states of shapes is not taken on trust
   if (!undecided_for_any_sizes(graph).empty()) return std::nullopt;
@@ -88,7 +89,7 @@ std::optional<SymbolicGraph> SymbolicGraph::of(const Graph& given, const LowerOp
   }
   open.graph_ = graph;
   open.budget_ = FoldBudget::of(graph);
-  open.prepared_ = std::make_shared<PreparedGraph>(std::move(rest), options);
+  open.prepared_ = std::make_shared<PreparedGraph>(std::move(rest), options, layouts);
   return open;
 }
 

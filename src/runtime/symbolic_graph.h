@@ -17,8 +17,8 @@ namespace hone {
 
 class SymbolicGraph {
  public:
-  // None where no sizes are open, and where some nodes are undecided_for_any_sizes().
-  static std::optional<SymbolicGraph> of(const Graph& given, const LowerOptions& options);
+  // None where no sizes or strides are open, and where some nodes are undecided_for_any_sizes().
+  static std::optional<SymbolicGraph> of(const Graph& given, const LowerOptions& options, const Layouts& layouts = {});
 
   // None where some sizes depend on data. Throws Error for sizes that do not fit an op's rule.
   std::optional<RunSizes> sizes(const Bindings& bindings) const;

@@ -26,7 +26,7 @@ RowPlan softmax_plan(DType in, DType out) {
   plan.reductions = {{kMax, flatten(f32_arg(0)), false}, {kSum, flatten(exp(f32_arg(0) - f32_arg(2))), true}};
   plan.program = flatten(f32_arg(5) / f32_arg(3));
   plan.results = {out};
-  plan.scalar_results = {false};
+  plan.lies = {RowPlan::Lies::rows};
   return plan;
 }
 
@@ -40,7 +40,7 @@ RowPlan layer_norm_plan() {
   const Expr results[] = {y, mean};
   plan.program = flatten(results);
   plan.results = {DType::f32, DType::f32};
-  plan.scalar_results = {false, true};
+  plan.lies = {RowPlan::Lies::rows, RowPlan::Lies::scalars};
   return plan;
 }
 
@@ -49,6 +49,36 @@ std::vector<float> numbers(int64_t n, uint64_t seed) {
   std::vector<float> values(static_cast<size_t>(n));
   for (float& v : values) v = rng.normal();
   return values;
+}
+
+TEST(Row, ResultsLieAsFarApartAsTheirStrides) {
+  RowPlan apart = layer_norm_plan();
+  apart.lies = {RowPlan::Lies::rows_apart, RowPlan::Lies::scalars_apart};
+  for (const Target& target : target_levels()) {
+    CompiledPlan dense_kernel(layer_norm_plan(), target), kernel(apart, target);
+    for (int64_t length : kLengths) {
+      constexpr int64_t kRows = 5, kMeans = 3;
+      const int64_t pitch = length + 7;
+      std::vector<float> x = numbers(kRows * length, 1), scale = numbers(length, 2), bias = numbers(length, 3);
+      std::vector<float> y(x.size()), mean(kRows), far_y(static_cast<size_t>(kRows * pitch), 9),
+          far_mean(static_cast<size_t>(kRows * kMeans), 9);
+      KernelArgs args;
+      args.pointers = {x.data(), scale.data(), bias.data(), y.data(), mean.data()};
+      args.dims = {kRows, length, length};
+      dense_kernel.run(args);
+      args.pointers[3] = far_y.data(), args.pointers[4] = far_mean.data();
+      args.dims[static_cast<size_t>(row_results_dim(apart))] = pitch;
+      args.dims[static_cast<size_t>(row_results_dim(apart)) + 1] = kMeans;
+      kernel.run(args);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t i = 0; i < pitch; ++i)
+          ASSERT_EQ(far_y[static_cast<size_t>(r * pitch + i)], i < length ? y[static_cast<size_t>(r * length + i)] : 9)
+              << to_string(target) << " " << length;
+        for (int64_t i = 0; i < kMeans; ++i)
+          ASSERT_EQ(far_mean[static_cast<size_t>(r * kMeans + i)], i == 0 ? mean[static_cast<size_t>(r)] : 9);
+      }
+    }
+  }
 }
 
 TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
@@ -126,7 +156,7 @@ TEST(Row, SmallIntegersAreExactAndPiecesDoNotMatter) {
   const Expr results[] = {f32_arg(2), f32_arg(3), f32_arg(4)};
   plan.program = flatten(results);
   plan.results = {DType::f32, DType::f32, DType::f32};
-  plan.scalar_results = {true, true, true};
+  plan.lies = {RowPlan::Lies::scalars, RowPlan::Lies::scalars, RowPlan::Lies::scalars};
   constexpr int64_t kRows = 9, kLength = 77;
   std::vector<uint16_t> x(kRows * kLength);
   for (size_t i = 0; i < x.size(); ++i) x[i] = f32_to_bf16(static_cast<float>(i * i % 7));
@@ -167,7 +197,7 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
   plan.operands = {{DType::f32}, {DType::f32}, {DType::f32, true}};
   plan.program = flatten(f32_arg(0) + f32_arg(1) * f32_arg(2));
   plan.results = {DType::f32};
-  plan.scalar_results = {false};
+  plan.lies = {RowPlan::Lies::rows};
   constexpr int64_t kRows = 8, kLength = 21;
   std::vector<float> x = numbers(kRows * kLength, 5), p = numbers(3 * kLength, 6), s = numbers(kRows, 7);
   for (const Target& target : target_levels()) {

@@ -81,7 +81,8 @@ TEST(OutputView, ElementsMayLieApart) {
     Context context;
     const NamedTensors given{{"x", tensor_view(DType::f32, {4, 3}, std::as_bytes(std::span(source)), apart)}};
     const std::vector<Tensor> got = session.run(context, given, {{"s", view}});
-    expect_same_bits(got, want, fmt::format("-O{}", level));
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << level;
+    EXPECT_EQ(got[3].bytes(), 0) << "its elements are in the caller's memory alone";
     for (size_t at = 0; at < wide.size(); ++at) {
       const size_t row = 3 - at / 8, column = (at % 8 - 1) / 2;
       const bool inside = at % 2 == 1 && column < 3;

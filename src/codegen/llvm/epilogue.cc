@@ -1,5 +1,7 @@
 #include "codegen/llvm/epilogue.h"
 
+#include <algorithm>
+
 #include "codegen/element_cost.h"
 #include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/tile.h"
@@ -27,6 +29,10 @@ class EpilogueBody {
     result_stride_ = plan.result_row_stride ? e.num(plan.result_row_stride) : n_;
     const int operands = static_cast<int>(plan.operands.size());
     int dim = kGemmFullStrides;
+    if (plan.result_row_stride == GemmPlan::kAnyStride)
+      result_stride_ =
+          e.kernel_dim(frame, dim + static_cast<int>(std::ranges::count(plan.operands, GemmPlan::Access::full,
+                                                                        &GemmPlan::Operand::access)));
     for (int i = 0; i < operands; ++i) {
       const GemmPlan::Operand& o = plan.operands[static_cast<size_t>(i)];
       Value* stride = nullptr;

@@ -133,7 +133,7 @@ class RowEmitter {
       reduce_pass(first, last);
       first = last;
     }
-    write_vectors();
+    write_vectors(row);
     write_scalars(row);
   }
 
@@ -223,12 +223,18 @@ class RowEmitter {
     Program program = plan_.program;
     program.results.clear();
     for (size_t j = 0; j < plan_.program.results.size(); ++j)
-      if ((j < plan_.results.size() && plan_.scalar_results[j]) == scalars)
+      if ((j < plan_.results.size() && is_scalar(plan_.lies[j])) == scalars)
         program.results.push_back(plan_.program.results[j]);
     return program;
   }
 
-  void write_vectors() {
+  // Of a row of a result, among its elements.
+  Value* first_of(size_t result, Value* row) {
+    if (!is_apart(plan_.lies[result])) return first_;
+    return e_.b.CreateMul(row, e_.kernel_dim(frame_, row_results_dim(plan_) + static_cast<int>(result)));
+  }
+
+  void write_vectors(Value* row) {
     const Program program = part(false);
     if (program.results.empty()) return;
     const Values known = emit_invariants(e_, program, args_);
@@ -236,8 +242,9 @@ class RowEmitter {
       const Values results = evaluate(program, known, i, mask);
       size_t next = 0;
       for (size_t j = 0; j < plan_.results.size(); ++j) {
-        if (plan_.scalar_results[j]) continue;
-        Value* at = e_.at(pointers_[operands_ + j], e_.times(e_.b.CreateAdd(first_, i), size_bytes(plan_.results[j])));
+        if (is_scalar(plan_.lies[j])) continue;
+        Value* at = e_.at(pointers_[operands_ + j],
+                          e_.times(e_.b.CreateAdd(first_of(j, row), i), size_bytes(plan_.results[j])));
         e_.store_elements(results[next++], plan_.results[j], at, mask);
       }
       for (size_t j = 0; j < sums_.size(); ++j) add_to_sum(j, i, results[next++]);
@@ -250,10 +257,11 @@ class RowEmitter {
     const Values results = evaluate(program, {}, e_.num(0), e_.tail_mask(e_.num(1)));
     size_t next = 0;
     for (size_t j = 0; j < plan_.results.size(); ++j) {
-      if (!plan_.scalar_results[j]) continue;
+      if (!is_scalar(plan_.lies[j])) continue;
       Value* value = e_.narrow(plan_.results[j], results[next++]);
       e_.store(e_.b.CreateExtractElement(value, uint64_t{0}),
-               e_.at(pointers_[operands_ + j], e_.times(row, size_bytes(plan_.results[j]))));
+               e_.at(pointers_[operands_ + j],
+                     e_.times(is_apart(plan_.lies[j]) ? first_of(j, row) : row, size_bytes(plan_.results[j]))));
     }
   }
 

@@ -48,8 +48,9 @@ Support read_attention(const Lowering& lowering, const Node& node, ValueId mask,
     if (graph.type(mask).dtype != DType::f32) return {"a mask that is not f32"};
     const Shape m = lowering.shape(mask);
     if (m.size() > 4 || m.empty() || !(m.back() == k[1])) return {"a mask without the key dimension"};
-    const std::optional<Shape> strides = broadcast_strides(m, {q[0], plan.heads, q[1], k[1]});
+    const std::optional<Shape> strides = broadcast_strides(m, lowering.strides(mask), {q[0], plan.heads, q[1], k[1]});
     if (!strides) return {"a mask whose dimensions may be broadcast or not"};
+    if (lowering.lies_apart(mask) && !((*strides)[3] == Dim(1))) return {"a mask whose rows do not lie together"};
     for (size_t i = 0; i < 3; ++i) read.mask_strides[i] = lowering.extent((*strides)[i]);
     plan.has_mask = true;
   }
@@ -66,16 +67,19 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   if (Support r = read_attention(lowering, node, mask, read); !r.supported()) return r;
   if (step.group.results.size() != 1) return {"several results"};
   read.plan.result = graph.type(step.group.results[0]).dtype;
-  for (size_t i = 0; i < 3; ++i) {
-    lowering.bind(step, node.operands[i]);
-    step.dims[3 + i] = lowering.shape(node.operands[i])[2].constant();
+  std::array<Extent, 4> strides;
+  for (size_t i = 0; i < 4; ++i) {
+    const ValueId lines = i < 3 ? node.operands[i] : step.group.results[0];
+    const std::optional<Dim> stride = lowering.row_stride(lines, lowering.shape(lines)[2]);
+    if (!stride) return {"rows of several strides"};
+    strides[i] = lowering.extent(*stride);
+    if (i == 3) lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
+    lowering.bind(step, lines);
   }
-  lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
-  lowering.bind(step, step.group.results[0]);
-  step.dims[6] = step.dims[3];
   prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
                                                                                   StepCall& placed) mutable {
     read.write(sizes, placed.dims);
+    for (size_t i = 0; i < 4; ++i) placed.dims[3 + i] = sizes.of(strides[i]);
     const int64_t most = length_bound(placed.dims[2]);
     return plans.choose(most, target, placed, [&] {
       AttentionPlan chosen = read.plan;

@@ -82,7 +82,13 @@ Support lower_columns(const Lowering& lowering, Prepared& prepared) {
   if (Support r = describe_group(lowering, step.group, plan, operands); !r.supported()) return r;
   std::vector<Extent> strides, periods;
   for (ValueId v : operands) {
-    const auto place = lies(lowering.shape(v), shape, *run);
+    auto place = lies(lowering.shape(v), shape, *run);
+    if (place && lowering.lies_apart(v)) {
+      const bool each = place->access == Access::row || place->access == Access::scalar;
+      const std::optional<Dim> stride = lowering.row_stride(v, each ? Dim(1) : run->inner);
+      if (!stride) place = std::nullopt;
+      else if (!(place->row_stride == Dim(0))) place->row_stride = *stride;
+    }
     if (!place || graph.type(v).is_packed())
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, place->access});

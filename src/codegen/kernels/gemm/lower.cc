@@ -16,18 +16,19 @@ struct Matrices {
 
   const Dim& stride(size_t from_last) const { return strides[strides.size() - from_last]; }
   const Dim& extent(size_t from_last) const { return shape[shape.size() - from_last]; }
+  bool lie_in_runs() const { return stride(1) == Dim(1) || (shape.size() > 1 && stride(2) == Dim(1)); }
 };
 
 Matrices matrices_of(const Lowering& lowering, ValueId v) {
   const Graph& graph = lowering.graph;
   const Shape shape = lowering.shape(v);
   const NodeId producer = graph.producer(v);
-  if (producer != kNone && graph.node(producer).op == &transpose_def) {
+  if (producer != kNone && graph.node(producer).op == &transpose_def && !is_copy(graph, producer)) {
     Matrices turned{graph.operand(producer, 0), shape, transposed_strides(lowering, graph.node(producer))};
-    if (!graph.type(turned.value).is_packed() && (turned.stride(1) == Dim(1) || turned.stride(2) == Dim(1)))
-      return turned;
+    const bool has_rows = lowering.strides(turned.value).back() == Dim(1);  // as those of dense ones do
+    if (!graph.type(turned.value).is_packed() && has_rows && turned.lie_in_runs()) return turned;
   }
-  return {v, shape, dense_strides(shape)};
+  return {v, shape, lowering.strides(v)};
 }
 
 // More than one product: the leading dimensions, broadcast, must be two loops at most.
@@ -36,9 +37,9 @@ struct Batches {
   std::array<std::vector<Extent>, 3> strides;  // of A, W and the result, along them
 };
 
-std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, const Matrices& w, const Shape& out) {
-  const Shape lead(out.begin(), out.end() - 2);
-  const Matrices result{kNone, out, dense_strides(out)};
+std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, const Matrices& w,
+                                  const Matrices& result) {
+  const Shape lead(result.shape.begin(), result.shape.end() - 2);
   std::vector<Shape> strides;
   for (const Matrices* each : {&a, &w, &result}) {
     Shape& own = strides.emplace_back(lead.size(), 0);
@@ -67,6 +68,51 @@ void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d)
     d[2 + i] = sizes.of(batches.strides[i][0]);
     if (two) d[8 + i] = sizes.of(batches.strides[i][1]);
   }
+}
+
+// Of a value whose rows lie as [rows, n], of one matrix or of each; none where they do not.
+std::optional<Dim> row_stride(const Lowering& lowering, ValueId v, bool batched) {
+  const Shape strides = lowering.strides(v);
+  if (!batched || strides.size() < 2) return lowering.row_stride(v, lowering.shape(v).back());
+  return strides.back() == Dim(1) ? std::optional(strides[strides.size() - 2]) : std::nullopt;
+}
+
+// Where something of an epilogue lies apart: the strides of rows in the order of dims, from kGemmFullStrides on.
+Support epilogue_strides(const Lowering& lowering, const StepFrame& step, GemmPlan& plan, bool batched,
+                         std::vector<Extent>& dims) {
+  const std::vector<ValueId>& results = step.group.results;
+  const auto operand = [&](size_t i) { return step.pointers[2 + i].value; };
+  const bool result_apart = std::ranges::any_of(results, [&](ValueId v) { return lowering.lies_apart(v); });
+  bool apart = result_apart;
+  for (size_t i = 0; i < plan.operands.size(); ++i) apart |= lowering.lies_apart(operand(i));
+  if (!apart) return {};
+  const Shape lies = lowering.strides(results[0]);
+  for (ValueId v : results)
+    if (!(lowering.strides(v) == lies)) return {"results that do not lie alike"};
+  const auto add = [&](ValueId v) {
+    const std::optional<Dim> stride = row_stride(lowering, v, batched);
+    if (stride) dims.push_back(lowering.extent(*stride));
+    return stride.has_value();
+  };
+  const auto has_batches_of_result = [&](ValueId v) {
+    const Shape own = lowering.strides(v);
+    return own.size() == lies.size() && std::equal(own.begin(), own.end() - 2, lies.begin());
+  };
+  for (size_t i = 0; i < plan.operands.size(); ++i) {
+    const ValueId v = operand(i);
+    const Epilogue::Access access = plan.operands[i].access;
+    if (access == Epilogue::Access::full) {
+      if ((batched && !has_batches_of_result(v)) || !add(v)) return {"rows that do not lie along those of the result"};
+    } else if (lowering.lies_apart(v) && access != Epilogue::Access::scalar) {
+      const bool along = access == Epilogue::Access::column && lowering.strides(v).back() == Dim(1);
+      if (!along) return {"an operand for each row or column whose elements lie apart"};
+    } else {
+      lowering.strides(v);  // a scalar lies as it may
+    }
+  }
+  if (!result_apart) return {};
+  plan.result_row_stride = GemmPlan::kAnyStride;
+  return add(results[0]) ? Support{} : Support{"a result whose rows have several strides"};
 }
 
 int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
@@ -107,8 +153,10 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const Shape a_shape = lowering.shape(node.operands[0]), out = lowering.shape(node.results[0]);
   if ((a_shape.size() < 2 && !is_linear) || graph.type(node.operands[1]).rank() < 2) return {"a vector operand"};
   const Matrices w = matrices_of(lowering, node.operands[1]),
-                 a = is_linear ? Matrices{node.operands[0], a_shape, dense_strides(a_shape)}
+                 a = is_linear ? Matrices{node.operands[0], a_shape, lowering.strides(node.operands[0])}
                                : matrices_of(lowering, node.operands[0]);
+  if (!w.lie_in_runs() || !(lowering.strides(a.value).back() == Dim(1)))  // columns for rows might change bits
+    return {"a factor without rows that lie together"};
   // Which of the last two dimensions is which, counted from the last.
   const size_t a_k = is_linear || !flag("transpose_a") ? 1 : 2, w_k = is_linear || flag("transpose_b") ? 1 : 2;
   const Dim k = a.extent(a_k), n = w.extent(3 - w_k);
@@ -121,20 +169,27 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
     return {"a product with laid out weights and sizes that are open"};
   std::optional<Batches> batches;
   bool batched = false;
-  if (w.shape.size() > 2 || (a.shape.size() > 2 && !(a.strides == dense_strides(a.shape) && a_k == 1))) {
-    batches = batches_of(lowering, a, w, out);
+  const bool is_one_matrix =
+      a.shape.size() <= 2 || (a_k == 1 && (a.value == node.operands[0] || a.strides == dense_strides(a.shape)));
+  if (w.shape.size() > 2 || !is_one_matrix) {
+    batches = batches_of(lowering, a, w, {kNone, out, lowering.strides(step.group.results[0])});
     if (!batches) return {"batches that are broadcast along several dimensions"};
     for (Extent extent : batches->extents) batched |= !extent.is_constant() || extent.number != 1;
   }
-  const Dim a_stride = a.shape.size() < 2  ? k
-                       : plan.a_by_columns ? a.stride(a_k)
-                                           : a.stride(3 - a_k),
-            w_stride = has_output_rows ? w.stride(3 - w_k) : w.stride(w_k);
+  Dim a_stride = a.shape.size() < 2 ? k : plan.a_by_columns ? a.stride(a_k) : a.stride(3 - a_k);
+  if (!batches && lowering.lies_apart(a.value) && !plan.a_by_columns) {
+    const std::optional<Dim> stride = row_stride(lowering, a.value, false);
+    if (!stride) return {"rows of the left factor that have several strides"};
+    a_stride = *stride;
+  }
+  const Dim w_stride = has_output_rows ? w.stride(3 - w_k) : w.stride(w_k);
   if (!plan.a_by_columns) plan.a_row_stride = constant_or_zero(a_stride);
   lowering.bind(step, a.value);
   lowering.bind(step, w.value, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   if (Support r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.supported()) return r;
+  std::vector<Extent> strides;
+  if (Support r = epilogue_strides(lowering, step, plan, batches.has_value(), strides); !r.supported()) return r;
   const Extent m = batches ? lowering.extent(out[out.size() - 2]) : lowering.count({out.begin(), out.end() - 1}),
                n_extent = lowering.extent(n), k_extent = lowering.extent(k), a_extent = lowering.extent(a_stride),
                w_extent = lowering.extent(w_stride);
@@ -143,6 +198,7 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
     d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
     d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
     d[5] = sizes.of(a_extent), d[6] = sizes.of(w_extent);
+    for (size_t i = 0; i < strides.size(); ++i) d[kGemmFullStrides + i] = sizes.of(strides[i]);
     if (batches) write_batches(*batches, sizes, d);
   };
   // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.

@@ -17,8 +17,8 @@ namespace hone {
 //             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
 //             = outer * inner + h, [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K
 //             (activations only), [13] rows of A in an item, from launch(); then from [14] for each `full` operand its
-//             row stride (0 = that of the result). `full` operands have the batch strides of the result; `row` ones
-//             hold [batches, M]
+//             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride. `full`
+//             operands have the batch strides of the result; `row` ones hold [batches, M]
 //   items     batches * blocks of rows * panel_items
 //   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], with rows `n` apart unless
 //             result_row_stride says otherwise
@@ -42,8 +42,9 @@ struct GemmPlan : Epilogue {
     }
   };
   Rows rows;
-  int64_t a_row_stride = 0;       // elements, when constant: faster addresses; 0: dims[5]
-  int64_t result_row_stride = 0;  // elements; 0: n
+  int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: dims[5]
+  static constexpr int64_t kAnyStride = -1;
+  int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),

@@ -1,12 +1,28 @@
 // Pointwise groups, and the kernels over elements that moves are, too.
 #include <algorithm>
 
+#include "codegen/element_cost.h"
 #include "codegen/kernels/pointwise/moves.h"
 #include "codegen/lowering.h"
 #include "codegen/shapes.h"
 #include "ir/pointwise.h"
 
 namespace hone {
+namespace {
+
+// Loops over elements that decide no bits, in the order in which a result that lies apart has them together.
+void order_loops(Shape& extents, std::vector<Strided>& operands, Strided& results) {
+  const auto along = std::ranges::find(results.strides, Dim(1));
+  if (along == results.strides.end()) return;
+  const auto to_end = [axis = along - results.strides.begin()](Shape& numbers) {
+    std::rotate(numbers.begin() + axis, numbers.begin() + axis + 1, numbers.end());
+  };
+  to_end(extents);
+  for (Strided& operand : operands) to_end(operand.strides);
+  to_end(results.strides);
+}
+
+}  // namespace
 
 Support lower_pointwise(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -21,11 +37,23 @@ Support lower_pointwise(const Lowering& lowering, Prepared& prepared) {
   const Shape result = lowering.shape(step.group.results[0]);
   std::vector<Strided> operands;
   for (ValueId v : builder.operands()) {
-    std::optional<Shape> strides = broadcast_strides(lowering.shape(v), result);
+    std::optional<Shape> strides = broadcast_strides(lowering.shape(v), lowering.strides(v), result);
     if (!strides) return {fmt::format("%{} may be broadcast or not", graph.value(v).name)};
     operands.push_back({{v}, std::move(*strides)});
   }
-  return lower_strided(lowering, prepared, plan, result, operands, {step.group.results, dense_strides(result)});
+  return lower_elements(lowering, prepared, plan, result, operands, step.group.results);
+}
+
+Support lower_elements(const Lowering& lowering, Prepared& prepared, const PointwisePlan& plan, Shape extents,
+                       std::vector<Strided> operands, const std::vector<ValueId>& values) {
+  Strided results{values, lowering.strides(values[0])};
+  for (ValueId v : values)
+    if (!(lowering.strides(v) == results.strides)) return {"results that do not lie alike"};
+  if (lowering.lies_apart(values[0])) {
+    if (uses_index(plan.program)) return {"the element's index in a result whose elements lie apart"};
+    order_loops(extents, operands, results);
+  }
+  return lower_strided(lowering, prepared, plan, extents, operands, results);
 }
 
 Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,

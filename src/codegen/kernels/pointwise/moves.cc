@@ -104,8 +104,8 @@ Support lower_transpose_by_elements(const Lowering& lowering, Prepared& prepared
   const Shape out = lowering.shape(node.results[0]);
   PointwisePlan plan;
   plan.program = flatten(Expr::arg(0, compute_scalar(lowering.graph.type(node.operands[0]).dtype)));
-  return lower_strided(lowering, prepared, plan, out, {{{node.operands[0]}, transposed_strides(lowering, node)}},
-                       {node.results, dense_strides(out)});
+  return lower_elements(lowering, prepared, plan, out, {{{node.operands[0]}, transposed_strides(lowering, node)}},
+                        node.results);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ KnownArguments known_arguments(const Lowering& lowering, NodeId n) {
 }
 
 Shape transposed_strides(const Lowering& lowering, const Node& node) {
-  const Shape in = lowering.shape(node.operands[0]), own = dense_strides(in);
+  const Shape in = lowering.shape(node.operands[0]), own = lowering.strides(node.operands[0]);
   const auto perm = node.attributes.get_or<std::vector<int64_t>>("perm", {});
   Shape strides;
   for (int64_t i = 0; i < std::ssize(in); ++i) {

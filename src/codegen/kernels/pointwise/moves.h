@@ -21,6 +21,10 @@ struct Strided {
 Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePlan plan, const Shape& extents,
                       const std::vector<Strided>& operands, const Strided& results);
 
+// Over all elements of results that lie as the run has them.
+Support lower_elements(const Lowering& lowering, Prepared& prepared, const PointwisePlan& plan, Shape extents,
+                       std::vector<Strided> operands, const std::vector<ValueId>& values);
+
 Support lower_moves(const Lowering& lowering, Prepared& prepared);
 
 // What an op's rules need to know of a node: the constants among its arguments.

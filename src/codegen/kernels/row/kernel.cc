@@ -15,7 +15,7 @@ namespace {
 Support supports(const RowPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
   if (operands + plan.results.size() + !plan.sums.empty() > KernelArgs{}.pointers.size() ||
-      3 + 2 * operands > KernelArgs{}.dims.size())
+      3 + 2 * operands + plan.results.size() > KernelArgs{}.dims.size())
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const RowPlan::Operand& operand : plan.operands)
@@ -23,7 +23,7 @@ Support supports(const RowPlan& plan, const Target&) {
   for (const RowPlan::Step& step : plan.reductions)
     if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
   CHECK(plan.program.results.size() == plan.results.size() + plan.sums.size() &&
-        plan.scalar_results.size() == plan.results.size());
+        plan.lies.size() == plan.results.size());
   return {};
 }
 

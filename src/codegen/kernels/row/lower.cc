@@ -124,6 +124,14 @@ StepDraft joining_step(const Lowering& lowering, StepDraft step, const std::vect
   return step;
 }
 
+// Whether an operand is as `access` says, or can be with another stride, which it then says.
+bool lies_along(const Lowering& lowering, ValueId v, const Dim& length, RowAccess& access) {
+  if (!lowering.lies_apart(v)) return true;
+  const std::optional<Dim> stride = lowering.row_stride(v, access.row_scalar ? Dim(1) : length);
+  if (stride && !(access.row_stride == Dim(0))) access.row_stride = *stride;
+  return stride.has_value();
+}
+
 Support operands_support(const Graph& graph, const Group& group) {
   for (NodeId n : group.nodes)
     for (ValueId v : graph.node(n).operands)
@@ -168,17 +176,27 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   plan.reductions = expressions.reductions();
   plan.program = flatten(roots);
   plan.results = lowering.dtypes(results);
-  for (ValueId v : results) plan.scalar_results.push_back(graph.type(v).shape != graph.type(node.operands[0]).shape);
+  std::vector<Extent> result_strides;
+  for (ValueId v : results) {
+    const bool scalar = graph.type(v).shape != graph.type(node.operands[0]).shape;
+    const std::optional<Dim> stride = lowering.row_stride(v, scalar ? Dim(1) : like.back());
+    if (!stride) return {fmt::format("rows of %{} that do not lie along those of the operands", graph.value(v).name)};
+    result_strides.push_back(lowering.extent(*stride));
+    using Lies = RowPlan::Lies;
+    if (lowering.lies_apart(v)) plan.lies.push_back(scalar ? Lies::scalars_apart : Lies::rows_apart);
+    else plan.lies.push_back(scalar ? Lies::scalars : Lies::rows);
+  }
+  if (std::ranges::none_of(plan.lies, is_apart)) result_strides.clear();
   // Scalar results are written last, and may read elements of the row.
-  const bool only_vectors = std::ranges::find(plan.scalar_results, true) == plan.scalar_results.end();
+  const bool only_vectors = std::ranges::none_of(plan.lies, is_scalar);
   struct Along {
     Extent row_stride, period;
   };
   std::vector<Along> along;
   for (ValueId v : expressions.operands()) {
     const Shape own_shape = lowering.shape(v);
-    const auto access = row_access(own_shape == shape ? like : own_shape, like);
-    if (!access || graph.type(v).is_packed())
+    auto access = row_access(own_shape == shape ? like : own_shape, like);
+    if (!access || graph.type(v).is_packed() || !lies_along(lowering, v, like.back(), *access))
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
     if (only_vectors && access->row_stride == like.back() && access->period == Dim(0) && !access->row_scalar)
@@ -201,6 +219,7 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
     d[0] = sizes.of(rows), d[1] = sizes.of(length);
     for (size_t i = 0; i < along.size(); ++i)
       d[2 + i] = sizes.of(along[i].row_stride), d[2 + along.size() + i] = sizes.of(along[i].period);
+    for (size_t i = 0; i < result_strides.size(); ++i) d[3 + 2 * along.size() + i] = sizes.of(result_strides[i]);
     return Support{};
   };
   return {};

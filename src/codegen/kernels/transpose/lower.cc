@@ -12,11 +12,12 @@ Support lower_transpose(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
-  const CollapsedLoops loops = collapse(lowering.shape(node.results[0]), {transposed_strides(lowering, node)});
-  const Shape &extents = loops.extents, &from = loops.strides[0], to = dense_strides(extents);
+  const CollapsedLoops loops = collapse(lowering.shape(node.results[0]),
+                                        {transposed_strides(lowering, node), lowering.strides(node.results[0])});
+  const Shape &extents = loops.extents, &from = loops.strides[0], &to = loops.strides[1];
   const auto run = static_cast<size_t>(std::ranges::find(from, Dim(1)) - from.begin());
   const size_t last = extents.size() - 1;
-  if (extents.size() > 3 || run >= last) return {"more than rows and columns change places"};
+  if (extents.size() > 3 || run >= last || !(to[last] == Dim(1))) return {"more than rows and columns change places"};
   TransposePlan plan;
   plan.element_bytes = static_cast<int>(size_bytes(graph.type(node.results[0]).dtype));
   const auto short_or_zero = [&](const Dim& extent) {
