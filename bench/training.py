@@ -48,8 +48,8 @@ def trained(hone, name, arguments):
     return json.loads(run([*command, "--json"])[0]), command
 
 
-def judged(hone, name, data, arguments=()):
-    command = [hone, "evaluate", WORK / f"{name}.safetensors", "--data", data, "--split", "test", "--metric", "accuracy", *arguments, "--threads", 2]
+def judged(hone, name, data):
+    command = [hone, "evaluate", WORK / f"{name}.safetensors", "--data", data, "--split", "test", "--metric", "accuracy", "--threads", 2]
     return json.loads(run([*command, "--json"])[0])["evaluation"][0], command
 
 
@@ -120,10 +120,10 @@ def cnn(args, seed):
     epochs = 4 if args.full else 1
     start = WORK / f"cnn{seed}.onnx"
     run([*peer, "start", seed, start])
-    record, command = trained(args.hone, f"cnn{seed}", [start, "--data", FASHION, "--channels", 1, "--epochs", epochs, "--batch", 128, "--optimizer", "adamw",
+    record, command = trained(args.hone, f"cnn{seed}", [start, "--data", FASHION, "--epochs", epochs, "--batch", 128, "--optimizer", "adamw",
                                                         "--rate", "4e-3", "--schedule", "one-cycle", "--label-smoothing", "0.05", "--flip", "--head", "keep",
                                                         "--seed", seed])
-    result, judging = judged(args.hone, f"cnn{seed}", FASHION, ["--channels", 1])
+    result, judging = judged(args.hone, f"cnn{seed}", FASHION)
     beside = [*peer, "train", seed, epochs]
     theirs = json.loads(run(beside)[0])
     made = row(f"CNN on Fashion-MNIST, seed {seed}, {epochs} epoch{'s' if epochs > 1 else ''}",
