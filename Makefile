@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train train train-full format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -18,6 +18,8 @@ help:
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, into bench/results.md"
+	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, into bench/results.md (25 minutes)"
+	@echo "make train-full   the same with more epochs, and a folder in the layout of aclImdb"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -68,6 +70,11 @@ bench-train: build
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target bench_train_step
 	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
+
+train train-full: build models
+	scripts/deps.sh peers
+	cmake --build --preset release -j $(jobs) --target debian_tsv
+	build/venv/bin/python bench/training.py build/release/hone build/release/examples/demo/debian_tsv $(if $(filter %full,$@),--full)
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

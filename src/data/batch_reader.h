@@ -15,9 +15,10 @@ namespace hone {
 
 class BatchReader {
  public:
-  // The batches from `index` of `epoch` on, up to the end of epoch `epochs` - 1; at most `ahead` wait. What
-  // `batches` looks at must outlive this.
-  BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch = 0, int64_t index = 0, int64_t ahead = 2);
+  static constexpr int64_t kAhead = 2;
+  // The batches from `index` of `epoch` on, up to the end of epoch `epochs` - 1; at most `ahead` wait, and one more is
+  // in the making. What `batches` looks at must outlive this.
+  BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch = 0, int64_t index = 0, int64_t ahead = kAhead);
   ~BatchReader();  // ends the thread, which finishes the batch that it is at
   BatchReader(const BatchReader&) = delete;
   BatchReader& operator=(const BatchReader&) = delete;

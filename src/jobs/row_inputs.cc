@@ -35,7 +35,7 @@ std::optional<int64_t> constant(const TensorType& type, size_t axis) {
 }  // namespace
 
 ImageTransform image_transform_of(const LoadedModel& model) {
-  return {.mean = numbers_in(model, "image.mean"), .deviation = numbers_in(model, "image.deviation")};
+  return {.mean = numbers_in(model, kImageMean), .deviation = numbers_in(model, kImageDeviation)};
 }
 
 struct RowInputs::Side {

@@ -14,8 +14,11 @@
 
 namespace hone {
 
-// How images were normalised for the model: what its metadata say ("image.mean", "image.deviation": a number a channel,
-// of values from 0 to 1, with commas), else not at all.
+// Keys of a model's metadata that say how images are normalised for it: a number a channel, of values from 0 to 1, with
+// commas.
+constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
+
+// As the metadata say, else not at all.
 ImageTransform image_transform_of(const LoadedModel& model);
 
 class RowInputs {

@@ -1,16 +1,22 @@
 #include "jobs/train_model.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/mapped_file.h"
 #include "base/text.h"
+#include "data/batch_reader.h"
 #include "data/dataset_facts.h"
 #include "jobs/load_model.h"
+#include "jobs/row_inputs.h"
 #include "jobs/save_model.h"
 #include "jobs/training_data.h"
 #include "jobs/training_record.h"
@@ -101,15 +107,24 @@ void name_classes(LoadedModel& model, const LabelNeeds& needs) {
   model.files["config.json"] = config.dump(2);
 }
 
-std::string list_text(const std::vector<float>& numbers) { return Json(numbers).dump(); }
+// Bytes of what a graph is given of a batch.
+int64_t argument_bytes(const Graph& graph, const Bindings& sizes) {
+  int64_t bytes = 0;
+  for (ValueId input : graph.arguments()) {
+    const TensorType& type = graph.type(input);
+    bytes += element_count(evaluate(type.shape, sizes)) * size_bytes(type.dtype);
+  }
+  return bytes;
+}
 
-std::string memory_line(const StepMemory& m) {
+std::string memory_line(const TrainingMemory& m) {
   const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
   return fmt::format(
-      "a step takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations and "
-      "gradients, {} of scratch memory, {} of outputs",
+      "training takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations "
+      "and gradients, {} of scratch memory, {} of weights laid out for products, {} of outputs, {} of data, {} of "
+      "machine code and what made it",
       bytes(m.total()), bytes(m.parameters), bytes(m.state), bytes(m.constants), bytes(m.values), bytes(m.scratch),
-      bytes(m.outputs));
+      bytes(m.laid_out), bytes(m.outputs), bytes(m.data), bytes(m.code));
 }
 
 class Job {
@@ -126,12 +141,10 @@ class Job {
     read_data();
     fit_model();
     const int64_t before = resident_before();
-    Trainer trainer(graphs_, options_.session);
-    facts_.memory = trainer.plan(data_->largest(graphs_.evaluate, options_.training.parts));
-    say(memory_line(facts_.memory));
-    const Graph trained = train(trainer);
+    const Graph trained = train();
+    const SavedModel saved = save(trained);
     facts_.resident = memory_use().peak_bytes - before;
-    return record(trained);
+    return record(saved);
   }
 
  private:
@@ -139,8 +152,12 @@ class Job {
     if (say_ && !line.empty()) say_(line);
   }
 
-  // For the peak that is measured, beside the one that is planned.
-  static int64_t resident_before() {
+  // For the peak that is measured, beside the one that is planned: without what reading left behind.
+  int64_t resident_before() const {
+    for (ValueId id = 0; id < static_cast<ValueId>(fitted_.value_capacity()); ++id)
+      if (const Tensor* constant = fitted_.constant(id); constant && constant->data().is_mapped())
+        drop_pages(constant->data().bytes());
+    ::malloc_trim(0);
     reset_peak();
     return memory_use().resident_bytes;
   }
@@ -213,7 +230,25 @@ class Job {
       fail("{}: holds a run already; --resume goes on with it, another --folder begins a new one", folder_);
   }
 
-  Graph train(Trainer& trainer) {
+  // Of batches one is at work, BatchReader has some ahead and one more in the making. While validation has its own,
+  // those of training wait.
+  TrainingMemory planned(Trainer& trainer) const {
+    constexpr int64_t kHeld = 2 + BatchReader::kAhead;
+    const int64_t parts = options_.training.parts;
+    const auto data_of = [&](const Bindings& sizes) { return kHeld * parts * argument_bytes(graphs_.evaluate, sizes); };
+    TrainingSizes sizes{.step = data_->largest(graphs_.evaluate, parts, data_->train())};
+    sizes.step_data = data_of(sizes.step);
+    if (const Batches* judged = data_->validation()) {
+      sizes.validation = data_->largest(graphs_.evaluate, parts, *judged);
+      sizes.validation_data = sizes.step_data + data_of(*sizes.validation);
+    }
+    return trainer.plan(sizes);
+  }
+
+  Graph train() {
+    Trainer trainer(graphs_, options_.session);
+    facts_.memory = planned(trainer);
+    say(memory_line(facts_.memory));
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
     decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_.sha256(),
@@ -228,16 +263,19 @@ class Job {
     return with_trained(fitted_, trainer.parameters());
   }
 
-  Record record(const Graph& trained) {
+  SavedModel save(const Graph& trained) {
     LoadedModel written = model_;
     written.graph = trained;
     name_classes(written, data_->needs());
     if (!data_->images().mean.empty()) {
-      written.graph.metadata[kImageMean] = list_text(data_->images().mean);
-      written.graph.metadata[kImageDeviation] = list_text(data_->images().deviation);
+      written.graph.metadata[kImageMean] = fmt::format("{}", fmt::join(data_->images().mean, ","));
+      written.graph.metadata[kImageDeviation] = fmt::format("{}", fmt::join(data_->images().deviation, ","));
     }
     written.graph.metadata.erase("random_weights");
-    const SavedModel saved = save_model(options_.output, written.graph, written);
+    return save_model(options_.output, written.graph, written);
+  }
+
+  Record record(const SavedModel& saved) {
     facts_.model = model_.name;
     facts_.output = options_.output;
     facts_.folder = folder_;

@@ -23,6 +23,7 @@ constexpr OptionField<T> kFields[] = {
     {"parts", "in how many parts the rows of an update run, one after the other, to spare memory", &T::parts},
     {"window", "batches of texts whose rows are sorted by length together, so that little is padded; 1: none",
      &T::window},
+    {"in-order", "take rows in the data's order in every epoch, instead of another each time", &T::in_order},
     {"max-length", "tokens that a text is cut to; 0: as many as the model takes", &T::max_length},
     {"recompute",
      "compute activations again for the backward pass, and keep one of so many places where a single value "

@@ -19,6 +19,7 @@ struct TrainingOptions : ScheduleOptions {
   int64_t epochs = 3, steps = 0;  // steps: instead of epochs
   int64_t batch = 32, parts = 1;  // rows of one update, and in how many parts they run
   int64_t window = 8;             // batches of texts whose rows are sorted by length together
+  bool in_order = false;          // rows as the data have them, in every epoch
   int64_t max_length = 0;         // of texts, in tokens; 0: what the model takes
   std::string optimizer = "adamw";
   double rate = 0, decay = -1;  // 0 and -1: the optimizer's

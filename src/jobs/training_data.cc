@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "jobs/row_inputs.h"
 #include "jobs/text_inputs.h"
 #include "train/train_graph.h"
 
@@ -88,17 +89,20 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
     fail("{}: has {} rows to train on, fewer than a batch of {}; give a smaller batch", data_.path, rows.size(),
          options.batch);
   const auto seed = static_cast<uint64_t>(options.seed);
-  const int64_t window = tokens_ ? options.window : 1;
+  const int64_t window = tokens_ && !options.in_order ? options.window : 1;
   const TokenRows* tokens = tokens_ ? &*tokens_ : nullptr;
   const TokenizerSpec* padding = tokenizer_ ? &tokenizer_->spec() : nullptr;
   // Batch norms can't normalise a single row; one that is left over waits for another epoch.
   const bool drop_last = std::ssize(rows) % options.batch == 1 && options.batch > 1;
   if (drop_last) notes_.push_back("each epoch leaves out one row, which would be a batch of its own");
-  train_ = std::make_unique<Batches>(
-      data_, std::move(rows),
-      BatchOptions{.order = {.batch = options.batch, .seed = seed, .drop_last = drop_last, .window = window},
-                   .images = images_},
-      tokens, padding);
+  train_ = std::make_unique<Batches>(data_, std::move(rows),
+                                     BatchOptions{.order = {.batch = options.batch,
+                                                            .seed = seed,
+                                                            .shuffle = !options.in_order,
+                                                            .drop_last = drop_last,
+                                                            .window = window},
+                                                  .images = images_},
+                                     tokens, padding);
   const Split* judged = data_.find_split("validation");
   if (!judged || judged->rows.empty()) return;
   ImageTransform still = images_;
@@ -148,12 +152,8 @@ void TrainingData::set_images(const LoadedModel& model, const TrainingOptions& o
 
 // Those that a model was trained with, by whoever wrote it, or of the images that are trained on.
 void TrainingData::set_pixel_statistics(const LoadedModel& model) {
-  const auto stored = [&](const char* key) -> std::vector<float> {
-    const auto found = model.graph.metadata.find(key);
-    if (found == model.graph.metadata.end()) return {};
-    return json_get<std::vector<float>>(Json{{key, parse_json(found->second, model.path)}}, key, model.path);
-  };
-  images_.mean = stored(kImageMean), images_.deviation = stored(kImageDeviation);
+  const ImageTransform stored = image_transform_of(model);
+  images_.mean = stored.mean, images_.deviation = stored.deviation;
   if (!images_.mean.empty() && images_.mean.size() == images_.deviation.size()) return;
   const Split* split = train_split(data_);
   const PixelStatistics pixels = pixel_statistics(data_, split ? split->rows : all_rows(data_));
@@ -239,11 +239,13 @@ Answers TrainingData::answers(const NamedTensors& part, const std::vector<float>
   return answers;
 }
 
-Bindings TrainingData::largest(const Graph& graph, int64_t parts) const {
+Bindings TrainingData::largest(const Graph& graph, int64_t parts, const Batches& batches) const {
   int64_t longest = 0;
   if (tokens_)
-    for (int64_t row : train_->rows()) longest = std::max(longest, tokens_->length(row));
-  const int64_t batch = std::ssize(train_->plan(0).front()), rows = (batch + parts - 1) / parts;
+    for (int64_t row : batches.rows()) longest = std::max(longest, tokens_->length(row));
+  int64_t batch = 0;
+  for (const std::vector<int64_t>& each : batches.plan(0)) batch = std::max(batch, std::ssize(each));
+  const int64_t rows = (batch + parts - 1) / parts;
   Bindings sizes;
   for (const Source& source : sources_) {
     const Shape& shape = source.type.shape;
@@ -251,7 +253,7 @@ Bindings TrainingData::largest(const Graph& graph, int64_t parts) const {
     if (source.kind <= Source::Kind::types) {
       actual.push_back(longest);
     } else if (source.kind == Source::Kind::images) {
-      const Tensor first = data_.images.read(train_->rows().front());
+      const Tensor first = data_.images.read(batches.rows().front());
       for (int64_t size : {data_.images.channels, images_.height > 0 ? images_.height : first.dim(1),
                            images_.width > 0 ? images_.width : first.dim(2)})
         actual.push_back(size);

@@ -16,9 +16,6 @@
 
 namespace hone {
 
-// Keys of a model's metadata: lists with a number for each channel, that images were normalised by.
-constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
-
 // What labels ask of a model's last layer, and what a loss and a metric are by default.
 struct LabelNeeds {
   int64_t width = 0;
@@ -50,8 +47,9 @@ class TrainingData {
   // What a model gave for a batch, and what is right; refers to both and to `values`.
   Answers answers(const NamedTensors& part, const std::vector<float>& predictions) const;
 
-  // Sizes of the largest batch that training can have: its rows in one part, and the longest text or the image.
-  Bindings largest(const Graph& graph, int64_t parts) const;
+  // Sizes of the largest part of a batch that training, or validation, can have: its rows, and the longest text or the
+  // image.
+  Bindings largest(const Graph& graph, int64_t parts, const Batches& batches) const;
 
   // 1 over the share of each class among the rows that are trained on, divided by the number of classes.
   std::vector<double> balanced_weights() const;

@@ -73,16 +73,17 @@ Table validation_table(const TrainingOutcome& outcome) {
 
 KeyValues training_values(const TrainingFacts& facts, const TrainingOutcome& outcome) {
   const auto bytes = [](int64_t n) { return number(static_cast<double>(n)); };
-  const StepMemory& m = facts.memory;
+  const TrainingMemory& m = facts.memory;
   KeyValues values{.key = "training", .title = "Training", .items = {}};
   values.items = {{"data", "data", facts.data},
                   {"steps", "steps", number(static_cast<double>(outcome.steps)), "", kCount},
                   {"seconds", "time", number(outcome.seconds), "s"},
                   {"trained", "weights that are trained", number(static_cast<double>(facts.trained)), "", kCount},
                   {"head", "new layer", facts.head.empty() ? Cell() : Cell(facts.head)},
-                  {"planned", "memory of a step, planned", bytes(m.total()), "", kBytes},
+                  {"planned", "memory of training, planned", bytes(m.total()), "", kBytes},
                   {"planned_values", "of these activations and gradients", bytes(m.values), "", kBytes},
                   {"planned_state", "of these the optimizer's state", bytes(m.state), "", kBytes},
+                  {"planned_code", "of these machine code and what made it", bytes(m.code), "", kBytes},
                   {"resident", "memory above the process before, largest", bytes(facts.resident), "", kBytes},
                   {"folder", "checkpoints and logs", facts.folder}};
   return values;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/small_float.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -36,6 +37,9 @@ int64_t same_constants(const std::string& path, const Graph& written, const Grap
     const Tensor* other = read.constant(read.find_value(value.name));
     if (!other || other->type() != value.type || !other->same_bits(*value.constant))
       differs(path, fmt::format("constant \"{}\" has other bits", value.label.empty() ? value.name : value.label));
+    for (const Tensor* tensor : {other, &*value.constant})  // both files in memory would be the model twice
+      for (const Buffer* plane : tensor->buffers())
+        if (plane->is_mapped()) drop_pages(plane->bytes());
     ++count;
   }
   for (NodeId id : written.nodes()) {

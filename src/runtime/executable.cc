@@ -66,6 +66,18 @@ std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tens
   return found->second.address();
 }
 
+namespace {
+
+// In memory of its own, which goes with it: weights that lie in one stretch keep it for each other.
+Buffer laid_out_alone(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
+  const Prepacking& prepacking = plan.kernel().prepacking;
+  const PanelMemory memory = panel_memory(static_cast<size_t>(prepacking.bytes(plan, target)));
+  prepacking.lay_out(plan, target, weights, threads, memory.bytes.data());
+  return Buffer(memory.owner, memory.bytes);
+}
+
+}  // namespace
+
 Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
   const std::string key = fmt::format("{} {}", parameter, plan.kernel().prepacking.key(plan, target_));
   const std::lock_guard lock(mutex_);
@@ -73,10 +85,15 @@ Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tens
   const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };
   if (laid.panels.size() == 0 || !std::ranges::equal(laid.value.buffers(), value.buffers(), lies_there)) {
     laid = {};  // goes first
-    Buffer panels = lay_out(plan, target_, value.on_host(), threads_);
+    Buffer panels = laid_out_alone(plan, target_, value.on_host(), threads_);
     laid = {value, backend_.is_host() ? std::move(panels) : backend_.copied(panels)};
   }
   return laid.panels;
+}
+
+void ParameterStore::clear() {
+  const std::lock_guard lock(mutex_);
+  laid_.clear();
 }
 
 std::byte* SharedKernels::constant(const Buffer& plane) {
@@ -187,6 +204,20 @@ int64_t Executable::output_bytes() const {
   int64_t bytes = 0;
   for (const Output& output : graph().outputs()) bytes = checked_add(bytes, bytes_of(output.value));
   for (const Arena::Overwritten& each : plan_.overwritten) bytes -= bytes_of(each.input);
+  return bytes;
+}
+
+int64_t Executable::laid_out_bytes() const {
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
+  for (const LaidOut& each : laid_out_) {
+    const KernelPlan& plan = *lowered_.steps[each.step].plan;
+    const Prepacking& prepacking = plan.kernel().prepacking;
+    const int64_t own = prepacking.bytes(plan, prepared_->target());
+    if (each.is_kept) kept[fmt::format("{} {}", each.value, prepacking.key(plan, prepared_->target()))] = own;
+    else bytes = checked_add(bytes, own);
+  }
+  for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
   return bytes;
 }
 
@@ -504,8 +535,9 @@ void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
     const Step& step = lowered_.steps[i];
     const Tensor value = view(each->value, workspace);
     Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    if (!backend_->is_host()) panels = backend_->copied(lay_out(*step.plan, prepared_->target(), value, threads_));
-    else if (panels.size() == 0) panels = lay_out(*step.plan, prepared_->target(), value, threads_);
+    if (!backend_->is_host())
+      panels = backend_->copied(laid_out_alone(*step.plan, prepared_->target(), value, threads_));
+    else if (panels.size() == 0) panels = laid_out_alone(*step.plan, prepared_->target(), value, threads_);
     else step.plan->kernel().prepacking.lay_out(*step.plan, prepared_->target(), value, threads_, panels.address());
     const auto position = static_cast<size_t>(each->position);
     bound.args[i].pointers[position] = panels.address() + step->pointers[position].byte_offset;

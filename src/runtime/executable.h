@@ -51,6 +51,7 @@ class ParameterStore {
   // What is laid out stays as long as someone has the buffer; it is laid out again when `value` lies elsewhere than it
   // did: whoever writes to a parameter that is held here writes to a copy.
   Buffer get(const KernelPlan& plan, ValueId parameter, const Tensor& value);
+  void clear();  // what no run has goes at once
 
  private:
   struct Laid {
@@ -118,6 +119,7 @@ class Executable {
   int64_t scratch_bytes() const { return scratch_bytes_; }
   int64_t output_bytes() const;  // of outputs and updates that are not written over what they update
   int64_t own_weight_bytes() const { return own_weights_.bytes(); }
+  int64_t laid_out_bytes() const;  // of weights that are no constants
   const LoweredGraph& lowered() const { return lowered_; }
   const Graph& graph() const { return prepared_->graph(); }
 

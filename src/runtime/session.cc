@@ -351,6 +351,9 @@ std::vector<std::string> Session::parameter_names() const { return impl_->parame
 Tensor Session::parameter(const std::string& name) const { return impl_->parameters->get(name); }
 int64_t Session::parameter_version(const std::string& name) const { return impl_->parameters->version(name); }
 void Session::set_parameters(const NamedTensors& values) { impl_->parameters->set(values); }
+void Session::forget_laid_out() {
+  if (impl_->shared) impl_->shared->kernels.parameters.clear();
+}
 SessionStatistics Session::statistics() const {
   SessionStatistics statistics;
   if (impl_->shared) {

@@ -56,7 +56,8 @@ struct SessionStatistics {
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
   int64_t direct_weight_bytes = 0;                                    // constants that kernels read where they are
   int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;  // of the last specialisation
-  int64_t output_bytes = 0;  // likewise: of outputs, and of updates that are not written over what they update
+  int64_t output_bytes = 0;    // likewise: of outputs, and of updates that are not written over what they update
+  int64_t laid_out_bytes = 0;  // likewise: of parameters and computed weights, as kernels read them
   int workspaces = 0;  // arenas with their scratch memory: as many as runs without a Context were under way at once
 };
 
@@ -106,6 +107,9 @@ class Session {
   Tensor parameter(const std::string& name) const;
   int64_t parameter_version(const std::string& name) const;  // how often it was written
   void set_parameters(const NamedTensors& values);
+  // Frees parameters that were laid out for kernels: the next run does that again. Until then updates are copies, since
+  // what was laid out stands for the values that it was made of.
+  void forget_laid_out();
 
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.
   void close();

@@ -149,6 +149,7 @@ void Stage::note(const Specialised& made) {
   statistics.arena_bytes = arena.bytes, statistics.arena_lower_bound = arena.lower_bound;
   statistics.scratch_bytes = scratch;
   statistics.output_bytes = made.executable.output_bytes();
+  statistics.laid_out_bytes = made.executable.laid_out_bytes();
 }
 
 std::vector<Tensor> Stage::run(const NamedTensors& given, const Bindings& around, std::span<const Bindings> own_code,

@@ -1,10 +1,15 @@
 #include "train/checkpoint.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hash_stream.h"
 #include "base/inputs.h"
+#include "base/mapped_file.h"
 #include "base/text.h"
 #include "io/safetensors.h"
 
@@ -13,11 +18,24 @@ namespace {
 
 constexpr const char *kVersion = "1", *kVersionKey = "hone.checkpoint", *kChecksumKey = "hone.checksum";
 
+// Pages of a mapped file go back to the system piece by piece, so that a whole checkpoint is never in memory.
+void for_each_piece(const Tensor& tensor, const std::function<void(std::span<const std::byte>)>& use) {
+  constexpr size_t kPiece = size_t{1} << 22;
+  const std::span<const std::byte> bytes = tensor.data().bytes();
+  for (size_t at = 0; at < bytes.size(); at += kPiece) {
+    const std::span<const std::byte> piece = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
+    use(piece);
+    if (tensor.data().is_mapped()) drop_pages(piece);
+  }
+}
+
 uint64_t hash_tensor(const std::string& name, const Tensor& tensor, uint64_t seed) {
   const std::vector<int64_t>& shape = tensor.shape();
   seed = hash_text(fmt::format("{} {}", name, to_string(tensor.dtype())), seed);
   seed = hash_bytes(std::as_bytes(std::span(shape)), seed);
-  return hash_bytes(tensor.data().bytes(), seed);
+  HashStream hash(seed);
+  for_each_piece(tensor, [&](std::span<const std::byte> piece) { hash.update(piece); });
+  return hash.value();
 }
 
 std::string checksum(const std::map<std::string, std::string>& metadata, const std::map<std::string, Tensor>& tensors) {
@@ -29,6 +47,13 @@ std::string checksum(const std::map<std::string, std::string>& metadata, const s
 }
 
 }  // namespace
+
+Tensor own_copy(const Tensor& tensor) {
+  Buffer copy(tensor.data().size());  // of the system where it is large, so that it goes back at once
+  std::byte* out = copy.mutable_bytes().data();
+  for_each_piece(tensor, [&](std::span<const std::byte> piece) { out = std::ranges::copy(piece, out).out; });
+  return Tensor(tensor.dtype(), tensor.shape(), std::move(copy));
+}
 
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   std::map<std::string, std::string> metadata{{kVersionKey, kVersion},

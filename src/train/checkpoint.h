@@ -23,7 +23,11 @@ struct Checkpoint {
 // Throws Error when it can't be written; what was there before stays then.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-// Throws Error for a file that is none, is truncated or changed, or was written by a newer hone.
+// Its bytes in memory of its own; pages of a mapped file that they come from go back to the system on the way.
+Tensor own_copy(const Tensor& tensor);
+
+// Tensors are in the file, mapped. Throws Error for a file that is none, is truncated or changed, or was written by a
+// newer hone.
 Checkpoint load_checkpoint(const std::string& path);
 
 // Throws Error unless it is of this model and these options: names the first line of the options that differs.

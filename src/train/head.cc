@@ -81,7 +81,7 @@ class HeadFitter {
       if (label_.empty() && has(usual)) label_ = usual;
     if (label_.empty() && labels.size() == 1) label_ = labels[0];
     if (label_.empty())
-      fail("the model has the outputs {}; say which one a layer for labels is to stand behind (--output)",
+      fail("the model has the outputs {}; say which one a layer for labels is to stand behind (--predictions)",
            fmt::join(labels, ", "));
     value_ = std::ranges::find(graph_.outputs(), label_, &Output::label)->value;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "measure/memory.h"
+#include "train/checkpoint.h"
 
 namespace hone {
 namespace {
@@ -40,7 +42,15 @@ Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(st
     shared.parameters_of = step_.get();
   }
   evaluate_ = open(graphs_.evaluate);
+  own_parameters();
   set_zero_state();
+}
+
+// Weights of a mapped file are copied, so that the file's pages are not in memory beside them.
+void Trainer::own_parameters() {
+  for (const std::string& name : evaluate_->parameter_names())
+    if (const Tensor value = evaluate_->parameter(name); value.data().is_mapped())
+      main().set_parameters({{name, own_copy(value)}});
 }
 
 std::vector<Tensor> Trainer::run(Session& session, const NamedTensors& inputs, bool checked) {
@@ -59,6 +69,8 @@ Trainer::Step Trainer::outputs_of(const Session& session, std::vector<Tensor> ou
 
 Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked) {
   CHECK(!parts.empty() && (gradients_ || parts.size() == 1));
+  if (has_evaluated_) evaluate_->forget_laid_out();  // updates are in place again
+  has_evaluated_ = false;
   NamedTensors numbers{{TrainNames::kRate, Tensor::scalar(static_cast<float>(rate))},
                        {TrainNames::kStep, Tensor::scalar(static_cast<float>(steps_ + 1))}};
   Step step;
@@ -75,6 +87,7 @@ Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bo
       sample += rows_of(part);
       predictions.push_back(run(*gradients_, inputs, checked)[0]);
     }
+    gradients_->forget_laid_out();
     step = outputs_of(*update_, run(*update_, numbers, checked), 0);
     step.predictions = std::move(predictions);
   } else {
@@ -89,27 +102,47 @@ Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bo
 }
 
 Trainer::Evaluation Trainer::evaluate(const NamedTensors& inputs) {
+  has_evaluated_ = true;
   std::vector<Tensor> outputs = evaluate_->run(context_, inputs);
   return {std::move(outputs[0]), number_in(outputs[1]), number_in(outputs[2])};
 }
 
-StepMemory Trainer::plan(const Bindings& sizes) {
-  main().prepare(sizes, Session::Code::any_sizes);
-  if (update_) update_->prepare({}, Session::Code::any_sizes);
-  const SessionStatistics statistics = main().statistics();
-  StepMemory memory{.constants = statistics.prepacked_bytes + statistics.direct_weight_bytes,
-                    .values = statistics.arena_bytes,
-                    .scratch = statistics.scratch_bytes,
-                    .outputs = statistics.output_bytes};
-  for (const TrainedParameter& p : graphs_.parameters) memory.parameters += p.elements * size_bytes(DType::f32);
+TrainingMemory Trainer::plan(const TrainingSizes& sizes) {
+  const int64_t before = memory_use().resident_bytes;
+  TrainingMemory memory;
+  int64_t most = -1;
+  // The context's memory is that of one session at a time.
+  const auto consider = [&](const SessionStatistics& session, int64_t data) {
+    const int64_t bytes =
+        session.arena_bytes + session.scratch_bytes + session.laid_out_bytes + session.output_bytes + data;
+    if (bytes <= most) return;
+    most = bytes;
+    memory.values = session.arena_bytes, memory.scratch = session.scratch_bytes;
+    memory.laid_out = session.laid_out_bytes, memory.outputs = session.output_bytes;
+    memory.data = data;
+  };
+  int64_t largest = 0;
+  for (const std::string& name : evaluate_->parameter_names()) {
+    const int64_t bytes = evaluate_->parameter(name).bytes();
+    memory.parameters += bytes;
+    largest = std::max(largest, bytes);
+  }
   for (const Held& held : state_)
     memory.state += element_count(constant_shape(held.type.shape)) * size_bytes(held.type.dtype);
+  main().prepare(sizes.step, Session::Code::any_sizes);
+  consider(main().statistics(), sizes.step_data);
+  memory.constants = main().statistics().prepacked_bytes;
   if (update_) {
-    const SessionStatistics update = update_->statistics();
-    memory.outputs = std::max(memory.outputs, update.output_bytes);
-    memory.values += update.arena_bytes;
-    memory.scratch += update.scratch_bytes;
+    update_->prepare({}, Session::Code::any_sizes);
+    consider(update_->statistics(), sizes.step_data);
   }
+  if (sizes.validation) {
+    evaluate_->prepare(*sizes.validation, Session::Code::any_sizes);
+    consider(evaluate_->statistics(), std::max(sizes.validation_data, largest));
+    memory.constants += evaluate_->statistics().prepacked_bytes;
+  }
+  memory.code = std::max<int64_t>(memory_use().resident_bytes - before - memory.constants, 0);
+  memory.constants += main().statistics().direct_weight_bytes;
   return memory;
 }
 
@@ -137,8 +170,10 @@ void Trainer::restore(const std::map<std::string, Tensor>& tensors, int64_t step
   if (tensors.size() != parameters.size() + states.size())
     fail("{}: holds {} tensors; the model and its optimizer have {}", source, tensors.size(),
          parameters.size() + states.size());
-  main().set_parameters(parameters);
-  for (auto& [name, tensor] : states) context_.set_state(name, std::move(tensor));
+  evaluate_->forget_laid_out();
+  for (const auto& [name, tensor] : states) context_.set_state(name, Tensor());  // what is old goes first
+  for (const auto& [name, tensor] : parameters) main().set_parameters({{name, own_copy(tensor)}});
+  for (const auto& [name, tensor] : states) context_.set_state(name, own_copy(tensor));
   steps_ = steps;
 }
 
@@ -148,6 +183,7 @@ void Trainer::reset() {
     if (const Value& value = graphs_.evaluate.value(input); value.role == InputRole::parameter)
       initial[value.label] = *value.initial;
   main().set_parameters(initial);
+  own_parameters();
   set_zero_state();
   steps_ = 0;
 }

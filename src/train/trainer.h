@@ -13,15 +13,26 @@
 
 namespace hone {
 
-// What is held while a step runs, in bytes.
-struct StepMemory {
+// What is held when the most is, in bytes: in a step, in a validation, or when the best weights are read again.
+struct TrainingMemory {
   int64_t parameters = 0;  // trained ones
   int64_t state = 0;       // the optimizer's, and sums of gradients
   int64_t constants = 0;   // frozen weights, as they are read or laid out for kernels
   int64_t values = 0;      // activations and gradients, as they are planned to lie in one block
   int64_t scratch = 0;     // of kernels, all threads
+  int64_t laid_out = 0;    // trained weights as kernels read them
   int64_t outputs = 0;     // predictions, and updates that are not written in place
-  int64_t total() const { return parameters + state + constants + values + scratch + outputs; }
+  int64_t data = 0;        // batches at work and ahead, or a tensor of a checkpoint beside the one that it replaces
+  int64_t code = 0;        // machine code and what made it, as it was measured
+  int64_t total() const { return parameters + state + constants + values + scratch + laid_out + outputs + data + code; }
+};
+
+// Sizes of the largest batch of training and of validation, and bytes of the batches that are held then.
+struct TrainingSizes {
+  Bindings step;
+  int64_t step_data = 0;
+  std::optional<Bindings> validation = {};  // none: nothing is judged
+  int64_t validation_data = 0;
 };
 
 class Trainer {
@@ -49,8 +60,8 @@ class Trainer {
 
   int64_t steps() const { return steps_; }  // how many were made
 
-  // What a step of these sizes takes, before the first one. With it, code for them is made.
-  StepMemory plan(const Bindings& sizes);
+  // What training takes, before the first step. Code for it is made.
+  TrainingMemory plan(const TrainingSizes& sizes);
 
   // All that a later step depends on beside its batch and rate: parameters and state by their names, and steps().
   std::map<std::string, Tensor> tensors() const;
@@ -71,6 +82,7 @@ class Trainer {
   };
   std::vector<Tensor> run(Session& session, const NamedTensors& inputs, bool checked);
   Session& main() { return *(gradients_ ? gradients_ : step_); }
+  void own_parameters();
   void set_zero_state();
   Step outputs_of(const Session& session, std::vector<Tensor> outputs, size_t first) const;
 
@@ -79,6 +91,7 @@ class Trainer {
   std::unique_ptr<Session> step_, gradients_, update_, evaluate_;
   Context context_;
   int64_t steps_ = 0;
+  bool has_evaluated_ = false;  // since the last step
 };
 
 }  // namespace hone

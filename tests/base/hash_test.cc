@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/hash_stream.h"
 #include "base/stop.h"
 #include "tests/io/temporary_folder.h"
 
@@ -37,6 +38,17 @@ TEST(Xxh3, Of64BitsMatchesThePublishedExamples) {
     EXPECT_EQ(hash_text(published_bytes(size)), plain) << size;
     EXPECT_EQ(hash_text(published_bytes(size), kPrime64), seeded) << size;
   }
+}
+
+TEST(Xxh3, OfPiecesIsThatOfTheWhole) {
+  const std::string whole = published_bytes(2'500);
+  for (size_t piece : {1u, 7u, 256u, 2'500u}) {
+    HashStream hash(5);
+    for (size_t at = 0; at < whole.size(); at += piece)
+      hash.update(std::as_bytes(std::span(whole).subspan(at, std::min(piece, whole.size() - at))));
+    EXPECT_EQ(hash.value(), hash_text(whole, 5)) << piece;
+  }
+  EXPECT_EQ(HashStream(7).value(), hash_text("", 7));
 }
 
 TEST(Xxh3, Of128BitsMatchesThePublishedExamples) {

@@ -60,7 +60,7 @@ TEST_F(TrainModelTest, AnEncoderLearnsToTellTexts) {
   EXPECT_NE(find_block<Table>(record, "confusion"), nullptr);
   EXPECT_NE(find_block<LinePlot>(record, "curve_loss"), nullptr);
   EXPECT_THAT(said, testing::Contains(HasSubstr("classifier.weight [2,32] behind embedding")));
-  EXPECT_THAT(said, testing::Contains(HasSubstr("a step takes ")));
+  EXPECT_THAT(said, testing::Contains(HasSubstr("training takes ")));
 
   const LoadedModel written = load_model(options.output);
   EXPECT_EQ(to_string(written.graph.type(written.graph.outputs()[0].value)), "f32[B,2]");

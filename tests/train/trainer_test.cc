@@ -438,7 +438,7 @@ TEST(Trainer, RecomputedActivationsTakeLessMemoryAndGiveTheSameSteps) {
     TrainGraphOptions options = options_with("adamw");
     options.recompute = recompute;
     Trainer trainer(make_train_graphs(deep_perceptron(16, 16), options), {});
-    values = trainer.plan({{"B", 512}}).values;
+    values = trainer.plan({.step = {{"B", 512}}}).values;
     for (uint64_t i = 0; i < 3; ++i) step(trainer, random_batch(i, 512, 16, 16), 0.01);
     return trainer.tensors();
   };
@@ -452,13 +452,39 @@ TEST(Trainer, RecomputedActivationsTakeLessMemoryAndGiveTheSameSteps) {
 
 TEST(Trainer, SaysWhatAStepTakes) {
   Trainer trainer(make_train_graphs(perceptron(64, 256, 10), options_with("adamw")), {});
-  const StepMemory memory = trainer.plan({{"B", 128}});
+  const TrainingMemory memory = trainer.plan({.step = {{"B", 128}}, .step_data = 77});
   const int64_t weights = 64 * 256 + 256 + 256 * 10 + 10;
   EXPECT_EQ(memory.parameters, 4 * weights);
   EXPECT_EQ(memory.state, 2 * 4 * weights);
   EXPECT_GE(memory.values, 4 * 128 * 256);         // the hidden layer, which its gradient needs
   EXPECT_LE(memory.values, 4 * 128 * 256 * 6);     // and little more
   EXPECT_LE(memory.outputs, 4 * 128 * 10 + 4096);  // updates are in place
+  EXPECT_EQ(memory.data, 77);
+  // A validation of many more rows is what takes the most then, with the largest tensor of a checkpoint.
+  const TrainingMemory judged =
+      trainer.plan({.step = {{"B", 1}}, .step_data = 77, .validation = {{{"B", 4096}}}, .validation_data = 78});
+  EXPECT_GE(judged.values, 4 * 4096 * 256);
+  EXPECT_EQ(judged.data, 4 * 64 * 256);
+}
+
+TEST(Trainer, ValidationsBetweenStepsChangeNothing) {
+  for (bool in_parts : {false, true}) {
+    TrainGraphOptions options = options_with("adamw");
+    options.accumulate = in_parts;
+    const TrainGraphs graphs = make_train_graphs(perceptron(64, 256, 10), options);
+    Trainer judged(graphs, {}), plain(graphs, {});
+    double last = 0;
+    for (uint64_t i = 0; i < 4; ++i) {
+      const NamedTensors batch = random_batch(1, 64, 64, 10);
+      step(judged, batch, 0.01);
+      step(plain, batch, 0.01);
+      const double loss = judged.evaluate(batch).loss_sum;
+      EXPECT_NE(loss, last);  // of the weights as they are now
+      last = loss;
+    }
+    EXPECT_EQ(last, plain.evaluate(random_batch(1, 64, 64, 10)).loss_sum);
+    for (const auto& [name, tensor] : plain.tensors()) EXPECT_TRUE(tensor.same_bits(judged.tensors().at(name))) << name;
+  }
 }
 
 TEST(Trainer, TrainedWeightsAreConstantsOfTheModel) {
