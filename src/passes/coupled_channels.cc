@@ -19,6 +19,9 @@ namespace {
 using Atoms = std::vector<int>;
 using Axes = std::vector<Atoms>;
 
+// Larger axes, which a file may state of inputs, are not followed.
+constexpr int64_t kMostTracked = int64_t{1} << 24;
+
 class Forest {
  public:
   int add() {
@@ -69,7 +72,7 @@ class Coupling {
     if (!type.ranked) return;
     for (const Dim& dim : type.shape) {
       Atoms atoms;
-      if (dim.is_constant() && dim.constant() > 1)
+      if (dim.is_constant() && dim.constant() > 1 && dim.constant() <= kMostTracked)
         for (int64_t i = 0; i < dim.constant(); ++i) atoms.push_back(forest_.add());
       of(id).push_back(std::move(atoms));
     }
@@ -293,21 +296,18 @@ class Coupling {
     if (with_atoms == 0) return true;
     if (with_atoms > 1 || target.size() != 1) {
       for (size_t a : source) keep(x[a], name_of(node));
-      for (size_t a : target)
-        if (to[a].is_constant())
-          for (int64_t n = 0; n < to[a].constant(); ++n) axes[a].push_back(forest_.add());
-      for (size_t a : target) keep(axes[a], name_of(node));
       return true;
     }
     const size_t channel = *std::ranges::find_if(source, tracked);
     int64_t inner = 1, outer = 1;
     bool after = false;
+    if (!to[target[0]].is_constant() || to[target[0]].constant() > kMostTracked) {
+      keep(x[channel], name_of(node));
+      return true;
+    }
     for (size_t a : source) {
       if (a == channel) after = true;
-      else if (!from[a].is_constant()) {
-        keep(x[channel], name_of(node));
-        return true;
-      } else (after ? inner : outer) *= from[a].constant();
+      else (after ? inner : outer) *= from[a].constant();
     }
     for (int64_t o = 0; o < outer; ++o)
       for (int atom : x[channel])
@@ -561,6 +561,7 @@ std::vector<NetworkLayer> network_layers(const Graph& graph) {
   }
   // A layer reaches from the value that it reads to the first later one of that type through which all goes on.
   for (size_t l = 0; l < layers.size(); ++l) {
+    check_stop();
     NetworkLayer& layer = layers[l];
     const auto [first, last] = span[l];
     const size_t end = [&] {  // where the next one begins

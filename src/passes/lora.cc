@@ -292,6 +292,12 @@ Adapter::Site site_at(const Graph& graph, Adapter& adapter, NodeId node) {
     plain = reads_weight(graph.operand(inner, 0)) ? graph.operand(inner, 0) : graph.operand(inner, 1);
   }
   expect(plain != kNone && reads_weight(plain));
+  const Node &base = graph.node(graph.producer(plain)), &inner = graph.node(node), &outer = graph.node(up);
+  expect(inner.op == base.op && outer.op == (base.op == &conv_def ? &conv_def : &linear_def));
+  Attributes window = base.attributes, point;
+  window.erase("kernel_shape");
+  if (window.has(kLayout)) point.set(kLayout, window.get<int64_t>(kLayout));
+  if (base.op == &conv_def) expect(inner.attributes.same(window) && outer.attributes.same(point));
   return {.layer = graph.producer(plain), .plain = plain, .sum = sum};
 }
 
@@ -308,6 +314,13 @@ Adapter adapter_at(const Graph& graph, ValueId a, std::string_view suffix, std::
     if (reads) adapter.sites.push_back(site_at(graph, adapter, use.node));
   }
   if (adapter.sites.empty()) refuse_structure(adapter.layer);
+  const NodeId site = adapter.sites[0].layer;
+  const OpDef* op = graph.node(site).op;
+  AdapterTensors tensors{
+      .layer = adapter.layer, .a = *graph.constant(a), .b = *graph.constant(adapter.b), .is_table = is_table(op)};
+  if (adapter.magnitude != kNone) tensors.magnitude = *graph.constant(adapter.magnitude);
+  const AdaptableLayer layer{adapter.layer, graph.value(adapter.weight).label, adapter.weight, op, {site}};
+  if (!misfit(graph, layer, tensors).empty()) refuse_structure(adapter.layer);
   return adapter;
 }
 

@@ -185,5 +185,21 @@ TEST(Lora, AdaptersThatOtherPassesTookApartAreRefused) {
   EXPECT_THAT(error_of([&] { adapters_of(graph); }), HasSubstr("dense: its adapter's nodes are not those"));
 }
 
+// What a file may hold: each part is of a size that the others' shapes allow, by broadcasting.
+TEST(Lora, AdaptersOfOtherSizesThanTheirWeightAreRefused) {
+  const Graph graph = parse(R"(
+%x : f32[B,3] = input
+%w : f32[1,3] = const "dense.weight" {1, 2, 3}
+%a : f32[2,3] = const "dense.lora_A.weight" {1, 2, 3, 4, 5, 6}
+%b : f32[4,2] = const "dense.lora_B.weight" {1, 2, 3, 4, 5, 6, 7, 8}
+%y = linear %x, %w
+%h = linear %x, %a
+%u = linear %h, %b
+%z = add %y, %u
+return %z
+)");
+  EXPECT_THAT(error_of([&] { run_pass(graph, "fuse_lora"); }), HasSubstr("dense: its adapter's nodes are not those"));
+}
+
 }  // namespace
 }  // namespace hone::test
