@@ -8,6 +8,7 @@
 #include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "jobs/format_list.h"
+#include "jobs/prune_sweep.h"
 #include "report/html.h"
 
 namespace hone {
@@ -22,12 +23,22 @@ struct {
   std::string folder;
   EvaluationFlags evaluation;
   bool with_activations = false;
+  std::string sparsity;
+  std::vector<std::string> methods;
+  PruneOptions prune;
 } flags;
 
 void setup(CLI::App& app) {
   flags.model.add_to(app);
-  app.add_option("--formats", flags.formats, "Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'")
-      ->required();
+  app.add_option("--formats", flags.formats, "Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'");
+  CLI::Option* sparsity =
+      app.add_option("--sparsity", flags.sparsity, "Prune instead, to these shares: 0.1:0.9, 0.5:0.9:0.05 or 0.5,0.75");
+  app.add_option("--methods", flags.methods, "Scores to prune by, e.g. random,l1 (hone prune --help lists them)")
+      ->delimiter(',')
+      ->needs(sparsity);
+  app.add_option("--structure", flags.prune.structure, "What is pruned: none, heads, neurons, channels or layers")
+      ->needs(sparsity);
+  app.add_option("--scope", flags.prune.scope, "local or global")->needs(sparsity);
   app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
       ->required();
   flags.evaluation.add_choice_to(
@@ -39,6 +50,42 @@ void setup(CLI::App& app) {
   flags.quantize.add_to(app);
   flags.run.add_to(app);
   flags.result.add_to(app);
+}
+
+Record sweep_formats(const SessionOptions& session) {
+  const Calibration& calibration = flags.quantize.calibration;
+  return sweep({.model = flags.model.model,
+                .folder = flags.folder,
+                .inputs = flags.model.inputs,
+                .formats = parse_format_list(flags.formats),
+                .activations = flags.with_activations,
+                .quantize = flags.quantize.options,
+                .data = {flags.evaluation.data, calibration.batch, {}},
+                .calibration = calibration,
+                .judged = flags.evaluation.get_choice(),
+                .session = session,
+                .command = this_command(),
+                .progress = terminal_progress()});
+}
+
+// The options of quantizing stay unused, but for the data.
+Record sweep_pruning(const SessionOptions& session) {
+  if (!options_toml(quantize_fields(), flags.quantize.options).empty() || flags.with_activations)
+    fail("options of formats are given with --sparsity; they are for --formats");
+  const Calibration& calibration = flags.quantize.calibration;
+  const std::vector<std::string> methods = flags.methods.empty() ? std::vector<std::string>{"l1"} : flags.methods;
+  return prune_sweep({.model = flags.model.model,
+                      .folder = flags.folder,
+                      .inputs = flags.model.inputs,
+                      .sparsities = parse_sparsities(flags.sparsity),
+                      .methods = methods,
+                      .prune = flags.prune,
+                      .data = {flags.evaluation.data, calibration.batch, {}},
+                      .calibration = calibration,
+                      .judged = flags.evaluation.get_choice(),
+                      .session = session,
+                      .command = this_command(),
+                      .progress = terminal_progress()});
 }
 
 int run() {
@@ -54,18 +101,9 @@ int run() {
   const Calibration& calibration = flags.quantize.calibration;
   if (flags.evaluation.data.empty() && calibration.file.empty())
     fail("there is nothing to measure quality on; give --data FILE");
-  const Record record = sweep({.model = flags.model.model,
-                               .folder = flags.folder,
-                               .inputs = flags.model.inputs,
-                               .formats = parse_format_list(flags.formats),
-                               .activations = flags.with_activations,
-                               .quantize = flags.quantize.options,
-                               .data = {flags.evaluation.data, calibration.batch, {}},
-                               .calibration = calibration,
-                               .judged = flags.evaluation.get_choice(),
-                               .session = session,
-                               .command = this_command(),
-                               .progress = terminal_progress()});
+  if (flags.formats.empty() == flags.sparsity.empty())
+    fail("a sweep is over formats or over sparsities; give one of --formats and --sparsity");
+  const Record record = flags.sparsity.empty() ? sweep_formats(session) : sweep_pruning(session);
   flags.result.print(record);
   write_file(flags.folder + "/sweep.html", html(record));
   return 0;
@@ -75,13 +113,14 @@ int run() {
 
 extern constinit const VerbDef sweep_verb_def{
     .name = "sweep",
-    .summary = "A model in many number formats, one after the other: table and curves by family",
+    .summary = "A model in many number formats, or pruned in many ways, one after the other: table and curves",
     .examples =
         "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --data texts.txt -o sweep\n"
         "  hone sweep cnn.onnx --formats 'mxint{2..8},bfp{2..12},log{3..8}' --with-activations --data test.npz -o "
         "sweep\n"
         "  hone sweep cnn.onnx --formats 'mxint{2..8}' --method gptq --calib train.npz --data test.npz -o sweep\n"
-        "  hone sweep classifier --formats 'int{3..8}.g32' --data reviews.csv --metric f1 -o sweep",
+        "  hone sweep classifier --formats 'int{3..8}.g32' --data reviews.csv --metric f1 -o sweep\n"
+        "  hone sweep classifier --sparsity 0.1:0.9 --methods random,l1 --data reviews.csv -o sweep",
     .setup = setup,
     .run = run};
 

@@ -40,7 +40,7 @@ void setup(CLI::App& app) {
   flags.result.add_report_to(app);
   flags.result.add_to(app);
   app.footer("Optimizers, and their options:\n" + optimizers_text() +
-             "Biases and the weights of normalisations do not decay unless --decay-all.");
+             "Biases and the weights of normalisations do not decay unless --decay-all.\n\n" + app.get_footer());
 }
 
 int run() {
@@ -72,6 +72,8 @@ extern constinit const VerbDef train_verb_def{
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --validation-fraction 0.1 -o reviews.safetensors\n"
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --rule 'embeddings|encoder=frozen' --rate 1e-2 -o "
         "probe.safetensors\n"
+        "  hone train all-MiniLM-L6-v2 --data reviews.csv --lora op:linear --lora-rank 6 --rate 1e-3 -o "
+        "adapted.safetensors\n"
         "  hone train resnet18.safetensors --data /usr/share/datasets/fashion-mnist --from-scratch --optimizer sgd "
         "--optimizer-option momentum=0.9 --rate 0.1 --schedule one-cycle -o fashion.safetensors\n"
         "  hone train model.onnx --config train.toml --resume -o tuned.safetensors --report training.html",

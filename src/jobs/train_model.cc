@@ -22,6 +22,7 @@
 #include "jobs/training_record.h"
 #include "jobs/training_run.h"
 #include "measure/memory.h"
+#include "train/adapters.h"
 #include "train/head.h"
 #include "train/initialise.h"
 
@@ -187,19 +188,28 @@ class Job {
                                                   .seed = static_cast<uint64_t>(o.seed)});
     facts_.head = head.made ? head.what : "";
     fitted_ = std::move(head.graph);
+    std::vector<std::string> rules = o.rule;
+    if (const LoraOptions lora = lora_options(o); !lora.rule.empty() || has_adapters(fitted_)) {
+      AdaptedModel adapted = adapt_for_training(std::move(fitted_), lora);
+      fitted_ = std::move(adapted.graph);
+      rules.insert(rules.end(), adapted.rules.begin(), adapted.rules.end());
+      say(adapted.what);
+    }
     graphs_ =
         make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
                                              .label_smoothing = o.label_smoothing,
                                              .class_weights = class_weights(o.class_weights, *data_)},
-                                    .groups = {.rules = o.rule, .decay = optimizer_.decay, .decay_all = o.decay_all},
+                                    .groups = {.rules = rules, .decay = optimizer_.decay, .decay_all = o.decay_all},
                                     .optimizer = optimizer_.def,
                                     .optimizer_options = optimizer_.options,
                                     .clip_norm = o.clip_norm,
                                     .clip_value = o.clip_value,
                                     .dropout = o.dropout,
+                                    .adapter_dropout = lora_dropout(fitted_),
                                     .seed = static_cast<uint64_t>(o.seed),
                                     .recompute = o.recompute,
-                                    .accumulate = o.parts > 1});
+                                    .accumulate = o.parts > 1,
+                                    .keep_zeros = o.keep_zeros});
     data_->fit(inference_graph());
     for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,

@@ -50,6 +50,16 @@ constexpr OptionField<T> kFields[] = {
     {"pooling", "of an added layer behind features of words: auto (their mean), mean or first", &T::pooling},
     {"predictions", "the output that labels are about (default: found)", &T::predictions},
     {"from-scratch", "begin with random weights of this architecture", &T::from_scratch},
+    {"lora",
+     "train low-rank adapters beside these layers, and the last layer, and nothing else: a regular expression of "
+     "weights' names, or op:linear, op:conv, op:gather",
+     &T::lora},
+    {"lora-rank", "rank of the adapters", &T::lora_rank},
+    {"lora-alpha", "what adapters compute counts alpha / rank times; 0: once", &T::lora_alpha},
+    {"lora-dropout", "share of what adapters read that is left out", &T::lora_dropout},
+    {"rslora", "adapters count alpha / sqrt(rank) times", &T::rslora},
+    {"dora", "adapters learn the lengths of the weights' rows, too", &T::dora},
+    {"keep-zeros", "weights that are 0 stay 0: those that were pruned", &T::keep_zeros},
     {"image-size", "side that images are resized to; 0: as the model takes them", &T::image_size},
     {"crop-padding", "black around training images, from which a part of their size is cut anywhere", &T::crop_padding},
     {"flip", "mirror training images as often as not", &T::flip},
@@ -150,6 +160,22 @@ std::string decisive_options(const TrainingOptions& options, const DataOptions& 
   decisive.checkpoint_every = usual.checkpoint_every;
   decisive.patience = usual.patience;
   return options_toml(training_fields(), decisive) + options_toml(DataOptions::fields(), reading);
+}
+
+LoraOptions lora_options(const TrainingOptions& options) {
+  const T usual;
+  const bool is_asked = options.lora_rank != usual.lora_rank || options.lora_alpha != usual.lora_alpha ||
+                        options.lora_dropout != usual.lora_dropout || options.rslora || options.dora;
+  if (is_asked && options.lora.empty())
+    fail("options of adapters are given, and no layers that get some: lora names them, e.g. --lora op:linear");
+  return {.rule = options.lora,
+          .skip = {},
+          .rank = options.lora_rank,
+          .alpha = options.lora_alpha,
+          .dropout = options.lora_dropout,
+          .rslora = options.rslora,
+          .dora = options.dora,
+          .seed = options.seed};
 }
 
 std::string optimizers_text() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/data_options.h"
+#include "passes/lora.h"
 #include "passes/options.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
@@ -31,6 +32,11 @@ struct TrainingOptions : ScheduleOptions {
   int64_t recompute = 0;
   std::string head = "auto", pooling = "auto", predictions;
   bool from_scratch = false;
+  std::vector<std::string> lora;  // layers that get low-rank adapters, which alone are trained, with the last layer
+  int64_t lora_rank = 8;
+  double lora_alpha = 0, lora_dropout = 0;  // alpha 0: as the rank
+  bool rslora = false, dora = false;
+  bool keep_zeros = false;
   int64_t image_size = 0, crop_padding = 0;
   bool flip = false;
   std::string metric;                                // empty: what suits the labels
@@ -55,6 +61,9 @@ void read_train_config(const std::string& path, TrainingOptions& options, DataOp
 
 // What decides the bits of a run, a line for each key that is not as usual.
 std::string decisive_options(const TrainingOptions& options, const DataOptions& reading);
+
+// Of the adapters. Throws Error for options of theirs where none are asked for.
+LoraOptions lora_options(const TrainingOptions& options);
 
 // For --help: names and what they are.
 std::string optimizers_text();

@@ -5,10 +5,13 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/regex.h"
 #include "base/text.h"
 #include "ops/calls.h"
 #include "ops/rules.h"
 #include "passes/differentiate.h"
+#include "passes/lora.h"
 #include "passes/pipelines.h"
 #include "train/recompute.h"
 
@@ -92,17 +95,14 @@ void train_batch_norms(Graph& graph) {
   }
 }
 
-// Dropout of what the last layer reads, each element by its place in its sample.
-void add_dropout(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
-  const NodeId last = graph.producer(predictions);
-  if (last == kNone || graph.node(last).op != &linear_def)
-    fail("dropout stands before the last linear layer, and the predictions come from none");
-  const ValueId x = graph.operand(last, 0);
+// What the node reads first goes through dropout, each element by its place in its sample.
+void drop_inputs(Graph& graph, NodeId reader, double rate, uint64_t seed) {
+  const ValueId x = graph.operand(reader, 0);
   const Shape shape = graph.type(x).shape;
   Shape rows(shape.size(), Dim(1)), places = shape;
   rows[0] = shape[0];
   places[0] = 1;
-  graph.set_insertion_point(last);
+  graph.set_insertion_point(reader);
   const ValueId first = number_input(graph, Names::kSample, DType::i64),
                 step = ops::cast(graph, {.x = number_input(graph, Names::kStep, DType::f32), .dtype = DType::i64});
   const ValueId sample =
@@ -115,7 +115,26 @@ void add_dropout(Graph& graph, ValueId predictions, double rate, uint64_t seed) 
                                                   .place = ops::reshape(graph, {.x = count, .shape = places}),
                                                   .rate = rate});
   graph.set_insertion_point(kNone);
-  graph.set_operand(last, 0, kept);
+  graph.set_operand(reader, 0, kept);
+}
+
+void add_dropout(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
+  const NodeId last = graph.producer(predictions);
+  if (last == kNone || graph.node(last).op != &linear_def)
+    fail("dropout stands before the last linear layer, and the predictions come from none");
+  drop_inputs(graph, last, rate, seed);
+}
+
+// Of what the A of low-rank adapters are multiplied with; each has masks of its own.
+void add_adapter_dropout(Graph& graph, double rate, uint64_t seed) {
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (node.op != &linear_def && node.op != &conv_def) continue;
+    const Value& weight = graph.value(node.operands[1]);
+    if (!weight.label.ends_with(".lora_A.weight") || graph.value(node.operands[0]).kind != ValueKind::result) continue;
+    drop_inputs(graph, id, rate, seed ^ hash_text(weight.label));
+  }
 }
 
 // Updates of all parameters; `gradients` are in the order of the groups' labels.
@@ -154,8 +173,8 @@ class Builder {
       if (!(limit >= 0) || !std::isfinite(limit)) fail("a limit of gradients is {}; accepted: 0 and above", limit);
     made_.predictions = predictions_label(model_, options_.predictions);
     keep_only_output(model_, made_.predictions);
-    if (!(options_.dropout >= 0 && options_.dropout < 1))
-      fail("dropout is {}; accepted: 0 to below 1", options_.dropout);
+    for (double rate : {options_.dropout, options_.adapter_dropout})
+      if (!(rate >= 0 && rate < 1)) fail("dropout is {}; accepted: 0 to below 1", rate);
     choose_parameters();
     choose_statistics();
   }
@@ -215,6 +234,7 @@ class Builder {
     graph.name = name;
     train_batch_norms(graph);
     if (options_.dropout > 0) add_dropout(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
+    if (options_.adapter_dropout > 0) add_adapter_dropout(graph, options_.adapter_dropout, options_.seed);
     return graph;
   }
 
@@ -224,13 +244,28 @@ class Builder {
 
   std::vector<ValueId> gradients_of(Graph& graph, ValueId loss) const {
     std::vector<NodeId> forward(graph.nodes().begin(), graph.nodes().end());
-    const std::vector<ValueId> gradients = differentiate(graph, loss, parameters_);
+    std::vector<ValueId> gradients = differentiate(graph, loss, parameters_);
+    if (options_.keep_zeros) drop_gradients_of_zeros(graph, gradients);
     if (options_.recompute > 0) {
       const std::vector<NodeId> copies = recompute_activations(graph, forward, parameters_, options_.recompute);
       forward.insert(forward.end(), copies.begin(), copies.end());
     }
     keep_passes_apart(graph, forward);
     return gradients;
+  }
+
+  // No optimizer moves a 0 whose gradients are 0.
+  void drop_gradients_of_zeros(Graph& graph, std::vector<ValueId>& gradients) const {
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Tensor& initial = *graph.value(parameters_[i]).initial;
+      const std::vector<float> values = initial.to_floats();
+      if (initial.shape().size() < 2 || std::ranges::count(values, 0.0f) == 0) continue;
+      Tensor stays(DType::boolean, initial.shape());
+      std::ranges::transform(values, stays.mutable_as<bool>().begin(), [](float v) { return v != 0; });
+      gradients[i] = ops::where(
+          graph,
+          {.condition = graph.add_constant("", std::move(stays)), .a = gradients[i], .b = graph.add_scalar(0.0f)});
+    }
   }
 
   void build_step() {
@@ -295,7 +330,19 @@ std::string predictions_label(const Graph& model, const std::string& wanted) {
 }
 
 Graph canonicalise_for_training(Graph model) {
-  return canonicalise(std::move(model), {.disabled = {"fold_batch_norm"}});
+  // What is computed from adapters alone (the lengths of DoRA) must not be folded.
+  std::vector<ValueId> adapters;
+  static const Regex names(kAdapterNames);
+  for (ValueId id : model.constants())
+    if (names.search(model.value(id).label)) adapters.push_back(id);
+  std::vector<std::string> labels;
+  for (ValueId id : adapters) {
+    labels.push_back(model.value(id).label);
+    model.make_parameter(id);
+  }
+  model = canonicalise(std::move(model), {.disabled = {"fold_batch_norm"}});
+  for (const std::string& label : labels) model.make_constant(input_called(model, label));
+  return model;
 }
 
 TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options) {

@@ -36,9 +36,11 @@ struct TrainGraphOptions {
   double clip_norm = 0;        // largest norm of all gradients together; 0: as it is
   double clip_value = 0;       // largest magnitude of a gradient's element, looked at before the norm; 0: any
   double dropout = 0;          // share of the inputs of the last layer that are left out; its masks are the seed's
+  double adapter_dropout = 0;  // share of what low-rank adapters read (passes/lora.h)
   uint64_t seed = 1;
   int64_t recompute = 0;    // see recompute.h; 0: activations are kept
   bool accumulate = false;  // a batch may be taken in parts
+  bool keep_zeros = false;  // weights of rank 2 and more that are 0 stay 0: what was pruned
   std::string predictions;  // label of the output; empty: "logits", or the only one
 };
 

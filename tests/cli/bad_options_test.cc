@@ -62,8 +62,8 @@ TEST_F(BadOptions, NumbersHaveARange) {
 }
 
 TEST_F(BadOptions, HelpOfEveryVerbHasExamples) {
-  for (const char* verb :
-       {"bench", "cast", "draw", "embed", "export", "formats", "info", "passes", "print", "quantize", "run"}) {
+  for (const char* verb : {"bench", "cast", "draw", "embed", "export", "formats", "info", "lora", "passes", "print",
+                           "prune", "quantize", "run", "train"}) {
     const ProgramResult result = hone_program({verb, "--help"});
     expect_done(result);
     EXPECT_THAT(result.out, testing::HasSubstr(fmt::format("Examples:\n  hone {}", verb)));

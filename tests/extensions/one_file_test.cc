@@ -1,6 +1,6 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer and a verb, each of which is
-// one file in this folder and nothing else: they are there for all that goes by tables, and do what they are for. The
-// suites over those tables run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer, a score and a verb, each of
+// which is one file in this folder and nothing else: they are there for all that goes by tables, and do what they are
+// for. The suites over those tables run with them in this program, too (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
@@ -11,6 +11,7 @@
 #include "models/find_model.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
+#include "prune/prune_weights.h"
 #include "runtime/session.h"
 #include "tests/io/one_node.h"
 #include "tests/passes/parse_ops.h"
@@ -53,6 +54,14 @@ TEST(OneFile, AnOptimizerIsFoundAndMakesSteps) {
   session.run(
       {{"g", Tensor::of<float>({2}, {-9, 0.1f})}, {"rate", Tensor::scalar(0.5f)}, {"step", Tensor::scalar(1.f)}});
   EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{1.5, 1.5}));
+}
+
+TEST(OneFile, AScoreSaysWhatGoes) {
+  const Graph graph = parse(
+      "%x : f32[1,4] = input  %w : f32[1,4] = const \"dense.weight\" {3, -5, 1, -2}  %y = linear %x, %w  return %y");
+  const PrunedGraph pruned = prune_weights(graph, {.sparsity = 0.5, .method = "signed_value"}, {});
+  EXPECT_EQ(pruned.graph.constant(pruned.graph.find_constant("dense.weight"))->to_floats(),
+            (std::vector<float>{3, 0, 1, 0}));
 }
 
 TEST(OneFile, APassRunsByItsName) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "passes/differentiate.h"
+#include "passes/lora.h"
 #include "passes/nonfinite.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"
@@ -18,13 +19,21 @@ inline PassContext context_for(const PassDef& pass, const Graph& graph, const St
   const FormatRules rules{.to = "int8", .activations = "int8"};
   if (takes(option_table<FormatRules>)) context.options = rules;
   if (takes(option_table<NonfiniteOptions>)) context.options = {rules, NonfiniteOptions{"saturate"}};
+  if (takes(option_table<LoraOptions>)) context.options = LoraOptions{.rule = {"op:linear"}, .rank = 2, .alpha = 3};
   if (takes(option_table<SetComputeOptions>)) context.options = SetComputeOptions{"bf16"};
   return context;
 }
 
 // Whether the graph is one that the pass has a use for: of others it throws.
 inline bool takes(const PassDef& pass, const Graph& graph) {
-  return std::string_view(pass.name) != "differentiate" || !trainable_parameters(graph).empty();
+  const std::string_view name = pass.name;
+  if (name == "differentiate") return !trainable_parameters(graph).empty();
+  if (name == "fuse_lora") return has_adapters(graph);
+  if (name != "insert_lora") return true;
+  const auto layers = adaptable_layers(graph);
+  return !has_adapters(graph) && std::ranges::any_of(layers, [](const AdaptableLayer& layer) {
+    return std::string_view(layer.op->name) == "linear";
+  });
 }
 
 }  // namespace hone::test

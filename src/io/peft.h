@@ -1,0 +1,27 @@
+// Adapters as Hugging Face's PEFT keeps them: a folder with adapter_config.json, which has rank, alpha and what is
+// adapted, and adapter_model.safetensors, whose tensors are called base_model.model.<module>.lora_A.weight and so on.
+// https://huggingface.co/docs/peft, checkpoint format.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+#include "passes/lora.h"
+
+namespace hone {
+
+struct PeftAdapters {
+  std::vector<AdapterTensors> adapters;  // layers are called as modules
+  std::vector<NamedTensor> saved;        // whole tensors of the model that were trained beside them
+  double dropout = 0;
+  bool rslora = false;
+};
+
+// Throws Error that names the file and what is missing, of the wrong type or of no use here; a pickle is refused.
+PeftAdapters read_peft(const std::string& folder);
+
+// Makes the folder, which must not be there.
+void write_peft(const std::string& folder, const PeftAdapters& adapters);
+
+}  // namespace hone

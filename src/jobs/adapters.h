@@ -1,0 +1,37 @@
+// hone lora: low-rank adapters put into a model, fused into its weights, and exchanged with Hugging Face's PEFT.
+#pragma once
+
+#include <string>
+
+#include "jobs/load_model.h"
+#include "passes/lora.h"
+#include "report/record.h"
+
+namespace hone {
+
+// Each writes a file or folder and gives its record: findings, and a table "adapters".
+Record insert_adapters(const LoadedModel& model, const LoraOptions& options, const std::string& output,
+                       const std::string& command);
+
+// Of packed weights, which need options.requantize, the table says how much of what was learned the rounding keeps.
+Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, const std::string& output,
+                     const std::string& command);
+
+struct AdapterExport {
+  std::string folder;  // which must not exist
+  std::string prefix;  // stands before the modules' names, but for whole tensors: "bert."
+  std::string command;
+};
+// Reads back what it wrote.
+Record export_adapters(const LoadedModel& model, const AdapterExport& options);
+
+struct AdapterImport {
+  std::string folder, output;
+  bool adapters_only = false;  // leave whole tensors (modules_to_save, biases) out
+  std::string command;
+};
+// Modules are found under their name, that of the model's own files, or the one that ends as it does. Throws one Error
+// that lists what does not fit.
+Record import_adapters(const LoadedModel& model, const AdapterImport& options);
+
+}  // namespace hone

@@ -1,0 +1,299 @@
+#include "jobs/prune_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "calibrate/collect.h"
+#include "data/reader.h"
+#include "jobs/calibration_data.h"
+#include "jobs/evaluation.h"
+#include "jobs/save_model.h"
+#include "jobs/scratch_folder.h"
+#include "jobs/train_model.h"
+#include "measure/environment.h"
+#include "passes/pipelines.h"
+#include "prune/loss_gradients.h"
+#include "train/train_graph.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr OptionField<PruneSchedule> kFields[] = {
+    {"schedule",
+     "one-shot, gradual (more in each stage, by a cubic curve) or iterative (a share of what is left in each "
+     "stage, and the weights begin anew as they were)",
+     &PruneSchedule::schedule},
+    {"stages", "of a schedule, with training after each", &PruneSchedule::stages},
+    {"score-rate", "learning rate of the descent that the score movement follows", &PruneSchedule::score_rate},
+};
+
+const char* loss_of(TargetKind kind) {
+  switch (kind) {
+    case TargetKind::classes:
+      return "cross-entropy";
+    case TargetKind::labels:
+      return "bce";
+    case TargetKind::numbers:
+      return "mse";
+    default:
+      return nullptr;
+  }
+}
+
+// The rows for training of a data set, or all where it has no splits; or an array file, with labels.
+CalibrationData labelled_samples(const LoadedModel& model, const Calibration& data) {
+  if (is_calibration_file(data.file)) return read_calibration(model, data.file, data.batch);
+  const Dataset dataset = read_dataset(data.file, {});
+  const bool has_train = std::ranges::count(dataset.splits, "train", &Split::name) > 0;
+  return evaluation_samples(
+      model, {.data = {.path = data.file, .reading = {}, .split = has_train ? "train" : "", .batch = data.batch}});
+}
+
+// Batches with their labels, shaped as the predictions are but for the classes.
+LossData loss_data(const LoadedModel& model, const Graph& graph, const PruneOptions& options, const Calibration& data) {
+  const CalibrationData read = labelled_samples(model, data);
+  if (read.right.empty() || !loss_of(read.right[0].kind) || read.judged != Judged::rows)
+    fail("{}: method {} needs data with labels: a data set, or .npz with an array labels", data.file, options.method);
+  LossData found{.loss = loss_of(read.right[0].kind)};
+  const std::string label = predictions_label(graph, "");
+  const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
+  const TensorType& type = graph.type(output->value);
+  for (size_t b = 0; b < read.batches.size(); ++b) {
+    NamedTensors batch = read.batches[b];
+    const int64_t rows = batch.begin()->second.dim(0);
+    const RightAnswers& right = read.right[b];
+    const bool classes = right.kind == TargetKind::classes;
+    const auto count = static_cast<int64_t>(classes ? right.classes.size() : right.values.size());
+    std::vector<int64_t> shape{rows};
+    if (count % std::max<int64_t>(rows, 1) != 0) fail("{}: {} labels for {} samples", data.file, count, rows);
+    if (type.rank() > 2 || !classes) shape.push_back(count / rows);
+    batch[TrainNames::kLabels] =
+        classes ? Tensor::of<int64_t>(shape, right.classes) : Tensor::of<float>(shape, right.values);
+    found.batches.push_back(std::move(batch));
+  }
+  return found;
+}
+
+double sparsity_of_stage(const PruneSchedule& schedule, double whole, int64_t stage) {
+  const double t = static_cast<double>(stage) / static_cast<double>(schedule.stages);
+  return schedule.schedule == "gradual" ? whole * (1 - std::pow(1 - t, 3)) : 1 - std::pow(1 - whole, t);
+}
+
+int64_t weight_count(const Graph& graph) { return sizes(graph).parameters; }
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+class Pruner {
+ public:
+  Pruner(const LoadedModel& model, const PruneModelOptions& options) : model_(model), options_(options) { check(); }
+
+  Record run() {
+    original_ = canonicalise_for_training(model_.graph);
+    LoadedModel current = model_;
+    current.graph = original_;
+    const auto stages = options_.schedule.schedule == "one-shot" ? int64_t{1} : options_.schedule.stages;
+    double before = 0;
+    for (int64_t stage = 1; stage <= stages; ++stage) {
+      PruneOptions now = options_.prune;
+      const double whole = now.sparsity < 0 ? 0.5 : now.sparsity;
+      if (stages > 1) {
+        const double overall = sparsity_of_stage(options_.schedule, whole, stage);
+        // Channels that went are no more; weights that went are the zeros with the lowest scores.
+        now.sparsity = is_structured(now) ? 1 - (1 - overall) / (1 - before) : overall;
+        before = overall;
+      }
+      tell(options_.progress, fmt::format("stage {} of {}: scores", stage, stages));
+      const ScoreSources sources =
+          score_sources(current, current.graph, now, options_.data, options_.schedule.score_rate);
+      PrunedGraph pruned = prune_weights(current.graph, now, sources);
+      parts_ = std::move(pruned.parts);
+      current.graph = std::move(pruned.graph);
+      if (options_.schedule.schedule == "iterative") rewind(current.graph);
+      current.graph.compact();
+      if (!options_.train_config.empty()) train(current, stage);
+    }
+    return record(current);
+  }
+
+ private:
+  void check() const {
+    check_options(options_.prune);
+    const PruneSchedule& s = options_.schedule;
+    const std::vector<std::string> known{"one-shot", "gradual", "iterative"};
+    if (!std::ranges::count(known, s.schedule))
+      fail("schedule is \"{}\"; accepted: {}{}", s.schedule, fmt::join(known, ", "), did_you_mean(s.schedule, known));
+    if (s.stages < 1 || s.stages > 1000) fail("stages are {}; accepted: 1 to 1000", s.stages);
+    if (!(s.score_rate > 0) || !std::isfinite(s.score_rate)) fail("score-rate is {}; accepted: above 0", s.score_rate);
+    if (s.schedule != "one-shot" && options_.train_config.empty())
+      fail(
+          "a schedule has training between its stages; say how by --train-config FILE (the keys of hone train "
+          "--config)");
+    if (s.schedule == "iterative" && is_structured(options_.prune))
+      fail("iterative begins anew with the weights as they were, which {} no longer fit; take gradual",
+           options_.prune.structure);
+    if (s.schedule != "one-shot" &&
+        (options_.prune.structure == "layers" || options_.prune.structure.find(':') != std::string::npos))
+      fail("{} go at once; leave the schedule out, and train after it by --train-config", options_.prune.structure);
+    if (!options_.train_config.empty() && options_.data.file.empty())
+      fail("there is nothing to train on; give --data FILE");
+    if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
+      fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
+  }
+
+  // The weights as they were before training, without those that went: Frankle and Carbin, "The lottery ticket
+  // hypothesis" (2019). What training added stays as it is.
+  void rewind(Graph& graph) const {
+    for (const PrunedPart& part : parts_) {
+      const ValueId now = graph.find_constant(part.name), then = original_.find_constant(part.name);
+      if (now == kNone || then == kNone) continue;
+      const std::vector<float> trained = graph.constant(now)->to_floats();
+      std::vector<float> values = original_.constant(then)->to_floats();
+      for (size_t i = 0; i < values.size(); ++i)
+        if (trained[i] == 0) values[i] = 0;
+      graph.set_constant(now, Tensor::from_floats(graph.constant(now)->dtype(), graph.constant(now)->shape(), values));
+    }
+    for (ValueId id : graph.constants()) {
+      const ValueId then = original_.find_constant(graph.value(id).label);
+      const bool is_pruned = std::ranges::count(parts_, graph.value(id).label, &PrunedPart::name) > 0;
+      if (graph.value(id).label.empty() || is_pruned || then == kNone) continue;
+      if (original_.constant(then)->type() == graph.constant(id)->type())
+        graph.set_constant(id, *original_.constant(then));
+    }
+  }
+
+  void train(LoadedModel& current, int64_t stage) {
+    const std::string in = scratch_.path() + fmt::format("/pruned_{}.safetensors", stage),
+                      out = scratch_.path() + fmt::format("/trained_{}.safetensors", stage);
+    save_as_artefact(in, current.graph, current.files);
+    TrainModelOptions training{.model = in, .data = options_.data.file, .output = out};
+    std::string named_data;
+    read_train_config(options_.train_config, training.training, training.reading, named_data);
+    if (!named_data.empty() && !fs::equivalent(named_data, options_.data.file))
+      fail("{}: names the data {}, and --data {}; leave it out there", options_.train_config, named_data,
+           options_.data.file);
+    training.training.keep_zeros = true;
+    training.session = options_.data.session;
+    training.progress = options_.progress;
+    const Record record = train_model(training);
+    const std::string& finding = record.findings.at(0);  // "OUT: MODEL trained on …", of files that are gone soon
+    trained_.push_back(
+        fmt::format("stage {}: {}", stage, finding.substr(std::min(finding.find("trained on"), finding.size()))));
+    LoadedModel trained = load_model(out);
+    trained.path = model_.path, trained.name = model_.name;
+    trained.weight_files = model_.weight_files, trained.file_bytes = model_.file_bytes;
+    current = std::move(trained);
+  }
+
+  Table table() const {
+    const char* unit = !is_structured(options_.prune) ? "weights" : options_.prune.structure.c_str();
+    Table table{.key = "pruned",
+                .title = "What went",
+                .columns = {{"name", "layer"},
+                            {"all", unit, "", {NumberFormat::integer, 0}},
+                            {"gone", "gone", "", {NumberFormat::integer, 0}},
+                            {"share", "share", "", {NumberFormat::percent, 1}},
+                            {"why", "why not"}},
+                .rows = {}};
+    for (const PrunedPart& part : parts_)
+      table.rows.push_back({part.name, number(static_cast<double>(part.all)), number(static_cast<double>(part.gone)),
+                            number(part.all == 0 ? 0 : static_cast<double>(part.gone) / static_cast<double>(part.all)),
+                            part.kept_because.empty() ? Cell() : Cell(part.kept_because)});
+    return table;
+  }
+
+  std::string effect(const Graph& graph) const {
+    const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
+    if (is_structured(options_.prune)) {
+      const int64_t before = weight_count(original_), after = weight_count(graph);
+      return fmt::format("{} of {} weights are left ({}): the model is smaller, and computes less", after, before,
+                         percent(static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1))));
+    }
+    int64_t all = 0, gone = 0;
+    for (const PrunedPart& part : parts_) all += part.all, gone += part.gone;
+    const SparseBytes sparse = sparse_bytes(graph);
+    return fmt::format(
+        "{} of {} weights in {} layers are 0 ({}). Stored compactly, as a bitmap and the values that are "
+        "left, all weights would take {} instead of {}; the file stores zeros as other numbers. It is not "
+        "faster: kernels multiply by zeros, too",
+        gone, all, parts_.size(), percent(static_cast<double>(gone) / static_cast<double>(std::max<int64_t>(all, 1))),
+        bytes(sparse.compact), bytes(sparse.dense));
+  }
+
+  Record record(const LoadedModel& pruned) const {
+    const SavedModel saved = save_model(options_.output, pruned.graph, pruned);
+    Record record{.title = fmt::format("{} pruned", model_.name),
+                  .command = options_.command,
+                  .findings = {effect(pruned.graph)},
+                  .sections = {{"Pruned", {table()}}},
+                  .machine = describe(environment()),
+                  .manifest = {}};
+    record.findings.insert(record.findings.end(), trained_.begin(), trained_.end());
+    record.findings.push_back(size_finding(options_.output, saved, model_));
+    add_check(record, options_.output, saved);
+    if (!model_.weight_files.empty())
+      record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
+    record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
+    return record;
+  }
+
+  const LoadedModel& model_;
+  const PruneModelOptions& options_;
+  Graph original_;
+  std::vector<PrunedPart> parts_;
+  std::vector<std::string> trained_;
+  ScratchFolder scratch_;
+};
+
+}  // namespace
+
+std::span<const OptionField<PruneSchedule>> prune_schedule_fields() { return kFields; }
+
+ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
+                           const Calibration& data, double score_rate) {
+  using Needs = ScoreDef::Needs;
+  const ScoreDef& def = find_score(options);
+  ScoreSources sources;
+  if (def.needs == Needs::nothing) return sources;
+  if (data.file.empty())
+    fail("method {} scores weights by data; give --data FILE{}", def.name,
+         def.needs == Needs::inputs ? "" : ", with labels");
+  const std::vector<std::string> labels = prunable_weights(graph, options);
+  if (def.needs == Needs::inputs) {
+    const CalibrationData read = read_calibration(model, data.file, data.batch);
+    sources.statistics =
+        collect_statistics(graph, read.batches, {.moments = true, .only = labels, .session = data.session});
+    return sources;
+  }
+  const LossData loss = loss_data(model, graph, options, data);
+  sources.gradients = def.needs == Needs::gradient ? loss_gradients(graph, labels, loss, data.session)
+                                                   : weight_movements(graph, labels, loss, score_rate, data.session);
+  return sources;
+}
+
+Record prune_model(const LoadedModel& model, const PruneModelOptions& options) { return Pruner(model, options).run(); }
+
+SparseBytes sparse_bytes(const Graph& graph) {
+  SparseBytes bytes;
+  for (ValueId id : graph.constants()) {
+    const Tensor& tensor = *graph.constant(id);
+    bytes.dense += tensor.bytes();
+    int64_t compact = tensor.bytes();
+    if (!tensor.is_packed() && is_float(tensor.dtype()) && tensor.shape().size() >= 2) {
+      const std::vector<float> values = tensor.to_floats();
+      const int64_t left = tensor.elements() - std::ranges::count(values, 0.0f);
+      compact = std::min(compact, (tensor.elements() + 7) / 8 + left * size_bytes(tensor.dtype()));
+    }
+    bytes.compact += compact;
+  }
+  return bytes;
+}
+
+}  // namespace hone

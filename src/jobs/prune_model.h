@@ -1,0 +1,48 @@
+// hone prune: weights, neighbours, channels, heads or layers that are worth least go, at once or in stages with
+// training between them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/load_model.h"
+#include "jobs/progress.h"
+#include "jobs/quantize_model.h"
+#include "jobs/train_options.h"
+#include "prune/prune_weights.h"
+#include "report/record.h"
+
+namespace hone {
+
+struct PruneSchedule {
+  std::string schedule = "one-shot";  // gradual: more in each stage, s (1 - (1 - t/n)³); iterative: the same share of
+                                      // what is left, and the weights begin anew as they were
+  int64_t stages = 4;
+  double score_rate = 1e-3;  // of the descent that the score movement follows
+};
+std::span<const OptionField<PruneSchedule>> prune_schedule_fields();
+
+struct PruneModelOptions {
+  PruneOptions prune;
+  PruneSchedule schedule;
+  Calibration data;          // what scores and training learn from; file empty: none
+  std::string train_config;  // TOML of hone train: of the training after each stage; empty: none
+  std::string output, command;
+  Progress progress = {};
+};
+
+// Scores' sources for the graph, from the data. Throws Error where the method needs data, or labels, that are not
+// there.
+ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
+                           const Calibration& data, double score_rate);
+
+// Throws Error before anything is written where options, data and model do not fit.
+Record prune_model(const LoadedModel& model, const PruneModelOptions& options);
+
+// Bytes of the weights as they are stored, and what those with zeros would take as a bitmap and the others' values.
+struct SparseBytes {
+  int64_t dense = 0, compact = 0;
+};
+SparseBytes sparse_bytes(const Graph& graph);
+
+}  // namespace hone

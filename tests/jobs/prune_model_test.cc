@@ -1,0 +1,176 @@
+// hone prune on a tiny encoder: what is written, schedules with training between, and refusals before anything is
+// written.
+#include "jobs/prune_model.h"
+
+#include "base/philox.h"
+#include "jobs/prune_sweep.h"
+#include "jobs/train_model.h"
+#include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
+
+namespace hone {
+namespace {
+
+using test::error_of;
+using testing::Contains;
+using testing::HasSubstr;
+
+class PruneModelTest : public JobsTest {
+ protected:
+  std::string put_texts() const {
+    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
+    Philox random(11);
+    std::string text = "text,label\n";
+    for (int i = 0; i < 96; ++i) {
+      const bool good = random.below(2) == 1;
+      std::vector<std::string> words;
+      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
+      words[random.below(5)] = good ? "hot" : "house";
+      text += fmt::format("{},{}\n", fmt::join(words, " "), good ? "yes" : "no");
+    }
+    return folder.put("texts.csv", text);
+  }
+
+  // A classifier that was trained a little.
+  std::string put_classifier() const {
+    TrainModelOptions options{.model = model, .data = put_texts(), .output = folder / "classifier.safetensors"};
+    options.training.epochs = 2;
+    options.training.batch = 16;
+    options.training.rate = 5e-3;
+    train_model(options);
+    return options.output;
+  }
+
+  PruneModelOptions options(PruneOptions prune) const {
+    PruneModelOptions all;
+    all.prune = std::move(prune);
+    all.output = folder / "pruned.safetensors";
+    return all;
+  }
+
+  Graph written() const { return load_model(folder / "pruned.safetensors").graph; }
+};
+
+double zeros(const Graph& graph, const std::string& label) {
+  const std::vector<float> values = graph.constant(graph.find_constant(label))->to_floats();
+  return static_cast<double>(std::ranges::count(values, 0.0f)) / static_cast<double>(values.size());
+}
+
+TEST_F(PruneModelTest, SparseWeightsAreSaidToBeNoFaster) {
+  const Record record = prune_model(load_model(model), options({.sparsity = 0.75}));
+  EXPECT_THAT(record.findings, Contains(HasSubstr("(75.00 %)")));
+  EXPECT_THAT(record.findings, Contains(HasSubstr("Stored compactly, as a bitmap and the values that are left")));
+  EXPECT_THAT(record.findings, Contains(HasSubstr("It is not faster")));
+  EXPECT_EQ(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.75);
+  EXPECT_EQ(table_of(record, "pruned").rows.size(), 12);
+}
+
+TEST_F(PruneModelTest, StructuresMakeTheModelSmaller) {
+  const int64_t before = sizes(canonicalise(load_model(model).graph)).parameters;
+  for (const char* structure : {"heads", "neurons", "layers"}) {
+    SCOPED_TRACE(structure);
+    const Record record = prune_model(load_model(model), options({.sparsity = 0.5, .structure = structure}));
+    EXPECT_LT(sizes(written()).parameters, before);
+    EXPECT_THAT(record.findings, Contains(HasSubstr("the model is smaller, and computes less")));
+  }
+  EXPECT_THAT(
+      error_of([&] { prune_model(load_model(model), options({.structure = "channels", .rule = {"output.dense"}})); }),
+      HasSubstr("embedding"));
+}
+
+TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
+  const LoadedModel loaded = load_model(model);
+  EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "wanda"})); }), HasSubstr("give --data FILE"));
+  EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "snip"})); }), HasSubstr("with labels"));
+  PruneModelOptions texts = options({.method = "snip"});
+  texts.data.file = folder.put("plain.txt", "the hot house\nand that with\n");
+  EXPECT_THAT(error_of([&] { prune_model(loaded, texts); }), HasSubstr("needs data with labels"));
+  for (const char* method : {"wanda", "sparsegpt"}) {
+    texts.prune.method = method;
+    prune_model(loaded, texts);
+    EXPECT_NEAR(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.5, 1e-9);
+  }
+  const LoadedModel classifier = load_model(put_classifier());
+  for (const char* method : {"snip", "movement"}) {
+    PruneModelOptions labelled = options({.method = method, .structure = "heads"});
+    labelled.data.file = folder / "texts.csv";
+    prune_model(classifier, labelled);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "pruned.run"));
+}
+
+TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
+  const LoadedModel classifier = load_model(put_classifier());
+  PruneModelOptions staged = options({.sparsity = 0.8, .rule = {"dense"}});
+  staged.data.file = folder / "texts.csv";
+  staged.train_config = folder.put("train.toml", "epochs = 1\nbatch = 16\nrate = 1e-3\n");
+  staged.schedule.stages = 2;
+  for (const char* schedule : {"gradual", "iterative"}) {
+    SCOPED_TRACE(schedule);
+    staged.schedule.schedule = schedule;
+    const Record record = prune_model(classifier, staged);
+    EXPECT_NEAR(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.8, 1e-3);
+    EXPECT_EQ(zeros(written(), "encoder.layer.0.attention.self.query.weight"), 0);
+    EXPECT_EQ(
+        std::ranges::count_if(record.findings, [](const std::string& f) { return f.find("trained on") != f.npos; }), 2);
+  }
+  staged.prune = {.sparsity = 0.5, .structure = "neurons"};
+  staged.schedule.schedule = "gradual";
+  prune_model(classifier, staged);
+  EXPECT_EQ(written().constant(written().find_constant("encoder.layer.0.intermediate.dense.weight"))->dim(0), 32);
+}
+
+TEST_F(PruneModelTest, ASweepHasACurveForEachMethodAndRemembersIt) {
+  std::string texts;
+  for (int i = 0; i < 12; ++i) texts += fmt::format("the hot house {} and that\n", i % 2 == 0 ? "with" : "were");
+  PruneSweepOptions sweep{.model = model,
+                          .folder = folder / "sweep",
+                          .sparsities = parse_sparsities("0:0.6:0.3"),
+                          .methods = {"random", "l1"},
+                          .data = {.file = folder.put("texts.txt", texts)}};
+  const Record record = prune_sweep(sweep);
+  const Table& table = table_of(record, "sweep");
+  ASSERT_EQ(table.rows.size(), 6);
+  EXPECT_EQ(value_of(cell(table, "output_error", 0)), 0) << "nothing went";
+  EXPECT_LT(value_of(cell(table, "output_error", 4)), value_of(cell(table, "output_error", 5)));
+  EXPECT_LT(value_of(cell(table, "compact", 5)), value_of(cell(table, "compact", 4)));
+  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
+  EXPECT_TRUE(std::filesystem::exists(folder / "sweep/sweep.csv"));
+  int told = 0;
+  sweep.progress = [&](const std::string&) { ++told; };
+  const Record again = prune_sweep(sweep);
+  EXPECT_EQ(value_of(cell(table_of(again, "sweep"), "output_error", 5)), value_of(cell(table, "output_error", 5)));
+  sweep.methods = {"wanda"};
+  EXPECT_THAT(error_of([&] { prune_sweep(sweep); }), HasSubstr("give --calib FILE"));
+}
+
+TEST(Sparsities, AreListsAndRanges) {
+  EXPECT_EQ(parse_sparsities("0.1:0.3"), (std::vector<double>{0.1, 0.2, 0.3}));
+  EXPECT_EQ(parse_sparsities("0.5,0.9"), (std::vector<double>{0.5, 0.9}));
+  EXPECT_EQ(parse_sparsities("0.5:0.6:0.05,0.75").size(), 4);
+  for (const char* wrong : {"", "1", "0.1:1", "0.9:0.1", "0.1:0.9:0", "0.1:0.2:0.1:0.1", "0:0.9:0.0000001", "nan", "x"})
+    EXPECT_THAT(error_of([&] { parse_sparsities(wrong); }), HasSubstr("sparsity")) << wrong;
+}
+
+TEST_F(PruneModelTest, RefusesSchedulesThatCanNotBe) {
+  const LoadedModel loaded = load_model(model);
+  const auto error = [&](const PruneModelOptions& o) { return error_of([&] { prune_model(loaded, o); }); };
+  PruneModelOptions o = options({});
+  o.schedule.schedule = "gradul";
+  EXPECT_THAT(error(o), HasSubstr("Did you mean gradual"));
+  o.schedule.schedule = "gradual";
+  EXPECT_THAT(error(o), HasSubstr("--train-config FILE"));
+  o.train_config = folder.put("train.toml", "epochs = 1\n");
+  EXPECT_THAT(error(o), HasSubstr("nothing to train on"));
+  o.schedule.stages = 0;
+  EXPECT_THAT(error(o), HasSubstr("stages are 0"));
+  o.schedule = {.schedule = "iterative"};
+  o.prune.structure = "heads";
+  EXPECT_THAT(error(o), HasSubstr("take gradual"));
+  o = options({});
+  o.output = folder / "pruned.bin";
+  EXPECT_THAT(error(o), HasSubstr("must end in .safetensors or .onnx"));
+}
+
+}  // namespace
+}  // namespace hone
