@@ -1,11 +1,8 @@
 #include "search/study.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
 
 #include "base/error.h"
 #include "base/stop.h"
@@ -88,69 +85,6 @@ Study::Study(std::shared_ptr<Storage> storage, StudyConfig config, std::unique_p
 }
 
 Study::~Study() = default;
-
-void Study::keep_beating(std::stop_token stop) {
-  std::mutex waiting;
-  std::condition_variable_any wake;
-  std::unique_lock lock(waiting);
-  while (!stop.stop_requested()) {
-    wake.wait_for(lock, stop, std::chrono::duration<double>(config_.heartbeat_seconds), [] { return false; });
-    std::vector<TrialKey> keys;
-    {
-      const std::lock_guard guard(mutex_);
-      for (const auto& [number, id] : beating_) keys.push_back({record_.id, id, number});
-    }
-    try {
-      if (!keys.empty() && !stop.stop_requested()) storage_->beat(keys);
-    } catch (const Error&) {
-      // A full disk or a lock held for long: the trial itself meets the same when it is told, and says so.
-    }
-  }
-}
-
-void Study::fail_silent_trials() {
-  if (config_.heartbeat_seconds <= 0) return;
-  const int64_t now = now_us();
-  if (checked_silence_ && static_cast<double>(now - checked_silence_) < config_.heartbeat_seconds * 1e6) return;
-  checked_silence_ = now;
-  const double grace = config_.grace_seconds > 0 ? config_.grace_seconds : 2 * config_.heartbeat_seconds;
-  const std::vector<TrialKey> silent = storage_->silent_trials(record_.id, grace);
-  if (silent.empty()) return;
-  const std::shared_ptr<const TrialList> all = storage_->trials(record_.id);
-  for (const TrialKey& key : silent) {
-    if (beating_.contains({key.number, key.id})) continue;
-    try {
-      storage_->change(key, {.state = TrialState::failed, .ended = now});
-    } catch (const Error&) {
-      continue;  // another worker found it first, or it came back and finished
-    }
-    for (const TrialPtr& trial : *all)
-      if (trial->id == key.id) add_retry(*trial);
-  }
-}
-
-// As Optuna's RetryHeartbeatStaleTrialCallback.
-void Study::add_retry(const TrialRecord& failed) {
-  TrialRecord again{.state = TrialState::waiting,
-                    .parameters = failed.parameters,
-                    .user_attributes = failed.user_attributes,
-                    .system_attributes = failed.system_attributes};
-  Json history = Json::array();
-  if (again.system_attributes.is_object() && again.system_attributes.contains("retry_history"))
-    history = again.system_attributes.at("retry_history");
-  else set_member(again.system_attributes, "failed_trial", failed.number);
-  if (!history.is_array()) history = Json::array();
-  history.push_back(failed.number);
-  if (static_cast<int>(history.size()) > config_.max_retries) return;
-  set_member(again.system_attributes, "retry_history", history);
-  storage_->create_trial(record_.id, again);
-}
-
-void Study::retry(LiveTrial& trial) {
-  const TrialRecord before = trial.record_;
-  tell(trial, TrialState::failed);
-  add_retry(before);
-}
 
 LiveTrial Study::begin() {
   fail_silent_trials();
@@ -341,6 +275,11 @@ std::shared_ptr<const TrialList> Study::trials() const { return storage_->trials
 
 std::vector<TrialPtr> Study::best() const { return pareto_front(*trials(), record_.directions); }
 
+double Study::suggest(LiveTrial& trial, const std::string& name, const DistributionPtr& distribution) {
+  const std::lock_guard lock(mutex_);
+  return with_view(trial.number(), [&](const StudyView& view) { return choose(trial, name, distribution, view); });
+}
+
 bool Study::decide_pruning(LiveTrial& trial) {
   const std::lock_guard lock(mutex_);
   if (!pruner_ || trial.record_.intermediate.empty()) return false;
@@ -404,55 +343,6 @@ int64_t Study::optimize(const Objective& objective, const Run& run, const Space*
   }
   if (failure) std::rethrow_exception(failure);
   return done;
-}
-
-double LiveTrial::suggest(const std::string& name, const DistributionPtr& distribution) {
-  const std::lock_guard lock(study_->mutex_);
-  return study_->with_view(record_.number,
-                           [&](const StudyView& view) { return study_->choose(*this, name, distribution, view); });
-}
-
-double LiveTrial::suggest_real(const std::string& name, double low, double high, double step, bool log) {
-  return suggest(name, study_->pooled(real_distribution(name, low, high, step, log)));
-}
-
-int64_t LiveTrial::suggest_integer(const std::string& name, int64_t low, int64_t high, int64_t step, bool log) {
-  return std::llround(suggest(name, study_->pooled(integer_distribution(name, low, high, step, log))));
-}
-
-Json LiveTrial::suggest_category(const std::string& name, std::vector<Json> choices) {
-  const DistributionPtr distribution = study_->pooled(category_distribution(name, std::move(choices)));
-  return distribution->outside(suggest(name, distribution));
-}
-
-Json LiveTrial::values() const {
-  if (space_) return space_->values(record_.parameters);
-  Json all = Json::object();
-  for (const TrialParameter& p : record_.parameters) all[p.name] = p.distribution->outside(p.value);
-  return all;
-}
-
-void LiveTrial::report(double value, int64_t step) {
-  if (step < 0) fail("trial {} reported at step {}; steps begin at 0", number(), step);
-  const TrialChanges change{.intermediate = {{step, value}}};
-  apply_changes(record_, change);
-  unwritten_.intermediate.push_back({step, value});
-  const std::lock_guard lock(study_->mutex_);
-  study_->write(*this);
-}
-
-bool LiveTrial::should_prune() { return study_->decide_pruning(*this); }
-
-void LiveTrial::set_user_attribute(const std::string& key, Json value) {
-  set_member(record_.user_attributes, key, value);
-  unwritten_.user_attributes.emplace_back(key, std::move(value));
-}
-
-void LiveTrial::set_constraints(const std::vector<double>& values) {
-  for (double value : values)
-    if (std::isnan(value)) fail("trial {}: a constraint is NaN", number());
-  set_member(record_.system_attributes, kConstraintsKey, values);
-  unwritten_.system_attributes.emplace_back(kConstraintsKey, values);
 }
 
 }  // namespace hone

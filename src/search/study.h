@@ -115,6 +115,7 @@ class Study {
  private:
   friend class LiveTrial;
   LiveTrial begin();
+  double suggest(LiveTrial& trial, const std::string& name, const DistributionPtr& distribution);
   void check_distribution(const std::string& name, const DistributionPtr& distribution);
   double choose(LiveTrial& trial, const std::string& name, const DistributionPtr& distribution, const StudyView& view);
   bool choose_all(LiveTrial& trial, const Space& space);

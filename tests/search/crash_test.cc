@@ -119,6 +119,36 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
   RecordProperty("acknowledged", static_cast<int>(expected.size()));
 }
 
+TEST(Workers, MayBeginAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    const ScratchFolder folder;
+    const std::string place = folder.file("s.db");
+    std::vector<pid_t> workers;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        try {
+          Study study(open_storage(place), {}, make_sampler("random", 0));
+          LiveTrial trial = study.ask();
+          study.tell(trial, {1.0});
+          _exit(0);
+        } catch (...) {
+          _exit(1);
+        }
+      }
+      workers.push_back(child);
+    }
+    for (pid_t worker : workers) {
+      int status = 0;
+      ::waitpid(worker, &status, 0);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    const auto storage = open_storage(place);
+    ASSERT_EQ(storage->studies().size(), 1U);
+    EXPECT_EQ(storage->trials(storage->studies()[0].id)->size(), 4U);
+  }
+}
+
 TEST(Journals, ATornLineIsCutByTheNextWriter) {
   const ScratchFolder folder;
   const std::string place = folder.file("s.log");

@@ -4,9 +4,12 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/error.h"
+#include "base/stop.h"
 
 namespace hone {
 namespace {
@@ -81,14 +84,30 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const StorageOptions& op
     sqlite3_busy_timeout(database_, static_cast<int>(std::min(options.wait_seconds, 1e6) * 1000));
     if (!options.read_only && sqlite3_db_readonly(database_, "main") == 1)
       fail("{}: may only be read; a search writes to it. Give it write permission, or copy it", path);
+    // What the file says of functions in its schema is not run.
+    sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     if (options.read_only) return;
-    // Readers and one writer side by side. A file system without shared memory keeps its rollback journal.
-    query("PRAGMA journal_mode=WAL").run();
+    use_wal();
     execute(options.durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   } catch (...) {
     for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
     sqlite3_close(database_);
     throw;
+  }
+}
+
+// Readers and one writer side by side. A file system without shared memory keeps its rollback journal. Of several
+// workers that begin at once one changes the mode, and the others, whom SQLite does not let wait for that, ask again.
+void SqliteDatabase::use_wal() {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const int code = sqlite3_exec(database_, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return;
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+    if ((code & 0xff) != SQLITE_BUSY || waited.count() > wait_seconds_) failed(code);
+    check_stop();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 

@@ -100,6 +100,7 @@ class SqliteDatabase {
     }
   }
   void roll_back() noexcept;
+  void use_wal();
 
   std::string path_;
   double wait_seconds_;
