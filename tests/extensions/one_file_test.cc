@@ -1,6 +1,6 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer, a score and a verb, each of
-// which is one file in this folder and nothing else: they are there for all that goes by tables, and do what they are
-// for. The suites over those tables run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer, a score, a sampler, a pruner
+// and a verb, each of which is one file in this folder and nothing else: they are there for all that goes by tables, and
+// do what they are for. The suites over those tables run with them in this program, too (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
@@ -13,6 +13,9 @@
 #include "passes/registry.h"
 #include "prune/prune_weights.h"
 #include "runtime/session.h"
+#include "search/pruners/make_pruner.h"
+#include "search/samplers/make_sampler.h"
+#include "search/study.h"
 #include "tests/io/one_node.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/run_program.h"
@@ -62,6 +65,16 @@ TEST(OneFile, AScoreSaysWhatGoes) {
   const PrunedGraph pruned = prune_weights(graph, {.sparsity = 0.5, .method = "signed_value"}, {});
   EXPECT_EQ(pruned.graph.constant(pruned.graph.find_constant("dense.weight"))->to_floats(),
             (std::vector<float>{3, 0, 1, 0}));
+}
+
+TEST(OneFile, ASamplerAndAPrunerWorkOnAStudy) {
+  Study study(open_storage("memory"), {}, make_sampler("middle", 0), make_pruner("impatient"));
+  LiveTrial trial = study.ask();
+  EXPECT_EQ(trial.suggest_real("x", 0, 8), 4);
+  trial.report(1, 0);
+  EXPECT_FALSE(trial.should_prune());
+  trial.report(1, 1);
+  EXPECT_TRUE(trial.should_prune());
 }
 
 TEST(OneFile, APassRunsByItsName) {
