@@ -126,6 +126,22 @@ def gradient_of(name, before, after):
     return (before.astype(np.float64) - value.astype(np.float64)) / RATE
 
 
+def as_exported(arrays, after):
+    """Weights of PyTorch's LSTMs as ONNX has them, directions together and gates in its order; biases under the names that folding gives."""
+    def gates(a):  # input, forget, cell, output -> input, output, forget, cell
+        return np.concatenate([np.split(a, 4)[i] for i in (0, 3, 1, 2)])
+
+    made = {name: a for name, a in arrays.items() if not name.startswith("lstm.")}
+    biases = sorted((name for name in after if name.startswith("val_")), key=lambda name: int(name[4:]))
+    for layer in range(sum(name.startswith("lstm.weight_ih") for name in arrays) // 2):
+        def both(kind):
+            return [gates(arrays[f"lstm.{kind}_l{layer}{end}"]) for end in ("", "_reverse")]
+
+        made |= {f"lstm.{kind}_l{layer}.folded": np.stack(both(kind)) for kind in ("weight_ih", "weight_hh")}
+        made[biases[layer]] = np.concatenate([np.stack(both("bias_ih")), np.stack(both("bias_hh"))], 1)
+    return made
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hone", type=pathlib.Path)
@@ -143,6 +159,7 @@ def main():
         f32 = [gradients(network, inputs, labels, torch.float32, moved) for moved in (None, *(torch.Generator().manual_seed(i) for i in (1, 2)))]
         with tempfile.TemporaryDirectory() as folder:
             after = step_of_hone(args.hone, network, inputs, labels, args.backend, pathlib.Path(folder))
+        exact, before, *f32 = (as_exported(arrays, after) for arrays in (exact, before, *f32))
         worst, outside, missing, compared, blind = (0.0, ""), [], [], 0, []
         for name, gradient in exact.items():
             found = gradient_of(name, before[name], after)
