@@ -267,10 +267,16 @@ Record compare_studies(const StudiesOptions& options) {
     const double of_leader = leader ? curves[*leader][common - 1].second : 0;
     if (!leader || (maximize ? value > of_leader : value < of_leader)) leader = i;
   }
-  record.findings.push_back(
-      leader ? fmt::format("after {} complete trials each, {} is ahead; one run of each says little about the methods",
-                           common, studies[*leader].record.name)
-             : "not every study has a complete, feasible trial yet");
+  const auto is_level = [&](const auto& curve) {
+    return curve[common - 1].second == curves[*leader][common - 1].second;
+  };
+  if (!leader) record.findings.emplace_back("not every study has a complete, feasible trial yet");
+  else if (std::ranges::count_if(curves, is_level) > 1)
+    record.findings.push_back(fmt::format("after {} complete trials each, the best ones are level", common));
+  else
+    record.findings.push_back(
+        fmt::format("after {} complete trials each, {} is ahead; one run of each says little about the methods", common,
+                    studies[*leader].record.name));
   record.sections.push_back({.blocks = {table}});
   if (common > 1) record.sections.back().blocks.emplace_back(std::move(plot));
   return record;

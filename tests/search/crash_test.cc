@@ -289,10 +289,24 @@ TEST_F(SqliteFile, ThatIsLockedIsSaid) {
 }
 
 TEST_F(SqliteFile, ThatMayOnlyBeReadIsReadAndNotWritten) {
-  EXPECT_EQ(open_storage(path_, {.read_only = true})->studies().size(), 1U);
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  std::filesystem::permissions(path_, std::filesystem::perms::owner_read);
-  EXPECT_THAT(error_of([&] { open_storage(path_); }), HasSubstr("may only be read"));
+  // In a process of its own, as somebody whom permissions stop.
+  namespace fs = std::filesystem;
+  constexpr fs::perms kRead{0555};
+  fs::permissions(path_, kRead);
+  fs::permissions(fs::path(path_).parent_path(), kRead);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) _exit(4);
+    const std::string writing = error_of([&] { open_storage(path_); });
+    size_t studies = 0;
+    const std::string reading = error_of([&] { studies = open_storage(path_, {.read_only = true})->studies().size(); });
+    if (writing.find("may only be read") == writing.npos) _exit(1);
+    if (reading != "no error") _exit(2);
+    _exit(studies == 1 ? 0 : 3);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(SqliteFile, AFullDiskIsSaidAndKeepsWhatWasThere) {

@@ -72,11 +72,12 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const StorageOptions& op
   int code = sqlite3_open_v2(path.c_str(), &database_, flags, nullptr);
   // In a folder that may not be written, a reader can't make the memory that WAL shares; when nobody writes, it need
   // not.
-  if (options.read_only && code == SQLITE_OK &&
-      sqlite3_exec(database_, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_CANTOPEN &&
-      !std::filesystem::exists(path + "-wal", none)) {
-    sqlite3_close(database_);
-    code = sqlite3_open_v2(immutable_uri(path).c_str(), &database_, flags | SQLITE_OPEN_URI, nullptr);
+  if (options.read_only && code == SQLITE_OK && !std::filesystem::exists(path + "-wal", none)) {
+    const int reading = sqlite3_exec(database_, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr);
+    if (reading == SQLITE_CANTOPEN || reading == SQLITE_READONLY) {
+      sqlite3_close(database_);
+      code = sqlite3_open_v2(immutable_uri(path).c_str(), &database_, flags | SQLITE_OPEN_URI, nullptr);
+    }
   }
   try {
     if (code != SQLITE_OK) failed(code);
