@@ -10,7 +10,7 @@ constexpr OptionField<LoraOptions> kFields[] = {
     {"rule", "layers that get adapters: a regular expression of weights' names, or op:linear, op:conv, op:gather",
      &LoraOptions::rule, nullptr, true},
     {"skip", "layers that get none: a regular expression", &LoraOptions::skip},
-    {"rank", "rows of A", &LoraOptions::rank},
+    {"rank", "rows of A: numbers between the two factors", &LoraOptions::rank},
     {"alpha", "what the adapters compute counts alpha / rank times; 0: once", &LoraOptions::alpha},
     {"dropout", "share of what adapters read that is left out in training", &LoraOptions::dropout},
     {"rslora", "alpha / sqrt(rank) instead", &LoraOptions::rslora},

@@ -76,7 +76,7 @@ std::optional<ValueId> item_of(Graph& graph, NodeId at) {
   if (!part) return std::nullopt;
   using Axes = std::vector<int64_t>;
   const ValueId item = ops::slice(
-      graph, {.x = x, .starts = Axes{part->begin}, .ends = Axes{part->end}, .axes = Axes{axis}, .steps = Axes{1}});
+      graph, {.x = x, .starts = Shape{part->begin}, .ends = Shape{part->end}, .axes = Axes{axis}, .steps = Axes{1}});
   if (given != kNone || node.attributes.get_or<int64_t>("keepdims", 1) != 0) return item;
   return ops::squeeze(graph, {.x = item, .axes = Axes{axis}});
 }
