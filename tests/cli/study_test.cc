@@ -24,7 +24,8 @@ class StudyVerb : public testing::Test {
           [&](LiveTrial& t) {
             t.set_user_attribute("note", "say \"hi\"");
             const double x = t.values()["x"];
-            return directions.size() == 1 ? std::vector{x * x} : std::vector{x, -x};
+            return directions.size() == 1 ? std::vector{x * x}
+                                          : std::vector{x, x};  // small and large: every trial is of the front
           },
           {.trials = trials}, &space);
     };

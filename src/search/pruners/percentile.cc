@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // Linear between the two nearest, as numpy.percentile; p in percent.
 double percentile_of(std::vector<double> values, double p) {
@@ -22,7 +22,7 @@ double percentile_of(std::vector<double> values, double p) {
 }
 
 double best_report(const TrialRecord& trial, bool maximize) {
-  double best = kNone;
+  double best = kMissing;
   for (const auto& [step, value] : trial.intermediate)
     if (!std::isnan(value) && (std::isnan(best) || (maximize ? value > best : value < best))) best = value;
   return best;

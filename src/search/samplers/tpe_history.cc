@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What a running trial was given together, as Optuna's workers tell each other: JSON in pieces.
@@ -48,7 +48,7 @@ const std::vector<double>* TpeHistory::column(const std::string& name) const {
 
 std::vector<double>& TpeHistory::column_for(const std::string& name) {
   std::vector<double>& column = columns_[name];
-  column.resize(numbers_.size(), kNone);
+  column.resize(numbers_.size(), kMissing);
   return column;
 }
 
@@ -65,7 +65,7 @@ void TpeHistory::update(const StudyView& study, bool joint) {
     trials_.push_back(study.trials[row]);
     pending_.push_back(static_cast<uint32_t>(row));
   }
-  for (auto& [name, column] : columns_) column.resize(numbers_.size(), kNone);
+  for (auto& [name, column] : columns_) column.resize(numbers_.size(), kMissing);
   std::erase_if(pending_, [&](uint32_t row) {
     trials_[row] = study.trials[row];
     read(row, joint);
