@@ -134,8 +134,7 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   KernelArgs args;
   args.dims = {places * places, 1};
   if (any_plane) for_any_plane(plan, args.dims);
-  PanelPool pool;
-  const Buffer packed = lay_out(plan, bench_target(), w, 1, pool);
+  const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
@@ -160,8 +159,7 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   KernelArgs args;
   args.dims = {1};
   if (any_plane) for_any_plane(plan, args.dims);
-  PanelPool pool;
-  const Buffer packed = lay_out(plan, bench_target(), w, 1, pool);
+  const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
   const int64_t items = code.prepare(args).items;

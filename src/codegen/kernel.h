@@ -237,17 +237,15 @@ inline Support supports(const KernelPlan& plan, const Target& target) { return p
 inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
   return plan.kernel().launch(plan, target, args);
 }
-// In memory of `pool`.
 inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
-                      PanelPool& pool) {
-  const Prepacking& prepacking = plan.kernel().prepacking;
-  const PanelMemory memory = pool.take(static_cast<size_t>(prepacking.bytes(plan, target)));
-  prepacking.lay_out(plan, target, weights, threads, memory.bytes.data());
+                      const PanelMemory& memory) {  // of as many bytes
+  plan.kernel().prepacking.lay_out(plan, target, weights, threads, memory.bytes.data());
   return Buffer(memory.owner, memory.bytes);
 }
+// In memory of its own, which goes with it: weights that lie in one stretch of a pool keep it for each other.
 inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
-  PanelPool pool;  // the memory stays
-  return lay_out(plan, target, weights, threads, pool);
+  const int64_t bytes = plan.kernel().prepacking.bytes(plan, target);
+  return lay_out(plan, target, weights, threads, panel_memory(static_cast<size_t>(bytes)));
 }
 inline std::string describe(const KernelPlan& plan, const Target& target) {
   return plan.kernel().describe(plan, target);

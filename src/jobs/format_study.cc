@@ -280,10 +280,20 @@ OutputDistance distance_of(const DistanceValues& values) {
   return d;
 }
 
-TwoDistances joined(const DistanceValues& first, const DistanceValues& second) {
-  TwoDistances both;
-  std::ranges::copy(second, std::ranges::copy(first, both.begin()).out);
-  return both;
+FormatStudy::Measured FormatStudy::measured(const std::string& key, const std::function<Changed()>& change) {
+  constexpr size_t kOne = std::tuple_size_v<DistanceValues>;
+  const auto values = known.get<2 * kOne + 2>(key, [&] {
+    const Changed changed = change();
+    std::array<double, 2 * kOne + 2> all;
+    auto end = std::ranges::copy(values_of(selection()(changed.graph)), all.begin()).out;
+    end = std::ranges::copy(values_of(judge()(changed.graph)), end).out;
+    std::ranges::copy(changed.figures, end);
+    return all;
+  });
+  DistanceValues selecting, held_out;
+  std::copy_n(values.begin(), kOne, selecting.begin());
+  std::copy_n(values.begin() + kOne, kOne, held_out.begin());
+  return {distance_of(selecting), distance_of(held_out), {values[2 * kOne], values[2 * kOne + 1]}};
 }
 
 double decibels(double error) { return -10 * std::log10(error); }

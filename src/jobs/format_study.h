@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,16 @@ class FormatStudy {
   Point point(const std::string& label, double x, const OutputDistance& held_out);
   std::vector<Column> distance_columns(std::vector<Column> first) const;
   std::vector<Cell> distance_cells(const OutputDistance& held_out, const OutputDistance& selecting);
+  // A changed model on what selects and on what is held out, with two figures of the caller's; remembered by `key`.
+  struct Changed {
+    Graph graph;
+    std::array<double, 2> figures;
+  };
+  struct Measured {
+    OutputDistance selecting, held_out;
+    std::array<double, 2> figures;
+  };
+  Measured measured(const std::string& key, const std::function<Changed()>& change);
   std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", and the metric
 
   const LoadedModel model;
@@ -84,10 +95,6 @@ class FormatStudy {
 using DistanceValues = std::array<double, 11>;
 DistanceValues values_of(const OutputDistance& distance);
 OutputDistance distance_of(const DistanceValues& values);
-
-// The two one after the other.
-using TwoDistances = std::array<double, 22>;
-TwoDistances joined(const DistanceValues& first, const DistanceValues& second);
 
 double decibels(double error);
 

@@ -75,28 +75,20 @@ class PruneSweeper {
 
  private:
   Swept measured(const PruneOptions& prune) {
-    constexpr size_t kDistances = std::tuple_size_v<TwoDistances>;
-    const auto values = study_.known.get<kDistances + 2>(fmt::format("{} {}", prune.method, prune.sparsity), [&] {
+    const std::string key = fmt::format("{} {}", prune.method, prune.sparsity);
+    const auto [selecting, held_out, figures] = study_.measured(key, [&]() -> FormatStudy::Changed {
       if (!sources_.contains(prune.method))  // the scores of a method are the same at every sparsity
         sources_[prune.method] =
             score_sources(study_.model, study_.graph, prune, options_.calibration, PruneSchedule().score_rate);
       const Graph graph = prune_weights(study_.graph, prune, sources_.at(prune.method)).graph;
-      std::array<double, kDistances + 2> measured;
-      std::ranges::copy(joined(values_of(study_.selection()(graph)), values_of(study_.judge()(graph))),
-                        measured.begin());
-      measured[kDistances] = static_cast<double>(sizes(graph).parameters);
-      measured[kDistances + 1] = static_cast<double>(sparse_bytes(graph).compact);
-      return measured;
+      return {graph, {static_cast<double>(sizes(graph).parameters), static_cast<double>(sparse_bytes(graph).compact)}};
     });
-    DistanceValues selecting, held_out;
-    std::copy_n(values.begin(), selecting.size(), selecting.begin());
-    std::copy_n(values.begin() + selecting.size(), held_out.size(), held_out.begin());
     return {prune.method,
             prune.sparsity,
-            distance_of(selecting),
-            distance_of(held_out),
-            static_cast<int64_t>(std::clamp(values[kDistances], 0.0, 0x1p62)),
-            static_cast<int64_t>(std::clamp(values[kDistances + 1], 0.0, 0x1p62))};
+            selecting,
+            held_out,
+            static_cast<int64_t>(std::clamp(figures[0], 0.0, 0x1p62)),
+            static_cast<int64_t>(std::clamp(figures[1], 0.0, 0x1p62))};
   }
 
   LinePlot curves() const {

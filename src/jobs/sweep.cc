@@ -52,8 +52,7 @@ class Sweeper {
 
  private:
   Swept measured(const std::string& format) {
-    constexpr size_t kDistances = std::tuple_size_v<TwoDistances>;
-    const auto values = study_.known.get<kDistances + 2>(format, [&] {
+    const auto [selecting, held_out, figures] = study_.measured(format, [&]() -> FormatStudy::Changed {
       QuantizeOptions options = options_.quantize;
       options.to = format;
       if (options_.activations) options.activations = format;
@@ -63,18 +62,10 @@ class Sweeper {
       };
       const Graph graph = quantize(study_.graph, options, statistics, {.packer = &study_.packer});
       const Sizes all = sizes(graph);
-      std::array<double, kDistances + 2> measured;
-      std::ranges::copy(joined(values_of(study_.selection()(graph)), values_of(study_.judge()(graph))),
-                        measured.begin());
-      measured[kDistances] = static_cast<double>(all.weight_bytes);
-      measured[kDistances + 1] = static_cast<double>(all.parameters);
-      return measured;
+      return {graph, {static_cast<double>(all.weight_bytes), static_cast<double>(all.parameters)}};
     });
-    DistanceValues selecting, held_out;
-    std::copy_n(values.begin(), selecting.size(), selecting.begin());
-    std::copy_n(values.begin() + selecting.size(), held_out.size(), held_out.begin());
-    const double bytes = values[kDistances], parameters = values[kDistances + 1];
-    return {format, distance_of(selecting), distance_of(held_out), 8 * bytes / std::max(parameters, 1.0),
+    const auto [bytes, parameters] = figures;
+    return {format, selecting, held_out, 8 * bytes / std::max(parameters, 1.0),
             static_cast<int64_t>(std::clamp(bytes, 0.0, 0x1p62))};
   }
 

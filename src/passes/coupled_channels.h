@@ -49,15 +49,4 @@ std::string chain_text(const ChannelFamily& family);
 // family says why it stays; Error where nothing of a constant would be left.
 Graph remove_units(Graph graph, std::span<const ChannelUnit> units);
 
-// A part of the network between two values of the same type, behind weights with a common name ("encoder.layer.3"):
-// what follows can read what comes before instead.
-struct NetworkLayer {
-  std::string name;
-  ValueId before = kNone, after = kNone;  // kNone: it can't go, and
-  std::string kept_because;               // why
-  std::vector<ValueId> weights;
-};
-std::vector<NetworkLayer> network_layers(const Graph& graph);
-Graph remove_layer(Graph graph, const NetworkLayer& layer);
-
 }  // namespace hone

@@ -19,6 +19,7 @@
 #include "ops/conv_weights.h"
 #include "ops/evaluate.h"
 #include "passes/coupled_channels.h"
+#include "passes/network_layers.h"
 #include "passes/weight_matrix.h"
 #include "prune/mask.h"
 #include "prune/registry.h"

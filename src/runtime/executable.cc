@@ -1,7 +1,6 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/checked.h"
@@ -43,65 +42,6 @@ size_t index_of(PointerBinding::Plane plane) {
 }
 
 }  // namespace
-
-std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
-  const Prepacking& prepacking = plan.kernel().prepacking;
-  std::string key = fmt::format("{} {}", constant, prepacking.key(plan, target_));
-  if (buffers_.contains(key)) return std::nullopt;
-  return Layout{std::move(key), prepacking.bytes(plan, target_)};
-}
-
-// The layout depends on the plan but not on its hints, so kernels for different row counts share one copy.
-std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
-  const Prepacking& prepacking = plan.kernel().prepacking;
-  const std::string key = fmt::format("{} {}", constant, prepacking.key(plan, target_));
-  auto found = buffers_.find(key);
-  if (found == buffers_.end()) {
-    const auto start = std::chrono::steady_clock::now();
-    Buffer laid_out = lay_out(plan, target_, weights, threads_, pool_);
-    found = buffers_.emplace(key, backend_.is_host() ? std::move(laid_out) : backend_.copied(laid_out)).first;
-    bytes_ += static_cast<int64_t>(found->second.size());
-    milliseconds_ += milliseconds_since(start);
-  }
-  return found->second.address();
-}
-
-namespace {
-
-// In memory of its own, which goes with it: weights that lie in one stretch keep it for each other.
-Buffer laid_out_alone(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
-  const Prepacking& prepacking = plan.kernel().prepacking;
-  const PanelMemory memory = panel_memory(static_cast<size_t>(prepacking.bytes(plan, target)));
-  prepacking.lay_out(plan, target, weights, threads, memory.bytes.data());
-  return Buffer(memory.owner, memory.bytes);
-}
-
-}  // namespace
-
-Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
-  const std::string key = fmt::format("{} {}", parameter, plan.kernel().prepacking.key(plan, target_));
-  const std::lock_guard lock(mutex_);
-  Laid& laid = laid_[key];
-  const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };
-  if (laid.panels.size() == 0 || !std::ranges::equal(laid.value.buffers(), value.buffers(), lies_there)) {
-    laid = {};  // goes first
-    Buffer panels = laid_out_alone(plan, target_, value.on_host(), threads_);
-    laid = {value, backend_.is_host() ? std::move(panels) : backend_.copied(panels)};
-  }
-  return laid.panels;
-}
-
-void ParameterStore::clear() {
-  const std::lock_guard lock(mutex_);
-  laid_.clear();
-}
-
-std::byte* SharedKernels::constant(const Buffer& plane) {
-  if (backend->is_host() || plane.size() == 0) return plane.address();
-  auto found = copied_.find(plane.address());
-  if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, backend->copied(plane)}).first;
-  return found->second.device.address();
-}
 
 Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held)
     : backend_(shared.backend),
@@ -212,9 +152,8 @@ int64_t Executable::laid_out_bytes() const {
   std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
   for (const LaidOut& each : laid_out_) {
     const KernelPlan& plan = *lowered_.steps[each.step].plan;
-    const Prepacking& prepacking = plan.kernel().prepacking;
-    const int64_t own = prepacking.bytes(plan, prepared_->target());
-    if (each.is_kept) kept[fmt::format("{} {}", each.value, prepacking.key(plan, prepared_->target()))] = own;
+    const int64_t own = plan.kernel().prepacking.bytes(plan, prepared_->target());
+    if (each.is_kept) kept[layout_key(plan, prepared_->target(), each.value)] = own;
     else bytes = checked_add(bytes, own);
   }
   for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
@@ -535,9 +474,8 @@ void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
     const Step& step = lowered_.steps[i];
     const Tensor value = view(each->value, workspace);
     Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    if (!backend_->is_host())
-      panels = backend_->copied(laid_out_alone(*step.plan, prepared_->target(), value, threads_));
-    else if (panels.size() == 0) panels = laid_out_alone(*step.plan, prepared_->target(), value, threads_);
+    if (!backend_->is_host()) panels = backend_->copied(lay_out(*step.plan, prepared_->target(), value, threads_));
+    else if (panels.size() == 0) panels = lay_out(*step.plan, prepared_->target(), value, threads_);
     else step.plan->kernel().prepacking.lay_out(*step.plan, prepared_->target(), value, threads_, panels.address());
     const auto position = static_cast<size_t>(each->position);
     bound.args[i].pointers[position] = panels.address() + step->pointers[position].byte_offset;

@@ -2,100 +2,18 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "codegen/lower.h"
-#include "codegen/panel_memory.h"
 #include "runtime/arena.h"
 #include "runtime/backend.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/session.h"
+#include "runtime/shared_kernels.h"
 #include "runtime/workspace.h"
 
 namespace hone {
-
-// Constants laid out for kernels, by their ids: those of one graph. What has been laid out stays where it is; the rest
-// is for one thread at a time.
-class WeightStore {
- public:
-  WeightStore(const Target& target, int threads, Backend& backend)
-      : target_(target), threads_(threads), backend_(backend) {}
-  std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
-  // What get() would lay out: its key and bytes; none where that has happened.
-  struct Layout {
-    std::string key;
-    int64_t bytes = 0;
-  };
-  std::optional<Layout> missing(const KernelPlan& plan, ValueId constant) const;
-  int64_t bytes() const { return bytes_; }
-  double milliseconds() const { return milliseconds_; }
-
- private:
-  Target target_;
-  int threads_;
-  Backend& backend_;
-  PanelPool pool_;
-  std::map<std::string, Buffer> buffers_;
-  int64_t bytes_ = 0;
-  double milliseconds_ = 0;
-};
-
-// Parameters laid out for kernels, as of the last version that a run has used. For any number of threads at once.
-class ParameterStore {
- public:
-  ParameterStore(const Target& target, int threads, Backend& backend)
-      : target_(target), threads_(threads), backend_(backend) {}
-  // What is laid out stays as long as someone has the buffer; it is laid out again when `value` lies elsewhere than it
-  // did: whoever writes to a parameter that is held here writes to a copy.
-  Buffer get(const KernelPlan& plan, ValueId parameter, const Tensor& value);
-  void clear();  // what no run has goes at once
-
- private:
-  struct Laid {
-    Tensor value;
-    Buffer panels;
-  };
-  const Target target_;
-  const int threads_;
-  Backend& backend_;
-  std::mutex mutex_;
-  std::map<std::string, Laid> laid_;
-};
-
-// What the executables of a session share: the backend with its code, and constants in its memory, laid out for kernels
-// or as they are. Values below `values` have the ids of the session's graph; constants above belong to one executable
-// alone.
-struct SharedKernels {
-  SharedKernels(const BackendDef& def, const CompilerOptions& options, ValueId session_values)
-      : backend(def.make(options)),
-        weights(options.target, options.threads, *backend),
-        parameters(options.target, options.threads, *backend),
-        threads(options.threads),
-        values(session_values) {}
-  std::byte* constant(const Buffer& plane);  // where the backend has it
-
-  const std::shared_ptr<Backend> backend;
-  WeightStore weights;
-  ParameterStore parameters;
-  const int threads;
-  const ValueId values;
-  // Of plans that last, found without looking at their text.
-  struct Lasting {
-    KernelPlan plan;  // keeps the identity
-    Code code = nullptr;
-    std::array<std::byte*, 16> weights{};  // laid out, by position
-  };
-  std::unordered_map<const void*, Lasting> lasting;  // by identity
-
- private:
-  struct Copied {
-    Buffer host, device;
-  };
-  std::map<const std::byte*, Copied> copied_;  // by the host's address, which stays while it is held here
-};
 
 // Nothing in it changes while it runs, so any number of runs may be under way, each with a workspace of its own.
 class Executable {

@@ -77,8 +77,7 @@ struct ConvResult {
 // On the plane of `window`; for a plan for any plane, `args` have its sizes.
 ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, KernelArgs args,
                const Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
-  PanelPool pool;
-  const Buffer weights = lay_out(plan, target, w, 1, pool);
+  const Buffer weights = lay_out(plan, target, w, 1);
   const int64_t rows = images * window.out_height * window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
       in(x.data().size(), plan.product.a == DType::bf16 ? 2 : 4);

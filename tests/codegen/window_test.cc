@@ -124,8 +124,7 @@ template <class T>
 std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, KernelArgs args, const Target& target,
                    const Places& at, const Tensor& x, const Tensor* w = nullptr, int64_t chunk = 0,
                    AtTheEdge::Side side = AtTheEdge::Side::end) {
-  PanelPool pool;
-  const Buffer weights = w ? lay_out(plan, target, *w, 1, pool) : Buffer();
+  const Buffer weights = w ? lay_out(plan, target, *w, 1) : Buffer();
   AtTheEdge in(x.data().bytes(), side);
   Guarded out(static_cast<size_t>(results_of(at, plan.channels)) * sizeof(T));
   args.pointers = {in.data(), w ? const_cast<std::byte*>(weights.bytes().data()) : nullptr, out.data()};

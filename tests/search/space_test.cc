@@ -5,24 +5,15 @@
 
 #include <cmath>
 
-#include "base/error.h"
 #include "search/python_json.h"
 #include "search/timestamp.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Json tree(const char* json) { return parse_json(json, "test"); }
 std::string space_error(const char* json) {

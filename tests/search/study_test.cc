@@ -11,26 +11,17 @@
 #include <fstream>
 #include <set>
 
-#include "base/error.h"
 #include "base/stop.h"
 #include "search/pruners/make_pruner.h"
 #include "search/samplers/make_sampler.h"
 #include "tests/search/scratch.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Space example_space() {
   Space space;

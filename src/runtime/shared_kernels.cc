@@ -1,0 +1,59 @@
+#include "runtime/shared_kernels.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace hone {
+
+std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight) {
+  return fmt::format("{} {}", weight, plan.kernel().prepacking.key(plan, target));
+}
+
+std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
+  std::string key = layout_key(plan, target_, constant);
+  if (buffers_.contains(key)) return std::nullopt;
+  return Layout{std::move(key), plan.kernel().prepacking.bytes(plan, target_)};
+}
+
+std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
+  const std::string key = layout_key(plan, target_, constant);
+  auto found = buffers_.find(key);
+  if (found == buffers_.end()) {
+    const auto start = std::chrono::steady_clock::now();
+    const PanelMemory memory = pool_.take(static_cast<size_t>(plan.kernel().prepacking.bytes(plan, target_)));
+    Buffer laid_out = lay_out(plan, target_, weights, threads_, memory);
+    found = buffers_.emplace(key, backend_.is_host() ? std::move(laid_out) : backend_.copied(laid_out)).first;
+    bytes_ += static_cast<int64_t>(found->second.size());
+    milliseconds_ += milliseconds_since(start);
+  }
+  return found->second.address();
+}
+
+Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
+  const std::string key = layout_key(plan, target_, parameter);
+  const std::lock_guard lock(mutex_);
+  Laid& laid = laid_[key];
+  const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };
+  if (laid.panels.size() == 0 || !std::ranges::equal(laid.value.buffers(), value.buffers(), lies_there)) {
+    laid = {};  // goes first
+    Buffer panels = lay_out(plan, target_, value.on_host(), threads_);
+    laid = {value, backend_.is_host() ? std::move(panels) : backend_.copied(panels)};
+  }
+  return laid.panels;
+}
+
+void ParameterStore::clear() {
+  const std::lock_guard lock(mutex_);
+  laid_.clear();
+}
+
+std::byte* SharedKernels::constant(const Buffer& plane) {
+  if (backend->is_host() || plane.size() == 0) return plane.address();
+  auto found = copied_.find(plane.address());
+  if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, backend->copied(plane)}).first;
+  return found->second.device.address();
+}
+
+}  // namespace hone
