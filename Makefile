@@ -8,7 +8,7 @@ sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'be
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
-	@echo "make test-full    also ONNX's cases without each pass, then all tests under AddressSanitizer and UBSan, and ThreadSanitizer"
+	@echo "make test-full    also ONNX's cases without each pass, all tests under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
 	@echo "make demo         a real model quantized, compiled, measured and reported (one to four minutes after the build)"
 	@echo "make models       the demo's model in build/models/"
@@ -33,9 +33,9 @@ test: build build/dev/CMakeCache.txt
 
 test-full: test
 	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass'
-	set -e; for preset in asan-ubsan tsan; do \
-	  cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); \
-	  ctest --test-dir build/$$preset --output-on-failure -j $(jobs) -LE guard; done
+	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
+	ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
+	ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
 
 fuzz:
 	scripts/deps.sh tools

@@ -16,13 +16,14 @@
 #include "tests/fuzz/exercise.h"
 #include "tests/fuzz/mutate_artefact.h"
 #include "tests/fuzz/mutate_model.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
 
 std::vector<std::string> seeds() {
   std::vector<std::string> paths;
-  for (const auto& folder : std::filesystem::directory_iterator(HONE_ONNX_CASES))
+  for (const auto& folder : std::filesystem::directory_iterator(test::kOnnxCases))
     if (const auto model = folder.path() / "model.onnx"; std::filesystem::exists(model))
       paths.push_back(model.string());
   std::sort(paths.begin(), paths.end());

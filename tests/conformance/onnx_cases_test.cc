@@ -13,6 +13,7 @@
 #include "jobs/onnx_test.h"
 #include "passes/registry.h"
 #include "tests/conformance/passing_cases.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -21,7 +22,7 @@ using test::PassingCases;
 using test::RanCases;
 
 constexpr const char* kStandard = "/usr/share/libonnx-testdata/data";  // the package libonnx-testdata
-constexpr const char* kPassing = HONE_TEST_DATA "/onnx_passing.txt";
+const std::string kPassing = std::string(test::kTestData) + "/onnx_passing.txt";
 
 // Of an installed package: "1.12.0" where dpkg knows "1.12.0-2", whose last part is the packager's; "unknown" without.
 std::string package_version(const std::string& package) {
@@ -51,7 +52,7 @@ struct Source {
 };
 
 std::vector<Source> sources() {
-  return {{{"onnx.tar", ""}, HONE_ONNX_CASES, {""}},
+  return {{{"onnx.tar", ""}, test::kOnnxCases, {""}},
           {{"libonnx-testdata", package_version("libonnx-testdata")},
            kStandard,
            {"node", "simple", "pytorch-converted", "pytorch-operator"}}};

@@ -10,6 +10,7 @@
 #include "data/bert_normalizer.h"
 #include "data/unicode.h"
 #include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 #include "tests/support/token_reference.h"
 
 namespace hone {
@@ -20,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<int64_t>;
 
-const std::string kFolder = HONE_TEST_DATA "/tokenizer/";
+const std::string kFolder = std::string(test::kTestData) + "/tokenizer/";
 
 Tokenizer small_tokenizer() { return Tokenizer::from_json(read_file(kFolder + "tokenizer.json"), "tokenizer.json"); }
 

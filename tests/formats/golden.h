@@ -12,11 +12,12 @@
 #include "base/json.h"
 #include "formats/format.h"
 #include "formats/packed.h"
+#include "tests/support/paths.h"
 
 namespace hone::golden {
 
 inline Json document(const std::string& name) {
-  return read_json_file(std::string(HONE_TEST_DATA) + "/formats/" + name + ".json");
+  return read_json_file(std::string(test::kTestData) + "/formats/" + name + ".json");
 }
 
 inline uint32_t hex_digit(char c) { return static_cast<uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10); }

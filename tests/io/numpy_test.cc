@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -127,7 +128,7 @@ TEST(Npz, NoTruncatedOrFlippedArchiveGivesOtherNumbers) {
 constexpr const char* kDeflated = "tests/data/io/deflated.npz";
 
 TEST(Npz, DeflatedArchivesOfNumpyAreRead) {
-  const auto arrays = read_npz(std::string(HONE_SOURCE_DIR "/") + kDeflated);
+  const auto arrays = read_npz(std::string(test::kSourceDir) + "/" + kDeflated);
   ASSERT_EQ(arrays.size(), 2u);
   EXPECT_EQ(arrays[0].name, "z");
   EXPECT_TRUE(arrays[0].tensor.same_bits(Tensor(DType::i32, {64})));
@@ -136,7 +137,7 @@ TEST(Npz, DeflatedArchivesOfNumpyAreRead) {
 
 TEST(Npz, ZipBombsAreRefusedBeforeTheyExpand) {
   const TemporaryFolder folder;
-  std::string bomb = content_of(std::string(HONE_SOURCE_DIR "/") + kDeflated);
+  std::string bomb = content_of(std::string(test::kSourceDir) + "/" + kDeflated);
   const size_t directory = bomb.find("PK\x01\x02");
   for (size_t i = 0; i < 3; ++i) bomb[directory + 24 + i] = '\xff';
   bomb[directory + 27] = '\x7f';  // the stated size: 2 GB

@@ -5,13 +5,14 @@
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "passes/pipelines.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
 
 // The operators of a model in canonical form, with the format of a packed operand after each: "linear int4.g32".
 std::string canonical_operators(const std::string& name) {
-  const OnnxImport import = import_onnx(std::string(HONE_ONNX_CASES) + "/test_" + name + "/model.onnx");
+  const OnnxImport import = import_onnx(std::string(test::kOnnxCases) + "/test_" + name + "/model.onnx");
   EXPECT_TRUE(import.unsupported.empty());
   const Graph graph = canonicalise(import.graph, {});
   std::string text;

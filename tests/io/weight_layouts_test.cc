@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "io/hf_directory.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -47,7 +48,7 @@ struct Stored {
   }
 };
 
-Stored fixture(const char* name) { return Stored(std::string(HONE_TEST_DATA "/io/") + name + ".safetensors"); }
+Stored fixture(const char* name) { return Stored(std::string(test::kTestData) + "/io/" + name + ".safetensors"); }
 
 // The weight reads as the tool says, in this format.
 void expect_as_said(const Stored& stored, const char* layout, const std::string& layer, const std::string& weight,

@@ -11,12 +11,13 @@
 #include "io/onnx/export_model.h"
 #include "ops/registry.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
 
 void expect_none_wrong(OnnxTestOptions options) {
-  const OnnxTestResult result = run_onnx_tests({HONE_ONNX_CASES}, options);
+  const OnnxTestResult result = run_onnx_tests({test::kOnnxCases}, options);
   EXPECT_GT(result.pass, 500);
   for (const OnnxCase& each : result.cases)
     EXPECT_NE(each.result, OnnxCase::Result::wrong) << each.name << ": " << each.reason;

@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/text.h"
 #include "measure/ratio.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -43,7 +44,7 @@ Ratio ratio_of(const Recorded& run, double slowdown = 1) {
 
 TEST(SameAgainstSame, ADifferenceIsClaimedInAtMostFivePercentOfRecordedRuns) {
   int recordings = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(HONE_TEST_DATA "/measure")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(test::kTestData) + "/measure")) {
     const std::map<int, Recorded> runs = read_runs(entry.path());
     ASSERT_EQ(runs.size(), kRuns) << entry.path();
     size_t claims = 0, found = 0;

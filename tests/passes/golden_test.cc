@@ -11,6 +11,7 @@
 #include "passes/pipelines.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/passes/same_outputs.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -43,7 +44,7 @@ std::vector<Case> read_cases(const std::string& text) {
 
 std::vector<std::filesystem::path> golden_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/tests/passes/golden"))
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(test::kSourceDir) + "/tests/passes/golden"))
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;

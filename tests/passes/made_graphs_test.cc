@@ -10,13 +10,15 @@
 #include "passes/registry.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/passes/pass_promises.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolders[] = {HONE_SOURCE_DIR "/tests/passes/graphs", HONE_SOURCE_DIR "/tests/extensions/passes"};
+const fs::path kFolders[] = {std::string(test::kSourceDir) + "/tests/passes/graphs",
+                             std::string(test::kSourceDir) + "/tests/extensions/passes"};
 
 struct MadeGraph {
   Graph graph;

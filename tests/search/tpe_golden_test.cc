@@ -9,6 +9,7 @@
 #include "search/samplers/parzen.h"
 #include "search/samplers/tpe_history.h"
 #include "search/samplers/truncated_normal.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 class Recorded : public testing::TestWithParam<int> {
  protected:
   Json read() const {
-    return read_json_file(std::string(HONE_TEST_DATA) + "/search/tpe_" + std::to_string(GetParam()) + ".json");
+    return read_json_file(std::string(test::kTestData) + "/search/tpe_" + std::to_string(GetParam()) + ".json");
   }
 };
 INSTANTIATE_TEST_SUITE_P(Optuna, Recorded, testing::Values(4, 5));

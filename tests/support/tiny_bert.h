@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/philox.h"
 #include "io/safetensors.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 
@@ -49,7 +50,7 @@ inline TinyBertFolder tiny_bert(uint64_t seed = 1) {
       {"vocab_size", kWords},           {"hidden_size", kHidden},      {"num_hidden_layers", kLayers},
       {"num_attention_heads", 2},       {"intermediate_size", kInner}, {"max_position_embeddings", kPositions},
       {"type_vocab_size", 2},           {"layer_norm_eps", 1e-12}};
-  bert.vocabulary = read_file(HONE_TEST_DATA "/tokenizer/vocab.txt");
+  bert.vocabulary = read_file(std::string(test::kTestData) + "/tokenizer/vocab.txt");
   Philox random(seed);
   const auto add = [&](const std::string& name, std::vector<int64_t> shape, float mean, float spread) {
     std::vector<float> values(static_cast<size_t>(element_count(shape)));
