@@ -40,6 +40,40 @@ bool has_open_sizes(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.operands, is_open) || std::ranges::any_of(node.results, is_open);
 }
 
+// Takes sizes of pointwise operands that may be equal or broadcast for equal: what is computed is stated in the sizes
+// of an input, or in the shortest formula. The nodes that are stated so: their rules tell for which runs that is right.
+std::set<NodeId> assume_equal_sizes(Graph& graph) {
+  std::set<NodeId> assumed;
+  const auto state = [&](ValueId v, size_t from_end, const Dim& size) {
+    TensorType type = graph.type(v);
+    type.shape[type.shape.size() - from_end] = size;
+    graph.refine_type(v, type);
+    assumed.insert(graph.producer(v));
+  };
+  for (NodeId n : graph.nodes()) {
+    graph.reinfer(n);
+    const Node& node = graph.node(n);
+    if (!node.op->pointwise) continue;
+    const size_t rank = graph.type(node.results[0]).shape.size();
+    for (size_t from_end = 1; from_end <= rank; ++from_end) {
+      std::vector<ValueId> open;  // those of which the size is no constant
+      for (ValueId v : node.operands) {
+        if (v == kNone || graph.type(v).shape.size() < from_end) continue;
+        if (!graph.type(v).shape.rbegin()[from_end - 1].is_constant()) open.push_back(v);
+      }
+      if (open.empty()) continue;
+      const auto size = [&](ValueId v) { return graph.type(v).shape.rbegin()[from_end - 1]; };
+      const Dim stated = size(*std::ranges::min_element(
+          open, {}, [&](ValueId v) { return std::pair(graph.producer(v) != kNone, size(v).to_string().size()); }));
+      for (ValueId v : open)
+        if (graph.producer(v) != kNone && !(size(v) == stated) && may_be_same(size(v), stated))
+          state(v, from_end, stated);
+    }
+    graph.reinfer(n);
+  }
+  return assumed;
+}
+
 TensorType with_sizes(TensorType type, const Bindings& sizes) {
   for (Dim& dim : type.shape) dim = dim.substitute(sizes);
   return type;
@@ -52,6 +86,7 @@ std::optional<SymbolicGraph> SymbolicGraph::of(const Graph& given, const LowerOp
   if (given.symbols().empty() && layouts.empty()) return std::nullopt;
   Graph graph = given;
   graph.reinfer();  // what a file states of shapes is not taken on trust
+  const std::set<NodeId> assumed = assume_equal_sizes(graph);
   if (!undecided_for_any_sizes(graph).empty()) return std::nullopt;
   SymbolicGraph open;
   std::vector<std::string> decided;  // symbols that have values when the nodes so far are done
@@ -67,7 +102,8 @@ std::optional<SymbolicGraph> SymbolicGraph::of(const Graph& given, const LowerOp
     const bool known = node.op->from_types || std::ranges::all_of(node.operands, [&](ValueId v) {
                          return v == kNone || open.known_[static_cast<size_t>(v)];
                        });
-    if (known || symbols.size() > decided.size() || (has_open_sizes(graph, node) && !holds_for_all_sizes(graph, node)))
+    if (known || symbols.size() > decided.size() || assumed.contains(n) ||
+        (has_open_sizes(graph, node) && !holds_for_all_sizes(graph, node)))
       open.nodes_.push_back(n);
     decided = std::move(symbols);
     if (!known) continue;

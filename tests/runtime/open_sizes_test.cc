@@ -131,7 +131,6 @@ TEST(OpenSizes, ProfilesDescribeTheStepsOfTheseSizes) {
   EXPECT_GT(flops[1], 1.9 * flops[0]);
 }
 
-// Symbols that differ may turn out equal, so rules take them when a graph is made; a run's sizes must fulfil them.
 // Its nodes have formulas that the group as a whole did not ask for.
 TEST(OpenSizes, AGroupThatCannotBeOneKernelFallsApart) {
   const Graph graph = parse(R"(graph g {
@@ -147,6 +146,40 @@ TEST(OpenSizes, AGroupThatCannotBeOneKernelFallsApart) {
   }
 }
 
+// What is enlarged has other formulas for its sizes than what it is added to, and nearly always the same sizes.
+TEST(OpenSizes, SumsOfWhatIsEnlargedAreOneKernelAndWhereTheyBroadcastRight) {
+  const Graph graph = parse_seeded(R"(graph g {
+    %x : f32[N,4,(H+1)/2,6] = input "x"
+    %y : f32[N,4,H,6] = input "y"
+    %scales : f32[4] = const {1, 1, 2, 1}
+    %large = resize %x, _, %scales {mode="nearest", nearest_mode="floor", coordinates="asymmetric"}
+    %t = tanh %y
+    %sum = add %t, %large
+    %z = sigmoid %sum
+    return %z as "z"
+  })");
+  Session any(graph, uncached());
+  Philox rng(5);
+  const auto inputs = [&](int64_t height) {
+    return NamedTensors{{"x", random_floats(rng, {2, 4, (height + 1) / 2, 6})},
+                        {"y", random_floats(rng, {2, 4, height, 6})}};
+  };
+  const auto expect_right = [&](const NamedTensors& given, int64_t height) {
+    Session these(graph, uncached());
+    these.prepare({{"N", 2}, {"H", height}});
+    expect_same_bits(any.run(given), these.run(given), fmt::format("height {}", height));
+  };
+  RunProfile profile;
+  any.run(inputs(8), &profile);
+  EXPECT_EQ(profile.steps.size(), 2u) << "the enlarged one, and the rest";
+  const int compiled = any.statistics().kernels_compiled;
+  for (int64_t height : {2, 10, 64}) expect_right(inputs(height), height);
+  EXPECT_EQ(any.statistics().kernels_compiled, compiled);
+  expect_right(inputs(1), 1);  // one row, added to two
+  EXPECT_NE(error_of([&] { any.run(inputs(7)); }), "");
+}
+
+// Symbols that differ may turn out equal, so rules take them when a graph is made; a run's sizes must fulfil them.
 TEST(OpenSizes, SizesThatDoNotFitARuleAreErrors) {
   const auto error = [](const char* text, const NamedTensors& inputs) {
     Session session(parse_seeded(text), uncached());
