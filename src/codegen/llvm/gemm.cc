@@ -84,6 +84,7 @@ class GemmCase {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
+    if (!m_case_) kept_strips_ = e_.stack(e_.i64, 6);
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
@@ -159,6 +160,7 @@ class GemmCase {
     a = e_.at(a, e_.times(first, plan_.a_by_columns ? e_.num(size_bytes(plan_.a)) : source_row_bytes_));
     Value* left = e_.b.CreateSub(m_, first);
     Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
+    strips_ = strips_of_item(rows, has_other_rows);
     Value* column = e_.times(panel, shape_.panel_columns());
     const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
     if (adds_blocks()) return added_blocks(a, batch_offset(outer, h, 3, 9), rows, panel, place);
@@ -175,14 +177,14 @@ class GemmCase {
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
-    if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place);
+    if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
     Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
     e_.when(all, [&] { wide_rows(a, w, scales, rows, place); });
     e_.when(e_.b.CreateNot(all), [&] {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* bytes = e_.times(p, shape_.panel_bytes());
-        finished_strips(a, e_.at(w, bytes), e_.at(scales, bytes), rows, next_panel(place, p));
+        finished_strips(a, e_.at(w, bytes), e_.at(scales, bytes), next_panel(place, p));
         return Values{};
       });
     });
@@ -234,7 +236,7 @@ class GemmCase {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
         Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
-        strips(rows, [&](Value* tile, Value*, Value* offset) {
+        strips([&](Value* tile, Value*, Value* offset) {
           Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
           Value* const operands[] = {rows_of_a,
                                      w,
@@ -279,7 +281,7 @@ class GemmCase {
     };
     if (!shape_.adds_blocks) {
       unpack(e_.num(0));
-      return finished_strips(a, scratch_, scales, rows, place);
+      return finished_strips(a, scratch_, scales, place);
     }
     Value* sums = e_.at(scratch_, shape_.unpacked_bytes());
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* row, const Values&) {
@@ -289,7 +291,7 @@ class GemmCase {
     e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
       unpack(first);
       Value* part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
-      strips(rows, [&](Value* tile, Value*, Value* offset) {
+      strips([&](Value* tile, Value*, Value* offset) {
         multiply(tile, offset, part, scratch_, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
       });
       return Values{};
@@ -297,7 +299,7 @@ class GemmCase {
     finish(sums, rows, e_.num(0), place);
   }
 
-  void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
+  void finished_strips(Value* a, Value* w, Value* scales, const Place& place) {
     const auto strip = [&](Value* tile, Value* height, Value* offset, Value* weights, Value* beside) {
       multiply(tile, offset, a, weights, beside, sums_, e_.num(0));
       finish(sums_, height, offset, place);
@@ -305,8 +307,7 @@ class GemmCase {
     Value *done = e_.num(0), *next = nullptr;
     if (shape_.keeps_panel) {
       next = e_.at(w, shape_.panel_bytes());
-      const Heights h = heights_of(rows);
-      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(h.taller, done), h.tall, h.low);
+      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, done), strips_.tall, strips_.low);
       strip(tile_of(first_tiles_, first), first, done, w, scratch_);
       done = e_.num(1), w = scratch_;
     }
@@ -318,32 +319,41 @@ class GemmCase {
       }
       strip(tile, height, offset, w, scales);
     };
-    strips(rows, others, done);
+    strips(others, done);
   }
 
   // Of the next panel, while a row is multiplied: bytes that make all of it in a full block.
   int64_t fetched_per_row() const { return round_up(ceil_div(shape_.panel_bytes(), int64_t{128}), 64); }
 
-  // strips_of(): the first `taller` have a row more.
-  struct Heights {
-    Value *count, *taller, *tall, *low;
+  // strips_of(), and the tiles of both heights. The first `taller` have a row more.
+  struct ItemStrips {
+    Value *count, *taller, *tall, *low, *tall_tile, *low_tile;
+    Values all() const { return {count, taller, tall, low, tall_tile, low_tile}; }
   };
-  Heights heights_of(Value* rows) {
-    Value *count = up(rows, shape_.rows), *low = e_.b.CreateUDiv(rows, count);
-    return {count, e_.b.CreateURem(rows, count), e_.b.CreateAdd(low, e_.num(1)), low};
+  ItemStrips strips_of_rows(Value* rows) {
+    Value *count = up(rows, shape_.rows), *low = e_.b.CreateUDiv(rows, count), *tall = e_.b.CreateAdd(low, e_.num(1));
+    return {count, e_.b.CreateURem(rows, count), tall, low, tile_of(tiles_, tall), tile_of(tiles_, low)};
+  }
+  // Told once for all panels of the same rows: divisions and choices take 0.5 to 1 % of short products.
+  ItemStrips strips_of_item(Value* rows, Value* has_other_rows) {
+    if (m_case_) return strips_of_rows(rows);
+    e_.when(has_other_rows, [&] {
+      for (int i = 0; Value * each : strips_of_rows(rows).all()) e_.store(each, e_.at(kept_strips_, 8 * i++), 8);
+    });
+    const auto kept = [&](llvm::Type* type, int i) { return e_.load(type, e_.at(kept_strips_, 8 * i), 8); };
+    return {kept(e_.i64, 0), kept(e_.i64, 1), kept(e_.i64, 2), kept(e_.i64, 3), kept(e_.ptr, 4), kept(e_.ptr, 5)};
   }
 
   // Calls `strip` with a tile, its height and the row where it starts until all rows are covered; `done` strips are.
-  void strips(Value* rows, const std::function<void(Value*, Value*, Value*)>& strip, Value* done = nullptr) {
-    const Heights h = heights_of(rows);
-    Value *tall_tile = tile_of(tiles_, h.tall), *low_tile = tile_of(tiles_, h.low);
+  void strips(const std::function<void(Value*, Value*, Value*)>& strip, Value* done = nullptr) {
+    const ItemStrips& s = strips_;
     if (!done) done = e_.num(0);
-    e_.loop(done, h.taller, 1, {}, [&](Value* i, const Values&) {
-      strip(tall_tile, h.tall, e_.b.CreateMul(i, h.tall));
+    e_.loop(done, s.taller, 1, {}, [&](Value* i, const Values&) {
+      strip(s.tall_tile, s.tall, e_.b.CreateMul(i, s.tall));
       return Values{};
     });
-    e_.loop(e_.larger(h.taller, done), h.count, 1, {}, [&](Value* i, const Values&) {
-      strip(low_tile, h.low, e_.b.CreateAdd(e_.b.CreateMul(i, h.low), h.taller));
+    e_.loop(e_.larger(s.taller, done), s.count, 1, {}, [&](Value* i, const Values&) {
+      strip(s.low_tile, s.low, e_.b.CreateAdd(e_.b.CreateMul(i, s.low), s.taller));
       return Values{};
     });
   }
@@ -382,6 +392,8 @@ class GemmCase {
   Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
+  Value* kept_strips_ = nullptr;                                // from item to item
+  ItemStrips strips_{};
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {

@@ -69,15 +69,14 @@ WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shr
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
   s.gemm = panel_shape(winograd_product(plan), target);
-  const int rows = s.gemm.rows;
-  s.gemm.rows = std::max(1, rows - shrink);
+  s.gemm.rows = std::max(1, s.gemm.rows - shrink);
   const PlaneWindow& w = plan.window;
   s.pieces_y = ceil_div(w.out_height, s.w->piece), s.pieces_x = ceil_div(w.out_width, s.w->piece);
   s.data_row = round_up(plan.channels, s.gemm.lanes) * size_bytes(plan.product.a);
   s.sums_row = s.gemm.row_bytes();
   const int64_t room = std::max(kBlockBytes / (s.w->products() * (s.data_row + s.sums_row)), 2 * kFewestPieces);
   s.block_pieces = plan.any_plane ? room : pieces_of_block(s.pieces(), room);
-  const int64_t stored = s.block_pieces + rows - 1;  // the last tile of a block is whole
+  const int64_t stored = s.block_pieces | 1;  // odd, or planes of the same place fall on the same sets of a cache
   s.data_plane = stored * s.data_row, s.sums_plane = stored * s.sums_row;
   s.patch_bytes = s.w->products() * s.data_row;
   s.result_bytes = s.w->piece * s.w->piece * s.sums_row;
