@@ -34,7 +34,7 @@ constexpr double kCyclesOfWeight = 2;
 double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images, bool once) {
   const WinogradShape s = winograd_shape(plan, target);
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
-  const int64_t rows = round_up(images * s.pieces(), s.gemm.rows), columns = s.gemm.panels() * s.gemm.panel_columns();
+  const int64_t rows = images * s.pieces(), columns = s.gemm.panels() * s.gemm.panel_columns();
   const double multiply =
       static_cast<double>(s.w->products() * rows * plan.channels * columns) / products_per_cycle(s.gemm, target);
   // A transform takes about six cycles for each element of a piece and vector of channels: loads, stores, arithmetic.
