@@ -46,7 +46,7 @@ class Adafactor {
     const ValueId over = ops::div(graph_, {.a = root_mean_square(direction), .b = group_.number(o_.limit)});
     const ValueId limited = ops::div(graph_, {.a = ops::mul(graph_, {.a = rate_, .b = size}),
                                               .b = ops::max(graph_, {.a = over, .b = group_.number(1)})});
-    group_.update(p.w, ops::descent_step(graph_, {.w = p.w, .d = direction, .rate = limited, .keep = keep_}));
+    group_.update(p, p.w, ops::descent_step(graph_, {.w = p.w, .d = direction, .rate = limited, .keep = keep_}));
   }
 
  private:
@@ -55,7 +55,7 @@ class Adafactor {
     const ValueId old = group_.state(p, name, graph_.type(value).shape);
     const ValueId next = ops::add(
         graph_, {.a = ops::mul(graph_, {.a = old, .b = stays_}), .b = ops::mul(graph_, {.a = value, .b = share_})});
-    group_.update(old, next);
+    group_.update(p, old, next);
     return next;
   }
 

@@ -44,10 +44,10 @@ void step(GroupStep& group, const AdamOptions& o, bool decoupled) {
     const ValueId m2 = ops::weighted_sum(graph, {.a = m, .b = g, .alpha = o.beta1, .beta = 1 - o.beta1});
     const ValueId square = ops::mul(graph, {.a = g, .b = g});
     const ValueId v2 = ops::weighted_sum(graph, {.a = v, .b = square, .alpha = o.beta2, .beta = 1 - o.beta2});
-    group.update(m, m2);
-    group.update(v, v2);
+    group.update(p, m, m2);
+    group.update(p, v, v2);
     group.update(
-        p.w,
+        p, p.w,
         ops::adam_step(graph,
                        {.w = p.w, .m = m2, .v = v2, .rate = rate, .scale = scale, .keep = keep, .epsilon = o.epsilon}));
   }

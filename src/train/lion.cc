@@ -26,8 +26,8 @@ void step(GroupStep& group, const LionOptions& o) {
     const ValueId m = group.state(p, "mean");
     const ValueId next =
         ops::lion_step(graph, {.w = p.w, .m = m, .g = p.gradient, .rate = group.rate, .keep = keep, .beta = o.beta1});
-    group.update(m, ops::weighted_sum(graph, {.a = m, .b = p.gradient, .alpha = o.beta2, .beta = 1 - o.beta2}));
-    group.update(p.w, next);
+    group.update(p, m, ops::weighted_sum(graph, {.a = m, .b = p.gradient, .alpha = o.beta2, .beta = 1 - o.beta2}));
+    group.update(p, p.w, next);
   }
 }
 

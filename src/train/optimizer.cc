@@ -15,6 +15,12 @@ ValueId GroupStep::state(const Trained& parameter, const char* name, Shape shape
   return graph_.add_state(state_label(graph_.value(parameter.w).label, name), plain_type(DType::f32, std::move(shape)));
 }
 
+void GroupStep::update(const Trained& parameter, ValueId target, ValueId value) {
+  const bool by_rows = parameter.moved != kNone && graph_.type(target).shape == graph_.type(parameter.w).shape;
+  if (by_rows) value = ops::where(graph_, {.condition = parameter.moved, .a = value, .b = target});
+  graph_.add_update(target, value);
+}
+
 ValueId GroupStep::keep() {
   if (decay == 0) return number(1);
   return ops::sub(graph_, {.a = number(1), .b = ops::mul(graph_, {.a = rate, .b = number(decay)})});

@@ -17,6 +17,7 @@ namespace hone {
 // f32, of one shape.
 struct Trained {
   ValueId w = kNone, gradient = kNone;
+  ValueId moved = kNone;  // of a lazy table: [rows,1], the rows that a step changes, those with a gradient
 };
 
 // A step of parameters that share a rate and a decay.
@@ -33,7 +34,8 @@ class GroupStep {
   ValueId state(const Trained& parameter, const char* name) {
     return state(parameter, name, graph_.type(parameter.w).shape);
   }
-  void update(ValueId target, ValueId value) { graph_.add_update(target, value); }
+  // `target` is w or a state. What lies like w takes the value in rows that move, and stays as it is in others.
+  void update(const Trained& parameter, ValueId target, ValueId value);
 
   ValueId number(double value) { return graph_.add_scalar(static_cast<float>(value)); }
   ValueId keep();  // f32[]: 1 - rate · decay, the share that decoupled decay leaves

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/regex.h"
@@ -35,7 +36,7 @@ struct Candidate {
 struct Rule {
   std::string text, op;
   std::optional<Regex> names;
-  bool frozen = false;
+  bool frozen = false, lazy = false;
   std::optional<double> rate, decay;
 
   explicit Rule(const std::string& rule) : text(rule) {
@@ -46,9 +47,12 @@ struct Rule {
     else set_names(address);
     for (const std::string& how : split(rule.substr(at + 1), ',')) {
       if (how == "frozen") frozen = true;
+      else if (how == "lazy") lazy = true;
       else if (how.starts_with("rate:")) rate = number_of(rule, how.substr(5));
       else if (how.starts_with("decay:")) decay = number_of(rule, how.substr(6));
-      else fail("rule \"{}\": \"{}\" is neither frozen nor rate:FACTOR nor decay:NUMBER; {}", rule, how, kGrammar);
+      else
+        fail("rule \"{}\": \"{}\" is neither frozen nor lazy nor rate:FACTOR nor decay:NUMBER; {}", rule, how,
+             kGrammar);
     }
     if (rate == 0.0) frozen = true;
   }
@@ -115,6 +119,15 @@ std::vector<Candidate> candidates_of(const Graph& graph) {
        did_you_mean(pattern, names));
 }
 
+// Others have a gradient in every row, or none that is exactly 0.
+void expect_table(const Rule& rule, const Candidate& candidate, size_t rank) {
+  if (rank != 2 || candidate.ops != std::set<std::string>{"gather"})
+    fail(
+        "rule \"{}\": {} is no table of which steps read some rows, [rows,columns] read by gather alone; it is read by "
+        "{}",
+        rule.text, candidate.name, fmt::join(candidate.ops, ", "));
+}
+
 }  // namespace
 
 TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& options) {
@@ -124,29 +137,30 @@ TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& opti
     fail("the model has no weights that can be trained: its constants are packed, integers, or without names");
   const std::vector<Rule> rules(options.rules.begin(), options.rules.end());
   std::vector<bool> used(rules.size(), false);
-  std::map<std::pair<double, double>, std::vector<ValueId>> groups;
+  std::map<std::tuple<double, double, bool>, std::vector<ValueId>> groups;
   TrainableConstants chosen;
   for (const Candidate& candidate : candidates) {
     const bool decays = options.decay_all || graph.type(candidate.value).rank() > 1;
     double rate = 1, decay = decays ? options.decay : 0;
-    bool frozen = false, matched = false;
+    bool frozen = false, lazy = false, matched = false;
     for (size_t i = 0; i < rules.size(); ++i) {
       if (!rules[i].matches(candidate)) continue;
       used[i] = true;
       if (matched) continue;
       matched = true;
-      frozen = rules[i].frozen;
+      frozen = rules[i].frozen, lazy = rules[i].lazy;
+      if (lazy) expect_table(rules[i], candidate, graph.type(candidate.value).rank());
       rate = rules[i].rate.value_or(rate);
       decay = rules[i].decay.value_or(decay);
     }
     if (frozen) chosen.frozen.push_back(candidate.value);
-    else groups[{rate, decay}].push_back(candidate.value);
+    else groups[{rate, decay, lazy}].push_back(candidate.value);
   }
   for (size_t i = 0; i < rules.size(); ++i)
     if (!used[i]) refuse_unmatched(rules[i], candidates);
   if (groups.empty()) fail("nothing is left to train: the rules freeze all {} weights", candidates.size());
   for (auto& [how, parameters] : groups)
-    chosen.groups.push_back({.rate_factor = how.first, .decay = how.second, .parameters = std::move(parameters)});
+    chosen.groups.push_back({std::get<0>(how), std::get<1>(how), std::get<2>(how), std::move(parameters)});
   return chosen;
 }
 

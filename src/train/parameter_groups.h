@@ -3,6 +3,7 @@
 //   'embeddings=frozen'             names that the regular expression matches somewhere
 //   'op:gather=rate:0.1'            constants that an op of that name reads
 //   'classifier=rate:10,decay:0'    a factor on the rate, and a decay of its own
+//   'embeddings=lazy'               rows of tables without a gradient in a step stay as they are, states and decay too
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ namespace hone {
 
 struct ParameterGroup {
   double rate_factor = 1, decay = 0;
+  bool lazy = false;
   std::vector<ValueId> parameters;  // constants of the graph
 };
 
@@ -24,7 +26,7 @@ struct GroupOptions {
 };
 
 struct TrainableConstants {
-  std::vector<ParameterGroup> groups;  // of one rate and decay each
+  std::vector<ParameterGroup> groups;  // of one rate, decay and laziness each
   std::vector<ValueId> frozen;         // could be trained; a rule says no
 };
 

@@ -31,12 +31,12 @@ void step(GroupStep& group, const SgdOptions& options) {
     if (options.momentum > 0) {
       const ValueId m = group.state(p, "momentum");
       const ValueId next = ops::weighted_sum(graph, {.a = m, .b = g, .alpha = options.momentum, .beta = 1.0});
-      group.update(m, next);
+      group.update(p, m, next);
       direction = options.nesterov
                       ? ops::weighted_sum(graph, {.a = next, .b = g, .alpha = options.momentum, .beta = 1.0})
                       : next;
     }
-    group.update(p.w, ops::descent_step(graph, {.w = p.w, .d = direction, .rate = group.rate, .keep = keep}));
+    group.update(p, p.w, ops::descent_step(graph, {.w = p.w, .d = direction, .rate = group.rate, .keep = keep}));
   }
 }
 

@@ -23,6 +23,7 @@ using Names = TrainNames;
 // Parameters of one rate and decay, by the label of each in every graph.
 struct Group {
   double rate_factor, decay;
+  bool lazy;
   std::vector<std::string> labels;
 };
 
@@ -137,6 +138,13 @@ void add_adapter_dropout(Graph& graph, double rate, uint64_t seed) {
   }
 }
 
+// Of a table [rows,columns]: boolean [rows,1].
+ValueId rows_with_gradient(Graph& graph, ValueId gradient) {
+  const ValueId most =
+      ops::reduce_max(graph, {.x = ops::abs(graph, {gradient}), .axes = std::vector<int64_t>{1}, .keepdims = 1});
+  return ops::not_equal(graph, {.a = most, .b = graph.add_scalar(0.0f)});
+}
+
 // Updates of all parameters; `gradients` are in the order of the groups' labels.
 void add_optimizer(Graph& graph, const std::vector<Group>& groups, std::vector<ValueId> gradients,
                    const TrainGraphOptions& options) {
@@ -146,7 +154,10 @@ void add_optimizer(Graph& graph, const std::vector<Group>& groups, std::vector<V
   auto gradient = gradients.begin();
   for (const Group& group : groups) {
     std::vector<Trained> parameters;
-    for (const std::string& label : group.labels) parameters.push_back({input_called(graph, label), *gradient++});
+    for (const std::string& label : group.labels) {
+      Trained& parameter = parameters.emplace_back(Trained{input_called(graph, label), *gradient++});
+      if (group.lazy) parameter.moved = rows_with_gradient(graph, parameter.gradient);
+    }
     const ValueId own_rate =
         group.rate_factor == 1
             ? rate
@@ -200,7 +211,7 @@ class Builder {
     const TrainableConstants chosen = choose_trainable(model_, options_.groups);
     for (ValueId id : chosen.frozen) made_.frozen.push_back(model_.value(id).label);
     for (const ParameterGroup& group : chosen.groups) {
-      Group& of_labels = groups_.emplace_back(Group{group.rate_factor, group.decay, {}});
+      Group& of_labels = groups_.emplace_back(Group{group.rate_factor, group.decay, group.lazy, {}});
       for (ValueId id : group.parameters) {
         widen(model_, id);
         const std::string label = model_.value(id).label;

@@ -229,6 +229,52 @@ TEST(Trainer, GroupsFreezeAndScaleAndDecay) {
   }
 }
 
+// Rows of a table [6,4] → linear: "logits" [B,2].
+Graph reads_table() {
+  Graph g;
+  const ValueId rows = g.add_input("rows", {.dtype = DType::i64, .shape = {Dim::symbol("B")}});
+  const ValueId table = g.add_constant("table", random_tensor(1, {6, 4}));
+  const ValueId x = ops::gather(g, {.table = table, .indices = rows});
+  g.add_output(ops::linear(g, {.x = x, .w = g.add_constant("last", random_tensor(2, {2, 4}))}), "logits");
+  return g;
+}
+
+TEST(Trainer, LazyTablesKeepRowsThatAStepDoesNotRead) {
+  const auto batch_of = [](std::vector<int64_t> rows) {
+    const auto count = static_cast<int64_t>(rows.size());
+    return NamedTensors{{"rows", Tensor::of<int64_t>({count}, rows)},
+                        {"labels", Tensor::of<int64_t>({count}, std::vector<int64_t>(rows.size(), 1))}};
+  };
+  for (const OptimizerDef* def : train::all()) {
+    SCOPED_TRACE(def->name);
+    TrainGraphOptions options = options_with(def->name);
+    options.groups.decay = 0.1;
+    Trainer dense(make_train_graphs(reads_table(), options), {});
+    options.groups.rules = {"table=lazy"};
+    Trainer lazy(make_train_graphs(reads_table(), options), {});
+    const auto row = [](Trainer& trainer, const std::string& name, size_t i) {
+      const std::vector<double> all = trainer.tensors().at(name).to_doubles();
+      return std::vector<double>(all.begin() + static_cast<ptrdiff_t>(4 * i),
+                                 all.begin() + static_cast<ptrdiff_t>(4 * i + 4));
+    };
+    const Tensor start = random_tensor(1, {6, 4});
+    for (Trainer* trainer : {&dense, &lazy}) step(*trainer, batch_of({0, 1, 1}), 0.1);
+    const std::vector<double> read_once = row(lazy, "parameter/table", 0);
+    for (size_t i : {0u, 1u}) EXPECT_EQ(row(lazy, "parameter/table", i), row(dense, "parameter/table", i));
+    for (Trainer* trainer : {&dense, &lazy}) step(*trainer, batch_of({1, 2}), 0.1);
+    EXPECT_EQ(row(lazy, "parameter/table", 0), read_once);
+    EXPECT_NE(row(dense, "parameter/table", 0), read_once) << "decays, at least";
+    for (size_t i : {3u, 4u, 5u})
+      for (size_t c = 0; c < 4; ++c) EXPECT_EQ(row(lazy, "parameter/table", i)[c], start.to_doubles()[4 * i + c]);
+    for (const auto& [name, tensor] : lazy.tensors()) {
+      const bool like_table = name.starts_with("state/table") && tensor.shape() == std::vector<int64_t>{6, 4};
+      if (like_table) {
+        EXPECT_EQ(row(lazy, name, 5), std::vector<double>(4, 0)) << name;
+      }
+    }
+  }
+}
+
 TEST(Trainer, BiasesDoNotDecayUnlessAsked) {
   TrainGraphOptions options = options_with("adamw");
   options.groups.decay = 0.1;
@@ -248,7 +294,9 @@ TEST(Trainer, RefusesRulesThatAreNoneOrMatchNothing) {
     });
   };
   EXPECT_THAT(refused({"first"}), HasSubstr("rule \"first\": expected NAMES=HOW"));
-  EXPECT_THAT(refused({"first=slow"}), HasSubstr("\"slow\" is neither frozen nor rate:FACTOR nor decay:NUMBER"));
+  EXPECT_THAT(refused({"first=slow"}),
+              HasSubstr("\"slow\" is neither frozen nor lazy nor rate:FACTOR nor decay:NUMBER"));
+  EXPECT_THAT(refused({"first=lazy"}), HasSubstr("is no table of which steps read some rows"));
   EXPECT_THAT(refused({"first=rate:x"}), HasSubstr("\"x\" is no number of 0 or above"));
   EXPECT_THAT(refused({"third=frozen"}), HasSubstr("rule \"third=frozen\": no name of a weight matches"));
   EXPECT_THAT(refused({"op:conv=frozen"}), HasSubstr("no conv reads a weight; what does: linear"));
