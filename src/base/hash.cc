@@ -82,7 +82,9 @@ std::string sha256_of_file(const std::string& path) {
   Sha256 hash;
   for (auto rest = file.bytes(); !rest.empty(); rest = rest.subspan(std::min(kPiece, rest.size()))) {
     check_stop();
-    hash.update(rest.first(std::min(kPiece, rest.size())));
+    const auto piece = rest.first(std::min(kPiece, rest.size()));
+    hash.update(piece);
+    drop_pages(piece);
   }
   return hash.hex();
 }

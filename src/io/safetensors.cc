@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "io/pieces.h"
 #include "io/safetensors_header.h"
 #include "io/safetensors_size.h"
 
@@ -160,7 +161,7 @@ void write_safetensors(const std::string& path, std::span<const NamedTensor> ten
   const uint64_t length = header.size();
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(header);
-  for (const NamedTensor* t : order) file.write(t->tensor.data().bytes());
+  for (const NamedTensor* t : order) for_each_piece(t->tensor, [&](auto piece) { file.write(piece); });
   file.commit();
 }
 

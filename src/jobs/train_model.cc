@@ -138,6 +138,7 @@ class Job {
       fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
     tell(options_.progress, "opening the model and the data");
     model_ = load_model(options_.model, options_.inputs);
+    model_digest_ = model_.sha256();
     refuse_source_as_output(options_.output, model_);
     read_data();
     fit_model();
@@ -261,9 +262,9 @@ class Job {
     say(memory_line(facts_.memory));
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
-    decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_.sha256(),
+    decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_digest_,
                             to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
-    TrainingRun run(trainer, *data_, options_.training, optimizer_.rate, folder_, model_.sha256(), decisive);
+    TrainingRun run(trainer, *data_, options_.training, optimizer_.rate, folder_, model_digest_, decisive);
     prepare_folder();
     if (has_checkpoint_) {
       run.resume();
@@ -294,7 +295,7 @@ class Job {
     Record record = training_record(facts_, outcome_);
     add_check(record, options_.output, saved);
     if (!model_.weight_files.empty())
-      record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
+      record.manifest.push_back({"input", model_.path, model_digest_, model_.file_bytes});
     record.manifest.push_back({"data", options_.data, data_digest_, bytes_in(options_.data)});
     record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
     return record;
@@ -304,7 +305,7 @@ class Job {
   const Say& say_;
   ChosenOptimizer optimizer_{};
   LoadedModel model_;
-  std::string data_digest_, folder_;
+  std::string model_digest_, data_digest_, folder_;
   bool has_checkpoint_ = false;
   std::optional<TrainingData> data_;
   Graph fitted_;

@@ -9,25 +9,14 @@
 #include "base/hash.h"
 #include "base/hash_stream.h"
 #include "base/inputs.h"
-#include "base/mapped_file.h"
 #include "base/text.h"
+#include "io/pieces.h"
 #include "io/safetensors.h"
 
 namespace hone {
 namespace {
 
 constexpr const char *kVersion = "1", *kVersionKey = "hone.checkpoint", *kChecksumKey = "hone.checksum";
-
-// Pages of a mapped file go back to the system piece by piece, so that a whole checkpoint is never in memory.
-void for_each_piece(const Tensor& tensor, const std::function<void(std::span<const std::byte>)>& use) {
-  constexpr size_t kPiece = size_t{1} << 22;
-  const std::span<const std::byte> bytes = tensor.data().bytes();
-  for (size_t at = 0; at < bytes.size(); at += kPiece) {
-    const std::span<const std::byte> piece = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
-    use(piece);
-    if (tensor.data().is_mapped()) drop_pages(piece);
-  }
-}
 
 uint64_t hash_tensor(const std::string& name, const Tensor& tensor, uint64_t seed) {
   const std::vector<int64_t>& shape = tensor.shape();
