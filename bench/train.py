@@ -170,13 +170,16 @@ def beside_busy(args, name):
 
 
 def starts(args, name):
-    """What passes before the first step: the time to its answer less what later ones take."""
+    """What passes before the first step, of a model in a file: the time to its answer less what later ones take."""
     seconds = {"cold": [], "cached": []}
-    for _ in range(3):
-        with tempfile.TemporaryDirectory() as cache:
+    model, *flags = MODELS[name][0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "model.safetensors")
+        subprocess.run([args.program, model, *flags, "--save", file], check=True)
+        for round_ in range(3):
             for kind in seconds:
                 begin = time.perf_counter()
-                hone = Program(args.program, MODELS[name][0], 1, cache)
+                hone = Program(args.program, [file, *flags], 1, pathlib.Path(folder, f"cache{round_}"))
                 hone()
                 first = time.perf_counter() - begin
                 seconds[kind].append(first - statistics.median(hone() for _ in range(5)))

@@ -1,12 +1,13 @@
 // bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--dropout RATE]
-// [--compute bf16] [--no-pass NAME]... [--steps] [--on-demand]: the time of a training step as `hone train` takes it:
-// forward, gradients and AdamW with updates in place, on random data. MODEL is bert-tiny (2 layers of 128, the
-// default), minilm-l6, resnet18-stem (for 28 x 28 pixels), or a config.json. Prints the median and the best step, and
-// the best times by class of kernels; --steps: of each step; --on-demand: a step for each line of the input, answered
-// by its nanoseconds.
+// [--compute bf16] [--no-pass NAME]... [--save FILE] [--steps] [--on-demand]: the time of a training step as `hone
+// train` takes it: forward, gradients and AdamW with updates in place, on random data. MODEL is bert-tiny (2 layers of
+// 128, the default), minilm-l6, resnet18-stem (for 28 x 28 pixels), a config.json, or a file that --save wrote. Prints
+// the median and the best step, and the best times by class of kernels; --steps: of each step; --on-demand: a step for
+// each line of the input, answered by its nanoseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -17,6 +18,7 @@
 #include "base/registry.h"
 #include "bench/timing.h"
 #include "codegen/llvm/compiler.h"
+#include "io/artefact.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "runtime/session.h"
@@ -45,7 +47,7 @@ Json config_of(const std::string& model) {
 }
 
 struct Options {
-  std::string model = "bert-tiny", frozen, isa, compute = "f32";
+  std::string model = "bert-tiny", save, frozen, isa, compute = "f32";
   int64_t batch = 32, length = 128;
   int threads = 1;
   double seconds = 6, dropout = 0;
@@ -53,16 +55,22 @@ struct Options {
   bool steps = false, on_demand = false;
 };
 
-TrainGraphs graphs_of(const Options& o) {
+// Of a file that --save wrote, or with random weights.
+Graph model_of(const Options& o) {
+  if (std::filesystem::exists(o.model) && is_artefact(o.model)) return load_artefact(o.model).graph;
   const Json config = config_of(o.model);
   const ModelRequest request{
       .config = config, .source = o.model, .inputs = {}, .pooling = {}, .weights = random_weights(1)};
+  return canonicalise_for_training(model_for(config, o.model).build(request));
+}
+
+TrainGraphs graphs_of(const Options& o) {
   TrainGraphOptions options;
   options.optimizer = find_def(train::all(), "adamw");
   options.optimizer_options = options.optimizer->options->defaults();
   options.dropout = o.dropout;
   if (!o.frozen.empty()) options.groups.rules = {o.frozen + "=frozen"};
-  return make_train_graphs(canonicalise_for_training(model_for(config, o.model).build(request)), options);
+  return make_train_graphs(model_of(o), options);
 }
 
 // Random tokens or pixels for each argument, labels below 2.
@@ -94,6 +102,7 @@ NamedTensors random_batch(const Graph& graph, const Options& o) {
 }
 
 void run(const Options& o) {
+  if (!o.save.empty()) return save_artefact(o.save, model_of(o));
   const TrainGraphs graphs = graphs_of(o);
   SessionOptions options;
   options.threads = o.threads;
@@ -158,8 +167,9 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   hone::Options options;
   CLI::App app("The time of a training step");
-  app.add_option("model", options.model, "bert-tiny, minilm-l6, resnet18-stem, or a config.json")
+  app.add_option("model", options.model, "bert-tiny, minilm-l6, resnet18-stem, a config.json, or what --save wrote")
       ->capture_default_str();
+  app.add_option("--save", options.save, "Write the model to this file, and end");
   app.add_option("--batch", options.batch)->capture_default_str();
   app.add_option("--length", options.length, "Of texts; the side of images")->capture_default_str();
   app.add_option("--threads", options.threads)->capture_default_str();
