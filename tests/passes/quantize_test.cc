@@ -59,6 +59,22 @@ TEST(Quantize, FoldingPacksByScalesThatAreGiven) {
   test::expect_same_outputs(graph, expanded, 0);
 }
 
+// A view of packed memory would be its codes.
+TEST(UnpackValues, ViewsArePlain) {
+  Graph graph = test::parse(R"(
+    %x : f32[B,2] = input "x"
+    %w : f32[2,2] = const "w" {1, 0.5, -0.25, 0.75}
+    %q = fake_quant %w {format=int4}
+    %b = barrier %q
+    %y = matmul %x, %b
+    return %y as "y")");
+  graph = run_pass(graph, "fold_fake_quant");
+  const Graph plain = run_pass(graph, "unpack_values", {}, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_EQ(plain.nodes("dequantize").size(), 1u);
+  EXPECT_FALSE(plain.type(plain.node(plain.nodes("barrier")[0]).operands[0]).is_packed());
+  test::expect_same_outputs(graph, plain, 0);
+}
+
 TEST(Quantize, PackedModelsCanBePackedAgain) {
   Graph g = run_pass(quantized({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""}), "fold_fake_quant");
   for (const QuantizeChoice& choice :
