@@ -23,7 +23,8 @@ struct {
   std::string folder;
   EvaluationFlags evaluation;
   bool with_activations = false;
-  std::string sparsity;
+  std::string sparsity, train_config;
+  bool train = false;
   std::vector<std::string> methods;
   PruneOptions prune;
 } flags;
@@ -46,10 +47,32 @@ void setup(CLI::App& app) {
       "What quality is measured on, half of it to choose the best by and half to report: a file as of --calib, or a "
       "data set (default: that of --calib; where the method learns, it learns from the other half)");
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
+  CLI::Option* train = app.add_flag("--train", flags.train,
+                                    "Train the model in each format as well, beside quantizing it: for one epoch on "
+                                    "the training rows of --data, or as "
+                                    "--train-config says");
+  app.add_option("--train-config", flags.train_config, "TOML file with the keys of hone train --config")->needs(train);
   flags.quantize.compute = "f32";
   flags.quantize.add_to(app);
   flags.run.add_to(app);
   flags.result.add_to(app);
+}
+
+// The last layer stays what it is: outputs are compared with the original's.
+std::optional<TrainModelOptions> training(const SessionOptions& session) {
+  if (!flags.train) return std::nullopt;
+  TrainModelOptions training;
+  training.training.epochs = 1;
+  training.training.head = "keep";
+  training.data = flags.evaluation.data;
+  training.reading = flags.evaluation.get_choice().data.reading;
+  if (!flags.train_config.empty())
+    read_train_config(flags.train_config, training.training, training.reading, training.data);
+  if (training.data.empty()) fail("there is nothing to train on; give --data, or the key data in --train-config");
+  if (!training.training.qat.empty())
+    fail("{}: qat says what is rounded, which here --formats do; leave it out", flags.train_config);
+  training.session = session;
+  return training;
 }
 
 Record sweep_formats(const SessionOptions& session) {
@@ -63,6 +86,7 @@ Record sweep_formats(const SessionOptions& session) {
                 .data = {flags.evaluation.data, calibration.batch, {}},
                 .calibration = calibration,
                 .judged = flags.evaluation.get_choice(),
+                .training = training(session),
                 .session = session,
                 .command = this_command(),
                 .progress = terminal_progress()});
@@ -70,7 +94,7 @@ Record sweep_formats(const SessionOptions& session) {
 
 // The options of quantizing stay unused, but for the data.
 Record sweep_pruning(const SessionOptions& session) {
-  if (!options_toml(quantize_fields(), flags.quantize.options).empty() || flags.with_activations)
+  if (!options_toml(quantize_fields(), flags.quantize.options).empty() || flags.with_activations || flags.train)
     fail("options of formats are given with --sparsity; they are for --formats");
   const Calibration& calibration = flags.quantize.calibration;
   const std::vector<std::string> methods = flags.methods.empty() ? std::vector<std::string>{"l1"} : flags.methods;
@@ -93,6 +117,7 @@ int run() {
   RunFiles files;
   files.reads("MODEL", flags.model.model).reads("--data", flags.evaluation.data);
   flags.quantize.read_by(files);
+  files.reads("--train-config", flags.train_config);
   for (const char* name : {"sweep.csv", "sweep.html", "curves.svg", "best_so_far.svg", "measurements.txt"})
     files.writes("--output", flags.folder + "/" + name);
   files.check();
@@ -120,6 +145,7 @@ extern constinit const VerbDef sweep_verb_def{
         "sweep\n"
         "  hone sweep cnn.onnx --formats 'mxint{2..8}' --method gptq --calib train.npz --data test.npz -o sweep\n"
         "  hone sweep classifier --formats 'int{3..8}.g32' --data reviews.csv --metric f1 -o sweep\n"
+        "  hone sweep cnn --train --formats 'int{4..32}.f{2,4,8}' --data fashion-mnist -o sweep\n"
         "  hone sweep classifier --sparsity 0.1:0.9 --methods random,l1 --data reviews.csv -o sweep",
     .setup = setup,
     .run = run};

@@ -53,6 +53,7 @@ int run() {
   set_fields(DataOptions::fields(), options.reading, flags.reading);
   RunFiles files;
   files.reads("MODEL", options.model).reads("--data", options.data).reads("--config", flags.config);
+  files.reads("--teacher", options.training.teacher);
   files.writes("--output", options.output).writes("--report", flags.result.report).check();
   options.session = flags.run.options();
   options.command = this_command();
@@ -74,6 +75,9 @@ extern constinit const VerbDef train_verb_def{
         "probe.safetensors\n"
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --lora op:linear --lora-rank 6 --rate 1e-3 -o "
         "adapted.safetensors\n"
+        "  hone train classifier.safetensors --data reviews.csv --qat op:linear=int4.channel --learn-scales -o "
+        "small.safetensors\n"
+        "  hone train small --data reviews.csv --teacher large.safetensors --temperature 4 -o student.safetensors\n"
         "  hone train resnet18.safetensors --data /usr/share/datasets/fashion-mnist --from-scratch --optimizer sgd "
         "--optimizer-option momentum=0.9 --rate 0.1 --schedule one-cycle -o fashion.safetensors\n"
         "  hone train model.onnx --config train.toml --resume -o tuned.safetensors --report training.html",

@@ -7,9 +7,11 @@
 #include <map>
 
 #include "base/atomic_file.h"
+#include "base/hash.h"
 #include "calibrate/collect.h"
 #include "jobs/format_list.h"
 #include "jobs/format_study.h"
+#include "jobs/scratch_folder.h"
 #include "measure/environment.h"
 #include "report/svg.h"
 
@@ -18,6 +20,7 @@ namespace {
 
 struct Swept {
   std::string format;
+  bool trained = false;  // in that format; else quantized
   OutputDistance selecting, held_out;
   double average_bits = 0;
   int64_t bytes = 0;
@@ -36,15 +39,18 @@ class Sweeper {
                 .quantize = options.quantize,
                 .session = options.session,
                 .memory = options.folder + "/measurements.txt",
-                .settings = options.activations ? "activations " : ""}) {
+                .settings = settings(options)}) {
     if (options.formats.empty()) fail("no formats to sweep; give --formats, e.g. 'int{{4..16}}.f{{2,4,8}}'");
   }
 
   Record run() {
+    size_t number = 0;
     for (const std::string& format : options_.formats) {
-      tell(options_.progress, fmt::format("{} ({} of {})", format, swept_.size() + 1, options_.formats.size()));
+      tell(options_.progress, fmt::format("{} ({} of {})", format, ++number, options_.formats.size()));
       swept_.push_back(measured(format));
+      if (options_.training) swept_.push_back(measured_trained(format));
     }
+    if (options_.training) exact_ = measured_trained("");
     measured_ = study_.known.measured(), recalled_ = study_.known.recalled();  // of formats
     write_files();
     return record();
@@ -65,9 +71,54 @@ class Sweeper {
       return {graph, {static_cast<double>(all.weight_bytes), static_cast<double>(all.parameters)}};
     });
     const auto [bytes, parameters] = figures;
-    return {format, selecting, held_out, 8 * bytes / std::max(parameters, 1.0),
+    return {format,
+            false,
+            selecting,
+            held_out,
+            8 * bytes / std::max(parameters, 1.0),
             static_cast<int64_t>(std::clamp(bytes, 0.0, 0x1p62))};
   }
+
+  // What measurements depend on besides the model, the data and how it is quantized.
+  static std::string settings(const SweepOptions& options) {
+    std::string text = options.activations ? "activations " : "";
+    if (!options.training) return text;
+    const TrainModelOptions& t = *options.training;
+    const std::string how = decisive_options(t.training, t.reading) + t.data;
+    return text + "trained " + sha256_hex(how).substr(0, 16) + " ";
+  }
+
+  // Trained in the format from the model as it is; with no format, trained alike in f32.
+  Swept measured_trained(const std::string& format) {
+    const std::string name = format.empty() ? "the original" : format;
+    const auto [selecting, held_out, figures] = study_.measured(name + " trained", [&]() -> FormatStudy::Changed {
+      TrainModelOptions training = *options_.training;
+      training.model = options_.model;
+      training.inputs = options_.inputs;
+      const ScratchFolder scratch;
+      training.output = scratch.path() + "/trained.safetensors";
+      training.folder = scratch.path() + "/run";
+      training.training.qat.clear();
+      if (format.empty()) training.training.learn_scales = false;
+      else training.training.qat = {".*=" + format};
+      if (options_.activations && !format.empty()) training.training.qat.push_back(".*\\.in=" + format);
+      training.progress = [&](const std::string& line) { tell(options_.progress, name + ": " + line); };
+      train_model(training);
+      const Graph graph = canonicalise(load_model(training.output).graph);
+      const Sizes all = sizes(graph);
+      return {graph, {static_cast<double>(all.weight_bytes), static_cast<double>(all.parameters)}};
+    });
+    const auto [bytes, parameters] = figures;
+    return {name,
+            true,
+            selecting,
+            held_out,
+            8 * bytes / std::max(parameters, 1.0),
+            static_cast<int64_t>(std::clamp(bytes, 0.0, 0x1p62))};
+  }
+
+  // Of a line: its formats, and whether the model was trained in them.
+  static std::string family_of(const Swept& s) { return format_family(s.format) + (s.trained ? ", trained" : ""); }
 
   // By what selects. Where two are equal, the smaller model is.
   bool is_better(const Swept& a, const Swept& b) const {
@@ -82,7 +133,9 @@ class Sweeper {
       return distance_of(
           study_.known.get<std::tuple_size_v<DistanceValues>>(name, [&] { return values_of(measure(study_.graph)); }));
     };
-    return {"the original", distance("the original, selecting", study_.selection()),
+    return {"the original",
+            false,
+            distance("the original, selecting", study_.selection()),
             distance("the original, held out", study_.judge()),
             8.0 * static_cast<double>(all.weight_bytes) / static_cast<double>(std::max<int64_t>(all.parameters, 1)),
             all.weight_bytes};
@@ -92,8 +145,8 @@ class Sweeper {
     std::map<std::string, Line> lines;
     for (const Swept& s : swept_) {
       if (!s.is_finite()) continue;
-      Line& line = lines[format_family(s.format)];
-      line.label = format_family(s.format);
+      Line& line = lines[family_of(s)];
+      line.label = family_of(s);
       line.points.emplace_back(s.average_bits, study_.quality(s.held_out));
     }
     LinePlot plot{.key = "curves",
@@ -124,7 +177,7 @@ class Sweeper {
     };
     for (const Swept& s : swept_) {
       if (!s.is_finite()) continue;
-      extend(families[format_family(s.format)], format_family(s.format), s);
+      extend(families[family_of(s)], family_of(s), s);
       extend(all, "all", s);
     }
     LinePlot plot{
@@ -134,39 +187,69 @@ class Sweeper {
     return plot;
   }
 
+  static const char* how(const Swept& s, const std::string& family) {
+    return s.trained ? "trained" : family.empty() ? "" : "quantized";
+  }
+
+  // What training in each format gained beside quantizing, and how much of it training alone gives.
+  std::string gain_text() {
+    int better = 0, all = 0;
+    for (size_t i = 0; i + 1 < swept_.size(); i += 2) {
+      better += study_.is_better(swept_[i + 1].held_out, swept_[i].held_out);
+      ++all;
+    }
+    return fmt::format(
+        "trained in the format it is better than quantized after training in {} of {} formats, by what is held out; "
+        "trained as long without rounding, the original: {}",
+        better, all, study_.text_of(exact_->held_out));
+  }
+
+  std::vector<Column> first_columns() const {
+    std::vector<Column> columns{{"format", "format"}, {"family", "family"}};
+    if (options_.training) columns.push_back({"how", "how"});
+    return columns;
+  }
+
   Table table() {
     Table table{.key = "sweep",
                 .title = study_.data.title,
-                .columns = study_.distance_columns({{"format", "format"}, {"family", "family"}}),
+                .columns = study_.distance_columns(first_columns()),
                 .note = fmt::format("{} in that format. Output error: sum of squared differences to the original's "
                                     "outputs in f32 over the sum of their squares. Average bits count everything "
                                     "stored. Intervals: 95 %, Student's t over samples, of a share Wilson's, of other "
                                     "metrics the bootstrap.",
                                     options_.activations ? "Weights and inputs of products" : "Weights")};
     const auto add = [&](const Swept& s, const std::string& family) {
-      table.rows.push_back({s.format, family, number(s.average_bits), number(static_cast<double>(s.bytes))});
+      std::vector<Cell> row{s.format, family};
+      if (options_.training) row.emplace_back(how(s, family));
+      row.push_back(number(s.average_bits));
+      row.push_back(number(static_cast<double>(s.bytes)));
+      table.rows.push_back(std::move(row));
       for (Cell& cell : study_.distance_cells(s.held_out, s.selecting)) table.rows.back().push_back(std::move(cell));
     };
     for (const Swept& s : swept_) add(s, format_family(s.format));
     add(original(), "");
+    if (exact_) add(*exact_, "");
     return table;
   }
 
   std::string csv() {
     std::string text = fmt::format(
-        "format,family,average_bits,bytes,output_error,output_error_low,output_error_high,{0},selection_error,"
+        "format,family,{1}average_bits,bytes,output_error,output_error_low,output_error_high,{0},selection_error,"
         "selection_{0}\n",
-        study_.metric_key());
+        study_.metric_key(), options_.training ? "how," : "");
     const auto share = [](const std::optional<Estimate>& figure) {
       return figure ? fmt::format("{}", figure->value) : std::string();
     };
     const auto add = [&](const Swept& s, const std::string& family) {
-      text += fmt::format("{},{},{:.6f},{},{},{},{},{},{},{}\n", s.format, family, s.average_bits, s.bytes,
+      text += fmt::format("{},{},{}{:.6f},{},{},{},{},{},{},{}\n", s.format, family,
+                          options_.training ? std::string(how(s, family)) + "," : "", s.average_bits, s.bytes,
                           s.held_out.error, s.held_out.error_ci95.low, s.held_out.error_ci95.high,
                           share(s.held_out.figure), s.selecting.error, share(s.selecting.figure));
     };
     for (const Swept& s : swept_) add(s, format_family(s.format));
     add(original(), "");
+    if (exact_) add(*exact_, "");
     return text;
   }
 
@@ -179,28 +262,32 @@ class Sweeper {
   std::string best_text() {
     const Swept& best =
         *std::ranges::min_element(swept_, [&](const Swept& a, const Swept& b) { return is_better(a, b); });
-    std::string text = fmt::format("Best by what selects: {}, {:.3f} bits; on {} samples held out: {}", best.format,
+    const std::string name = best.format + (best.trained ? ", trained" : "");
+    std::string text = fmt::format("Best by what selects: {}, {:.3f} bits; on {} samples held out: {}", name,
                                    best.average_bits, study_.data.held_out().samples, study_.text_of(best.held_out));
     if (!study_.data.judging)
-      text = fmt::format("Best: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", best.format,
+      text = fmt::format("Best: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", name,
                          best.average_bits, study_.text_of(best.held_out), study_.data.selecting.samples);
     if (study_.metric()) text += fmt::format(" (the original: {})", study_.text_of(original().held_out));
     return text;
   }
 
   Record record() {
-    return {.title = fmt::format("{} in {} formats", study_.model.name, swept_.size()),
-            .command = options_.command,
-            .findings = {best_text(), fmt::format("{} measured, {} remembered; tables and plots in {}", measured_,
-                                                  recalled_, options_.folder)},
-            .sections = {{"Formats", {curves(), best_so_far(), table()}}},
-            .machine = describe(environment()),
-            .manifest = {{"input", study_.model.path, study_.model.sha256(), study_.model.file_bytes}}};
+    Record record{.title = fmt::format("{} in {} formats", study_.model.name, options_.formats.size()),
+                  .command = options_.command,
+                  .findings = {best_text(), fmt::format("{} measured, {} remembered; tables and plots in {}", measured_,
+                                                        recalled_, options_.folder)},
+                  .sections = {{"Formats", {curves(), best_so_far(), table()}}},
+                  .machine = describe(environment()),
+                  .manifest = {{"input", study_.model.path, study_.model.sha256(), study_.model.file_bytes}}};
+    if (options_.training) record.findings.insert(record.findings.begin() + 1, gain_text());
+    return record;
   }
 
   const SweepOptions& options_;
   FormatStudy study_;
   std::vector<Swept> swept_;
+  std::optional<Swept> exact_;  // trained in f32
   int64_t measured_ = 0, recalled_ = 0;
 };
 

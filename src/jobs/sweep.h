@@ -1,12 +1,14 @@
 // hone sweep: a model in one number format after the other, as curves.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/evaluation.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
+#include "jobs/train_model.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -20,6 +22,9 @@ struct SweepOptions {
   QuantizeOptions quantize;          // all but the format
   Calibration data, calibration;     // what outputs are compared on, what methods learn from (StudyOptions)
   EvaluationOptions judged;          // by what
+  // How the model is trained in each format as well, beside being quantized after training: all but the model, the
+  // rules and the output. None: it is not.
+  std::optional<TrainModelOptions> training = {};
   SessionOptions session;
   std::string command;
   Progress progress = {};

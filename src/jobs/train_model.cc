@@ -13,6 +13,8 @@
 #include "base/hash.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
+#include "base/threads.h"
+#include "codegen/llvm/compiled_packer.h"
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
 #include "jobs/load_model.h"
@@ -22,9 +24,11 @@
 #include "jobs/training_record.h"
 #include "jobs/training_run.h"
 #include "measure/memory.h"
+#include "passes/pipelines.h"
 #include "train/adapters.h"
 #include "train/head.h"
 #include "train/initialise.h"
+#include "train/rounded_training.h"
 
 namespace hone {
 namespace {
@@ -63,25 +67,10 @@ std::string loss_for(const TrainingOptions& options, const LabelNeeds& needs) {
   return def.name;
 }
 
-// Names of the classes by number, from config.json, unless they are LABEL_0, LABEL_1, …
-std::vector<std::string> model_classes(const LoadedModel& model) {
-  const auto config = model.files.find("config.json");
-  if (config == model.files.end()) return {};
-  const Json json = parse_json(config->second, model.path + ": config.json");
-  if (!json.is_object() || !json.contains("id2label") || !json["id2label"].is_object()) return {};
-  std::vector<std::string> names;
-  for (size_t id = 0; id < json["id2label"].size(); ++id) {
-    const auto found = json["id2label"].find(std::to_string(id));
-    if (found == json["id2label"].end() || !found->is_string() || *found == fmt::format("LABEL_{}", id)) return {};
-    names.push_back(found->get<std::string>());
-  }
-  return names;
-}
-
 // The data, with classes numbered as the model numbers them where it knows their names.
 Dataset read_for(const LoadedModel& model, const TrainModelOptions& options) {
   Dataset data = read_dataset(options.data, options.reading);
-  const std::vector<std::string> known = model_classes(model);
+  const std::vector<std::string> known = classes_of(model);
   const std::span<const std::string> names = class_names(data.labels);
   const bool is_known =
       !names.empty() && names.size() <= known.size() &&
@@ -118,14 +107,27 @@ int64_t argument_bytes(const Graph& graph, const Bindings& sizes) {
   return bytes;
 }
 
+// The graph with these values as its outputs, and the inputs that they are computed from.
+Graph computing(Graph graph, std::span<const ValueId> values) {
+  std::vector<Output> outputs;
+  for (size_t i = 0; i < values.size(); ++i) outputs.push_back({values[i], fmt::format("value{}", i)});
+  graph.set_outputs(std::move(outputs));
+  graph = run_pass(std::move(graph), "remove_dead");
+  const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (ValueId input : inputs)
+    if (graph.use_count(input) == 0) graph.erase_input(input);
+  return graph;
+}
+
 std::string memory_line(const TrainingMemory& m) {
   const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
   return fmt::format(
       "training takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations "
       "and gradients, {} of scratch memory, {} of weights laid out for products, {} of outputs, {} of data, {} of "
-      "machine code and what made it",
+      "machine code and what made it{}",
       bytes(m.total()), bytes(m.parameters), bytes(m.state), bytes(m.constants), bytes(m.values), bytes(m.scratch),
-      bytes(m.laid_out), bytes(m.outputs), bytes(m.data), bytes(m.code));
+      bytes(m.laid_out), bytes(m.outputs), bytes(m.data), bytes(m.code),
+      m.teacher > 0 ? fmt::format(", {} of the teacher", bytes(m.teacher)) : "");
 }
 
 class Job {
@@ -134,6 +136,7 @@ class Job {
 
   Record run() {
     optimizer_ = choose_optimizer(options_.training);
+    check_distillation(options_.training);
     if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
       fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
     tell(options_.progress, "opening the model and the data");
@@ -189,13 +192,18 @@ class Job {
                                                   .seed = static_cast<uint64_t>(o.seed)});
     facts_.head = head.made ? head.what : "";
     fitted_ = std::move(head.graph);
-    std::vector<std::string> rules = o.rule;
+    if (!o.teacher.empty()) open_teacher();
+    std::vector<std::string> rules = o.rule, of_adapters;
     if (const LoraOptions lora = lora_options(o); !lora.rule.empty() || has_adapters(fitted_)) {
       AdaptedModel adapted = adapt_for_training(std::move(fitted_), lora);
       fitted_ = std::move(adapted.graph);
-      rules.insert(rules.end(), adapted.rules.begin(), adapted.rules.end());
+      of_adapters = std::move(adapted.rules);
       say(adapted.what);
     }
+    if (o.learn_scales && o.qat.empty())
+      fail("learn-scales is given, and no formats: qat names them, e.g. --qat op:linear=int4.channel");
+    if (!o.qat.empty()) round_weights(rules);
+    rules.insert(rules.end(), of_adapters.begin(), of_adapters.end());
     graphs_ =
         make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
                                              .label_smoothing = o.label_smoothing,
@@ -210,12 +218,67 @@ class Job {
                                     .seed = static_cast<uint64_t>(o.seed),
                                     .recompute = o.recompute,
                                     .accumulate = o.parts > 1,
-                                    .keep_zeros = o.keep_zeros});
+                                    .keep_zeros = o.keep_zeros,
+                                    .packer = &packer_,
+                                    .distillation = distillation()});
+    fitted_ = without_compared_layers(std::move(fitted_));
     data_->fit(inference_graph());
     for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
                     facts_.head.empty() ? "" : "; new: " + facts_.head));
+  }
+
+  void open_teacher() {
+    const TrainingOptions& o = options_.training;
+    std::vector<std::string> own, others;
+    for (const std::string& pair : o.distill_layers) {
+      auto [student, teacher] = parse_layer_pair(pair);
+      own.push_back(std::move(student));
+      others.push_back(std::move(teacher));
+    }
+    fitted_ = with_compared_layers(std::move(fitted_), own, model_.name);
+    tell(options_.progress, "opening the teacher");
+    teacher_.emplace(
+        TeacherOptions{.model = o.teacher, .layers = others, .predictions = o.distill_weight > 0, .output = ""}, model_,
+        fitted_, predictions_label(without_compared_layers(fitted_), ""), *data_, options_.session);
+    facts_.notes.push_back(teacher_->what());
+    say(teacher_->what());
+  }
+
+  std::optional<DistillationOptions> distillation() const {
+    const TrainingOptions& o = options_.training;
+    if (o.teacher.empty()) return std::nullopt;
+    if (loss_for(o, data_->needs()) == "mse" && o.temperature != TrainingOptions().temperature)
+      fail("temperature is of classes, and the loss is mse: numbers are compared as they are");
+    return DistillationOptions{
+        .temperature = o.temperature, .weight = o.distill_weight, .layer_weight = o.distill_layer_weight};
+  }
+
+  // Scales that are learned begin from what the first batches show; their rules go to `groups`.
+  void round_weights(std::vector<std::string>& groups) {
+    const auto observe = [&](const Graph& graph, std::span<const ValueId> values) {
+      constexpr int64_t kBatches = 8;
+      const Graph watched = computing(graph, values);
+      data_->fit(watched);
+      std::vector<NamedTensors> batches;
+      BatchReader reader(data_->train(), 1);
+      while (std::ssize(batches) < kBatches) {
+        const std::optional<Batch> batch = reader.next();
+        if (!batch) break;
+        batches.push_back(std::move(data_->parts(*batch, 1)[0]));
+      }
+      std::vector<ValueId> watched_values;
+      for (const Output& output : watched.outputs()) watched_values.push_back(output.value);
+      return collect_ranges(watched, watched_values, batches, options_.session);
+    };
+    const TrainingOptions& o = options_.training;
+    RoundedModel rounded =
+        round_for_training(std::move(fitted_), {.rules = o.qat, .learn_scales = o.learn_scales}, observe);
+    fitted_ = std::move(rounded.graph);
+    groups.insert(groups.end(), rounded.rules.begin(), rounded.rules.end());
+    facts_.notes.push_back(rounded.what);
+    say(rounded.what);
   }
 
   // What the evaluation reads but for labels.
@@ -259,12 +322,16 @@ class Job {
   Graph train() {
     Trainer trainer(graphs_, options_.session);
     facts_.memory = planned(trainer);
+    if (teacher_)
+      facts_.memory.teacher = teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts));
     say(memory_line(facts_.memory));
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
     decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_digest_,
                             to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
-    TrainingRun run(trainer, *data_, options_.training, optimizer_.rate, folder_, model_digest_, decisive);
+    if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
+    TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
+                    model_digest_, decisive);
     prepare_folder();
     if (has_checkpoint_) {
       run.resume();
@@ -283,6 +350,7 @@ class Job {
       written.graph.metadata[kImageDeviation] = fmt::format("{}", fmt::join(data_->images().deviation, ","));
     }
     written.graph.metadata.erase("random_weights");
+    if (!options_.training.qat.empty()) written.graph = packed_as_trained(std::move(written.graph), packer_);
     return save_model(options_.output, written.graph, written);
   }
 
@@ -293,6 +361,7 @@ class Job {
     facts_.command = options_.command;
     facts_.classes = data_->needs().names;
     Record record = training_record(facts_, outcome_);
+    if (!options_.training.qat.empty()) record.findings.push_back(size_finding(options_.output, saved, model_));
     add_check(record, options_.output, saved);
     if (!model_.weight_files.empty())
       record.manifest.push_back({"input", model_.path, model_digest_, model_.file_bytes});
@@ -304,10 +373,12 @@ class Job {
   const TrainModelOptions& options_;
   const Say& say_;
   ChosenOptimizer optimizer_{};
+  const CompiledPacker packer_{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
   LoadedModel model_;
   std::string model_digest_, data_digest_, folder_;
   bool has_checkpoint_ = false;
   std::optional<TrainingData> data_;
+  std::optional<Teacher> teacher_;
   Graph fitted_;
   TrainGraphs graphs_;
   TrainingFacts facts_;

@@ -60,6 +60,20 @@ constexpr OptionField<T> kFields[] = {
     {"rslora", "adapters count alpha / sqrt(rank) times", &T::rslora},
     {"dora", "adapters learn the lengths of the weights' rows, too", &T::dora},
     {"keep-zeros", "weights that are 0 stay 0: those that were pruned", &T::keep_zeros},
+    {"qat",
+     "train weights, and what layers read, rounded to formats, and write them packed: a rule as of hone quantize, e.g. "
+     "op:linear=int4.channel, op:conv.in=int8",
+     &T::qat},
+    {"learn-scales", "learn the scales of the formats of qat, too", &T::learn_scales},
+    {"teacher", "a model whose predictions are learned beside the labels, or what its layers compute", &T::teacher},
+    {"temperature", "what the predictions of both are divided by before they are compared", &T::temperature},
+    {"distill-weight", "share of the loss that the teacher's predictions make; the labels make the rest",
+     &T::distill_weight},
+    {"distill-layers",
+     "STUDENT=TEACHER, a layer that learns to compute what one of the teacher's does: the names of weights without "
+     ".weight, or of attention, whose probabilities are compared",
+     &T::distill_layers},
+    {"distill-layer-weight", "how often the mean squared differences of those layers count", &T::distill_layer_weight},
     {"image-size", "side that images are resized to; 0: as the model takes them", &T::image_size},
     {"crop-padding", "black around training images, from which a part of their size is cut anywhere", &T::crop_padding},
     {"flip", "mirror training images as often as not", &T::flip},
@@ -139,6 +153,7 @@ void read_train_config(const std::string& path, TrainingOptions& options, DataOp
         const bool is_data = !std::ranges::count(names, name) && std::ranges::count(of_data, name);
         if (is_data) set_option(DataOptions::fields(), reading, name, values);
         else set_option(training_fields(), options, name, values);
+        if (name == "teacher") options.teacher = (std::filesystem::path(path).parent_path() / options.teacher).string();
       } else {
         if (!find_def(train::all(), table))
           fail("unknown table [{}]; known: [train], [data], and those of optimizers", table);
@@ -176,6 +191,16 @@ LoraOptions lora_options(const TrainingOptions& options) {
           .rslora = options.rslora,
           .dora = options.dora,
           .seed = options.seed};
+}
+
+void check_distillation(const TrainingOptions& options) {
+  const T usual;
+  const bool is_asked = options.temperature != usual.temperature || options.distill_weight != usual.distill_weight ||
+                        options.distill_layer_weight != usual.distill_layer_weight || !options.distill_layers.empty();
+  if (options.teacher.empty() && is_asked)
+    fail("options of distillation are given, and no teacher: teacher names a model, e.g. --teacher large.safetensors");
+  if (!options.teacher.empty() && options.distill_weight == 0 && options.distill_layers.empty())
+    fail("nothing is learned from the teacher: distill-weight is 0, and distill-layers names none");
 }
 
 std::string optimizers_text() {

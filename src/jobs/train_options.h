@@ -37,6 +37,11 @@ struct TrainingOptions : ScheduleOptions {
   double lora_alpha = 0, lora_dropout = 0;  // alpha 0: as the rank
   bool rslora = false, dora = false;
   bool keep_zeros = false;
+  std::vector<std::string> qat;  // rules of formats that weights and inputs are rounded to while they are trained
+  bool learn_scales = false;     // of those formats
+  std::string teacher;           // a model whose predictions, or layers, are learned, too
+  double temperature = 2, distill_weight = 0.5, distill_layer_weight = 1;
+  std::vector<std::string> distill_layers;  // STUDENT=TEACHER
   int64_t image_size = 0, crop_padding = 0;
   bool flip = false;
   std::string metric;                                // empty: what suits the labels
@@ -64,6 +69,9 @@ std::string decisive_options(const TrainingOptions& options, const DataOptions& 
 
 // Of the adapters. Throws Error for options of theirs where none are asked for.
 LoraOptions lora_options(const TrainingOptions& options);
+
+// Throws Error for options of a teacher where there is none.
+void check_distillation(const TrainingOptions& options);
 
 // For --help: names and what they are.
 std::string optimizers_text();

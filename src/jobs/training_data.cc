@@ -79,6 +79,20 @@ LabelNeeds label_needs(const Dataset& data) {
       data.labels);
 }
 
+std::vector<std::string> classes_of(const LoadedModel& model) {
+  const auto config = model.files.find("config.json");
+  if (config == model.files.end()) return {};
+  const Json json = parse_json(config->second, model.path + ": config.json");
+  if (!json.is_object() || !json.contains("id2label") || !json["id2label"].is_object()) return {};
+  std::vector<std::string> names;
+  for (size_t id = 0; id < json["id2label"].size(); ++id) {
+    const auto found = json["id2label"].find(std::to_string(id));
+    if (found == json["id2label"].end() || !found->is_string() || *found == fmt::format("LABEL_{}", id)) return {};
+    names.push_back(found->get<std::string>());
+  }
+  return names;
+}
+
 TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
     : data_(std::move(data)), needs_(label_needs(data_)) {
   if (!data_.texts.empty() || !data_.words.empty()) read_tokens(model, options);
@@ -163,16 +177,20 @@ void TrainingData::set_pixel_statistics(const LoadedModel& model) {
     if (d == 0) d = 1;  // a channel of one value
 }
 
-void TrainingData::fit(const Graph& graph) {
+void TrainingData::fit(const Graph& graph) { sources_ = sources_for(graph, "model"); }
+void TrainingData::fit_teacher(const Graph& graph) { teacher_sources_ = sources_for(graph, "teacher"); }
+
+std::vector<TrainingData::Source> TrainingData::sources_for(const Graph& graph, const char* whose) const {
   using Kind = Source::Kind;
+  std::vector<Source> sources;
   std::vector<std::string> arrays;
   for (const NamedTensor& array : data_.arrays) arrays.push_back(array.name);
   const std::vector<ValueId> arguments = graph.arguments();
   for (ValueId input : arguments) {
     const Value& value = graph.value(input);
     if (!value.type.shape.empty() && value.type.shape[0].is_constant())
-      fail("the model's input \"{}\" is {}: it runs on a fixed number of rows. Export it with an open batch dimension",
-           value.label, to_string(value.type));
+      fail("the {}'s input \"{}\" is {}: it runs on a fixed number of rows. Export it with an open batch dimension",
+           whose, value.label, to_string(value.type));
     Source source{.kind = Kind::array, .name = value.label, .type = value.type};
     if (tokens_ && value.label == "input_ids") source.kind = Kind::ids;
     else if (tokens_ && value.label == "attention_mask") source.kind = Kind::mask;
@@ -182,7 +200,7 @@ void TrainingData::fit(const Graph& graph) {
       auto found = std::ranges::find(arrays, value.label);
       if (found == arrays.end() && arguments.size() == 1 && arrays.size() == 1) found = arrays.begin();
       if (found == arrays.end())
-        fail("{}: has nothing for the model's input \"{}\" ({}); it has {}", data_.path, value.label,
+        fail("{}: has nothing for the {}'s input \"{}\" ({}); it has {}", data_.path, whose, value.label,
              to_string(value.type),
              !arrays.empty() ? fmt::format("the arrays {}", fmt::join(arrays, ", "))
              : tokens_       ? std::string("texts")
@@ -190,8 +208,9 @@ void TrainingData::fit(const Graph& graph) {
                              : std::string("no inputs"));
       source.array = static_cast<size_t>(found - arrays.begin());
     }
-    sources_.push_back(std::move(source));
+    sources.push_back(std::move(source));
   }
+  return sources;
 }
 
 Tensor TrainingData::source_of(const Source& source, const Batch& batch) const {
@@ -208,14 +227,11 @@ Tensor TrainingData::source_of(const Source& source, const Batch& batch) const {
   return tensor.converted(source.type.dtype);
 }
 
-std::vector<NamedTensors> TrainingData::parts(const Batch& batch, int64_t parts) const {
-  NamedTensors whole;
-  for (const Source& source : sources_) whole.emplace(source.name, source_of(source, batch));
-  Tensor labels = batch.labels;
-  if (needs_.kind == TargetKind::numbers && labels.shape().size() == 1)
-    labels = labels.reshaped({labels.dim(0), needs_.width});
-  whole.emplace(TrainNames::kLabels, std::move(labels));
-  const int64_t rows = std::ssize(batch.rows), of_each = (rows + parts - 1) / parts;
+namespace {
+
+// Parts of alike many rows.
+std::vector<NamedTensors> divided(NamedTensors whole, int64_t rows, int64_t parts) {
+  const int64_t of_each = (rows + parts - 1) / parts;
   if (of_each >= rows) return {std::move(whole)};
   std::vector<NamedTensors> split;
   for (int64_t begin = 0; begin < rows; begin += of_each) {
@@ -224,6 +240,24 @@ std::vector<NamedTensors> TrainingData::parts(const Batch& batch, int64_t parts)
       part.emplace(name, rows_of(tensor, begin, std::min(rows, begin + of_each)));
   }
   return split;
+}
+
+}  // namespace
+
+std::vector<NamedTensors> TrainingData::teacher_parts(const Batch& batch, int64_t parts) const {
+  NamedTensors whole;
+  for (const Source& source : teacher_sources_) whole.emplace(source.name, source_of(source, batch));
+  return divided(std::move(whole), std::ssize(batch.rows), parts);
+}
+
+std::vector<NamedTensors> TrainingData::parts(const Batch& batch, int64_t parts) const {
+  NamedTensors whole;
+  for (const Source& source : sources_) whole.emplace(source.name, source_of(source, batch));
+  Tensor labels = batch.labels;
+  if (needs_.kind == TargetKind::numbers && labels.shape().size() == 1)
+    labels = labels.reshaped({labels.dim(0), needs_.width});
+  whole.emplace(TrainNames::kLabels, std::move(labels));
+  return divided(std::move(whole), std::ssize(batch.rows), parts);
 }
 
 Answers TrainingData::answers(const NamedTensors& part, const std::vector<float>& predictions) const {
@@ -240,6 +274,15 @@ Answers TrainingData::answers(const NamedTensors& part, const std::vector<float>
 }
 
 Bindings TrainingData::largest(const Graph& graph, int64_t parts, const Batches& batches) const {
+  return largest(sources_, graph, parts, batches);
+}
+
+Bindings TrainingData::largest_of_teacher(const Graph& graph, int64_t parts) const {
+  return largest(teacher_sources_, graph, parts, *train_);
+}
+
+Bindings TrainingData::largest(const std::vector<Source>& sources, const Graph& graph, int64_t parts,
+                               const Batches& batches) const {
   int64_t longest = 0;
   if (tokens_)
     for (int64_t row : batches.rows()) longest = std::max(longest, tokens_->length(row));
@@ -247,7 +290,7 @@ Bindings TrainingData::largest(const Graph& graph, int64_t parts, const Batches&
   for (const std::vector<int64_t>& each : batches.plan(0)) batch = std::max(batch, std::ssize(each));
   const int64_t rows = (batch + parts - 1) / parts;
   Bindings sizes;
-  for (const Source& source : sources_) {
+  for (const Source& source : sources) {
     const Shape& shape = source.type.shape;
     std::vector<int64_t> actual{rows};
     if (source.kind <= Source::Kind::types) {

@@ -27,6 +27,9 @@ struct LabelNeeds {
 // Throws Error where there are none, or only one class.
 LabelNeeds label_needs(const Dataset& data);
 
+// Names of the classes by number that the model's files give, unless they are LABEL_0, LABEL_1, …
+std::vector<std::string> classes_of(const LoadedModel& model);
+
 class TrainingData {
  public:
   // `model` comes with its tokenizer where the data are texts. Throws Error where there are too few rows for a batch.
@@ -34,6 +37,8 @@ class TrainingData {
 
   // Which of the data each argument of the graph is. Throws Error where it takes what the data lack.
   void fit(const Graph& graph);
+  // Likewise of a model that teaches the one that is trained, for teacher_parts().
+  void fit_teacher(const Graph& graph);
 
   const Dataset& data() const { return data_; }
   const LabelNeeds& needs() const { return needs_; }
@@ -44,12 +49,15 @@ class TrainingData {
 
   // The model's inputs and labels, in at most `parts` parts of alike many rows.
   std::vector<NamedTensors> parts(const Batch& batch, int64_t parts) const;
+  // The teacher's inputs, in the same parts.
+  std::vector<NamedTensors> teacher_parts(const Batch& batch, int64_t parts) const;
   // What a model gave for a batch, and what is right; refers to both and to `values`.
   Answers answers(const NamedTensors& part, const std::vector<float>& predictions) const;
 
   // Sizes of the largest part of a batch that training, or validation, can have: its rows, and the longest text or the
   // image.
   Bindings largest(const Graph& graph, int64_t parts, const Batches& batches) const;
+  Bindings largest_of_teacher(const Graph& graph, int64_t parts) const;  // in training
 
   // 1 over the share of each class among the rows that are trained on, divided by the number of classes.
   std::vector<double> balanced_weights() const;
@@ -61,6 +69,8 @@ class TrainingData {
     std::string name;
     TensorType type;
   };
+  std::vector<Source> sources_for(const Graph& graph, const char* whose) const;
+  Bindings largest(const std::vector<Source>& sources, const Graph& graph, int64_t parts, const Batches& batches) const;
   Tensor source_of(const Source& source, const Batch& batch) const;
   void read_tokens(const LoadedModel& model, const TrainingOptions& options);
   void set_pixel_statistics(const LoadedModel& model);
@@ -72,7 +82,7 @@ class TrainingData {
   std::optional<TokenRows> tokens_;
   ImageTransform images_;
   std::unique_ptr<Batches> train_, validation_;
-  std::vector<Source> sources_;
+  std::vector<Source> sources_, teacher_sources_;
   std::vector<std::string> notes_;
 };
 

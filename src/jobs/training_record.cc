@@ -104,6 +104,7 @@ Record training_record(const TrainingFacts& facts, const TrainingOutcome& outcom
                 .sections = {},
                 .machine = describe(environment()),
                 .manifest = {}};
+  record.findings.insert(record.findings.end(), facts.notes.begin(), facts.notes.end());
   if (!outcome.ended.empty()) record.findings.push_back(outcome.ended);
   Section curves{"Curves", {}}, results{"Results", {}};
   results.blocks.emplace_back(training_values(facts, outcome));

@@ -11,6 +11,7 @@ namespace hone {
 
 struct TrainingFacts {
   std::string model, data, output, folder, head, command;
+  std::vector<std::string> notes;  // further findings
   std::vector<std::string> classes;
   int64_t trained = 0;    // elements
   TrainingMemory memory;  // as it was planned before the first step

@@ -32,9 +32,10 @@ double number_of(const Json& value) { return value.is_number() ? value.get<doubl
 
 }  // namespace
 
-TrainingRun::TrainingRun(Trainer& trainer, const TrainingData& data, const TrainingOptions& options, double rate,
-                         std::string folder, std::string identity, std::string decisive)
+TrainingRun::TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData& data, const TrainingOptions& options,
+                         double rate, std::string folder, std::string identity, std::string decisive)
     : trainer_(trainer),
+      teacher_(teacher),
       data_(data),
       options_(options),
       folder_(std::move(folder)),
@@ -83,9 +84,17 @@ TrainingOutcome TrainingRun::run(const Progress& progress) {
           .metric = metric_};
 }
 
+std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
+  std::vector<NamedTensors> parts = data_.parts(batch, options_.parts);
+  if (!teacher_) return parts;
+  const std::vector<NamedTensors> inputs = data_.teacher_parts(batch, options_.parts);
+  for (size_t i = 0; i < parts.size(); ++i) teacher_->teach(inputs[i], parts[i]);
+  return parts;
+}
+
 void TrainingRun::step(const Batch& batch, const Progress& progress) {
   const int64_t number = trainer_.steps();
-  const std::vector<NamedTensors> parts = data_.parts(batch, options_.parts);
+  const std::vector<NamedTensors> parts = lessons(batch);
   const Trainer::Step done = trainer_.step(parts, schedule_.rate(number));
   if (!std::isfinite(done.loss)) name_first_fault(number + 1, done.loss, progress);
   loss_sum_ += done.loss;
@@ -252,7 +261,7 @@ void TrainingRun::name_first_fault(int64_t step, double loss, const Progress& pr
       const int64_t number = trainer_.steps();
       tell(progress, fmt::format("the loss of step {} is {}; looking for where it comes from, at step {}", step, loss,
                                  number + 1));
-      trainer_.step(data_.parts(*batch, options_.parts), schedule_.rate(number), number + 2 >= step);
+      trainer_.step(lessons(*batch), schedule_.rate(number), number + 2 >= step);
     }
   } catch (const Error& error) {
     first = fmt::format("in step {}, {}", trainer_.steps() + 1, error.what());

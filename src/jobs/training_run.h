@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobs/progress.h"
+#include "jobs/teacher.h"
 #include "jobs/train_options.h"
 #include "jobs/training_data.h"
 #include "measure/confusion.h"
@@ -36,7 +37,7 @@ struct TrainingOutcome {
 class TrainingRun {
  public:
   // Files go into `folder`, which is there. `identity` is of the model, `decisive` what else decides the bits.
-  TrainingRun(Trainer& trainer, const TrainingData& data, const TrainingOptions& options, double rate,
+  TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData& data, const TrainingOptions& options, double rate,
               std::string folder, std::string identity, std::string decisive);
 
   void resume();  // from the last checkpoint
@@ -54,6 +55,7 @@ class TrainingRun {
     int64_t index = 0;  // of the next batch
   };
   void step(const Batch& batch, const Progress& progress);
+  std::vector<NamedTensors> lessons(const Batch& batch);  // inputs, labels and what the teacher gives
   Validation validate(bool with_interval = false);
   void after_step(const Batch& batch, const Progress& progress);
   void judge(const Progress& progress);
@@ -68,6 +70,7 @@ class TrainingRun {
   std::string state_text(double loss) const;
 
   Trainer& trainer_;
+  Teacher* const teacher_;  // null: none
   const TrainingData& data_;
   const TrainingOptions& options_;
   const std::string folder_, identity_, decisive_;

@@ -21,7 +21,7 @@ Graph unpack_values(Graph graph, const PassContext&) {
     const Node& node = graph.node(n);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId v = node.operands[i];
-      const bool is_read_packed = v != kNone && graph.constant(v) && node.op != &matmul_def;
+      const bool is_read_packed = v != kNone && graph.constant(v) && node.op != &matmul_def && !node.op->view;
       if (v == kNone || !graph.type(v).is_packed() || is_read_packed || reads_codes(graph, node, i)) continue;
       graph.set_insertion_point(n);
       const ValueId plain = ops::dequantize(graph, {v});

@@ -86,6 +86,12 @@ bool learns(const Node& node, size_t operand) {
   return node.op != &batch_norm_def || operand < 3;
 }
 
+// A number that fake_quant rounds by.
+bool is_scale(const Graph& graph, const std::vector<Graph::Use>& uses) {
+  return std::ranges::any_of(
+      uses, [&](const Graph::Use& use) { return graph.node(use.node).op == &fake_quant_def && use.operand > 0; });
+}
+
 std::vector<Candidate> candidates_of(const Graph& graph) {
   const std::vector<std::vector<Graph::Use>> uses = graph.all_uses();
   std::vector<Candidate> found;
@@ -93,7 +99,7 @@ std::vector<Candidate> candidates_of(const Graph& graph) {
     const Value& value = graph.value(id);
     const Tensor& tensor = *value.constant;
     if (value.label.empty() || tensor.is_packed() || tensor.container() != Container::none ||
-        !is_float(tensor.dtype()) || tensor.elements() < 2)
+        !is_float(tensor.dtype()) || (tensor.elements() < 2 && !is_scale(graph, uses[static_cast<size_t>(id)])))
       continue;
     Candidate candidate{id, value.label, {}};
     bool all = !uses[static_cast<size_t>(id)].empty();

@@ -28,9 +28,12 @@ struct Group {
 };
 
 // And what is computed for it: where it is read of one token, nothing of the last layer is for the others.
+// Compared layers are kept, too, behind it.
 void keep_only_output(Graph& graph, const std::string& label) {
-  const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
-  graph.set_outputs({*output});
+  std::vector<Output> kept{*std::ranges::find(graph.outputs(), label, &Output::label)};
+  const std::vector<ValueId> layers = compared_layers(graph);
+  for (size_t i = 0; i < layers.size(); ++i) kept.push_back({layers[i], TeacherNames::layer(i)});
+  graph.set_outputs(std::move(kept));
   graph = run_passes(std::move(graph), {"remove_dead", "raise_slices", "merge_common", "remove_dead"});
   const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
   for (ValueId input : inputs)
@@ -188,11 +191,12 @@ class Builder {
       if (!(rate >= 0 && rate < 1)) fail("dropout is {}; accepted: 0 to below 1", rate);
     choose_parameters();
     choose_statistics();
+    model_ = run_pass(std::move(model_), "fold_fake_quant", {.packer = options_.packer});  // what is rounded once
   }
 
   TrainGraphs build() {
     for (const TrainedParameter& p : made_.parameters) parameters_.push_back(input_called(model_, p.name));
-    made_.evaluate = model_;
+    made_.evaluate = without_compared_layers(model_);
     made_.evaluate.name = "evaluate";
     const LossTerms terms = loss_of(made_.evaluate);
     made_.evaluate.add_output(terms.sum, Names::kLossSum);
@@ -253,6 +257,17 @@ class Builder {
     return add_loss(graph, graph.outputs()[0].value, Names::kLabels, options_.loss);
   }
 
+  // Of labels and of a teacher's outputs; layers that are compared are outputs no more.
+  LossTerms training_loss(Graph& graph) const {
+    const LossTerms of_labels = loss_of(graph);
+    if (!options_.distillation) return of_labels;
+    const std::vector<ValueId> layers = compared_layers(graph);
+    std::vector<Output> outputs(graph.outputs().begin(), graph.outputs().end());
+    std::erase_if(outputs, is_compared_layer);
+    graph.set_outputs(outputs);
+    return add_distillation(graph, of_labels, outputs[0].value, layers, options_.loss.loss, *options_.distillation);
+  }
+
   std::vector<ValueId> gradients_of(Graph& graph, ValueId loss) const {
     std::vector<NodeId> forward(graph.nodes().begin(), graph.nodes().end());
     std::vector<ValueId> gradients = differentiate(graph, loss, parameters_);
@@ -281,7 +296,7 @@ class Builder {
 
   void build_step() {
     Graph& graph = made_.step = training_form("step");
-    const LossTerms terms = loss_of(graph);
+    const LossTerms terms = training_loss(graph);
     const ValueId loss = ops::div(graph, {.a = terms.sum, .b = terms.count});
     graph.add_output(loss, Names::kLoss);
     add_optimizer(graph, groups_, gradients_of(graph, loss), options_);
@@ -289,7 +304,7 @@ class Builder {
 
   void build_gradients() {
     Graph& graph = made_.gradients = training_form("gradients");
-    const LossTerms terms = loss_of(graph);
+    const LossTerms terms = training_loss(graph);
     const std::vector<ValueId> gradients = gradients_of(graph, terms.sum);
     const ValueId keep = graph.add_input(Names::kKeep, plain_type(DType::boolean, {}));
     accumulate(graph, keep, Names::kLossSum, terms.sum);

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <any>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/packer.h"
+#include "train/distillation.h"
 #include "train/loss.h"
 #include "train/optimizer.h"
 #include "train/parameter_groups.h"
@@ -38,10 +41,12 @@ struct TrainGraphOptions {
   double dropout = 0;          // share of the inputs of the last layer that are left out; its masks are the seed's
   double adapter_dropout = 0;  // share of what low-rank adapters read (passes/lora.h)
   uint64_t seed = 1;
-  int64_t recompute = 0;    // see recompute.h; 0: activations are kept
-  bool accumulate = false;  // a batch may be taken in parts
-  bool keep_zeros = false;  // weights of rank 2 and more that are 0 stay 0: what was pruned
-  std::string predictions;  // label of the output; empty: "logits", or the only one
+  int64_t recompute = 0;           // see recompute.h; 0: activations are kept
+  bool accumulate = false;         // a batch may be taken in parts
+  bool keep_zeros = false;         // weights of rank 2 and more that are 0 stay 0: what was pruned
+  std::string predictions;         // label of the output; empty: "logits", or the only one
+  const Packer* packer = nullptr;  // of rounded weights that are frozen; null: the reference
+  std::optional<DistillationOptions> distillation = {};  // the model then has outputs of compared layers, or none
 };
 
 struct TrainedParameter {
@@ -51,9 +56,9 @@ struct TrainedParameter {
 };
 
 struct TrainGraphs {
-  // Of whole batches: the model's arguments, labels, rate, step, sample → predictions, loss, and the norm where it is
-  // clipped. With `accumulate` there are two in its place, since the number that a loss is divided by is known at the
-  // end alone:
+  // Of whole batches: the model's arguments, labels, what a teacher gives, rate, step, sample → predictions, loss, and
+  // the norm where it is clipped. With `accumulate` there are two in its place, since the number that a loss is divided
+  // by is known at the end alone:
   Graph step;
   Graph gradients;  // the model's arguments, labels, keep, step, sample → predictions; sums of losses, counts and
                     // gradients are state

@@ -24,7 +24,10 @@ struct TrainingMemory {
   int64_t outputs = 0;     // predictions, and updates that are not written in place
   int64_t data = 0;        // batches at work and ahead, or a tensor of a checkpoint beside the one that it replaces
   int64_t code = 0;        // machine code and what made it, as it was measured
-  int64_t total() const { return parameters + state + constants + values + scratch + laid_out + outputs + data + code; }
+  int64_t teacher = 0;     // all that one takes which the model learns from (train/distillation.h)
+  int64_t total() const {
+    return parameters + state + constants + values + scratch + laid_out + outputs + data + code + teacher;
+  }
 };
 
 // Sizes of the largest batch of training and of validation, and bytes of the batches that are held then.

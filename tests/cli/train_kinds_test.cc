@@ -56,6 +56,25 @@ TEST_F(TrainKinds, FoldersOfImages) {
   EXPECT_GE(judged(convnet(), put_images(), "accuracy", {"--flip", "--crop-padding", "1"}, {"--channels", "1"}), 0.95);
 }
 
+TEST_F(TrainKinds, WeightsAndInputsInFewBitsWithScalesThatAreLearned) {
+  EXPECT_GE(judged(convnet(), put_images(), "accuracy",
+                   {"--qat", "weight=int2.channel", "--qat", "op:conv.in=int8", "--learn-scales", "--epochs", "12"},
+                   {"--channels", "1"}),
+            0.9);
+  const ProgramResult info = hone_program({"info", output(), "--json"});
+  EXPECT_THAT(info.out, testing::HasSubstr("int2.channel"));
+}
+
+TEST_F(TrainKinds, WhatATeacherSays) {
+  const std::string data = put_classes(), teacher = folder / "teacher.safetensors";
+  ASSERT_EQ(hone_program({"train", model, "--data", data, "-o", teacher, "--batch", "16", "--rate", "5e-3"}).exit_code,
+            0);
+  EXPECT_GE(judged(model, data, "accuracy",
+                   {"--from-scratch", "--teacher", teacher, "--temperature", "3", "--distill-weight", "0.9",
+                    "--distill-layers", "encoder.layer.0.output.dense=encoder.layer.0.output.dense", "--epochs", "10"}),
+            0.9);
+}
+
 TEST_F(TrainKinds, PairsOfIdxFiles) {
   const auto sizes = [](std::vector<uint32_t> all) {
     std::string bytes{0, 0, 8, static_cast<char>(all.size())};

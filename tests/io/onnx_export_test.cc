@@ -119,12 +119,14 @@ const std::multimap<std::string, std::string> kRefused = {
     {"bit_shift", "BitShift takes unsigned"},
     {"fake_quant", "QuantizeLinear can't round to"},  // formats of groups, powers of two, floats and zero points
     {"round_to", "QuantizeLinear can't round to"},    // floats
-    {"resize", "ceil_if_smaller"},                    // of opset 10
-    {"lstm", "does not round its state"},             // com.microsoft's DynamicQuantizeLSTM
-    {"map_values", "no operator for it"},             // of ai.onnx.ml
-    {"tree_ensemble", "no operator for it"},          // of ai.onnx.ml
-    {"cache_append", "no operator for it"},           // pages
-    {"quantize", "no operator for it"},               // values that are codes of a format
+    {"round_scaled", "has bitcast"},                  // what fake_quant becomes inside a session
+    {"round_scaled_gradient", "has bitcast"},
+    {"resize", "ceil_if_smaller"},            // of opset 10
+    {"lstm", "does not round its state"},     // com.microsoft's DynamicQuantizeLSTM
+    {"map_values", "no operator for it"},     // of ai.onnx.ml
+    {"tree_ensemble", "no operator for it"},  // of ai.onnx.ml
+    {"cache_append", "no operator for it"},   // pages
+    {"quantize", "no operator for it"},       // values that are codes of a format
     {"dequantize", "no operator for it"},
     {"cross_entropy", "smooths no labels"},
     {"softmax_gradient", "no operator for it"},  // of training
@@ -296,6 +298,24 @@ TEST(OnnxExport, AllThatDoesNotFitIsRefusedAtOnce) {
               AllOf(HasSubstr("y (fake_quant): QuantizeLinear can't round to mxint8"),
                     HasSubstr("out (fake_quant): QuantizeLinear can't round to int4.g32"),
                     HasSubstr("w (constant int24.f8[2,64]): "), HasSubstr("the nearest format that fits: int16")));
+}
+
+TEST(OnnxExport, ScalesThatAreGivenAreQuantizeLinears) {
+  const std::map<std::string, std::vector<float>> formats{
+      {"int8", {0.0137f}}, {"uint8", {0.0081f}}, {"uint8.asym", {0.0123f, 100.4f}}};
+  for (const auto& [format, given] : formats) {
+    Philox rng(3);
+    Call call;
+    const Tensor x = random_floats(rng, {3, 40});
+    std::vector<ValueId> operands{call.graph.add_input("x", x.type())};
+    for (float number : given) operands.push_back(call.graph.add_constant("", Tensor::scalar(number)));
+    const NodeId node = call.graph.add_node(ops::get("fake_quant"), operands, {{"format", parse_format(format)}});
+    call.graph.add_output(call.graph.result(node), "y");
+    call.inputs["x"] = x;
+    const OnnxImport again = import_onnx_bytes(exported(call.graph).model.SerializeAsString(), "exported");
+    EXPECT_TRUE(again.graph.nodes("fake_quant").empty());
+    EXPECT_EQ(difference(call, again.graph), "") << format;
+  }
 }
 
 TEST(OnnxExport, AnOpsetThatIsTooOldIsRefused) {

@@ -30,6 +30,51 @@ TEST(Quantize, FoldingGivesTheBitsOfFakeQuant) {
   test::expect_same_outputs(simulated, packed, 0);
 }
 
+// A constant is packed by a scale that is given; of an input a known step of fixed point becomes its format, and
+// another scale stays an operand.
+TEST(Quantize, FoldingPacksByScalesThatAreGiven) {
+  const Graph graph = test::parse(R"(
+    %x : f32[B,2] = input "x"
+    %step : f32[] = const "step" {0.26}
+    %a = fake_quant %x, %step {format=int4.f0}
+    %s : f32[] = const "s" {0.125}
+    %b = fake_quant %a, %s {format=int8}
+    %w : f32[2,2] = const "w" {1, 0.5, -0.3, 2}
+    %scales : f32[2,1] = const "scales" {0.25, 0.5}
+    %q = fake_quant %w, %scales {format=int4.channel}
+    %y = linear %b, %q
+    return %y as "y")");
+  const Graph packed = run_pass(graph, "fold_fake_quant", {}, {.disabled = {}, .verify = true, .after = {}});
+  ASSERT_EQ(packed.nodes("fake_quant").size(), 2u);
+  const Node &a = packed.node(packed.nodes("fake_quant")[0]), &b = packed.node(packed.nodes("fake_quant")[1]);
+  EXPECT_EQ(to_string(a.attributes.get<Format>("format")), "int4.f2");
+  EXPECT_EQ(a.operands.size(), 1u);
+  EXPECT_EQ(b.operands.size(), 2u);
+  const Tensor& w = *packed.constant(packed.find_constant("w"));
+  EXPECT_EQ(to_string(*w.format()), "int4.channel");
+  EXPECT_EQ(w.to_floats(), (std::vector<float>{1, 0.5f, -0.5f, 2}));
+  test::expect_same_outputs(graph, packed, 0);
+  const Graph expanded = run_pass(graph, "expand_fake_quant", {}, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_TRUE(expanded.nodes("fake_quant").empty());
+  test::expect_same_outputs(graph, expanded, 0);
+}
+
+// A view of packed memory would be its codes.
+TEST(UnpackValues, ViewsArePlain) {
+  Graph graph = test::parse(R"(
+    %x : f32[B,2] = input "x"
+    %w : f32[2,2] = const "w" {1, 0.5, -0.25, 0.75}
+    %q = fake_quant %w {format=int4}
+    %b = barrier %q
+    %y = matmul %x, %b
+    return %y as "y")");
+  graph = run_pass(graph, "fold_fake_quant");
+  const Graph plain = run_pass(graph, "unpack_values", {}, {.disabled = {}, .verify = true, .after = {}});
+  EXPECT_EQ(plain.nodes("dequantize").size(), 1u);
+  EXPECT_FALSE(plain.type(plain.node(plain.nodes("barrier")[0]).operands[0]).is_packed());
+  test::expect_same_outputs(graph, plain, 0);
+}
+
 TEST(Quantize, PackedModelsCanBePackedAgain) {
   Graph g = run_pass(quantized({.to = "mxint8", .rule = {}, .skip = {}, .activations = ""}), "fold_fake_quant");
   for (const QuantizeChoice& choice :

@@ -169,6 +169,31 @@ inline OpCases fake_quant_gradient_cases(Philox& rng) {
   return cases;
 }
 
+// With what is learned for each row: scales around those of such values, and log2 of powers of two.
+inline OpCases scaled_cases(Philox& rng, bool gradient) {
+  OpCases cases;
+  for (const char* name : {"int4.channel", "mxint4", "uint4.channel.asym", "int8.f4", "fp8_e4m3.channel"})
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      const Format format = parse_format(name);
+      const bool is_log2 = std::string_view(name) == "mxint4", has_zero = std::string_view(name).ends_with("asym");
+      OpCase one{{random_floats(rng, {3, 33}, dtype),
+                  random_floats(rng, {3, 1}, DType::f32, is_log2 ? -4.0f : 0.02f, is_log2 ? 0.0f : 0.2f)},
+                 {{"format", format}}};
+      if (gradient) one.operands.emplace_back(random_floats(rng, {3, 33}));
+      if (has_zero) one.operands.emplace_back(random_floats(rng, {3, 1}, DType::f32, 0, 15));
+      if (!gradient) {
+        cases.push_back(one);
+        continue;
+      }
+      for (const char* by : {"x", "scale", "zero_point"}) {
+        if (!has_zero && std::string_view(by) == "zero_point") continue;
+        one.attributes.set("by", std::string(by));
+        cases.push_back(one);
+      }
+    }
+  return cases;
+}
+
 // Empty for an op that is none of these.
 inline OpCases gradient_cases(std::string_view name, Philox& rng) {
   if (name == "conv_input_gradient") return conv_input_gradient_cases(rng);
@@ -179,6 +204,8 @@ inline OpCases gradient_cases(std::string_view name, Philox& rng) {
   if (name == "batch_norm_gradient") return batch_norm_gradient_cases(rng);
   if (name == "attention_gradient") return attention_gradient_cases(rng);
   if (name == "dropout_train") return dropout_train_cases(rng);
+  if (name == "round_scaled") return scaled_cases(rng, false);
+  if (name == "round_scaled_gradient") return scaled_cases(rng, true);
   if (name == "fake_quant_gradient") return fake_quant_gradient_cases(rng);
   return {};
 }

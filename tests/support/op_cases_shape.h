@@ -70,6 +70,18 @@ inline OpCases fake_quant_cases(Philox& rng) {
   for (const char* format : kSampleFormats)
     for (DType dtype : {DType::f32, DType::bf16})
       cases.push_back({{random_floats(rng, {7, 40}, dtype)}, {{"format", parse_format(format)}}});
+  const auto with_scale = [&](const char* format, const Sizes64& scale, float low, float high) {
+    cases.push_back({{random_floats(rng, {7, 40}), random_floats(rng, scale, DType::f32, low, high)},
+                     {{"format", parse_format(format)}}});
+  };
+  with_scale("int4.channel", {7, 1}, 0.05f, 0.2f);
+  with_scale("int4.g32", {7, 2}, 0.05f, 0.2f);
+  with_scale("int4.g2x8", {4, 5}, 0.05f, 0.2f);
+  with_scale("mxint4", {7, 2}, -3, 0);
+  with_scale("int8", {}, 0.01f, 0.02f);
+  with_scale("int4.f2", {}, 0.1f, 0.3f);
+  with_scale("uint4.g32.asym", {7, 2}, 0.05f, 0.2f);
+  cases.back().operands.emplace_back(random_floats(rng, {7, 2}, DType::f32, 0, 15));
   return cases;
 }
 

@@ -1,5 +1,6 @@
 // Quantization: quantize_linear and dequantize_linear with one scale or one for each index of an axis; and fake_quant
 // where QuantizeLinear and DequantizeLinear do the same.
+#include <algorithm>
 #include <cmath>
 
 #include "formats/codecs.h"
@@ -102,8 +103,34 @@ std::string scale_of(const ExportNode& n, const std::string& x, const Format& fo
   return n.emit("Where", {n.emit("Greater", {most, number(0)}), scale, number(1)});
 }
 
+// By a scale that is given, which is what QuantizeLinear takes; a symmetric format's lowest code is cut off before it.
+Names learned(const ExportNode& n, const Format& format) {
+  const ElementParams& element = format.element;
+  const bool fits = format.codec == &int_codec && element.bits == 8 && format.scale.type == ScaleType::f32 &&
+                    (format.scale_kind == &f32_max_scale || format.scale_kind == &f32_range_scale) &&
+                    format.geometry.kind == Geometry::Kind::tensor;
+  const Tensor* const scale = n.constant(1);
+  const Tensor* const zero = n.has(2) ? n.constant(2) : nullptr;
+  if (!fits || !scale || (n.has(2) && !zero))
+    not_in_onnx(
+        "QuantizeLinear can't round to {} by a scale that is given; formats that fit: int8, uint8 and uint8.asym of "
+        "the "
+        "whole tensor, by constants",
+        to_string(format));
+  const float step = std::max(scale->to_floats()[0], 0x1p-126f);
+  const DType codes = element.is_signed ? DType::i8 : DType::u8;
+  std::string x = n.in_as(0, DType::f32);
+  if (element.is_signed) x = n.emit("Max", {x, n.number(-127.0 * step, DType::f32)});
+  const int64_t zero_point = zero ? std::clamp<int64_t>(std::llrint(zero->to_floats()[0]), 0, 255) : 0;
+  const std::string s = n.number(step, DType::f32),
+                    z = n.constant(Tensor::of<int64_t>({}, {zero_point}).converted(codes));
+  const std::string q = n.emit("QuantizeLinear", {x, s, z});
+  return {n.cast(n.emit("DequantizeLinear", {q, s, z}), DType::f32, n.result_type().dtype)};
+}
+
 Names fake_quant(const ExportNode& n) {
   const Format& format = n.attributes().get<Format>("format");
+  if (n.has(1)) return learned(n, format);
   const ElementParams& element = format.element;
   const bool is_integer = format.codec == &int_codec && element.bits <= 8 && format.scale.type == ScaleType::f32 &&
                           (format.scale_kind == &no_scale || format.scale_kind == &f32_max_scale);

@@ -27,6 +27,7 @@ Support lower_quantize(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   if (Support r = lowering.open_sizes(step.group); !r.supported()) return r;
   const Node& node = graph.node(step.group.anchor);
+  if (node.operands.size() > 1) return {"scales that are given: expand_fake_quant makes pointwise operations of that"};
   const Format format = node.attributes.get<Format>("format");
   const ValueId x = node.operands[0], y = node.results[0];
   const bool packs = node.op == &quantize_def;

@@ -1,0 +1,188 @@
+// hone train --qat and --teacher, and hone sweep --train: on models of a few thousand weights.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/philox.h"
+#include "jobs/sweep.h"
+#include "jobs/train_model.h"
+#include "passes/pipelines.h"
+#include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
+
+namespace hone {
+namespace {
+
+using test::error_of;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class RoundedTrainingTest : public JobsTest {
+ protected:
+  // Texts of two classes that differ by one word, in the order of `names`.
+  std::string put_texts(const std::string& file = "texts.csv", const std::string& yes = "yes",
+                        const std::string& no = "no") const {
+    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
+    Philox random(11);
+    std::string text = "text,label,split\n";
+    for (int i = 0; i < 128; ++i) {
+      const bool good = random.below(2) == 1;
+      std::vector<std::string> words;
+      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
+      words[random.below(5)] = good ? "hot" : "house";
+      text += fmt::format("{},{},{}\n", fmt::join(words, " "), good ? yes : no, i % 4 == 3 ? "validation" : "train");
+    }
+    return folder.put(file, text);
+  }
+
+  TrainModelOptions options(const std::string& from, const std::string& name) const {
+    TrainModelOptions o;
+    o.model = from;
+    o.data = put_texts();
+    o.output = folder / name;
+    o.training.epochs = 4;
+    o.training.batch = 16;
+    o.training.rate = 5e-3;
+    return o;
+  }
+
+  std::string put_classifier() const {
+    const TrainModelOptions o = options(model, "classifier.safetensors");
+    train_model(o);
+    return o.output;
+  }
+
+  static double accuracy(const Record& record) { return value_of(table_of(record, "validation").rows[0][3]); }
+};
+
+TEST_F(RoundedTrainingTest, WritesThePackedModelThatItTrained) {
+  TrainModelOptions o = options(put_classifier(), "rounded.safetensors");
+  o.training.qat = {"op:linear=int3.channel", "op:linear.in=int8", "classifier=keep"};
+  for (const bool learn : {false, true}) {
+    SCOPED_TRACE(learn);
+    o.training.learn_scales = learn;
+    o.folder = folder / (learn ? "learn" : "data");
+    std::vector<std::string> said;
+    const Record record = train_model(o, [&](const std::string& line) { said.push_back(line); });
+    EXPECT_GT(accuracy(record), 0.9);
+    EXPECT_THAT(said, Contains(AllOf(HasSubstr("are rounded"), HasSubstr("in int3.channel"), HasSubstr("in int8"))));
+    EXPECT_THAT(record.findings, Contains(HasSubstr("are rounded")));
+    EXPECT_THAT(record.findings, Contains(HasSubstr("% of ")));
+    const Graph written = load_model(o.output).graph;
+    const auto format_of = [&](const char* name) {
+      const Tensor& tensor = *written.constant(written.find_constant(name));
+      return tensor.is_packed() ? to_string(*tensor.format()) : "";
+    };
+    EXPECT_EQ(format_of("encoder.layer.0.output.dense.weight"), "int3.channel");
+    EXPECT_EQ(format_of("classifier.weight"), "");
+    const bool has_scale = written.find_constant("encoder.layer.0.output.dense.in.quant_scale") != kNone;
+    EXPECT_EQ(has_scale, learn);
+  }
+}
+
+// The order is: adapters, then rounding of what they stand beside.
+TEST_F(RoundedTrainingTest, RoundsWhatAdaptersStandBeside) {
+  TrainModelOptions o = options(put_classifier(), "adapted.safetensors");
+  o.training.lora = {"op:linear"};
+  o.training.qat = {"dense\\.weight=int4.channel"};
+  EXPECT_GT(accuracy(train_model(o)), 0.8);
+  const Graph written = load_model(o.output).graph;
+  EXPECT_TRUE(written.constant(written.find_constant("encoder.layer.0.output.dense.weight"))->is_packed());
+  EXPECT_TRUE(has_adapters(written));
+}
+
+TEST_F(RoundedTrainingTest, RefusesRulesThatDoNotFit) {
+  TrainModelOptions o = options(model, "out.safetensors");
+  o.training.learn_scales = true;
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("qat names them"));
+  o.training.qat = {"encodre=int4"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("encodre"));
+  o.training.qat = {"op:linear=nvfp4"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), AllOf(HasSubstr("no scale can be learned"), HasSubstr("E4M3")));
+  o.training.qat = {"op:linear=int5000"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("E_WIDTH"));
+  EXPECT_FALSE(std::filesystem::exists(o.output));
+}
+
+TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
+  TrainModelOptions o = options(model, "student.safetensors");
+  o.training.teacher = put_classifier();
+  o.training.from_scratch = true;
+  o.training.distill_weight = 1;
+  o.training.distill_layers = {"encoder.layer.0.output.dense=encoder.layer.1.output.dense"};
+  o.training.distill_layer_weight = 0.1;
+  o.training.epochs = 8;
+  std::vector<std::string> said;
+  const Record record = train_model(o, [&](const std::string& line) { said.push_back(line); });
+  EXPECT_GT(accuracy(record), 0.9);
+  EXPECT_THAT(said, Contains(HasSubstr("its predictions and what 1 of its layers compute")));
+  EXPECT_THAT(said, Contains(HasSubstr(" of the teacher")));
+  const Graph written = load_model(o.output).graph;
+  EXPECT_EQ(written.outputs().size(), 1);
+}
+
+TEST_F(RoundedTrainingTest, DistillationGoesWithRoundingAndAdaptersAndParts) {
+  TrainModelOptions o = options(put_classifier(), "student.safetensors");
+  o.training.teacher = o.model;
+  o.training.qat = {"dense\\.weight=int3.channel"};
+  o.training.lora = {"query"};
+  o.training.parts = 2;
+  o.training.keep_zeros = true;
+  o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.output.dense"};
+  EXPECT_GT(accuracy(train_model(o)), 0.8);
+}
+
+TEST_F(RoundedTrainingTest, RefusesATeacherThatDoesNotFit) {
+  TrainModelOptions o = options(model, "student.safetensors");
+  o.training.temperature = 3;
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("teacher names a model"));
+  o.training.teacher = put_classifier();
+  o.training.temperature = 0;
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("temperature is 0; accepted: above 0"));
+  o.training.temperature = 2;
+  o.training.distill_weight = 0;
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("nothing is learned from the teacher"));
+  o.training.distill_layers = {"encoder.layer.7.output.dense=encoder.layer.1.output.dense"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has no layer \"encoder.layer.7.output.dense\""));
+  o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.9.output.dense"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("the teacher classifier.safetensors has no layer"));
+  o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.intermediate.dense"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("they must have one shape"));
+  o.training.distill_layers.clear();
+  o.training.distill_weight = 0.5;
+  o.data = put_texts("others.csv", "good", "bad");
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has other classes than the data"));
+  o.data = put_texts();
+  o.training.teacher = model;  // gives sentence embeddings
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("predictions: the teacher gives"));
+  o.training.teacher = folder / "nothing";
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("nothing"));
+  EXPECT_FALSE(std::filesystem::exists(o.output));
+}
+
+TEST_F(RoundedTrainingTest, ASweepDrawsWhatTrainingGivesBesideQuantizing) {
+  SweepOptions o;
+  o.model = put_classifier();
+  o.folder = folder / "sweep";
+  o.formats = {"int2.channel", "int8.channel"};
+  o.data.file = o.judged.data.path = put_texts();
+  TrainModelOptions training = options("", "");
+  training.training.head = "keep";
+  training.training.epochs = 2;
+  o.training = training;
+  const Record record = sweep(o);
+  const Table& table = table_of(record, "sweep");
+  ASSERT_EQ(table.rows.size(), 6);
+  for (size_t row = 0; row < 4; ++row)
+    EXPECT_EQ(text_of(cell(table, "how", row)), row % 2 == 0 ? "quantized" : "trained");
+  EXPECT_GT(value_of(cell(table, "accuracy", 1)), value_of(cell(table, "accuracy", 0)));
+  EXPECT_EQ(value_of(cell(table, "average_bits", 1)), value_of(cell(table, "average_bits", 0)));
+  EXPECT_EQ(text_of(cell(table, "how", 5)), "trained");
+  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
+  EXPECT_THAT(record.findings, Contains(HasSubstr("better than quantized after training in ")));
+  const Record again = sweep(o);
+  EXPECT_THAT(again.findings, Contains(HasSubstr("0 measured, ")));
+}
+
+}  // namespace
+}  // namespace hone
