@@ -264,6 +264,7 @@ class Job {
     decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_.sha256(),
                             to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
     TrainingRun run(trainer, *data_, options_.training, optimizer_.rate, folder_, model_.sha256(), decisive);
+    run.validated = options_.validated;
     prepare_folder();
     if (has_checkpoint_) {
       run.resume();
