@@ -37,7 +37,8 @@ void setup(CLI::App& app) {
   app.add_option("--budget", flags.budgets, "What candidates must keep: bits<=4.5, bytes<=1MB, accuracy>=0.9")
       ->delimiter(',');
   app.add_option("--trials", flags.trials, "Candidates in all, those of earlier runs included (30)");
-  app.add_option("--sampler", flags.sampler, "random, grid, qmc, tpe, nsga2, cmaes or evolution (tpe; docs/search.md)");
+  app.add_option("--sampler", flags.sampler,
+                 "random, grid, qmc, tpe, nsga2, cmaes, evolution, ilp or ilp-tpe (tpe; docs/search.md)");
   app.add_option("--sampler-option", flags.sampler_options, "One of the sampler's own, e.g. startup=5");
   app.add_option("--pruner", flags.pruner, "median, percentile, successive-halving, hyperband, patience or threshold");
   app.add_option("--pruner-option", flags.pruner_options, "One of the pruner's own");
@@ -92,6 +93,7 @@ Json tree() {
 int run() {
   RunFiles files;
   files.reads("--config", flags.config).reads("--space", flags.space).reads("--data", flags.data);
+  if (flags.output.ends_with(".safetensors")) files.writes("--output", flags.output);
   files.writes("--report", flags.result.report).check();
   Report report(flags.result);
   report.finish(

@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kKeys{"model",      "inputs",        "data",    "tokenizer", "inherit",
-                                     "objective",  "budget",        "trials",  "sampler",   "sampler-option",
-                                     "pruner",     "pruner-option", "seed",    "seeds",     "latency-seconds",
-                                     "parameters", "constraints",   "reading", "evaluate",  "studies"};
+const std::vector<std::string> kKeys{
+    "model",  "inputs",          "data",       "tokenizer",      "vocabulary", "inherit",       "objective",
+    "budget", "trials",          "sampler",    "sampler-option", "pruner",     "pruner-option", "seed",
+    "seeds",  "latency-seconds", "parameters", "constraints",    "reading",    "evaluate",      "studies"};
 
 std::vector<std::string> texts(const Json& tree, const std::string& key, const std::string& source) {
   const Json value = json_get<Json>(tree, key, source);
@@ -95,10 +95,15 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   study.fixed.model = text(tree, "model", source);
   if (study.fixed.model.empty()) fail("{}: no model; give MODEL, a file or a name of hone build", source);
   if (tree.contains("inputs")) study.fixed.inputs = texts(tree, "inputs", source);
+  if (!study.fixed.inputs.empty() && study.fixed.is_built())
+    fail("{}: inputs are of folders; what hone build builds takes what its family takes", source);
   study.life.session = session;
   study.life.data = text(tree, "data", source);
   study.life.tokenizer = text(tree, "tokenizer", source);
   study.life.inherit = text(tree, "inherit", source);
+  if (tree.contains("vocabulary")) study.life.vocabulary = json_get<int64_t>(tree, "vocabulary", source);
+  if (study.life.vocabulary > 0 && !study.life.tokenizer.empty())
+    fail("{}: tokenizer and vocabulary are given; leave one out", source);
   if (tree.contains("latency-seconds")) study.life.latency_seconds = json_get<double>(tree, "latency-seconds", source);
   if (tree.contains("reading"))
     for (const auto& [key, value] : tree.at("reading").items())

@@ -18,14 +18,16 @@ class SearchJob {
     if (options.workers < 1 || options.workers > 256) fail("workers are {}; accepted: 1 to 256", options.workers);
     studies_ = studies_of(options.tree, options.source, options.study, options.session);
     const bool is_folder = studies_.size() > 1 || studies_[0].objectives.size() > 1;
-    storage_ = open_storage(options.storage);
-    if (!options.resume && !options.rebuild) refuse_known();
     for (SearchStudy& study : studies_) {
       tell(options.progress, study.name + ": checking");
       auto data = data_for(study);
-      runs_.push_back(std::make_unique<SearchRun>(std::move(study), std::move(data), options, storage_, results_,
+      runs_.push_back(std::make_unique<SearchRun>(std::move(study), std::move(data), options, results_,
                                                   is_folder && !options.rebuild));
     }
+    // Nothing is made before all has been checked.
+    storage_ = open_storage(options.storage, {.may_create = !options.rebuild});
+    if (!options.resume && !options.rebuild) refuse_known();
+    for (const auto& run : runs_) run->keep_in(storage_);
   }
 
   Record run() {
@@ -45,12 +47,12 @@ class SearchJob {
  private:
   void refuse_known() const {
     const std::vector<StudyRecord> known = storage_->studies();
-    for (const SearchStudy& study : studies_)
-      if (std::ranges::count(known, study.name, &StudyRecord::name) > 0)
+    for (const auto& run : runs_)
+      if (std::ranges::count(known, run->config().name, &StudyRecord::name) > 0)
         fail(
             "{}: there is a study \"{}\" already; go on with it (--resume), delete it (hone study delete), or give "
             "another name (--study)",
-            storage_->name(), study.name);
+            storage_->name(), run->config().name);
   }
 
   // Studies of the same rows share them.

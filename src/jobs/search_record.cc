@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "jobs/study_report.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -79,7 +80,8 @@ std::vector<std::string> figure_names(const SearchRun& run) {
   return names;
 }
 
-Table best_table(const SearchRun& run, const TrialList& trials, const std::string& key) {
+Table best_table(const SearchRun& run, const TrialList& trials, const std::string& key,
+                 const SearchModelOptions& options) {
   const std::vector<std::string> names = figure_names(run);
   Table table{.key = key,
               .title = run.config().objectives.size() > 1 ? "The front" : "The best trials",
@@ -91,8 +93,13 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
       table.columns.push_back({.key = o.text, .title = o.text, .style = {NumberFormat::significant, 5}});
   for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
   table.columns.push_back({.key = "parameters", .title = "parameters", .prose = true});
+  const bool stored = options.storage != "memory";
+  if (stored) table.columns.push_back({.key = "command", .title = "makes it again", .prose = true});
+  std::set<std::string> seen;  // a candidate that came up again is one
   for (const TrialPtr& trial : ranked(run, trials)) {
     if (table.rows.size() == kListed) break;
+    if (!attribute(*trial, kSameAsKey).empty() && seen.contains(attribute(*trial, kCandidateKey))) continue;
+    seen.insert(attribute(*trial, kCandidateKey));
     std::vector<Cell>& row = table.rows.emplace_back();
     row.emplace_back(std::to_string(trial->number));
     if (weighted)
@@ -100,6 +107,7 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
     const Figures figures = figures_of(*trial);
     for (const std::string& name : names) row.push_back(figures.contains(name) ? number(figures.at(name)) : Cell());
     row.emplace_back(parameters_text(*trial));
+    if (stored) row.emplace_back(fmt::format("… --study {} --rebuild {}", run.config().name, trial->number));
   }
   return table;
 }
@@ -120,18 +128,30 @@ std::string rebuild_command(const SearchRun& run, const SearchModelOptions& opti
   return fmt::format("{} --study {} --rebuild {}", options.command, run.config().name, number);
 }
 
+StudyTrials trials_of(const SearchRun& run) {
+  StudyTrials study{
+      .name = run.config().name, .group = run.config().group, .directions = directions_of(run), .trials = run.trials()};
+  for (const Objective& o : run.config().objectives) study.objectives.push_back(o.text);
+  return study;
+}
+
 }  // namespace
 
 Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const SearchModelOptions& options) {
   Record record{.title = fmt::format("Search for {}", runs[0]->config().fixed.model), .command = options.command};
-  for (const auto& run : runs) {
-    const auto trials = run->trials();
+  std::vector<StudyTrials> studies;
+  for (const auto& run : runs) studies.push_back(trials_of(*run));
+  record.sections.push_back({.title = "Studies", .blocks = comparison_blocks(studies)});
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto& run = runs[i];
+    const auto& trials = studies[i].trials;
     const std::string suffix = runs.size() > 1 ? "_" + run->config().name : "";
     record.findings.push_back(finding(*run, *trials));
     for (const std::string& note : run->notes()) record.findings.push_back(note);
-    Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix)}};
+    Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix, options)}};
     if (Table failures = failures_table(*trials, "failures" + suffix); !failures.rows.empty())
       section.blocks.emplace_back(std::move(failures));
+    for (Block& block : study_blocks(studies[i], suffix)) section.blocks.push_back(std::move(block));
     record.sections.push_back(std::move(section));
     if (const std::vector<TrialPtr> best = ranked(*run, *trials); !best.empty() && options.storage != "memory")
       record.findings.push_back(

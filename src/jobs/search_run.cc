@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/stop.h"
+#include "jobs/format_losses.h"
+#include "jobs/save_model.h"
 #include "jobs/search_space.h"
 #include "search/pruners/make_pruner.h"
 #include "search/samplers/make_sampler.h"
@@ -53,10 +55,9 @@ std::string changed(const Json& before, const Json& now) {
 }  // namespace
 
 SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> data, const SearchModelOptions& options,
-                     std::shared_ptr<Storage> storage, CandidateResults& results, bool is_folder)
+                     CandidateResults& results, bool is_folder)
     : config_(std::move(study)),
       options_(options),
-      storage_(std::move(storage)),
       results_(results),
       life_(config_.life, std::move(data)),
       space_(make_space()),
@@ -78,6 +79,7 @@ Space SearchRun::make_space() {
     fail("{}: [parameters] has no entries; nothing to search", config_.source);
   const TrialPlan largest = largest_plan(config_.parameters, config_.fixed);
   const LoadedModel model = life_.start(largest);
+  if (!options_.output.empty()) refuse_source_as_output(options_.output, model);
   if (largest.is_built()) model_sha256_ = sha256_hex(config_.fixed.model + model.files.at("config.json"));
   else model_sha256_ = model.sha256();
   const Graph graph = canonicalise(model.graph);
@@ -111,6 +113,7 @@ Json SearchRun::identity() const {
   for (const SpaceTie& tie : space_.ties()) space[tie.name] = "same as " + tie.same_as;
   return {{"model", model_sha256_},
           {"data", life_.data_sha256()},
+          {"rows", fmt::format("{} {}", config_.life.judged.data.split, config_.life.judged.data.limit)},
           {"objective", objectives},
           {"budget", budgets},
           {"parameter", space},
@@ -145,7 +148,8 @@ std::string SearchRun::candidate_of(const Json& values) const {
   for (const Json* table : {&config_.shared, &values})
     for (const auto& [name, value] : table->items()) keys[name] = value;
   std::string text = fmt::format("{} {} {} {} {} {} {} {}\n", config_.fixed.model, model_sha256_, life_.data_sha256(),
-                                 life_.data_title(), config_.life.judged.output, config_.life.tokenizer,
+                                 life_.data_title(), config_.life.judged.output,
+                                 fmt::format("{}{}", config_.life.tokenizer, config_.life.vocabulary),
                                  config_.life.inherit, config_.life.seed);
   for (const auto& [name, value] : keys) text += name + "=" + value.dump() + "\n";
   return sha256_128(text).hex();
@@ -157,8 +161,7 @@ void SearchRun::report(LiveTrial& trial, int64_t step, const Figures& figures) c
   if (o.terms.size() != 1) return;
   const std::string figure = o.terms[0].figure, metric = life_.metric_of(figure);
   if (metric.empty()) return;
-  auto found = figures.find(figure == "loss" ? "loss" : metric);
-  if (found == figures.end()) found = figures.find("metric");  // the usual one of the labels
+  const auto found = figures.find(figure == "loss" ? "loss" : metric);
   if (found == figures.end() || !std::isfinite(found->second)) return;
   trial.report(o.terms[0].weight * found->second, step);
   if (trial.should_prune()) throw TrialPruned{};
@@ -198,6 +201,16 @@ std::vector<double> SearchRun::evaluate(LiveTrial& trial) {
   return result;
 }
 
+// One that solves for measured losses is given them; the cheapest candidate's file says what is beyond the constants.
+std::unique_ptr<Sampler> SearchRun::sampler() const {
+  std::unique_ptr<Sampler> made = make_sampler(config_.sampler, config_.seed, config_.sampler_options);
+  if (!made->learns()) return made;
+  const Figures whole = life_.of_untrained(config_.fixed);
+  const double overhead = whole.at("bytes") - whole.at("bits") * whole.at("parameters") / 8;
+  made->learn(format_losses(config_, space_, overhead, options_.progress));
+  return made;
+}
+
 int64_t SearchRun::left(const Study& study) const {
   const auto all = study.trials();
   return config_.trials - std::ranges::count_if(*all, [](const TrialPtr& t) { return counts(*t); });
@@ -208,8 +221,7 @@ void SearchRun::run() {
   for (const Objective& o : config_.objectives) directions.push_back(o.direction);
   Study study(storage_,
               {.name = config_.name, .directions = directions, .may_resume = options_.resume, .seed = config_.seed},
-              make_sampler(config_.sampler, config_.seed, config_.sampler_options),
-              make_pruner(config_.pruner, config_.pruner_options));
+              sampler(), make_pruner(config_.pruner, config_.pruner_options));
   hold_to_identity(study);
   const int64_t trials = left(study);
   state_.begin(config_.trials - trials, config_.trials, options_.workers);

@@ -21,8 +21,9 @@ class SearchRun {
  public:
   // Checks all that can be checked without training.
   SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> data, const SearchModelOptions& options,
-            std::shared_ptr<Storage> storage, CandidateResults& results, bool is_folder);
+            CandidateResults& results, bool is_folder);
 
+  void keep_in(std::shared_ptr<Storage> storage) { storage_ = std::move(storage); }  // before what follows
   // Opens the study, or makes it, and carries its trials out.
   void run();
   // The candidate of a trial, written to `output`; what it measures now.
@@ -43,6 +44,7 @@ class SearchRun {
   Figures live(LiveTrial& trial, const TrialPlan& plan);
   void report(LiveTrial& trial, int64_t step, const Figures& figures) const;
   void write_missing(Study& study);
+  std::unique_ptr<Sampler> sampler() const;
   int64_t left(const Study& study) const;
   std::string file_of(int64_t number) const;
   std::string candidate_of(const Json& values) const;

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "data/word_vocabulary.h"
 #include "io/artefact.h"
 #include "io/artefact_size.h"
 #include "ir/flops.h"
@@ -79,6 +80,16 @@ TrialLife::TrialLife(LifeOptions options, std::shared_ptr<const EvaluationData> 
       fail("{} is a figure of answers to data; give --data", figure);
   options_.judged.data.path = options_.data;
   if (!data_) data_ = read_data(options_);
+  if (options_.vocabulary > 0) vocabulary_ = word_vocabulary(training_texts(), options_.vocabulary);
+}
+
+std::vector<std::string> TrialLife::training_texts() const {
+  if (!data_ || data_->dataset.texts.empty()) fail("a vocabulary is made of texts, and there are none; give --data");
+  const Split* train = data_->dataset.find_split("train");
+  if (!train) return data_->dataset.texts;
+  std::vector<std::string> texts;
+  for (const int64_t row : train->rows) texts.push_back(data_->dataset.texts[static_cast<size_t>(row)]);
+  return texts;
 }
 
 std::string TrialLife::metric_of(const std::string& figure) const {
@@ -92,6 +103,7 @@ LoadedModel TrialLife::start(const TrialPlan& plan) const {
                           ? build_model({.model = plan.model, .set = plan.build, .weights = "", .seed = options_.seed})
                           : load_model(plan.model, plan.inputs);
   if (!options_.tokenizer.empty()) model.files[fs::path(options_.tokenizer).filename()] = read_file(options_.tokenizer);
+  if (!vocabulary_.empty()) model.files["vocab.txt"] = vocabulary_;
   if (!options_.inherit.empty()) {
     if (!plan.is_built())
       fail("{} has weights; only what hone build builds can inherit those of {}", plan.model, options_.inherit);
@@ -110,13 +122,15 @@ LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& trainin
   options.folder = folder + "/run";
   options.training = training;
   options.training.keep_zeros = keep_zeros || training.keep_zeros;
+  std::string& metric = options.training.metric;
+  for (const std::string& figure : options_.figures)  // validations go by what the search goes by
+    if (metric.empty() && figure != "loss") metric = metric_of(figure);
   options.session = options_.session;
   options.session.compute.reset();
   options.progress = hooks.progress;
   if (hooks.report)
     options.validated = [&](const Validation& v) {
-      const std::string metric = options.training.metric.empty() ? "" : options.training.metric;
-      hooks.report(steps_before + v.step, {{"loss", v.loss}, {metric.empty() ? "metric" : metric, v.metric}});
+      hooks.report(steps_before + v.step, {{"loss", v.loss}, {metric, v.metric}});
     };
   train_model(options);
   LoadedModel result = load_model(out);

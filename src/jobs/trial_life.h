@@ -21,6 +21,7 @@ struct LifeOptions {
   std::string data;               // what is trained on, and judged by; empty: only figures of the file are known
   EvaluationOptions judged;       // reading, split, limit, batch; its path is `data`
   std::string tokenizer;          // tokenizer.json or vocab.txt of a built model; empty: none
+  int64_t vocabulary = 0;         // or a vocabulary of so many tokens, of the training texts
   std::string inherit;            // a trained model whose weights a built one begins with, as far as they fit
   std::set<std::string> figures;  // that are asked for
   ShapeOptions shapes;            // of flops, latency and memory
@@ -59,6 +60,7 @@ class TrialLife {
   std::string metric_of(const std::string& figure) const;
 
  private:
+  std::vector<std::string> training_texts() const;
   LoadedModel trained(LoadedModel model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
                       const LifeHooks& hooks, int64_t steps_before) const;
   LoadedModel pruned(LoadedModel model, const TrialPlan& plan) const;
@@ -69,6 +71,7 @@ class TrialLife {
 
   LifeOptions options_;
   std::shared_ptr<const EvaluationData> data_;
+  std::string vocabulary_;
 };
 
 }  // namespace hone
