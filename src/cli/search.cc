@@ -19,6 +19,7 @@ struct {
   std::optional<int64_t> trials, seed, rebuild;
   int64_t workers = 1;
   bool resume = false;
+  GivenOptions reading;
   RunFlags run;
   OutputFlags result;
 } flags;
@@ -56,6 +57,7 @@ void setup(CLI::App& app) {
       ->multi_option_policy(last);
   app.add_option("--inputs", flags.inputs, "What a folder's model takes, e.g. input_ids,attention_mask")
       ->delimiter(',');
+  add_fields(app, DataOptions::fields(), flags.reading, "data-");
   flags.run.add_all_but_trust_to(app);
   flags.result.add_report_to(app);
   flags.result.add_to(app);
@@ -78,6 +80,8 @@ Json tree() {
   set("sampler-option", flags.sampler_options);
   set("pruner", flags.pruner);
   set("pruner-option", flags.pruner_options);
+  for (const auto& [key, texts] : flags.reading)
+    if (!texts.empty()) all["reading"][key] = texts;
   if (flags.trials) all["trials"] = *flags.trials;
   if (flags.seed) all["seed"] = *flags.seed;
   if (flags.space.empty()) return all;

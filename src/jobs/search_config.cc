@@ -51,6 +51,16 @@ std::vector<std::string> option_texts(const Json& value) {
   return all;
 }
 
+void read_options(const Json& table, const std::string& source, DataOptions& reading) {
+  for (const auto& [key, value] : table.items()) {
+    try {
+      set_option(DataOptions::fields(), reading, key, option_texts(value));
+    } catch (const Error& e) {
+      fail("{}: [reading]: {}", source, e.what());
+    }
+  }
+}
+
 void read_evaluation(const Json& tree, const std::string& source, EvaluationOptions& judged) {
   const std::vector<std::string> known{"split", "limit", "batch", "output"};
   for (const auto& [key, value] : tree.items()) {
@@ -105,9 +115,7 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   if (study.life.vocabulary > 0 && !study.life.tokenizer.empty())
     fail("{}: tokenizer and vocabulary are given; leave one out", source);
   if (tree.contains("latency-seconds")) study.life.latency_seconds = json_get<double>(tree, "latency-seconds", source);
-  if (tree.contains("reading"))
-    for (const auto& [key, value] : tree.at("reading").items())
-      set_option(DataOptions::fields(), study.life.judged.data.reading, key, option_texts(value));
+  if (tree.contains("reading")) read_options(tree.at("reading"), source, study.life.judged.data.reading);
   study.life.judged.data.batch = 64;
   if (tree.contains("evaluate")) read_evaluation(tree.at("evaluate"), source, study.life.judged);
   if (tree.contains("trials")) study.trials = json_get<int64_t>(tree, "trials", source);

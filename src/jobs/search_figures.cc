@@ -42,8 +42,7 @@ std::vector<std::pair<double, std::string>> signed_terms(const std::string& text
     }
     const double value = text[i] == '-' ? -1 : 1;
     if (trim(terms.back().second).empty()) {
-      if (terms.size() > 1) fail("objective \"{}\": two signs follow each other", text);
-      terms.back() = {value, ""};
+      terms.back() = {terms.back().first * value, ""};
     } else {
       terms.emplace_back(value, "");
     }

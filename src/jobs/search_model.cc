@@ -41,6 +41,7 @@ class SearchJob {
                                  storage_->name()));
       throw;
     }
+    refuse_failures();
     return search_record(runs_, options_);
   }
 
@@ -53,6 +54,20 @@ class SearchJob {
             "{}: there is a study \"{}\" already; go on with it (--resume), delete it (hone study delete), or give "
             "another name (--study)",
             storage_->name(), run->config().name);
+  }
+
+  // Where no candidate came through, what stopped the first is what to look at.
+  void refuse_failures() const {
+    std::string first;
+    size_t failed = 0;
+    for (const auto& run : runs_)
+      for (const TrialPtr& t : *run->trials()) {
+        if (t->state == TrialState::complete || t->state == TrialState::pruned) return;
+        if (!t->user_attributes.is_object() || !t->user_attributes.contains("error")) continue;
+        ++failed;
+        if (first.empty()) first = t->user_attributes.at("error").get<std::string>();
+      }
+    if (failed > 0) fail("all {} trials have failed; the first one: {}", failed, first);
   }
 
   // Studies of the same rows share them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -124,8 +125,33 @@ Table failures_table(const TrialList& trials, const std::string& key) {
   return table;
 }
 
+// The words of a command line, each with its quotes.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted) words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
+// The command without what it writes and which trial it is about.
 std::string rebuild_command(const SearchRun& run, const SearchModelOptions& options, int64_t number) {
-  return fmt::format("{} --study {} --rebuild {}", options.command, run.config().name, number);
+  const std::set<std::string> with_value{"-o", "--output", "--report", "--study", "--rebuild", "--trials", "--workers"};
+  std::string command;
+  bool skips = false;
+  for (const std::string& word : words_of(options.command)) {
+    const bool is_value = std::exchange(skips, false);
+    if (is_value || word == "--resume" || word == "--json") continue;
+    if (with_value.contains(word.substr(0, word.find('=')))) {
+      skips = word.find('=') == word.npos;
+      continue;
+    }
+    command += word + " ";
+  }
+  return fmt::format("{}--study {} --rebuild {}", command, run.config().name, number);
 }
 
 StudyTrials trials_of(const SearchRun& run) {

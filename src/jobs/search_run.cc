@@ -33,6 +33,12 @@ std::string best_text(const Study& study, std::span<const Objective> objectives)
   return fmt::format("best {} {:.4g} (trial {})", objectives[0].text, best[0]->values[0], best[0]->number);
 }
 
+std::vector<Direction> directions_of(const SearchStudy& study) {
+  std::vector<Direction> directions;
+  for (const Objective& o : study.objectives) directions.push_back(o.direction);
+  return directions;
+}
+
 // What of an identity has changed, in words; empty: nothing.
 std::string changed(const Json& before, const Json& now) {
   for (const auto& [key, value] : now.items()) {
@@ -63,7 +69,9 @@ SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> da
       space_(make_space()),
       best_(options.output, is_folder, config_.name),
       state_(config_.name, options.progress) {
-  make_sampler(config_.sampler, config_.seed, config_.sampler_options);  // for its errors
+  const std::vector<Direction> directions = directions_of(config_);
+  const StudyView none{.name = config_.name, .directions = directions, .trials = {}};
+  make_sampler(config_.sampler, config_.seed, config_.sampler_options)->exhausted(none, &space_);  // for its errors
   make_pruner(config_.pruner, config_.pruner_options);
   if (config_.pruner != "none") {
     const Objective& o = config_.objectives[0];
@@ -217,11 +225,10 @@ int64_t SearchRun::left(const Study& study) const {
 }
 
 void SearchRun::run() {
-  std::vector<Direction> directions;
-  for (const Objective& o : config_.objectives) directions.push_back(o.direction);
-  Study study(storage_,
-              {.name = config_.name, .directions = directions, .may_resume = options_.resume, .seed = config_.seed},
-              sampler(), make_pruner(config_.pruner, config_.pruner_options));
+  Study study(
+      storage_,
+      {.name = config_.name, .directions = directions_of(config_), .may_resume = options_.resume, .seed = config_.seed},
+      sampler(), make_pruner(config_.pruner, config_.pruner_options));
   hold_to_identity(study);
   const int64_t trials = left(study);
   state_.begin(config_.trials - trials, config_.trials, options_.workers);

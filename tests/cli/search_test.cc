@@ -28,6 +28,7 @@ num_classes = 2
 batch = 16
 validate-every = 2
 [reading]
+channels = 1
 validation-fraction = 0.25
 [parameters]
 "build.widths" = ["[4]", "[4,8]"]
@@ -56,7 +57,8 @@ TEST_F(SearchVerb, TrainsCompressesAndReports) {
   }
   EXPECT_THAT(read_file(page), HasSubstr("When trials ran"));
   for (const char* outside : {"<link", "src=\"http", "@import"}) EXPECT_THAT(read_file(page), Not(HasSubstr(outside)));
-  const ProgramResult judged = hone_program({"evaluate", best, "--data", folder / "images", "--json"});
+  const ProgramResult judged =
+      hone_program({"evaluate", best, "--data", folder / "images", "--channels", "1", "--json"});
   EXPECT_EQ(judged.exit_code, 0) << judged.err;
 }
 
@@ -121,9 +123,9 @@ TEST_F(SearchVerb, FormatsOfAGivenModelByMeasuredLosses) {
 format = {each = "op:conv", choices = ["int{2,4,8}", "keep"]}
 )");
   for (const char* sampler : {"ilp", "ilp-tpe"}) {
-    const ProgramResult result =
-        hone_program({"search", model, "--data", folder / "images", "--space", space, "--objective", "accuracy,bits",
-                      "--trials", "5", "--sampler", sampler, "--storage", place, "--study", sampler});
+    const ProgramResult result = hone_program({"search", model, "--data", folder / "images", "--space", space,
+                                               "--objective", "accuracy,bits", "--data-channels", "1", "--trials", "5",
+                                               "--sampler", sampler, "--storage", place, "--study", sampler});
     expect_done(result);
     EXPECT_GE(trials(sampler).size(), 3u);
   }
@@ -132,6 +134,14 @@ format = {each = "op:conv", choices = ["int{2,4,8}", "keep"]}
        folder.put("wrong.toml", "[parameters]\n\"format.features.9.weight\" = [\"int8\"]\n"), "--objective", "bits"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("features.9.weight"));
+}
+
+TEST_F(SearchVerb, WhereNothingComesThroughTheFirstReasonIsSaid) {
+  put_images();
+  const ProgramResult result = hone_program({"search", "--config", config(), "--data-channels", "3"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("all 4 trials have failed; the first one"));
+  EXPECT_THAT(result.err, HasSubstr("images have 3 channels"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Problem {
     for (size_t l = 0; l < kLayers; ++l) {
       space.add({fmt::format("l{:02}", l), category_distribution("l", {2, 4, 8})});
       table.parameters.push_back(fmt::format("l{:02}", l));
-      const double s = std::exp(2 * static_cast<double>(rng.normal())), wrong = l < kLayers / 2 ? 20 : 0.05;
+      const double s = std::exp(2 * static_cast<double>(rng.normal())), wrong = l < kLayers / 2 ? 4 : 0.25;
       std::vector<Choice>& item = table.items.emplace_back();
       for (int bits : kBits) {
         truth.push_back(s * std::exp2(-2 * bits));
