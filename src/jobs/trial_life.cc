@@ -161,7 +161,7 @@ LoadedModel TrialLife::rounded(LoadedModel model, const TrialPlan& plan, const s
     const QuantizeOptions options = rounding_of(plan, canonical);
     Calibration calibration = plan.calibration;
     calibration.session = options_.session;
-    if (rounds(options)) model.graph = quantize_model(model, options, std::nullopt, calibration).graph;
+    model.graph = rounds(options) ? quantize_model(model, options, std::nullopt, calibration).graph : canonical;
     return model;
   }
   model.graph = canonicalise_for_training(model.graph);
@@ -175,7 +175,7 @@ LoadedModel TrialLife::rounded(LoadedModel model, const TrialPlan& plan, const s
   TrainingOptions training = plan.retrain;
   if (training.head == "auto") training.head = "keep";  // it is rounded as the other layers are, and fits the labels
   model = trained(std::move(model), training, folder, plan.prunes, hooks, steps_before);
-  if (rounds(options)) model.graph = run_pass(canonicalise_for_training(model.graph), "fold_fake_quant");
+  model.graph = canonicalise(run_pass(canonicalise_for_training(model.graph), "fold_fake_quant"));
   return model;
 }
 
