@@ -65,9 +65,8 @@ void setup(CLI::App& app) {
              figures_text() + "\n" + app.get_footer());
 }
 
-// What is given as flags, over what the file says.
-Json tree() {
-  Json all = flags.config.empty() ? Json::object() : read_search_config(flags.config);
+Json given_flags() {
+  Json all = Json::object();
   const auto set = [&](const char* key, const auto& value) {
     if (!value.empty()) all[key] = value;
   };
@@ -101,7 +100,8 @@ int run() {
   files.writes("--report", flags.result.report).check();
   Report report(flags.result);
   report.finish(
-      search_model({.tree = tree(),
+      search_model({.tree = flags.config.empty() ? Json::object() : read_search_config(flags.config),
+                    .flags = given_flags(),
                     .source = !flags.space.empty()    ? flags.space
                               : !flags.config.empty() ? flags.config
                                                       : "hone search",

@@ -169,10 +169,12 @@ Json read_search_config(const std::string& path) {
   return tree;
 }
 
-std::vector<SearchStudy> studies_of(const Json& tree, const std::string& source, const std::string& name,
-                                    const SessionOptions& session) {
+std::vector<SearchStudy> studies_of(const Json& tree, const Json& flags, const std::string& source,
+                                    const std::string& name, const SessionOptions& session) {
   std::vector<SearchStudy> studies;
-  const auto add = [&](const Json& one, const std::string& from, const std::string& called) {
+  const auto add = [&](const Json& given, const std::string& from, const std::string& called) {
+    Json one = merged(given, flags);
+    if (flags.contains("seed")) one.erase("seeds");
     SearchStudy study = study_of(one, from, session);
     study.name = study.group = called;
     if (!one.contains("seeds")) {

@@ -48,9 +48,10 @@ struct SearchStudy {
 // Reads a file, and sees its paths from its folder.
 Json read_search_config(const std::string& path);
 
-// Throws Error for unknown keys with the nearest, and for values that are not accepted. `name`: of the study
+// Throws Error for unknown keys with the nearest, and for values that are not accepted. `flags`: keys that win. `name`:
+// of the study
 // ("study"), or which of several.
-std::vector<SearchStudy> studies_of(const Json& tree, const std::string& source, const std::string& name,
-                                    const SessionOptions& session);
+std::vector<SearchStudy> studies_of(const Json& tree, const Json& flags, const std::string& source,
+                                    const std::string& name, const SessionOptions& session);
 
 }  // namespace hone

@@ -16,7 +16,7 @@ class SearchJob {
  public:
   explicit SearchJob(const SearchModelOptions& options) : options_(options) {
     if (options.workers < 1 || options.workers > 256) fail("workers are {}; accepted: 1 to 256", options.workers);
-    studies_ = studies_of(options.tree, options.source, options.study, options.session);
+    studies_ = studies_of(options.tree, options.flags, options.source, options.study, options.session);
     const bool is_folder = studies_.size() > 1 || studies_[0].objectives.size() > 1;
     for (SearchStudy& study : studies_) {
       tell(options.progress, study.name + ": checking");

@@ -14,8 +14,9 @@
 namespace hone {
 
 struct SearchModelOptions {
-  Json tree = Json::object();  // search_config.h
-  std::string source;          // of the tree, for errors
+  Json tree = Json::object();   // search_config.h
+  Json flags = Json::object();  // keys that win over the tree, and over its studies
+  std::string source;           // of the tree, for errors
   std::string storage = "memory", study;
   std::string output;  // the best model; a folder where several are best
   int64_t workers = 1;

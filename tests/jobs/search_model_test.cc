@@ -163,10 +163,11 @@ TEST_F(SearchJobTest, SeveralStudiesOfOneFile) {
   EXPECT_EQ(trials("random-1").size(), 6u);
   EXPECT_EQ(trials("grid-2").size(), 4u);
   EXPECT_NE(find_block<Drawing>(record, "best_so_far"), nullptr);
-  SearchModelOptions one = options(tree(R"({"studies": {"a": {}, "b": {}}})"));
+  SearchModelOptions one = options(tree(R"({"studies": {"a": {}, "b": {"trials": 5}}})"));
   one.study = "b";
+  one.flags = json(R"({"trials": 3})");
   search_model(one);
-  EXPECT_EQ(trials("b").size(), 6u);
+  EXPECT_EQ(trials("b").size(), 3u);
   one.study = "c";
   EXPECT_THAT(error_of(one), HasSubstr("has no study c; it has a, b"));
 }
