@@ -214,7 +214,10 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   tell(hooks.progress, "making the model");
   LoadedModel model = start(plan);
   if (plan.trains) {
-    model = trained(std::move(model), plan.train, scratch.path(), false, hooks, 0);
+    TrainingOptions training = plan.train;
+    training.from_scratch |=
+        plan.is_built() && options_.inherit.empty();  // built weights are made for speed, not to learn
+    model = trained(std::move(model), training, scratch.path(), false, hooks, 0);
     if (has_adapters(model.graph))
       model.graph = run_pass(canonicalise_for_training(model.graph), "fuse_lora", {FuseLoraOptions()});
     remove_random_mark(model.graph);

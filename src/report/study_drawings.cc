@@ -94,6 +94,7 @@ Drawing best_so_far_drawing(std::string key, const Axis& value, const std::vecto
 Drawing parallel_drawing(std::string key, std::string title, const std::vector<ParallelAxis>& axes,
                          const std::vector<ParallelLine>& lines) {
   constexpr double kTop = 46, kHeight = 280, kPitch = 130, kLeft = 90;
+  constexpr size_t kLabels = 16;  // of an axis: more would lie on each other
   const double width = kLeft + kPitch * static_cast<double>(std::max<size_t>(axes.size(), 1) - 1) + 110;
   const std::string description =
       fmt::format("{} trials over {} axes; warm lines are the better ones.", lines.size(), axes.size());
@@ -132,7 +133,8 @@ Drawing parallel_drawing(std::string key, std::string title, const std::vector<P
       for (double tick : scales[a].ticks())
         canvas.text(at(a) + 5, scales[a].place(tick) + 4, scales[a].tick_text(tick), "start", 10, true);
     } else {
-      for (size_t i = 0; i < axes[a].labels.size(); ++i)
+      const size_t every = (axes[a].labels.size() + kLabels - 1) / kLabels;
+      for (size_t i = 0; i < axes[a].labels.size(); i += every)
         canvas.text(at(a) + 5, scales[a].place(static_cast<double>(i)) + 4, axes[a].labels[i], "start", 10, true);
     }
   }
