@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kIdentity = "hone:search";            // attribute of a study: what it is of
 constexpr const char* kMetricNames = "study:metric_names";  // as Optuna calls the objectives
 
+constexpr double kHeartbeat = 30;  // seconds: trials of a worker that was killed are tried again after two of them
+
 // A trial that ended for its own sake: those that a stop put back are tried again.
 bool counts(const TrialRecord& trial) {
   const bool is_failure =
@@ -225,10 +227,13 @@ int64_t SearchRun::left(const Study& study) const {
 }
 
 void SearchRun::run() {
-  Study study(
-      storage_,
-      {.name = config_.name, .directions = directions_of(config_), .may_resume = options_.resume, .seed = config_.seed},
-      sampler(), make_pruner(config_.pruner, config_.pruner_options));
+  Study study(storage_,
+              {.name = config_.name,
+               .directions = directions_of(config_),
+               .may_resume = options_.resume,
+               .seed = config_.seed,
+               .heartbeat_seconds = storage_->has_heartbeats() ? kHeartbeat : 0},
+              sampler(), make_pruner(config_.pruner, config_.pruner_options));
   hold_to_identity(study);
   const int64_t trials = left(study);
   state_.begin(config_.trials - trials, config_.trials, options_.workers);

@@ -136,6 +136,28 @@ format = {each = "op:conv", choices = ["int{2,4,8}", "keep"]}
   EXPECT_THAT(unknown.err, HasSubstr("features.9.weight"));
 }
 
+TEST_F(SearchVerb, RanksOfAdaptersThatAreFused) {
+  const std::string data = put_classes();
+  const std::string file = folder.put("lora.toml", R"(
+objective = "bits - accuracy"
+trials = 4
+sampler = "grid"
+[train]
+lora = ["op:linear"]
+batch = 16
+[reading]
+validation-fraction = 0.25
+[parameters]
+"train.lora-rank" = [1, 4]
+"train.steps" = [2, 4]
+)");
+  expect_done(hone_program({"search", model, "--config", file, "--data", data, "--storage", place}));
+  for (const TrialPtr& t : trials()) {
+    ASSERT_EQ(t->state, TrialState::complete) << t->user_attributes.dump();
+    EXPECT_DOUBLE_EQ(t->user_attributes.at("figures").at("bits").get<double>(), 32);
+  }
+}
+
 TEST_F(SearchVerb, WhereNothingComesThroughTheFirstReasonIsSaid) {
   put_images();
   const ProgramResult result = hone_program({"search", "--config", config(), "--data-channels", "3"});
