@@ -113,6 +113,35 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
   return table;
 }
 
+// What the best of each study measures, side by side: as a table, and against bits where a larger figure is searched
+// for.
+std::vector<Block> best_of_studies(const std::vector<std::unique_ptr<SearchRun>>& runs,
+                                   const std::vector<StudyTrials>& studies) {
+  const std::vector<std::string> names = figure_names(*runs[0]);
+  const auto metric = std::ranges::find_if(names, [](const std::string& n) { return figure_kind(n).larger_is_better; });
+  Table table{.key = "studies",
+              .title = "The best of each study",
+              .columns = {{.key = "study", .title = "study"},
+                          {.key = "trials", .title = "trials", .style = {NumberFormat::integer, 0}}}};
+  for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
+  ScatterPlot plot{.key = "best_by_bits", .title = "The best of each study by its bits", .x = {.title = "bits"}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<TrialPtr> best = ranked(*runs[i], *studies[i].trials);
+    if (best.empty() || studies[i].directions.size() > 1) continue;
+    const Figures figures = figures_of(*best[0]);
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row.emplace_back(studies[i].name);
+    row.push_back(number(static_cast<double>(studies[i].trials->size())));
+    for (const std::string& name : names) row.push_back(figures.contains(name) ? number(figures.at(name)) : Cell());
+    if (metric != names.end() && figures.contains(*metric) && figures.contains("bits"))
+      plot.points.push_back({.label = studies[i].name, .x = figures.at("bits"), .y = figures.at(*metric)});
+  }
+  if (table.rows.size() < 2) return {};
+  if (metric != names.end()) plot.y.title = *metric;
+  if (plot.points.size() < 2) return {table};
+  return {table, plot};
+}
+
 Table failures_table(const TrialList& trials, const std::string& key) {
   Table table{.key = key,
               .title = "Failures",
@@ -168,6 +197,7 @@ Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const 
   std::vector<StudyTrials> studies;
   for (const auto& run : runs) studies.push_back(trials_of(*run));
   record.sections.push_back({.title = "Studies", .blocks = comparison_blocks(studies)});
+  for (Block& block : best_of_studies(runs, studies)) record.sections.back().blocks.push_back(std::move(block));
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
     const auto& trials = studies[i].trials;

@@ -6,8 +6,12 @@
 #include "base/atomic_file.h"
 #include "base/hash.h"
 #include "jobs/candidate_results.h"
+#include "jobs/search_config.h"
+#include "jobs/search_space.h"
+#include "search/samplers/make_sampler.h"
 #include "search/study.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/paths.h"
 
 namespace hone {
 namespace {
@@ -163,6 +167,7 @@ TEST_F(SearchJobTest, SeveralStudiesOfOneFile) {
   EXPECT_EQ(trials("random-1").size(), 6u);
   EXPECT_EQ(trials("grid-2").size(), 4u);
   EXPECT_NE(find_block<Drawing>(record, "best_so_far"), nullptr);
+  EXPECT_EQ(table_of(record, "studies").rows.size(), 4u);
   SearchModelOptions one = options(tree(R"({"studies": {"a": {}, "b": {"trials": 5}}})"));
   one.study = "b";
   one.flags = json(R"({"trials": 3})");
@@ -211,6 +216,25 @@ TEST_F(SearchJobTest, AStudyOfSomethingElseIsNotGoneOnWith) {
               HasSubstr("has another parameter quantize.to"));
   EXPECT_THAT(refused(R"({"parameters": {"quantize.to": ["int8", "int4"]}})"), HasSubstr("build.widths.1"));
   EXPECT_EQ(trials().size(), 6u);
+}
+
+TEST(SearchExamples, AreReadAndNameWhatThereIs) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(test::kSourceDir) + "/examples/searches")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++count;
+    const std::string path = entry.path();
+    for (const SearchStudy& study : studies_of(read_search_config(path), Json::object(), path, "", {})) {
+      EXPECT_GT(study.parameters.size(), 0u) << study.source;
+      // Values of every parameter are accepted, but for the model's own names.
+      for (const auto& [name, range] : study.parameters.items()) {
+        if (!name.starts_with("train.")) continue;
+        EXPECT_NO_THROW(plan_of(study.fixed, {{name, range.at("low")}})) << name;
+      }
+      EXPECT_NE(make_sampler(study.sampler, study.seed, study.sampler_options), nullptr);
+    }
+  }
+  EXPECT_EQ(count, 5);
 }
 
 TEST_F(SearchJobTest, WorkersShareAStudy) {
