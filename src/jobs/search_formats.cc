@@ -112,7 +112,7 @@ class FormatSearch {
     if (is_of(Budget::Kind::bytes)) {
       tell(options_.progress, fmt::format("what each format takes of a .{} file", options_.target));
       set_item_costs([&](size_t t, size_t f) { return files_->cost(t, f); });
-      const Selection least = cheapest(items_);
+      const Solution least = cheapest(items_);
       found_.fixed_cost = static_cast<double>(files_->bytes(least.chosen)) - least.cost;
     } else if (is_of(Budget::Kind::latency)) {
       tell(options_.progress, "timing every format");
@@ -165,7 +165,7 @@ class FormatSearch {
 
   void check_budget() {
     const Budget& budget = *options_.budget;
-    const Selection least = cheapest(items_);
+    const Solution least = cheapest(items_);
     if (budget.kind == Budget::Kind::drop) {
       if (!study_.metric())
         fail("a budget of {}: of which metric? Give --data with labels, or --metric", to_string(budget));
@@ -216,7 +216,7 @@ class FormatSearch {
   }
 
   void take_only(const std::vector<int>& chosen) {
-    const Selection selection = select(items_, chosen);
+    const Solution selection = select(items_, chosen);
     found_.allocation.trials.push_back({chosen, selection.cost, selection.loss, priced(chosen), "least"});
     found_.allocation.best = found_.allocation.trials.size() - 1;
     found_.allocation.is_uniform = false;
@@ -268,7 +268,7 @@ class FormatSearch {
         MaxDrop{options_.budget->value, options_.budget->is_relative}.of(original, study_.metric()->def->is_share);
     double least = INFINITY;
     for (double budget : budgets()) {
-      const std::optional<Selection> solved = solve_knapsack(items_, budget * (1 + kNearlyEqual));
+      const std::optional<Solution> solved = solve_knapsack(items_, budget * (1 + kNearlyEqual));
       if (!solved) continue;
       const double of_solution = lost(found_.distance(solved->chosen));
       tell(options_.progress,
@@ -290,7 +290,7 @@ class FormatSearch {
   // low.
   void choose_within(double budget) {
     for (int round = 0; round < kRounds; ++round) {
-      const std::optional<Selection> solved = solve_knapsack(items_, budget);
+      const std::optional<Solution> solved = solve_knapsack(items_, budget);
       if (!solved || !measure_chosen(solved->chosen, found_.sensitivities, found_.candidates, study_.selection(),
                                      study_.known, sensitivity_options()))
         break;
@@ -314,7 +314,7 @@ class FormatSearch {
 
   void trace_front() {
     for (double budget : budgets()) {
-      const std::optional<Selection> solved = solve_knapsack(items_, budget);
+      const std::optional<Solution> solved = solve_knapsack(items_, budget);
       if (!solved || (!found_.front.empty() && found_.front.back().chosen == solved->chosen)) continue;
       tell(options_.progress, fmt::format("front: {:.2f} bits", found_.candidates.average_bits(solved->chosen)));
       found_.front.push_back(
@@ -326,7 +326,7 @@ class FormatSearch {
   void choose_by_price() {
     double best = INFINITY, budget = 0;
     for (double b : budgets())
-      if (const std::optional<Selection> solved = solve_knapsack(items_, b))
+      if (const std::optional<Solution> solved = solve_knapsack(items_, b))
         if (const double score = priced(solved->chosen); score < best) best = score, budget = b;
     choose_within(budget);
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "jobs/study_report.h"
 #include "search/python_json.h"
 #include "search/storage.h"
 #include "search/study.h"
@@ -214,6 +215,12 @@ Record show_study(const StudiesOptions& options) {
         plot.points.push_back({.x = t->values[0], .y = t->values[1]});
     if (plot.points.size() > 1) section.blocks.emplace_back(std::move(plot));
   }
+  const StudyTrials trials{.name = study.record.name,
+                           .group = study.record.name,
+                           .objectives = objective_names(study.record),
+                           .directions = study.record.directions,
+                           .trials = study.trials};
+  for (Block& block : study_blocks(trials, "")) section.blocks.push_back(std::move(block));
   record.sections.push_back(std::move(section));
   return record;
 }

@@ -332,6 +332,7 @@ class Job {
     if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
     TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
                     model_digest_, decisive);
+    run.validated = options_.validated;
     prepare_folder();
     if (has_checkpoint_) {
       run.resume();

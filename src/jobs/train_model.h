@@ -2,12 +2,14 @@
 // alone.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "data/data_options.h"
 #include "jobs/progress.h"
 #include "jobs/train_options.h"
+#include "jobs/training_run.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -24,6 +26,7 @@ struct TrainModelOptions {
   bool resume = false;     // from the folder's last checkpoint, where there is one
   std::string command;     // for the record
   Progress progress = {};
+  std::function<void(const Validation&)> validated = {};  // after each validation; what it throws ends the run
 };
 
 std::string run_folder(const TrainModelOptions& options);

@@ -178,6 +178,7 @@ void TrainingRun::judge(const Progress& progress) {
              .split = "validation",
              .seconds = seconds(),
              .values = {{"loss", last_->loss}, {metric_.name(), last_->metric}}});
+  if (validated) validated(*last_);
   if (!best_ || is_better(*last_, *best_)) {
     best_ = last_;
     worse_ = 0;

@@ -1,6 +1,7 @@
 // The loop of hone train: batches, steps, validation, checkpoints and logs.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ class TrainingRun {
               std::string folder, std::string identity, std::string decisive);
 
   void resume();  // from the last checkpoint
+
+  // Called after each validation; what it throws ends the run.
+  std::function<void(const Validation&)> validated = {};
 
   // Trains to the end; the trainer has the best weights then, or where nothing was validated the last.
   TrainingOutcome run(const Progress& progress);

@@ -45,6 +45,10 @@ void SvgCanvas::path(const std::string& commands, std::string_view stroke, bool 
                       commands, stroke, dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
+void SvgCanvas::area(const std::string& commands, std::string_view fill, double opacity) {
+  out_ += fmt::format("<path d=\"{}Z\" fill=\"{}\" opacity=\"{:g}\"/>\n", commands, fill, opacity);
+}
+
 void SvgCanvas::text(double x, double y, std::string_view text, std::string_view anchor, double size, bool muted) {
   out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{:g}\"{}>{}</text>\n", x, y,
                       anchor, size, muted ? " opacity=\"0.72\"" : "", escape_markup(text));

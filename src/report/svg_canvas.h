@@ -21,6 +21,7 @@ class SvgCanvas {
   void rect(const Box& box, std::string_view fill, std::string_view tooltip = "");
   void circle(double x, double y, double radius, std::string_view fill, std::string_view tooltip = "");
   void path(const std::string& commands, std::string_view stroke, bool dashed = false);
+  void area(const std::string& commands, std::string_view fill, double opacity);
   // anchor: start, middle or end; the text's baseline begins at (x, y). Weight and size in CSS terms.
   void text(double x, double y, std::string_view text, std::string_view anchor = "start", double size = 12,
             bool muted = false);

@@ -21,7 +21,7 @@ class Search {
   double score(const std::vector<int>& chosen, const std::string& origin) {
     const auto [known, is_new] = scores_.emplace(chosen, 0);
     if (!is_new) return known->second;
-    const Selection selection = select(items_, chosen);
+    const Solution selection = select(items_, chosen);
     known->second = options_.score(chosen);
     found_.trials.push_back({chosen, selection.cost, selection.loss, known->second, origin});
     if (options_.told) options_.told(found_.trials.back());
@@ -90,7 +90,7 @@ class Search {
 
 Allocation allocate(std::span<const std::vector<Choice>> items, std::span<const std::string> choices,
                     const AllocateOptions& options) {
-  const std::optional<Selection> solved = solve_knapsack(items, options.budget);
+  const std::optional<Solution> solved = solve_knapsack(items, options.budget);
   if (!solved)
     fail("no choice of formats meets the budget of {:g}; the least that can be reached is {:g}", options.budget,
          cheapest(items).cost);

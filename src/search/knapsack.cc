@@ -182,8 +182,8 @@ class Solver {
 
 }  // namespace
 
-Selection select(std::span<const std::vector<Choice>> items, std::span<const int> chosen) {
-  Selection selection{{chosen.begin(), chosen.end()}};
+Solution select(std::span<const std::vector<Choice>> items, std::span<const int> chosen) {
+  Solution selection{{chosen.begin(), chosen.end()}};
   for (size_t i = 0; i < items.size(); ++i) {
     const Choice& choice = items[i][static_cast<size_t>(chosen[i])];
     selection.cost += choice.cost, selection.loss += choice.loss;
@@ -191,13 +191,13 @@ Selection select(std::span<const std::vector<Choice>> items, std::span<const int
   return selection;
 }
 
-std::optional<Selection> solve_knapsack(std::span<const std::vector<Choice>> items, double budget) {
+std::optional<Solution> solve_knapsack(std::span<const std::vector<Choice>> items, double budget) {
   Solver solver(items, budget);
   if (!solver.fits({}, 0)) return std::nullopt;
   return select(items, solver.solve());
 }
 
-Selection cheapest(std::span<const std::vector<Choice>> items) {
+Solution cheapest(std::span<const std::vector<Choice>> items) {
   std::vector<int> chosen;
   for (const std::vector<Choice>& choices : items) chosen.push_back(undominated(choices)[0].index);
   return select(items, chosen);

@@ -11,18 +11,18 @@ struct Choice {
   double cost = 0, loss = 0;  // cost ≥ 0; both finite
 };
 
-struct Selection {
+struct Solution {
   std::vector<int> chosen;  // of each item, an index into its choices
   double cost = 0, loss = 0;
 };
 
-Selection select(std::span<const std::vector<Choice>> items, std::span<const int> chosen);  // with the sums of these
+Solution select(std::span<const std::vector<Choice>> items, std::span<const int> chosen);  // with the sums of these
 
 // Exact: no selection within the budget has a smaller loss. None when even the cheapest one is above the budget. Items
 // without choices are not allowed.
-std::optional<Selection> solve_knapsack(std::span<const std::vector<Choice>> items, double budget);
+std::optional<Solution> solve_knapsack(std::span<const std::vector<Choice>> items, double budget);
 
 // The cheapest selection, of least loss among equals.
-Selection cheapest(std::span<const std::vector<Choice>> items);
+Solution cheapest(std::span<const std::vector<Choice>> items);
 
 }  // namespace hone

@@ -13,6 +13,7 @@
 
 #include "base/philox.h"
 #include "passes/pass_options.h"
+#include "search/knapsack.h"
 #include "search/space.h"
 #include "search/trial_record.h"
 
@@ -41,9 +42,19 @@ struct SampleContext {
   }
 };
 
+// What choices of some parameters cost, and what they are expected to lose, measured ahead.
+struct ChoiceTable {
+  std::vector<std::string> parameters;     // categories of the space
+  std::vector<std::vector<Choice>> items;  // of each, by choice
+  std::optional<double> budget;            // of the sum of costs; none: any
+};
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
+  // Of samplers that solve for what was measured: they are given it before the first trial.
+  virtual bool learns() const { return false; }
+  virtual void learn(ChoiceTable) {}
   // Values of parameters that are chosen together, before any is asked for.
   virtual std::vector<TrialParameter> relative(const SampleContext&) { return {}; }
   // The value, inside, of a parameter that relative() did not give. Never asked where only one is possible.

@@ -22,10 +22,11 @@ Philox stream_of(uint64_t seed, int64_t number, int attempt) {
 
 StudyRecord open_or_create(Storage& storage, const StudyConfig& config) {
   if (config.directions.empty()) fail("a study has at least one direction");
+  bool is_new = false;
   for (int attempt = 0;; ++attempt) {
     for (StudyRecord& study : storage.studies()) {
       if (study.name != config.name) continue;
-      if (!config.may_resume)
+      if (!config.may_resume && !is_new)
         fail("{}: there is a study \"{}\" already; go on with it (--resume), delete it, or give another name",
              storage.name(), config.name);
       if (study.directions != config.directions)
@@ -36,6 +37,7 @@ StudyRecord open_or_create(Storage& storage, const StudyConfig& config) {
     if (!config.may_create) return find_study(storage, config.name);  // says which there are
     try {
       storage.create_study(config.name, config.directions);
+      is_new = true;
     } catch (const Error&) {
       if (attempt > 0) throw;  // otherwise another worker may have been faster
     }

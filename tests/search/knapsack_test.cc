@@ -17,7 +17,7 @@ double best_by_trying_all(const Items& items, double budget) {
   double best = std::numeric_limits<double>::infinity();
   std::vector<int> chosen(items.size(), 0);
   for (;;) {
-    const Selection s = select(items, chosen);
+    const Solution s = select(items, chosen);
     if (s.cost <= budget) best = std::min(best, s.loss);
     size_t i = 0;
     while (i < items.size() && ++chosen[i] == static_cast<int>(items[i].size())) chosen[i++] = 0;
@@ -39,9 +39,9 @@ TEST(Knapsack, FindsWhatTryingAllSelectionsFinds) {
   Philox rng(7);
   for (int round = 0; round < 300; ++round) {
     const Items items = random_items(rng, 1 + rng.below(6), 1 + rng.below(5), round % 2 == 0);
-    const Selection least = cheapest(items);
+    const Solution least = cheapest(items);
     const double budget = least.cost + rng.uniform() * 60 * static_cast<double>(items.size());
-    const std::optional<Selection> found = solve_knapsack(items, budget);
+    const std::optional<Solution> found = solve_knapsack(items, budget);
     ASSERT_TRUE(found);
     EXPECT_LE(found->cost, budget);
     EXPECT_NEAR(found->loss, best_by_trying_all(items, budget), 1e-9);
@@ -74,7 +74,7 @@ TEST(Knapsack, SolvesAnEncoderOfManyLikeLayers) {
   }
   const double all = select(items, std::vector<int>(items.size(), 9)).cost;
   for (double bits : {2.0, 3.3, 4.5, 7.7}) {
-    const std::optional<Selection> found = solve_knapsack(items, all * bits / 32);
+    const std::optional<Solution> found = solve_knapsack(items, all * bits / 32);
     ASSERT_TRUE(found);
     for (size_t i = 0; i < items.size(); ++i)
       for (const Choice& other : items[i]) {

@@ -1,0 +1,213 @@
+#include "jobs/search_config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "io/toml.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kKeys{
+    "model",  "inputs",          "data",       "tokenizer",      "vocabulary", "inherit",       "objective",
+    "budget", "trials",          "sampler",    "sampler-option", "pruner",     "pruner-option", "seed",
+    "seeds",  "latency-seconds", "parameters", "constraints",    "reading",    "evaluate",      "studies"};
+
+std::vector<std::string> texts(const Json& tree, const std::string& key, const std::string& source) {
+  const Json value = json_get<Json>(tree, key, source);
+  std::vector<std::string> all;
+  for (const Json& one : value.is_array() ? value : Json::array({value})) {
+    if (!one.is_string()) fail("{}: {} is {}; expected a text, or a list of texts", source, key, json_excerpt(one));
+    all.push_back(one.get<std::string>());
+  }
+  return all;
+}
+
+std::string text(const Json& tree, const std::string& key, const std::string& source, const std::string& unset = "") {
+  return tree.contains(key) ? json_get<std::string>(tree, key, source) : unset;
+}
+
+OptionPairs pairs(const Json& tree, const std::string& key, const std::string& source) {
+  OptionPairs all;
+  if (!tree.contains(key)) return all;
+  for (const std::string& one : texts(tree, key, source)) {
+    const size_t at = one.find('=');
+    if (at == one.npos || at == 0) fail("{}: {} \"{}\": expected NAME=VALUE", source, key, one);
+    all.emplace_back(one.substr(0, at), one.substr(at + 1));
+  }
+  return all;
+}
+
+std::vector<std::string> option_texts(const Json& value) {
+  std::vector<std::string> all;
+  for (const Json& one : value.is_array() ? value : Json::array({value}))
+    all.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  return all;
+}
+
+void read_options(const Json& table, const std::string& source, DataOptions& reading) {
+  for (const auto& [key, value] : table.items()) {
+    try {
+      set_option(DataOptions::fields(), reading, key, option_texts(value));
+    } catch (const Error& e) {
+      fail("{}: [reading]: {}", source, e.what());
+    }
+  }
+}
+
+void read_evaluation(const Json& tree, const std::string& source, EvaluationOptions& judged) {
+  const std::vector<std::string> known{"split", "limit", "batch", "output"};
+  for (const auto& [key, value] : tree.items()) {
+    if (key == "split") judged.data.split = json_get<std::string>(tree, key, source);
+    else if (key == "limit") judged.data.limit = json_get<int64_t>(tree, key, source);
+    else if (key == "batch") judged.data.batch = json_get<int64_t>(tree, key, source);
+    else if (key == "output") judged.output = json_get<std::string>(tree, key, source);
+    else
+      fail("{}: [evaluate] has no key {}; it has {}{}", source, key, fmt::join(known, ", "), did_you_mean(key, known));
+  }
+}
+
+// Tables of knobs that are no parameters: all candidates share them.
+void read_fixed(const Json& tree, SearchStudy& study) {
+  for (const Knob& knob : knobs()) {
+    if (!tree.contains(knob.table)) continue;
+    const Json& table = tree.at(knob.table);
+    if (!table.is_object()) fail("{}: {} is no table of keys", study.source, knob.table);
+    for (const auto& [key, value] : table.items()) {
+      try {
+        const std::string name = fmt::format("{}.{}", knob.table, key);
+        set_knob(study.fixed, name, value);
+        study.shared[name] = value;
+      } catch (const Error& e) {
+        fail("{}: {}", study.source, e.what());
+      }
+    }
+  }
+}
+
+void check_keys(const Json& tree, const std::string& source) {
+  std::vector<std::string> known = kKeys;
+  for (const Knob& knob : knobs()) known.emplace_back(knob.table);
+  for (const auto& [key, unused] : tree.items())
+    if (std::ranges::find(known, key) == known.end())
+      fail("{}: unknown key {}; known: {}{}", source, key, fmt::join(known, ", "), did_you_mean(key, known));
+}
+
+SearchStudy study_of(const Json& tree, const std::string& source, const SessionOptions& session) {
+  check_keys(tree, source);
+  SearchStudy study{.source = source};
+  study.fixed.model = text(tree, "model", source);
+  if (study.fixed.model.empty()) fail("{}: no model; give MODEL, a file or a name of hone build", source);
+  if (tree.contains("inputs")) study.fixed.inputs = texts(tree, "inputs", source);
+  if (!study.fixed.inputs.empty() && study.fixed.is_built())
+    fail("{}: inputs are of folders; what hone build builds takes what its family takes", source);
+  study.life.session = session;
+  study.life.data = text(tree, "data", source);
+  study.life.tokenizer = text(tree, "tokenizer", source);
+  study.life.inherit = text(tree, "inherit", source);
+  if (tree.contains("vocabulary")) study.life.vocabulary = json_get<int64_t>(tree, "vocabulary", source);
+  if (study.life.vocabulary > 0 && !study.life.tokenizer.empty())
+    fail("{}: tokenizer and vocabulary are given; leave one out", source);
+  if (tree.contains("latency-seconds")) study.life.latency_seconds = json_get<double>(tree, "latency-seconds", source);
+  if (tree.contains("reading")) read_options(tree.at("reading"), source, study.life.judged.data.reading);
+  study.life.judged.data.batch = 64;
+  if (tree.contains("evaluate")) read_evaluation(tree.at("evaluate"), source, study.life.judged);
+  if (tree.contains("trials")) study.trials = json_get<int64_t>(tree, "trials", source);
+  if (study.trials < 1) fail("{}: trials are {}; at least 1", source, study.trials);
+  if (tree.contains("seed")) study.seed = json_get<uint64_t>(tree, "seed", source);
+  study.sampler = text(tree, "sampler", source, study.sampler);
+  study.pruner = text(tree, "pruner", source, study.pruner);
+  study.sampler_options = pairs(tree, "sampler-option", source);
+  study.pruner_options = pairs(tree, "pruner-option", source);
+  if (!tree.contains("objective")) fail("{}: no objective; give --objective, e.g. accuracy or bits", source);
+  for (const std::string& one : texts(tree, "objective", source)) study.objectives.push_back(parse_objective(one));
+  if (tree.contains("budget"))
+    for (const std::string& one : texts(tree, "budget", source)) study.limits.push_back(parse_limit(one));
+  for (const Objective& o : study.objectives)
+    for (const Objective::Term& term : o.terms) study.life.figures.insert(term.figure);
+  for (const FigureLimit& limit : study.limits) study.life.figures.insert(limit.figure);
+  if (tree.contains("parameters")) study.parameters = tree.at("parameters");
+  if (tree.contains("constraints")) study.constraints = tree.at("constraints");
+  read_fixed(tree, study);
+  return study;
+}
+
+// Tables are merged key by key; what a study gives as [parameters] is the whole space.
+Json merged(const Json& base, const Json& over) {
+  Json all = base;
+  for (const auto& [key, value] : over.items()) {
+    const bool tables = all.contains(key) && all[key].is_object() && value.is_object() && key != "parameters";
+    all[key] = tables ? merged(all[key], value) : value;
+  }
+  return all;
+}
+
+}  // namespace
+
+Json read_search_config(const std::string& path) {
+  Json tree = read_toml_file(path);
+  const fs::path folder = fs::path(path).parent_path();
+  const auto see = [&](Json& table, const char* key) {
+    if (!table.is_object() || !table.contains(key) || !table[key].is_string()) return;
+    const fs::path seen = folder / table[key].get<std::string>();
+    if (std::string_view(key) != "model" || fs::exists(seen)) table[key] = seen.string();
+  };
+  const auto see_all = [&](Json& table) {
+    for (const char* key : {"model", "data", "tokenizer", "inherit"}) see(table, key);
+    if (table.contains("quantize")) see(table["quantize"], "calib");
+  };
+  see_all(tree);
+  if (tree.contains("studies") && tree["studies"].is_object())
+    for (auto& [name, study] : tree["studies"].items())
+      if (study.is_object()) see_all(study);
+  return tree;
+}
+
+std::vector<SearchStudy> studies_of(const Json& tree, const Json& flags, const std::string& source,
+                                    const std::string& name, const SessionOptions& session) {
+  std::vector<SearchStudy> studies;
+  const auto add = [&](const Json& given, const std::string& from, const std::string& called) {
+    Json one = merged(given, flags);
+    if (flags.contains("seed")) one.erase("seeds");
+    SearchStudy study = study_of(one, from, session);
+    study.name = study.group = called;
+    if (!one.contains("seeds")) {
+      studies.push_back(std::move(study));
+      return;
+    }
+    if (one.contains("seed")) fail("{}: seed and seeds are given; leave one out", from);
+    for (const int64_t seed : json_get<std::vector<int64_t>>(one, "seeds", from)) {
+      study.seed = static_cast<uint64_t>(seed);
+      study.name = fmt::format("{}-{}", called, seed);
+      studies.push_back(study);
+    }
+  };
+  if (!tree.contains("studies")) {
+    add(tree, source, name.empty() ? "study" : name);
+    return studies;
+  }
+  Json base = tree;
+  base.erase("studies");
+  const Json& several = tree.at("studies");
+  if (!several.is_object() || several.empty()) fail("{}: [studies] has no entries", source);
+  for (const auto& [called, over] : several.items()) {
+    const std::string from = fmt::format("{}: study {}", source, called);
+    if (!over.is_object() || over.contains("studies")) fail("{}: expected a table of keys", from);
+    add(merged(base, over), from, called);
+  }
+  if (name.empty()) return studies;
+  std::vector<std::string> names;
+  for (const SearchStudy& study : studies) names.push_back(study.name);
+  std::erase_if(studies, [&](const SearchStudy& s) { return s.name != name && s.group != name; });
+  if (studies.empty())
+    fail("{}: has no study {}; it has {}{}", source, name, fmt::join(names, ", "), did_you_mean(name, names));
+  return studies;
+}
+
+}  // namespace hone

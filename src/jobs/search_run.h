@@ -1,0 +1,65 @@
+// One study of hone search, from its checks to its last trial.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/best_models.h"
+#include "jobs/candidate_results.h"
+#include "jobs/scratch_folder.h"
+#include "jobs/search_config.h"
+#include "jobs/search_model.h"
+#include "jobs/search_state.h"
+#include "jobs/trial_life.h"
+#include "search/study.h"
+
+namespace hone {
+
+class SearchRun {
+ public:
+  // Checks all that can be checked without training.
+  SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> data, const SearchModelOptions& options,
+            CandidateResults& results, bool is_folder);
+
+  void keep_in(std::shared_ptr<Storage> storage) { storage_ = std::move(storage); }  // before what follows
+  // Opens the study, or makes it, and carries its trials out.
+  void run();
+  // The candidate of a trial, written to `output`; what it measures now.
+  Figures rebuild(const TrialRecord& trial, const std::string& output) const;
+
+  const SearchStudy& config() const { return config_; }
+  const Space& space() const { return space_; }
+  std::shared_ptr<const TrialList> trials() const { return storage_->trials(find_study(*storage_, config_.name).id); }
+  const std::vector<std::string>& notes() const { return notes_; }
+  std::string data_title() const { return life_.data_title(); }
+
+ private:
+  Space make_space();
+  void check_budget() const;
+  Json identity() const;
+  void hold_to_identity(Study& study) const;
+  std::vector<double> evaluate(LiveTrial& trial);
+  Figures live(LiveTrial& trial, const TrialPlan& plan);
+  void report(LiveTrial& trial, int64_t step, const Figures& figures) const;
+  void write_missing(Study& study);
+  std::unique_ptr<Sampler> sampler() const;
+  int64_t left(const Study& study) const;
+  std::string file_of(int64_t number) const;
+  std::string candidate_of(const Json& values) const;
+
+  SearchStudy config_;
+  const SearchModelOptions& options_;
+  std::shared_ptr<Storage> storage_;
+  CandidateResults& results_;
+  TrialLife life_;
+  std::string model_sha256_;
+  Space space_;  // made after what stands above
+  BestModels best_;
+  SearchState state_;
+  ScratchFolder scratch_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace hone
