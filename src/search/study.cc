@@ -79,7 +79,7 @@ Study::Study(std::shared_ptr<Storage> storage, StudyConfig config, std::unique_p
     fail("study \"{}\" has several objectives; pruners compare one", config_.name);
   if (config_.heartbeat_seconds > 0) {
     if (!storage_->has_heartbeats())
-      fail("{}: keeps no signs of life of workers; use a SQLite file, or no heartbeat", storage_->name());
+      fail("{}: keeps no signs of life of workers; use a SQLite file or a server, or no heartbeat", storage_->name());
     heart_ = std::jthread([this](std::stop_token stop) { keep_beating(std::move(stop)); });
   }
 }
@@ -88,15 +88,7 @@ Study::~Study() = default;
 
 LiveTrial Study::begin() {
   fail_silent_trials();
-  TrialRecord record;
-  if (std::optional<TrialRecord> waiting = storage_->pop_waiting(record_.id)) {
-    record = std::move(*waiting);
-  } else {
-    record.started = now_us();
-    const TrialKey key = storage_->create_trial(record_.id, record);
-    record.id = key.id;
-    record.number = key.number;
-  }
+  TrialRecord record = storage_->begin_trial(record_.id, now_us());
   if (config_.heartbeat_seconds > 0) {
     const TrialKey key{record_.id, record.id, record.number};
     storage_->beat({&key, 1});

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "search/samplers/make_sampler.h"
 #include "search/study.h"
+#include "tests/search/postgres_server.h"
 #include "tests/search/scratch.h"
 #include "tests/support/error_of.h"
 
@@ -46,16 +47,24 @@ using testing::HasSubstr;
   }
 }
 
-TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
+class KilledWorkers : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Places, KilledWorkers, testing::Values("sqlite", "postgres"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(KilledWorkers, LoseNothingThatWasAcknowledged) {
+  const bool on_server = std::string(GetParam()) == "postgres";
+  if (on_server) HONE_NEEDS_POSTGRES();
   const ScratchFolder folder;
-  const std::string place = folder.file("s.db"), acknowledged = folder.file("acknowledged");
+  const std::string place = on_server ? PostgresServer::get()->new_place() : folder.file("s.db");
+  const std::string acknowledged = folder.file("acknowledged");
+  const int kills = std::getenv("HONE_TEST_FULL") ? 300 : 30;
   constexpr int kEnqueued = 40;
   {
     Study study(open_storage(place), {}, make_sampler("random", 0));
     for (int i = 0; i < kEnqueued; ++i) study.enqueue({{"x", i / 64.0}});
   }
   Philox rng(static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
-  std::vector<pid_t> workers(3, 0);
+  std::vector<pid_t> workers(4, 0);
   uint64_t seed = 0;
   const auto start = [&] {
     const pid_t child = ::fork();
@@ -64,15 +73,13 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
     return child;
   };
   for (pid_t& worker : workers) worker = start();
-  int killed = 0;
-  for (int round = 0; round < 100; ++round) {
-    std::this_thread::sleep_for(std::chrono::microseconds(2000 + rng.below(25000)));
-    pid_t& victim = workers[rng.below(3)];
+  for (int round = 0; round < kills; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(2000 + rng.below(40000)));
+    pid_t& victim = workers[rng.below(4)];
     ::kill(victim, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(victim, &status, 0), victim);
     ASSERT_TRUE(WIFSIGNALED(status)) << "a worker ended by itself with " << WEXITSTATUS(status);
-    ++killed;
     victim = start();
   }
   for (pid_t worker : workers) {
@@ -85,7 +92,7 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
   int64_t number = 0;
   double value = 0;
   while (lines >> number >> value) EXPECT_TRUE(expected.emplace(number, value).second) << "twice: " << number;
-  ASSERT_GT(expected.size(), 100U);
+  ASSERT_GT(expected.size(), 50U);
 
   Study study(open_storage(place), {}, make_sampler("random", 0));
   const auto trials = study.trials();
@@ -107,7 +114,7 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
     EXPECT_EQ(trial.values, std::vector{v}) << n;
   }
   for (const auto& [v, times] : finished_of_enqueued) EXPECT_EQ(times, 1) << v;
-  RecordProperty("killed", killed);
+  RecordProperty("killed", kills);
   RecordProperty("acknowledged", static_cast<int>(expected.size()));
 }
 

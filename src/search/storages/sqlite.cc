@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -17,27 +16,6 @@
 
 namespace hone {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Columns of floats hold finite ones; a word beside them says what the others are.
-std::string_view kind_of(double value) {
-  if (std::isnan(value)) return "NAN";
-  return std::isinf(value) ? (value > 0 ? "INF_POS" : "INF_NEG") : "FINITE";
-}
-double with_kind(double value, std::string_view kind) {
-  if (kind == "INF_POS") return kInfinity;
-  if (kind == "INF_NEG") return -kInfinity;
-  return kind == "NAN" ? std::numeric_limits<double>::quiet_NaN() : value;
-}
-
-// Microseconds that UTC is ahead of this machine's zone by, at a time given in UTC.
-int64_t local_offset(int64_t us) {
-  const std::time_t seconds = us / 1'000'000;
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  return local.tm_gmtoff * 1'000'000;
-}
 
 class SqliteStorage : public Storage {
  public:
@@ -117,8 +95,8 @@ class SqliteStorage : public Storage {
           .bind(trial.number)
           .bind(study)
           .bind(std::string_view(to_string(trial.state)))
-          .bind(time_text(trial.started))
-          .bind(time_text(trial.ended))
+          .bind(facts_.time_text(trial.started))
+          .bind(facts_.time_text(trial.ended))
           .run();
       trial.id = database_.last_id();
       TrialChanges rest{.parameters = trial.parameters, .intermediate = trial.intermediate, .values = trial.values};
@@ -138,7 +116,7 @@ class SqliteStorage : public Storage {
       const int64_t number = waiting->number, id = waiting->id, now = now_us();
       const bool ours = database_.write([&] {
         database_.query("UPDATE trials SET state='RUNNING', datetime_start=? WHERE trial_id=? AND state='WAITING'")
-            .bind(time_text(now))
+            .bind(facts_.time_text(now))
             .bind(id)
             .run();
         return database_.changes() == 1;
@@ -168,8 +146,8 @@ class SqliteStorage : public Storage {
                 "UPDATE trials SET state=?, datetime_start=coalesce(?, datetime_start), "
                 "datetime_complete=coalesce(?, datetime_complete) WHERE trial_id=?")
             .bind(std::string_view(to_string(*changes.state)))
-            .bind(time_text(changes.started))
-            .bind(time_text(changes.ended))
+            .bind(facts_.time_text(changes.started))
+            .bind(facts_.time_text(changes.ended))
             .bind(key.id)
             .run();
     });
@@ -201,7 +179,7 @@ class SqliteStorage : public Storage {
     std::vector<TrialKey> silent;
     SqliteQuery q = database_.query(
         "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id "
-        "WHERE t.study_id=? AND t.state='RUNNING' AND (julianday('now')-julianday(h.heartbeat))*86400.0 > ?");
+        "WHERE t.study_id=? AND t.state='RUNNING' AND abs(julianday('now')-julianday(h.heartbeat))*86400.0 > ?");
     for (q.bind(study).bind(seconds); q.step();) silent.push_back({study, q.integer(0), q.integer(1)});
     return silent;
   }
@@ -214,15 +192,8 @@ class SqliteStorage : public Storage {
     int64_t read_up_to = 0;
   };
 
-  std::optional<std::string> time_text(std::optional<int64_t> us) const {
-    if (!us) return std::nullopt;
-    return sql_time(facts_.local_times ? *us + local_offset(*us) : *us);
-  }
   std::optional<int64_t> time_of(const SqliteQuery& q, int column) const {
-    if (q.is_null(column)) return std::nullopt;
-    const std::optional<int64_t> us = parse_time(q.text(column));
-    if (!us) return std::nullopt;
-    return facts_.local_times ? *us - local_offset(*us) : *us;
+    return q.is_null(column) ? std::nullopt : facts_.parse_time_text(q.text(column));
   }
 
   void read_attributes(const char* sql, int64_t id, Json& into) {
@@ -273,7 +244,7 @@ class SqliteStorage : public Storage {
           .bind(trial)
           .bind(step)
           .bind(std::isfinite(value) ? std::optional(value) : std::nullopt)
-          .bind(kind_of(value))
+          .bind(number_kind(value))
           .run();
     for (size_t i = 0; i < changes.values.size(); ++i)
       database_
@@ -283,7 +254,7 @@ class SqliteStorage : public Storage {
           .bind(trial)
           .bind(static_cast<int64_t>(i))
           .bind(std::isfinite(changes.values[i]) ? std::optional(changes.values[i]) : std::nullopt)
-          .bind(kind_of(changes.values[i]))
+          .bind(number_kind(changes.values[i]))
           .run();
   }
 
@@ -343,12 +314,12 @@ class SqliteStorage : public Storage {
     each(
         "SELECT c.trial_id, value, value_type FROM trial_values c JOIN trials t ON t.trial_id=c.trial_id "
         "WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY c.trial_id, objective",
-        [&](TrialRecord& t, const SqliteQuery& q) { t.values.push_back(with_kind(q.real(1), q.text(2))); });
+        [&](TrialRecord& t, const SqliteQuery& q) { t.values.push_back(number_of_kind(q.real(1), q.text(2))); });
     each(
         "SELECT c.trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values c "
         "JOIN trials t ON t.trial_id=c.trial_id WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY step",
         [&](TrialRecord& t, const SqliteQuery& q) {
-          t.intermediate.emplace_back(q.integer(1), with_kind(q.real(2), q.text(3)));
+          t.intermediate.emplace_back(q.integer(1), number_of_kind(q.real(2), q.text(3)));
         });
     each(
         "SELECT c.trial_id, \"key\", value_json FROM trial_user_attributes c JOIN trials t ON t.trial_id=c.trial_id "
