@@ -101,7 +101,9 @@ LiveTrial Study::begin() {
 // The list is given back before anything is written: storages copy a list that somebody holds.
 template <class Use>
 auto Study::with_view(int64_t number, Use&& use) {
-  const std::shared_ptr<const TrialList> all = storage_->trials(record_.id);
+  static const auto none = std::make_shared<const TrialList>();
+  const std::shared_ptr<const TrialList> all =
+      pruner_ || sampler_->reads_trials() ? storage_->trials(record_.id) : none;
   StudyView view{.name = record_.name, .directions = record_.directions, .trials = *all};
   TrialList same;
   if (pruner_ && number >= 0) view.bracket = pruner_->bracket(view, number);

@@ -117,7 +117,7 @@ TEST_F(Postgres, WhereARoleMayOnlyReadItReads) {
     told(s, 1);
   }
   const std::string schema = sql("SELECT current_schema()");
-  sql("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN PASSWORD 'r'; GRANT USAGE ON SCHEMA " + schema +
+  sql("CREATE ROLE reader LOGIN PASSWORD 'r'; GRANT USAGE ON SCHEMA " + schema +
       " TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO reader");
   std::string reader = place_;
   reader.replace(reader.find("user=hone"), 9, "user=reader&password=r");

@@ -42,9 +42,10 @@ class ParzenEstimator {
     double low = 0, high = 0;           // of the range, widened by half a step, in logarithms where log
     std::vector<double> mu, sigma;      // of each kernel, the prior's last
     std::vector<double> inverse_sigma;  // of continuous ones
+    double least = 0;                   // below it is no sigma; most have it when there are many
+    std::vector<double> log_mass;       // within the range; of discrete ones by group
     std::vector<uint32_t> group;        // discrete: kernels with the same mu and sigma
     std::vector<double> mu_of, sigma_of;
-    std::vector<double> log_norm;  // what is subtracted: the mass within the range, and log sigma of continuous ones
   };
   struct Dimension {
     DistributionPtr distribution;
@@ -58,6 +59,9 @@ class ParzenEstimator {
   void add_discrete(const Dimension& dimension, std::span<const double> points,
                     std::vector<std::vector<double>>& sums) const;
   std::vector<double> category_log_pdf(const Category& category, std::span<const double> points) const;
+  std::vector<double> continuous_log_pdf(const Dimension& dimension, std::span<const double> points) const;
+  std::vector<double> near_terms(std::span<double> terms, std::span<const size_t> continuous,
+                                 std::span<const double> x) const;
 
   size_t kernels_ = 1;
   std::vector<double> weights_, cumulative_;

@@ -159,13 +159,18 @@ class TpeSampler : public Sampler {
       columns.push_back(history.column(name));
       if (!columns.back()) return result;
     }
+    std::vector<char> has_all(rows.size(), 1);
+    for (size_t k = 0; k < names.size(); ++k)
+      for (size_t i = 0; i < rows.size(); ++i) has_all[i] &= is_usable(*space[k], (*columns[k])[rows[i]]) ? 1 : 0;
+    std::vector<uint32_t> used;
     for (size_t i = 0; i < rows.size(); ++i) {
-      const uint32_t row = rows[i];
-      bool has_all = true;
-      for (size_t k = 0; k < names.size() && has_all; ++k) has_all = is_usable(*space[k], (*columns[k])[row]);
-      if (!has_all) continue;
-      for (size_t k = 0; k < names.size(); ++k) result.columns[k].push_back((*columns[k])[row]);
+      if (!has_all[i]) continue;
+      used.push_back(rows[i]);
       if (!weights.empty()) result.weights.push_back(weights[i]);
+    }
+    for (size_t k = 0; k < names.size(); ++k) {
+      result.columns[k].reserve(used.size() + 1);
+      for (uint32_t row : used) result.columns[k].push_back((*columns[k])[row]);
     }
     return result;
   }

@@ -42,7 +42,9 @@ double normal_log_mass(double a, double b) {
     const double high = normal_log_cdf(b), low = normal_log_cdf(a);
     return high + std::log1p(-std::exp(low - high));
   }
-  return std::log1p(-cdf(a) - cdf(-b));
+  constexpr double kNothing = 9;  // standard deviations: 1e-19 lies beyond, which 1 does not feel
+  const double outside = (a < -kNothing ? 0 : cdf(a)) + (b > kNothing ? 0 : cdf(-b));
+  return outside == 0 ? 0 : std::log1p(-outside);
 }
 
 // Acklam's rational approximation (relative error 1.15e-9), and one step of Halley's method, which leaves rounding.

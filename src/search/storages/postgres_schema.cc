@@ -15,7 +15,7 @@ constexpr const char* kTables[] = {
     "CREATE TYPE trialintermediatevaluetype AS ENUM ('FINITE', 'INF_POS', 'INF_NEG', 'NAN')",
     "CREATE TABLE studies (study_id SERIAL NOT NULL, study_name VARCHAR(512) NOT NULL, PRIMARY KEY (study_id))",
     "CREATE UNIQUE INDEX ix_studies_study_name ON studies (study_name)",
-    "CREATE TABLE version_info (version_info_id SERIAL NOT NULL, schema_version INTEGER, library_version VARCHAR(256), "
+    "CREATE TABLE version_info (version_info_id INTEGER NOT NULL, schema_version INTEGER, library_version VARCHAR(256), "
     "PRIMARY KEY (version_info_id), CHECK (version_info_id = 1))",
     "CREATE TABLE study_directions (study_direction_id SERIAL NOT NULL, direction studydirection NOT NULL, "
     "study_id INTEGER NOT NULL, objective INTEGER NOT NULL, PRIMARY KEY (study_direction_id), "
