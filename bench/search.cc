@@ -3,6 +3,7 @@
 //   fsync bench_search ask                     how long asking TPE for a trial takes beside a history of random trials
 //   bench_search resume FOLDER           opening a study of 100,000 trials and one trial more
 //   bench_search work PLACE SECONDS      one of several workers on one study: prints its trials
+//   bench_search quality PROBLEM SEEDS   what a study of some trials found, for each seed (bench/search_quality.py)
 //   bench_search write PLACE SECONDS N   the same rows by a minimal writer to PostgreSQL that waits for the disk N
 //   times a
 //                                        trial, 1 or 2
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/philox.h"
@@ -187,6 +189,74 @@ void write(const std::string& place, double seconds, int flushes) {
   fmt::print("{}\n", static_cast<double>(done) / seconds_since(start));
 }
 
+// Problems of bench/search_quality.py, which has the same functions.
+struct Problem {
+  const char* name;
+  const char* sampler;
+  std::vector<std::pair<std::string, std::string>> options;
+  int parameters, trials;
+  double low, high;
+  size_t objectives = 1;
+};
+const Problem kProblems[] = {
+    {"sphere", "tpe", {}, 5, 50, -5, 5},
+    {"rosenbrock", "tpe", {}, 4, 60, -2, 2},
+    {"categorical", "tpe", {}, 8, 60, 0, 0},
+    {"zdt1", "tpe", {}, 5, 60, 0, 1, 2},
+    {"zdt1 nsga2", "nsga2", {{"population", "20"}}, 5, 200, 0, 1, 2},
+};
+
+std::vector<double> values_of(const Problem& problem, const std::vector<double>& x) {
+  const std::string_view name = problem.name;
+  double sum = 0;
+  if (name == "sphere") {
+    for (double v : x) sum += (v - 1) * (v - 1);
+  } else if (name == "rosenbrock") {
+    for (size_t i = 0; i + 1 < x.size(); ++i) sum += 100 * std::pow(x[i + 1] - x[i] * x[i], 2) + std::pow(1 - x[i], 2);
+  } else if (name == "categorical") {
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int c = static_cast<int>(x[i]), next = static_cast<int>(x[(i + 1) % x.size()]);
+      sum += (5 * c + 3 * static_cast<int>(i) + 1) % 7 / 7.0 + (c * next % 3 == 1 ? 0.5 : 0);
+    }
+  } else {
+    for (size_t i = 1; i < x.size(); ++i) sum += x[i];
+    const double g = 1 + 9 * sum / static_cast<double>(x.size() - 1);
+    return {x[0], g * (1 - std::sqrt(x[0] / g))};
+  }
+  return {sum};
+}
+
+// The best value, or minus the area that the front dominates below (1.1, 11).
+double found_by(const Problem& problem, uint64_t seed) {
+  Space space;
+  for (int i = 0; i < problem.parameters; ++i) {
+    const std::string name = fmt::format("x{}", i);
+    space.add({name, problem.low == problem.high ? category_distribution(name, {0, 1, 2, 3, 4, 5})
+                                                 : real_distribution(name, problem.low, problem.high)});
+  }
+  Study study(open_storage("memory"),
+              {.directions = std::vector<Direction>(problem.objectives, Direction::minimize), .seed = seed},
+              make_sampler(problem.sampler, seed, problem.options));
+  study.optimize(
+      [&](LiveTrial& trial) {
+        std::vector<double> x;
+        for (const TrialParameter& p : trial.record().parameters) x.push_back(p.value);
+        return values_of(problem, x);
+      },
+      {.trials = problem.trials}, &space);
+  std::vector<std::vector<double>> front;
+  for (const TrialPtr& t : study.best()) front.push_back(t->values);
+  if (problem.objectives == 1) return front.at(0)[0];
+  std::ranges::sort(front);
+  double area = 0, height = 11;
+  for (const auto& f : front) {
+    if (f[0] >= 1.1 || f[1] >= height) continue;
+    area += (1.1 - f[0]) * (height - f[1]);
+    height = f[1];
+  }
+  return -area;
+}
+
 }  // namespace
 }  // namespace hone
 
@@ -215,12 +285,17 @@ int main(int argc, char** argv) try {
     resume("journal", words[1] + "/many.log");
   } else if (part == "work" && words.size() == 3) {
     work(words[1], std::stod(words[2]));
+  } else if (part == "quality" && words.size() == 3) {
+    for (const Problem& problem : kProblems)
+      if (words[1] == problem.name)
+        for (int seed = 0; seed < std::stoi(words[2]); ++seed)
+          fmt::print("{}\n", found_by(problem, static_cast<uint64_t>(seed)));
   } else if (part == "write" && words.size() == 4) {
     write(words[1], std::stod(words[2]), std::stoi(words[3]));
   } else {
-    fmt::print(
-        stderr,
-        "usage: bench_search storages FOLDER | ask | resume FOLDER | work PLACE SECONDS | write PLACE SECONDS 1|2\n");
+    fmt::print(stderr,
+               "usage: bench_search storages FOLDER | ask | resume FOLDER | work PLACE SECONDS | quality PROBLEM SEEDS "
+               "| write PLACE SECONDS 1|2\n");
     return 2;
   }
   return 0;

@@ -6,6 +6,7 @@ usage: optuna_interop.py STUDY_WORKER [sqlite|journal|postgres ...]
 (build/*/bench/study_worker STORAGE STUDY TRIALS SAMPLER works on a study of x: float, n: int, c: category)
 """
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,34 @@ def heartbeats(url, path, name):
     print(f"Optuna {optuna.__version__}, {url.split(':')[0]}: a lost trial of theirs is tried again here")
 
 
+def killed(kind, folder, kills=30):
+    """Four workers that are killed at random moments; Optuna opens what they leave and goes on."""
+    url, path = open_storage(kind, folder, "killed")
+
+    def start():
+        return subprocess.Popen([worker, path, "s", "1000000", "random"])
+
+    workers = [start() for _ in range(4)]
+    for _ in range(kills):
+        time.sleep(random.uniform(0.005, 0.08))
+        victim = random.randrange(4)
+        workers[victim].kill()
+        assert workers[victim].wait() == -9
+        workers[victim] = start()
+    for w in workers:
+        w.kill()
+        w.wait()
+    study = optuna.load_study(storage=url, study_name="s")
+    before = len(study.trials)
+    study.optimize(objective, n_trials=5)
+    trials = optuna.load_study(storage=open_storage(kind, folder, "killed")[0], study_name="s").trials
+    assert [t.number for t in trials] == list(range(before + 5))
+    complete = [t for t in trials if t.state == TrialState.COMPLETE]
+    assert all(len(t.params) == 3 and t.value is not None and "who" in t.user_attrs for t in complete)
+    print(f"Optuna {optuna.__version__}, {kind}: opened and gone on with after {kills + 4} kills of workers, {len(trials)} trials, "
+          f"{len(trials) - len(complete)} of them cut off")
+
+
 with tempfile.TemporaryDirectory() as folder, postgres.Server(folder, "postgres" in kinds) as server:
     for kind in kinds:
         url, path = open_storage(kind, folder, "theirs")
@@ -129,4 +158,5 @@ with tempfile.TemporaryDirectory() as folder, postgres.Server(folder, "postgres"
         if kind == "postgres":
             same_tables("theirs", "ours")
         if kind != "journal":
+            killed(kind, folder)
             heartbeats(*open_storage(kind, folder, "theirs"), "lost")

@@ -266,10 +266,8 @@ void ParzenEstimator::add_discrete(const Dimension& dimension, std::span<const d
 std::vector<double> ParzenEstimator::continuous_log_pdf(const Dimension& dimension,
                                                         std::span<const double> points) const {
   const Normal& n = dimension.normal;
-  const double root_2_pi = std::exp(kLogRoot2Pi);
-  const auto height = [&](size_t k) {
-    return weights_[k] * n.inverse_sigma[k] / root_2_pi * (n.log_mass[k] == 0 ? 1 : std::exp(-n.log_mass[k]));
-  };
+  // Bumps around what is out of the range, which was another once, are high at its end though they are far away.
+  const auto is_narrow = [&](size_t k) { return n.sigma[k] == n.least && n.log_mass[k] > -1; };
   constexpr double kReach = 9;
   constexpr int64_t kBuckets = 128;
   const auto bucket_of = [&](double value) {
@@ -277,18 +275,19 @@ std::vector<double> ParzenEstimator::continuous_log_pdf(const Dimension& dimensi
   };
   std::vector<uint32_t> wide, starts(kBuckets + 1), bucket(kernels_);
   for (uint32_t k = 0; k < kernels_; ++k) {
-    if (n.sigma[k] == n.least) ++starts[static_cast<size_t>(bucket[k] = static_cast<uint32_t>(bucket_of(n.mu[k]))) + 1];
+    if (is_narrow(k)) ++starts[static_cast<size_t>(bucket[k] = static_cast<uint32_t>(bucket_of(n.mu[k]))) + 1];
     else wide.push_back(k);
   }
   // Each bucket is filled up to whole lanes with bumps of no height.
   for (size_t b = 0; b < kBuckets; ++b) starts[b + 1] = starts[b] + (starts[b + 1] + kLanes - 1) / kLanes * kLanes;
   std::vector<double> mu(starts.back()), heights(starts.back());
+  const double height = std::exp(-kLogRoot2Pi) / n.least;
   std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
   for (uint32_t k = 0; k < kernels_; ++k) {
-    if (n.sigma[k] != n.least) continue;
+    if (!is_narrow(k)) continue;
     const uint32_t at = next[bucket[k]]++;
     mu[at] = n.mu[k];
-    heights[at] = height(k);
+    heights[at] = weights_[k] * height * (n.log_mass[k] == 0 ? 1 : std::exp(-n.log_mass[k]));
   }
   std::vector<double> result;
   for (const double point : points) {
@@ -296,7 +295,7 @@ std::vector<double> ParzenEstimator::continuous_log_pdf(const Dimension& dimensi
     double sum = 0;
     for (const uint32_t k : wide) {
       const double z = (x - n.mu[k]) * n.inverse_sigma[k];
-      sum += height(k) * std::exp(-0.5 * z * z);
+      sum += weights_[k] * n.inverse_sigma[k] * std::exp(-0.5 * z * z - n.log_mass[k] - kLogRoot2Pi);
     }
     const auto first = static_cast<size_t>(bucket_of(x - (kReach + 1) * n.least));
     const auto last = static_cast<size_t>(bucket_of(x + (kReach + 1) * n.least));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -89,17 +90,21 @@ class FlatLine {
   template <class T>
   static std::optional<T> parse_number(std::string_view text) {
     T number{};
-    // Not what from_chars takes and JSON does not: "inf", "nan".
-    if (text.empty() || std::string_view("-0123456789").find(text[0]) == text.npos || text.ends_with("f"))
+    // Not what from_chars takes and JSON does not: "inf", "01", "1.".
+    const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+    if (digits.empty() || digits[0] < '0' || digits[0] > '9' || digits.ends_with('.') ||
+        digits.find(".e") != text.npos ||
+        (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'))
       return std::nullopt;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return number;
   }
-  // Without its quotes; nothing where it has escapes or is no text.
+  // Without its quotes; nothing where it has escapes, other characters than ASCII's or is no text.
   std::optional<std::string_view> plain_text(std::string_view key) const {
     const std::string_view text = value(key);
-    if (text.size() < 2 || text[0] != '"' || text.find('\\') != text.npos) return std::nullopt;
+    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
+    if (text.size() < 2 || text[0] != '"' || !std::ranges::all_of(text, plain)) return std::nullopt;
     return text.substr(1, text.size() - 2);
   }
 
@@ -199,7 +204,7 @@ class Replay {
 
   // The lines that each trial has, in the form that hone and Optuna write them; false for all others.
   bool apply_flat(std::string_view text) {
-    if (!flat_.parse(text)) return false;
+    if (!flat_.parse(text) || !flat_.plain_text("worker_id")) return false;
     const auto operation = flat_.number<int>("op_code");
     if (operation == kCreateTrial) {
       const auto study = flat_.number<int64_t>("study_id");
@@ -217,7 +222,7 @@ class Replay {
       const auto name = flat_.plain_text("param_name");
       const auto value = flat_.number<double>("param_value_internal");
       const std::string_view distribution = flat_.value("distribution");
-      if (!name || !value || !distribution.starts_with('"')) return false;
+      if (!name || !value || !distribution.starts_with('"') || flat_.size() != 6) return false;
       changes.parameters.push_back(
           stored_parameter(std::string(*name), *value, distribution_of(distribution), std::string(*name)));
     } else {

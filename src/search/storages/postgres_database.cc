@@ -135,7 +135,15 @@ double PgRows::real(int row, int column) const {
 
 PostgresDatabase::PostgresDatabase(const std::string& place, const StorageOptions& options)
     : pq_(libpq()), address_(parse_postgres_address(place)), options_(options) {
-  connect();
+  try {
+    connect();
+  } catch (const Lost&) {
+    close();
+    fail("{}: the server closed the connection at once; does it stop just now?", name());
+  } catch (...) {
+    close();
+    throw;
+  }
 }
 
 PostgresDatabase::~PostgresDatabase() { close(); }
@@ -250,7 +258,10 @@ std::vector<PgRows> PostgresDatabase::run_once(std::span<const PgStatement> stat
           pq_.PQstatus(connection_) != Libpq::kConnectionOk)
         throw Lost{};
     }
-    while (PgResult* rest = pq_.PQgetResult(connection_)) pq_.PQclear(rest);
+    while (PgResult* rest = pq_.PQgetResult(connection_)) {
+      pq_.PQclear(rest);
+      if (pq_.PQstatus(connection_) != Libpq::kConnectionOk) throw Lost{};
+    }
   }
   // The transaction commits with this: before it came, nothing is known to hold.
   PgResult* end = pq_.PQgetResult(connection_);
@@ -265,6 +276,7 @@ std::vector<PgRows> PostgresDatabase::run_once(std::span<const PgStatement> stat
   if (status != Libpq::kPipelineSync && (message.empty() || state.empty() || state.starts_with("57P"))) throw Lost{};
   if (status != Libpq::kPipelineSync) close();  // what else it would say belongs to nobody
   if (!message.empty()) {
+    if (state == "40P01" || state == "40001") throw Lost{};  // deadlock: another was let through; once more
     state_ = state;
     failed(state, without_secrets(trimmed(message)));
   }
