@@ -83,7 +83,7 @@ ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/
 
 peers() {
   local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
-    compressed-tensors optuna peft psycopg psycopg-binary)
+    compressed-tensors optuna optuna-dashboard peft psycopg psycopg-binary)
   virtual_environment build/venv
   local have package missing=()
   have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')

@@ -5,12 +5,16 @@ with an AssertionError where something is not as it should be.
 usage: optuna_interop.py STUDY_WORKER [sqlite|journal|postgres ...]
 (build/*/bench/study_worker STORAGE STUDY TRIALS SAMPLER works on a study of x: float, n: int, c: category)
 """
+import importlib.util
+import json
 import os
 import random
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import warnings
 
 import optuna
@@ -124,6 +128,32 @@ def killed(kind, folder, kills=30):
           f"{len(trials) - len(complete)} of them cut off")
 
 
+def dashboard(url, trials):
+    """What optuna-dashboard's page asks its server for."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = os.path.join(os.path.dirname(sys.executable), "optuna-dashboard")
+    serving = subprocess.Popen([program, url, "--host", "127.0.0.1", "--port", str(port)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        for attempt in range(60):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/studies") as reply:
+                    summaries = json.load(reply)["study_summaries"]
+                break
+            except OSError:
+                assert attempt < 59
+                time.sleep(0.5)
+        shown = next(s["study_id"] for s in summaries if s["study_name"] == "s")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/studies/{shown}?after=0") as reply:
+            found = json.load(reply)["trials"]
+        assert len(found) == trials and all({p["name"] for p in t["params"]} == {"x", "n", "c"} for t in found), len(found)
+        print(f"optuna-dashboard, {url.split(':')[0]}: shows {len(found)} trials")
+    finally:
+        serving.terminate()
+
+
 with tempfile.TemporaryDirectory() as folder, postgres.Server(folder, "postgres" in kinds) as server:
     for kind in kinds:
         url, path = open_storage(kind, folder, "theirs")
@@ -137,7 +167,7 @@ with tempfile.TemporaryDirectory() as folder, postgres.Server(folder, "postgres"
         hone(path, "s", 5)
         check(optuna.load_study(storage=open_storage(kind, folder, "theirs")[0], study_name="s"), 40)
 
-        _, path = open_storage(kind, folder, "ours")
+        url, path = open_storage(kind, folder, "ours")
         if kind == "journal":
             os.path.exists(path) and os.remove(path)
         hone(path, "s", 15)
@@ -157,6 +187,8 @@ with tempfile.TemporaryDirectory() as folder, postgres.Server(folder, "postgres"
         print(f"Optuna {optuna.__version__}, {kind}: three workers at once, 80 trials, each number once")
         if kind == "postgres":
             same_tables("theirs", "ours")
+        if kind != "journal" and importlib.util.find_spec("optuna_dashboard"):
+            dashboard(url, 115)
         if kind != "journal":
             killed(kind, folder)
             heartbeats(*open_storage(kind, folder, "theirs"), "lost")
