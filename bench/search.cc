@@ -161,7 +161,7 @@ void write(const std::string& place, double seconds, int flushes) {
   PostgresDatabase database(place, {});
   const std::string flush = fmt::format("SELECT set_config('synchronous_commit', '{}', true)", database.commit_level());
   std::string rows;
-  for (int i = 0; i < 20; ++i) rows += fmt::format("{}($1, 'f{}', ${}::float8, $2)", i ? ", " : "", i, i + 3);
+  for (int i = 0; i < 20; ++i) rows += fmt::format("{}($1::int, 'f{}', ${}::float8, $2)", i ? ", " : "", i, i + 3);
   Philox rng(static_cast<uint64_t>(::getpid()));
   const auto start = Clock::now();
   int64_t done = 0;

@@ -181,9 +181,9 @@ class TpeSampler : public Sampler {
     const Bandwidth bandwidth = !is_five() && is_joint(context) ? Bandwidth::scott : Bandwidth::neighbours;
     Observed good = observe(history, split_.below, names, space, weights_);
     if (context.study.directions.size() > 1 && is_five()) good.weights.assign(good.columns[0].size(), 1.0);
-    const Observed others = observe(history, split_.above, names, space, {});
-    const ParzenEstimator below(space, good.columns, bandwidth, std::move(good.weights));
-    const ParzenEstimator above(space, others.columns, bandwidth);
+    Observed others = observe(history, split_.above, names, space, {});
+    const ParzenEstimator below(space, std::move(good.columns), bandwidth, std::move(good.weights));
+    const ParzenEstimator above(space, std::move(others.columns), bandwidth);
     const Columns points = below.sample(context.rng, static_cast<size_t>(options_.candidates));
     const std::vector<double> likely = below.log_pdf(points), unlikely = above.log_pdf(points);
     // Where the best of all violates constraints, the best of those that do not.
