@@ -1,4 +1,5 @@
-// study_worker STORAGE STUDY TRIALS SAMPLER: works on a study of three parameters, for bench/peers/optuna_interop.py.
+// study_worker STORAGE STUDY TRIALS SAMPLER [HEARTBEAT]: works on a study of three parameters, for
+// bench/peers/optuna_interop.py; with signs of life so many seconds apart.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,12 +11,13 @@
 
 int main(int argc, char** argv) {
   using namespace hone;
-  if (argc != 5) {
-    fmt::print(stderr, "usage: study_worker STORAGE STUDY TRIALS SAMPLER\n");
+  if (argc != 5 && argc != 6) {
+    fmt::print(stderr, "usage: study_worker STORAGE STUDY TRIALS SAMPLER [HEARTBEAT]\n");
     return 2;
   }
   try {
-    Study study(open_storage(argv[1]), {.name = argv[2]}, make_sampler(argv[4], 0));
+    Study study(open_storage(argv[1]), {.name = argv[2], .heartbeat_seconds = argc == 6 ? std::atof(argv[5]) : 0},
+                make_sampler(argv[4], 0));
     study.optimize(
         [](LiveTrial& trial) {
           const double x = trial.suggest_real("x", 1e-5, 0.1, 0, true);

@@ -10,10 +10,11 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libtomlplusplus-dev libutf8proc-dev libre2-dev libxxhash-dev nettle-dev zlib1g-dev libjpeg-dev libpng-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libgtest-dev
-  libgmock-dev libbenchmark-dev libonnx-testdata graphviz)
+  libgmock-dev libbenchmark-dev libonnx-testdata graphviz libpq5)
 python_packages=(python3 python3-venv)
 data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
+server_packages=(postgresql)  # tests start clusters of their own with it
 tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
 die() {
@@ -27,6 +28,17 @@ missing_packages() {
   for package in "$@"; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || echo "$package"
   done
+}
+
+# The package of the database server would make a cluster for the system and start it: not here, where tests make theirs.
+install_server() {
+  [ -n "$(missing_packages "${server_packages[@]}")" ] || return 0
+  local settings=/etc/postgresql-common/createcluster.d as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" mkdir -p "$settings"
+  "${as_root[@]}" tee "$settings/hone.conf" <<<'create_main_cluster = false' >/dev/null
+  apt_install "${server_packages[@]}"
+  "${as_root[@]}" rm "$settings/hone.conf"
 }
 
 apt_install() {
@@ -71,7 +83,7 @@ ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/
 
 peers() {
   local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
-    compressed-tensors optuna peft)
+    compressed-tensors optuna optuna-dashboard peft psycopg psycopg-binary)
   virtual_environment build/venv
   local have package missing=()
   have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
@@ -84,7 +96,10 @@ peers() {
 }
 
 case "${1:-}" in
-  build) apt_install "${build_packages[@]}" ;;
+  build)
+    apt_install "${build_packages[@]}"
+    install_server
+    ;;
   demo)
     apt_install "${build_packages[@]}" "${python_packages[@]}"
     demo_model

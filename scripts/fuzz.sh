@@ -32,6 +32,10 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
       tests/fuzz/write_artefact_seeds "$corpus/seeds" tests/data/onnx/*/model.onnx
       ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
+    *journal*)
+      mkdir -p "$corpus/seeds"
+      cp "$root"/tests/fuzz/journal_*.log "$corpus/seeds"
+      ;;
     *data_*)
       mkdir -p "$corpus/seeds"
       kind=${program##*data_}

@@ -26,6 +26,13 @@ std::shared_ptr<Storage> open_to_read(const std::string& place) {
   return open_storage(place, {.may_create = false, .read_only = true, .wait_seconds = 10});
 }
 
+// With the command, and a warning where that shows a password to others.
+Record with_command(Record record, const StudiesOptions& options) {
+  record.command = without_credentials(options.command);
+  if (const auto warning = credentials_warning(options.storage)) record.findings.push_back("warning: " + *warning);
+  return record;
+}
+
 std::vector<OpenStudy> open_studies(const StudiesOptions& options) {
   const std::shared_ptr<Storage> storage = open_to_read(options.storage);
   std::vector<std::string> names = options.names;
@@ -181,16 +188,16 @@ Record list_studies(const StudiesOptions& options) {
                           : study.directions.size() > 1 ? Cell(fmt::format("front of {}", best.size()))
                                                         : number(best[0]->values[0])});
   }
-  return {.title = "Studies in " + without_credentials(options.storage),
-          .command = options.command,
-          .findings = {fmt::format("{} {}", all.size(), all.size() == 1 ? "study" : "studies")},
-          .sections = {{.blocks = {table}}}};
+  return with_command({.title = "Studies in " + without_credentials(options.storage),
+                       .findings = {fmt::format("{} {}", all.size(), all.size() == 1 ? "study" : "studies")},
+                       .sections = {{.blocks = {table}}}},
+                      options);
 }
 
 Record show_study(const StudiesOptions& options) {
   const OpenStudy study = open_studies(options).at(0);
   const std::vector<TrialPtr> best = pareto_front(*study.trials, study.record.directions);
-  Record record{.title = "Study " + study.record.name, .command = options.command};
+  Record record{.title = "Study " + study.record.name};
   record.findings.push_back(directions_text(study.record.directions) + "; " + about(study));
   if (best.empty()) record.findings.push_back("no complete, feasible trial yet");
   Section section;
@@ -222,17 +229,18 @@ Record show_study(const StudiesOptions& options) {
                            .trials = study.trials};
   for (Block& block : study_blocks(trials, "")) section.blocks.push_back(std::move(block));
   record.sections.push_back(std::move(section));
-  return record;
+  return with_command(std::move(record), options);
 }
 
 Record best_trials(const StudiesOptions& options) {
   const OpenStudy study = open_studies(options).at(0);
   const std::vector<TrialPtr> best = pareto_front(*study.trials, study.record.directions);
   if (best.empty()) fail("study \"{}\" has no complete, feasible trial yet ({})", study.record.name, about(study));
-  return {.title = "Best of study " + study.record.name,
-          .command = options.command,
-          .findings = {about(study)},
-          .sections = {{.blocks = {trials_table(study, best, best.size() == 1 ? "The best trial" : "The front")}}}};
+  return with_command(
+      {.title = "Best of study " + study.record.name,
+       .findings = {about(study)},
+       .sections = {{.blocks = {trials_table(study, best, best.size() == 1 ? "The best trial" : "The front")}}}},
+      options);
 }
 
 Record compare_studies(const StudiesOptions& options) {
@@ -261,7 +269,7 @@ Record compare_studies(const StudiesOptions& options) {
                 .title = "Best so far",
                 .x = {.title = "complete trials"},
                 .y = {.title = objective_names(studies[0].record)[0]}};
-  Record record{.title = "Studies beside each other", .command = options.command};
+  Record record{.title = "Studies beside each other"};
   std::optional<size_t> leader;
   for (size_t i = 0; i < studies.size(); ++i) {
     const auto& curve = curves[i];
@@ -286,7 +294,7 @@ Record compare_studies(const StudiesOptions& options) {
                     studies[*leader].record.name));
   record.sections.push_back({.blocks = {table}});
   if (common > 1) record.sections.back().blocks.emplace_back(std::move(plot));
-  return record;
+  return with_command(std::move(record), options);
 }
 
 std::string study_csv(const StudiesOptions& options) {
@@ -329,13 +337,13 @@ Record delete_studies(const StudiesOptions& options) {
   std::vector<StudyRecord> studies;
   for (const std::string& name : options.names)
     studies.push_back(find_study(*storage, name));  // all are there, or none goes
-  Record record{.title = "Deleted from " + without_credentials(options.storage), .command = options.command};
+  Record record{.title = "Deleted from " + without_credentials(options.storage)};
   for (const StudyRecord& study : studies) {
     const size_t trials = storage->trials(study.id)->size();
     storage->delete_study(study.id);
     record.findings.push_back(fmt::format("study {} with {} trials", study.name, trials));
   }
-  return record;
+  return with_command(std::move(record), options);
 }
 
 }  // namespace hone

@@ -201,8 +201,11 @@ DistributionPtr DistributionPool::get(const Distribution& distribution) {
 }
 
 DistributionPtr DistributionPool::parse(std::string_view json, const std::string& source) {
-  for (const auto& [text, known] : known_)
+  for (size_t tried = 0; tried < known_.size(); ++tried) {
+    if (next_ >= known_.size()) next_ = 0;
+    const auto& [text, known] = known_[next_++];
     if (text == json) return known;
+  }
   DistributionPtr same = get(parse_distribution(json, source));
   known_.emplace_back(json, same);
   return same;

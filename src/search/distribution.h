@@ -58,6 +58,7 @@ class DistributionPool {
 
  private:
   std::vector<std::pair<std::string, DistributionPtr>> known_;  // few: one for each parameter and range
+  size_t next_ = 0;  // trials have their parameters in one order: behind the last one that was asked for
 };
 
 // Throws Error when a parameter of one study can't have both: another kind, another scale or other choices.

@@ -28,17 +28,28 @@ void Study::keep_beating(std::stop_token stop) {
 
 void Study::fail_silent_trials() {
   if (config_.heartbeat_seconds <= 0) return;
-  const int64_t now = now_us();
-  if (checked_silence_ && static_cast<double>(now - checked_silence_) < config_.heartbeat_seconds * 1e6) return;
-  checked_silence_ = now;
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> between(config_.heartbeat_seconds);
+  if (looked_ && now - *looked_ < between) return;
+  const bool first = !looked_;
+  looked_ = now;
   const double grace = config_.grace_seconds > 0 ? config_.grace_seconds : 2 * config_.heartbeat_seconds;
   const std::vector<TrialKey> silent = storage_->silent_trials(record_.id, grace);
+  // When the storage's clock is set, all trials seem silent until their next sign: it is waited for. What had fallen
+  // silent before this worker began needs none.
+  std::map<int64_t, std::chrono::steady_clock::time_point> since;
+  for (const TrialKey& key : silent) {
+    const auto known = silent_since_.find(key.id);
+    since[key.id] = known == silent_since_.end() ? now : known->second;
+  }
+  silent_since_ = since;
   if (silent.empty()) return;
   const std::shared_ptr<const TrialList> all = storage_->trials(record_.id);
   for (const TrialKey& key : silent) {
     if (beating_.contains({key.number, key.id})) continue;
+    if (!first && now - since[key.id] < 2 * between) continue;
     try {
-      storage_->change(key, {.state = TrialState::failed, .ended = now});
+      storage_->change(key, {.state = TrialState::failed, .ended = now_us()});
     } catch (const Error&) {
       continue;  // another worker found it first, or it came back and finished
     }

@@ -62,6 +62,8 @@ class Sampler {
                              const DistributionPtr& distribution) = 0;
   // Where a trial violates a space's constraints, another is drawn; not by samplers that would give the same again.
   virtual bool draws_again() const { return true; }
+  // Whether it looks at trials at all. Where it does not, and no pruner does, they are not read from the storage.
+  virtual bool reads_trials() const { return true; }
   // Why no further trial is of use: all points of a grid are taken.
   virtual std::optional<std::string> exhausted(const StudyView&, const Space*) { return std::nullopt; }
 };

@@ -1,5 +1,5 @@
-// Where studies live: in memory, in a SQLite file, in a journal. Workers, threads and processes may share one. Each
-// call is a transaction: when it returns, it holds.
+// Where studies live: in memory, in a SQLite file, in a journal, on a PostgreSQL server. Workers, threads and processes
+// may share one. Each call is a transaction: when it returns, it holds.
 #pragma once
 
 #include <memory>
@@ -31,6 +31,8 @@ class Storage {
   virtual TrialKey create_trial(int64_t study, const TrialRecord& content) = 0;
   // The first waiting trial, now running: no two callers get the same one.
   virtual std::optional<TrialRecord> pop_waiting(int64_t study) = 0;
+  // That, or where none waits a new one.
+  virtual TrialRecord begin_trial(int64_t study, int64_t started);
   // Error when the trial has finished, or is gone.
   virtual void change(const TrialKey& trial, const TrialChanges& changes) = 0;
   virtual std::shared_ptr<const TrialList> trials(int64_t study) = 0;
@@ -44,19 +46,26 @@ class Storage {
 };
 
 struct StorageOptions {
-  bool may_create = true;    // a file that is not there
-  bool read_only = false;    // nothing is written, no file is made
-  bool durable = false;      // every transaction is on the disk when it returns; otherwise it survives its process only
+  bool may_create = true;  // a file that is not there
+  bool read_only = false;  // nothing is written, no file is made
+  // What finishes a trial, adds a waiting one or changes a study is on the disk when it returns; otherwise it survives
+  // its process only. A PostgreSQL server does as it is set.
+  bool durable = false;
   double wait_seconds = 60;  // for another process's lock
 };
 
-// "memory", a SQLite file ("study.db", "sqlite:///study.db") or a journal ("study.log", "journal:study.dat"). A file
-// that is there is known by its first bytes, a new one by its ending: .log, .journal and .jsonl are journals.
-// Throws Error when it can't be opened, or is of something else.
+// "memory", a SQLite file ("study.db", "sqlite:///study.db"), a journal ("study.log", "journal:study.dat") or a
+// server's database ("postgresql://user@host/database"; passwords as libpq finds them: PGPASSFILE, ~/.pgpass,
+// PGPASSWORD). A file that is there is known by its first bytes, a new one by its ending: .log, .journal and .jsonl are
+// journals. Throws Error when it can't be opened, or is of something else.
 std::shared_ptr<Storage> open_storage(const std::string& place, const StorageOptions& options = {});
 
-// A place as it may be shown: without what stands between // and @.
+// A place as it may be shown: without what stands between // and @, and without passwords behind a question mark. Of a
+// whole command line, too.
 std::string without_credentials(std::string_view place);
+
+// What to say when a place has a password in it, which other users of the machine see; nothing otherwise.
+std::optional<std::string> credentials_warning(std::string_view place);
 
 // The study of that name. Throws Error with the names that there are.
 StudyRecord find_study(Storage& storage, const std::string& name);

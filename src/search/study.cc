@@ -81,7 +81,7 @@ Study::Study(std::shared_ptr<Storage> storage, StudyConfig config, std::unique_p
     fail("study \"{}\" has several objectives; pruners compare one", config_.name);
   if (config_.heartbeat_seconds > 0) {
     if (!storage_->has_heartbeats())
-      fail("{}: keeps no signs of life of workers; use a SQLite file, or no heartbeat", storage_->name());
+      fail("{}: keeps no signs of life of workers; use a SQLite file or a server, or no heartbeat", storage_->name());
     heart_ = std::jthread([this](std::stop_token stop) { keep_beating(std::move(stop)); });
   }
 }
@@ -90,15 +90,7 @@ Study::~Study() = default;
 
 LiveTrial Study::begin() {
   fail_silent_trials();
-  TrialRecord record;
-  if (std::optional<TrialRecord> waiting = storage_->pop_waiting(record_.id)) {
-    record = std::move(*waiting);
-  } else {
-    record.started = now_us();
-    const TrialKey key = storage_->create_trial(record_.id, record);
-    record.id = key.id;
-    record.number = key.number;
-  }
+  TrialRecord record = storage_->begin_trial(record_.id, now_us());
   if (config_.heartbeat_seconds > 0) {
     const TrialKey key{record_.id, record.id, record.number};
     storage_->beat({&key, 1});
@@ -111,7 +103,9 @@ LiveTrial Study::begin() {
 // The list is given back before anything is written: storages copy a list that somebody holds.
 template <class Use>
 auto Study::with_view(int64_t number, Use&& use) {
-  const std::shared_ptr<const TrialList> all = storage_->trials(record_.id);
+  static const auto none = std::make_shared<const TrialList>();
+  const std::shared_ptr<const TrialList> all =
+      pruner_ || sampler_->reads_trials() ? storage_->trials(record_.id) : none;
   StudyView view{.name = record_.name, .directions = record_.directions, .trials = *all};
   TrialList same;
   if (pruner_ && number >= 0) view.bracket = pruner_->bracket(view, number);

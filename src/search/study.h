@@ -2,6 +2,7 @@
 // caller's; several threads and processes may work on one study.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -139,8 +140,9 @@ class Study {
   size_t scanned_ = 0;
   DistributionPool pool_;
   std::map<const SpaceParameter*, DistributionPtr> of_space_;
-  std::set<std::pair<int64_t, int64_t>> beating_;  // number and id
-  int64_t checked_silence_ = 0;
+  std::set<std::pair<int64_t, int64_t>> beating_;                          // number and id
+  std::optional<std::chrono::steady_clock::time_point> looked_;            // for trials that fell silent
+  std::map<int64_t, std::chrono::steady_clock::time_point> silent_since_;  // by id: at which look they first were
   std::jthread heart_;
 };
 

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -18,6 +20,8 @@
 #include "base/error.h"
 #include "search/samplers/make_sampler.h"
 #include "search/study.h"
+#include "tests/search/exercise_journal.h"
+#include "tests/search/postgres_server.h"
 #include "tests/search/scratch.h"
 #include "tests/support/error_of.h"
 
@@ -46,16 +50,24 @@ using testing::HasSubstr;
   }
 }
 
-TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
+class KilledWorkers : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Places, KilledWorkers, testing::Values("sqlite", "postgres"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(KilledWorkers, LoseNothingThatWasAcknowledged) {
+  const bool on_server = std::string(GetParam()) == "postgres";
+  if (on_server) HONE_NEEDS_POSTGRES();
   const ScratchFolder folder;
-  const std::string place = folder.file("s.db"), acknowledged = folder.file("acknowledged");
+  const std::string place = on_server ? PostgresServer::get()->new_place() : folder.file("s.db");
+  const std::string acknowledged = folder.file("acknowledged");
+  const int kills = std::getenv("HONE_TEST_FULL") ? 300 : 30;
   constexpr int kEnqueued = 40;
   {
     Study study(open_storage(place), {}, make_sampler("random", 0));
     for (int i = 0; i < kEnqueued; ++i) study.enqueue({{"x", i / 64.0}});
   }
   Philox rng(static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
-  std::vector<pid_t> workers(3, 0);
+  std::vector<pid_t> workers(4, 0);
   uint64_t seed = 0;
   const auto start = [&] {
     const pid_t child = ::fork();
@@ -64,15 +76,13 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
     return child;
   };
   for (pid_t& worker : workers) worker = start();
-  int killed = 0;
-  for (int round = 0; round < 100; ++round) {
-    std::this_thread::sleep_for(std::chrono::microseconds(2000 + rng.below(25000)));
-    pid_t& victim = workers[rng.below(3)];
+  for (int round = 0; round < kills; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(2000 + rng.below(40000)));
+    pid_t& victim = workers[rng.below(4)];
     ::kill(victim, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(victim, &status, 0), victim);
     ASSERT_TRUE(WIFSIGNALED(status)) << "a worker ended by itself with " << WEXITSTATUS(status);
-    ++killed;
     victim = start();
   }
   for (pid_t worker : workers) {
@@ -85,7 +95,7 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
   int64_t number = 0;
   double value = 0;
   while (lines >> number >> value) EXPECT_TRUE(expected.emplace(number, value).second) << "twice: " << number;
-  ASSERT_GT(expected.size(), 100U);
+  ASSERT_GT(expected.size(), 50U);
 
   Study study(open_storage(place), {}, make_sampler("random", 0));
   const auto trials = study.trials();
@@ -107,7 +117,7 @@ TEST(KilledWorkers, LoseNothingThatWasAcknowledged) {
     EXPECT_EQ(trial.values, std::vector{v}) << n;
   }
   for (const auto& [v, times] : finished_of_enqueued) EXPECT_EQ(times, 1) << v;
-  RecordProperty("killed", killed);
+  RecordProperty("killed", kills);
   RecordProperty("acknowledged", static_cast<int>(expected.size()));
 }
 
@@ -172,6 +182,54 @@ TEST(Journals, ALockThatIsHeldIsSaid) {
   EXPECT_THAT(error_of([&] { study.ask(); }), HasSubstr("another process has held"));
 }
 
+// What fn returns, in a process of its own: limits and rights are for all that a process does.
+int in_a_process(const std::function<int()>& fn) {
+  const pid_t child = ::fork();
+  if (child == 0) _exit(fn());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Journals, AFullDiskIsSaidAndKeepsWhatWasThere) {
+  const ScratchFolder folder;
+  const std::string place = folder.file("s.log");
+  EXPECT_EQ(in_a_process([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{64 << 10, 64 << 10};
+              ::setrlimit(RLIMIT_FSIZE, &limit);
+              const std::string said = error_of([&] {
+                Study study(open_storage(place), {}, make_sampler("random", 0));
+                for (int i = 0; i < 1000; ++i) {
+                  LiveTrial t = study.ask();
+                  t.set_user_attribute("text", std::string(1000, 'x'));
+                  study.tell(t, {double(i)});
+                }
+              });
+              return said.find("What was written before is kept") != said.npos ? 0 : 1;
+            }),
+            0);
+  Study study(open_storage(place), {}, make_sampler("random", 0));
+  EXPECT_GT(study.trials()->size(), 10U);
+  LiveTrial t = study.ask();  // with room again it goes on
+  study.tell(t, {-1.0});
+  EXPECT_EQ(study.best().at(0)->number, t.number());
+}
+
+TEST(Journals, ThatMayOnlyBeReadAreReadAndNotWritten) {
+  const ScratchFolder folder;
+  const std::string place = folder.file("s.log");
+  Study(open_storage(place), {}, make_sampler("random", 0)).enqueue({{"x", 1}});
+  std::filesystem::permissions(place, std::filesystem::perms{0444});
+  std::filesystem::permissions(std::filesystem::path(place).parent_path(), std::filesystem::perms{0555});
+  EXPECT_EQ(in_a_process([&] {
+              if (::geteuid() == 0 && ::seteuid(65534) != 0) return 3;
+              if (open_storage(place, {.read_only = true})->studies().size() != 1) return 2;
+              return error_of([&] { open_storage(place); }).find("Permission denied") == std::string::npos ? 1 : 0;
+            }),
+            0);
+}
+
 // Bytes changed, cut and doubled: an Error or a study, and what is read can be worked with.
 TEST(Journals, DamagedOnesNeverCrash) {
   const ScratchFolder folder;
@@ -201,20 +259,7 @@ TEST(Journals, DamagedOnesNeverCrash) {
       else if (rng.next() & 1) text.erase(at, 1 + rng.below(30));
       else text.insert(at, text.substr(rng.below(static_cast<uint32_t>(text.size())), rng.below(60)));
     }
-    const std::string damaged = folder.file("d" + std::to_string(seed) + ".log");
-    std::ofstream(damaged) << text;
-    for (const char* sampler : {"tpe", "nsga2"}) {
-      try {
-        Study study(open_storage("journal:" + damaged), {}, make_sampler(sampler, 0));
-        LiveTrial t = study.ask();
-        t.suggest_real("x", 0, 1);
-        t.suggest_category("c", {"a", nullptr});
-        study.tell(t, {1.0});
-        study.best();
-        ++opened;
-      } catch (const Error&) {
-      }
-    }
+    opened += exercise_journal(folder.file("d" + std::to_string(seed) + ".log"), text);
   }
   EXPECT_GT(opened, 100);
 }
@@ -281,46 +326,39 @@ TEST_F(SqliteFile, ThatIsLockedIsSaid) {
 }
 
 TEST_F(SqliteFile, ThatMayOnlyBeReadIsReadAndNotWritten) {
-  // In a process of its own, as somebody whom permissions stop.
   namespace fs = std::filesystem;
   constexpr fs::perms kRead{0555};
   fs::permissions(path_, kRead);
   fs::permissions(fs::path(path_).parent_path(), kRead);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::geteuid() == 0 && ::seteuid(65534) != 0) _exit(4);
-    const std::string writing = error_of([&] { open_storage(path_); });
-    size_t studies = 0;
-    const std::string reading = error_of([&] { studies = open_storage(path_, {.read_only = true})->studies().size(); });
-    if (writing.find("may only be read") == writing.npos) _exit(1);
-    if (!reading.empty()) _exit(2);
-    _exit(studies == 1 ? 0 : 3);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(in_a_process([&] {
+              if (::geteuid() == 0 && ::seteuid(65534) != 0) return 4;
+              const std::string writing = error_of([&] { open_storage(path_); });
+              size_t studies = 0;
+              const std::string reading =
+                  error_of([&] { studies = open_storage(path_, {.read_only = true})->studies().size(); });
+              if (writing.find("may only be read") == writing.npos) return 1;
+              if (!reading.empty()) return 2;
+              return studies == 1 ? 0 : 3;
+            }),
+            0);
 }
 
 TEST_F(SqliteFile, AFullDiskIsSaidAndKeepsWhatWasThere) {
-  // In a process of its own: the limit on file sizes is for all that it writes.
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{256 << 10, 256 << 10};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    const std::string said = error_of([&] {
-      Study study(open_storage(path_), {}, make_sampler("random", 0));
-      for (int i = 0; i < 10000; ++i) {
-        LiveTrial t = study.ask();
-        t.set_user_attribute("text", std::string(1000, 'x'));
-        study.tell(t, {2.0});
-      }
-    });
-    _exit(said.find("is the disk full") != said.npos || said.find("the disk is full") != said.npos ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(in_a_process([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{256 << 10, 256 << 10};
+              ::setrlimit(RLIMIT_FSIZE, &limit);
+              const std::string said = error_of([&] {
+                Study study(open_storage(path_), {}, make_sampler("random", 0));
+                for (int i = 0; i < 10000; ++i) {
+                  LiveTrial t = study.ask();
+                  t.set_user_attribute("text", std::string(1000, 'x'));
+                  study.tell(t, {2.0});
+                }
+              });
+              return said.find("is the disk full") != said.npos || said.find("the disk is full") != said.npos ? 0 : 1;
+            }),
+            0);
   Study study(open_storage(path_), {}, make_sampler("random", 0));
   EXPECT_GT(study.trials()->size(), 3U);
   EXPECT_EQ(study.best().at(0)->values[0], 1);

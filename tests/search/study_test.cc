@@ -10,10 +10,12 @@
 #include <cmath>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "base/stop.h"
 #include "search/pruners/make_pruner.h"
 #include "search/samplers/make_sampler.h"
+#include "tests/search/postgres_server.h"
 #include "tests/search/scratch.h"
 #include "tests/support/error_of.h"
 
@@ -41,26 +43,34 @@ std::vector<double> loss(LiveTrial& trial) {
 
 class EachStorage : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    if (std::string(GetParam()) != "postgres") return;
+    HONE_NEEDS_POSTGRES();
+    place_ = PostgresServer::get()->new_place();
+  }
   std::shared_ptr<Storage> open() {
     if (std::string(GetParam()) == "memory") {
       if (!memory_) memory_ = open_storage("memory");
       return memory_;
     }
-    return open_storage(folder_.file(GetParam()));
+    return open_storage(place_.empty() ? folder_.file(GetParam()) : place_);
   }
   Study study(StudyConfig config = {}, const char* sampler = "random", std::unique_ptr<Pruner> pruner = nullptr) {
     auto made = make_sampler(sampler, config.seed);
     return Study(open(), std::move(config), std::move(made), std::move(pruner));
   }
+  const std::string& place() const { return place_; }
   ScratchFolder folder_;
 
  private:
+  std::string place_;
   std::shared_ptr<Storage> memory_;
 };
-INSTANTIATE_TEST_SUITE_P(Places, EachStorage, testing::Values("memory", "study.db", "study.log"), [](const auto& info) {
-  return std::string(info.param).substr(0, std::string(info.param).find('.')) +
-         (std::string(info.param).ends_with("log") ? "_journal" : "");
-});
+INSTANTIATE_TEST_SUITE_P(Places, EachStorage, testing::Values("memory", "study.db", "study.log", "postgres"),
+                         [](const auto& info) {
+                           const std::string place = info.param;
+                           return place.substr(0, place.find('.')) + (place.ends_with("log") ? "_journal" : "");
+                         });
 
 TEST_P(EachStorage, KeepsWhatWasToldAndComesBackWithIt) {
   const Space space = example_space();
@@ -287,35 +297,79 @@ TEST_P(EachStorage, ConstraintsHoldForEveryPoint) {
   EXPECT_THAT(error_of([&] { study({.name = "none"}).ask(none); }), HasSubstr("no point that meets the constraints"));
 }
 
-TEST(Heartbeats, LostTrialsAreTriedAgainAndOnlySoOften) {
-  const ScratchFolder folder;
-  const Space space = example_space();
-  const StudyConfig config{.heartbeat_seconds = 1000, .grace_seconds = 30, .max_retries = 2};
-  const auto open = [&] {
-    return std::make_unique<Study>(open_storage(folder.file("s.db")), config, make_sampler("random", 0));
-  };
-  Json lost;
-  for (int64_t round = 0; round < 3; ++round) {
-    auto worker = open();
-    LiveTrial t = worker->ask(space);
-    EXPECT_EQ(t.number(), round);
-    if (round == 0) lost = t.values();
-    EXPECT_EQ(t.values(), lost);
-    worker.reset();               // and the trial is never told
-    sqlite3* database = nullptr;  // a minute later
-    ASSERT_EQ(sqlite3_open(folder.file("s.db").c_str(), &database), SQLITE_OK);
+// Those storages that keep signs of life.
+class Heartbeats : public EachStorage {
+ protected:
+  std::unique_ptr<Study> worker(const StudyConfig& config) {
+    return std::make_unique<Study>(open(), config, make_sampler("random", 0));
+  }
+  // As if the last signs were a minute old.
+  void a_minute_later() {
+    if (std::string(GetParam()) == "postgres") {
+      PostgresServer::get()->psql(place(), "UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '1 min'");
+      return;
+    }
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(folder_.file(GetParam()).c_str(), &database), SQLITE_OK);
+    sqlite3_busy_timeout(database, 5000);
     ASSERT_EQ(sqlite3_exec(database, "UPDATE trial_heartbeats SET heartbeat = datetime(heartbeat, '-60 seconds')",
                            nullptr, nullptr, nullptr),
               SQLITE_OK);
     sqlite3_close(database);
   }
-  auto worker = open();
-  LiveTrial t = worker->ask(space);
+};
+INSTANTIATE_TEST_SUITE_P(Places, Heartbeats, testing::Values("study.db", "postgres"), [](const auto& info) {
+  return std::string(info.param).substr(0, std::string(info.param).find('.'));
+});
+
+TEST_P(Heartbeats, LostTrialsAreTriedAgainAndOnlySoOften) {
+  const Space space = example_space();
+  const StudyConfig config{.heartbeat_seconds = 1000, .grace_seconds = 30, .max_retries = 2};
+  Json lost;
+  for (int64_t round = 0; round < 3; ++round) {
+    auto one = worker(config);
+    LiveTrial t = one->ask(space);
+    EXPECT_EQ(t.number(), round);
+    if (round == 0) lost = t.values();
+    EXPECT_EQ(t.values(), lost);
+    one.reset();  // and the trial is never told
+    a_minute_later();
+  }
+  auto one = worker(config);
+  LiveTrial t = one->ask(space);
   EXPECT_EQ(t.number(), 3);
   EXPECT_NE(t.values(), lost);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ((*worker->trials())[static_cast<size_t>(i)]->state, TrialState::failed);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ((*one->trials())[static_cast<size_t>(i)]->state, TrialState::failed);
   EXPECT_THAT(error_of([&] { Study(open_storage("memory"), config, make_sampler("random", 0)); }),
               HasSubstr("no signs of life"));
+}
+
+TEST_P(Heartbeats, AClockThatIsSetFailsNobody) {
+  const Space space = example_space();
+  const StudyConfig config{.heartbeat_seconds = 0.1, .grace_seconds = 30};
+  auto one = worker(config), two = worker(config);
+  LiveTrial alive = one->ask(space);
+  const auto others = [&] {
+    LiveTrial t = two->ask(space);
+    two->tell(t, {1.0});
+  };
+  others();
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  a_minute_later();
+  for (int i = 0; i < 6; ++i) {
+    others();
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  EXPECT_EQ(one->tell(alive, {2.0}), TrialState::complete);
+  // One that is lost is found, though later.
+  LiveTrial lost = one->ask(space);
+  one.reset();
+  a_minute_later();
+  for (int i = 0; i < 8; ++i) {
+    others();
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  EXPECT_EQ((*two->trials())[static_cast<size_t>(lost.number())]->state, TrialState::failed);
 }
 
 TEST(Places, AreKnownByWhatIsThere) {
@@ -326,8 +380,8 @@ TEST(Places, AreKnownByWhatIsThere) {
   };
   EXPECT_THAT(error_of([&] { open_storage(write("other.db", "hello world, this is text")); }),
               HasSubstr("neither a SQLite database nor a journal"));
-  EXPECT_THAT(error_of([&] { open_storage("postgresql://me:secret@host/db"); }),
-              testing::AllOf(HasSubstr("postgresql://***@host/db"), testing::Not(HasSubstr("secret"))));
+  EXPECT_THAT(error_of([&] { open_storage("mysql://me:secret@host/db"); }),
+              testing::AllOf(HasSubstr("mysql://***@host/db"), testing::Not(HasSubstr("secret"))));
   EXPECT_THAT(error_of([&] { open_storage(folder.file("no/such/folder.db")); }), HasSubstr("can't be opened"));
   EXPECT_THAT(error_of([&] { open_storage(folder.file("absent.db"), {.may_create = false}); }),
               HasSubstr("no such file"));

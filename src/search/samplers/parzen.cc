@@ -1,6 +1,7 @@
 #include "search/samplers/parzen.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,10 +16,6 @@ namespace {
 constexpr double kPriorWeight = 1;
 constexpr double kLogRoot2Pi = 0.91893853320467274178;
 
-// What Optuna calls magic clipping: no bump is narrower than this share of the range, so that a few observations in one
-// place do not become the only place.
-double least_sigma(double range, size_t kernels) { return range / std::min(100.0, 1.0 + static_cast<double>(kernels)); }
-
 double log_sum(std::span<const double> terms) {
   const double most = *std::ranges::max_element(terms);
   if (std::isinf(most)) return most;
@@ -28,6 +25,42 @@ double log_sum(std::span<const double> terms) {
   return most + std::log(sum);
 }
 
+// As a parameter's kernels have its values.
+std::vector<double> inside_kernels(const Distribution& distribution, std::span<const double> points) {
+  std::vector<double> xs(points.begin(), points.end());
+  if (distribution.log)
+    for (double& x : xs) x = std::log(x);
+  return xs;
+}
+
+// lowered[k] = start[k] - the sum over the numbers of z²/2 at point p, of each kernel as if it were plain. Written in
+// steps of a fixed size, of which compilers make vectors.
+void lower(const std::vector<double>& start, std::span<const ContinuousKernels* const> numbers, const Columns& xs,
+           size_t p, std::vector<double>& lowered) {
+  constexpr size_t kStep = 8;
+  const size_t count = start.size();
+  for (size_t k = 0; k < count; k += kStep) {
+    double sums[kStep] = {};
+    const size_t steps = std::min(kStep, count - k);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double x = xs[i][p], scale = 1 / numbers[i]->plain_sigma();
+      const double* mu = numbers[i]->mu().data() + k;
+      if (steps == kStep) {
+        for (size_t j = 0; j < kStep; ++j) {
+          const double z = (x - mu[j]) * scale;
+          sums[j] += z * z;
+        }
+      } else {
+        for (size_t j = 0; j < steps; ++j) {
+          const double z = (x - mu[j]) * scale;
+          sums[j] += z * z;
+        }
+      }
+    }
+    for (size_t j = 0; j < steps; ++j) lowered[k + j] = start[k + j] - 0.5 * sums[j];
+  }
+}
+
 }  // namespace
 
 std::vector<double> ParzenEstimator::default_weights(size_t count) {
@@ -35,32 +68,28 @@ std::vector<double> ParzenEstimator::default_weights(size_t count) {
   if (count <= 25) return weights;
   const size_t ramp = count - 25;
   const double first = 1.0 / static_cast<double>(count);
-  for (size_t i = 0; i < ramp; ++i)
-    weights[i] = ramp == 1 ? first : first + static_cast<double>(i) * (1 - first) / static_cast<double>(ramp - 1);
+  const double step = ramp == 1 ? 0 : (1 - first) / static_cast<double>(ramp - 1);
+  for (size_t i = 0; i < ramp; ++i) weights[i] = first + static_cast<double>(i) * step;
   return weights;
 }
 
-ParzenEstimator::ParzenEstimator(std::span<const DistributionPtr> space, const Columns& observations,
-                                 Bandwidth bandwidth, std::vector<double> weights) {
+ParzenEstimator::ParzenEstimator(std::span<const DistributionPtr> space, Columns observations, Bandwidth bandwidth,
+                                 std::vector<double> weights) {
   CHECK(!space.empty() && observations.size() == space.size());
   const size_t count = observations[0].size();
   kernels_ = count + 1;
   weights_ = weights.empty() ? default_weights(count) : std::move(weights);
   CHECK(weights_.size() == count);
   weights_.push_back(count == 0 ? 1.0 : kPriorWeight);
-  const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-  double before = 0;
-  for (double& weight : weights_) {
-    weight /= sum;
-    cumulative_.push_back(before += weight);
-  }
+  const double scale = 1 / std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  for (double& weight : weights_) weight *= scale;
   for (size_t i = 0; i < space.size(); ++i) {
     Dimension& dimension = dimensions_.emplace_back();
     dimension.distribution = space[i];
     if (space[i]->is_category()) set_category(dimension, observations[i]);
   }
   for (size_t i = 0; i < space.size(); ++i)
-    if (!space[i]->is_category()) set_normal(dimensions_[i], observations[i], bandwidth);
+    if (!space[i]->is_category()) set_numbers(dimensions_[i], std::move(observations[i]), bandwidth);
 }
 
 void ParzenEstimator::set_category(Dimension& dimension, std::span<const double> observations) const {
@@ -79,69 +108,38 @@ void ParzenEstimator::set_category(Dimension& dimension, std::span<const double>
   }
 }
 
-void ParzenEstimator::set_normal(Dimension& dimension, std::span<const double> observations,
-                                 Bandwidth bandwidth) const {
+void ParzenEstimator::set_numbers(Dimension& dimension, std::vector<double> observations, Bandwidth bandwidth) const {
   const Distribution& d = *dimension.distribution;
-  Normal& n = dimension.normal;
-  n.low = d.low - d.step / 2;
-  n.high = d.high + d.step / 2;
-  n.mu.assign(observations.begin(), observations.end());
+  double low = d.low - d.step / 2, high = d.high + d.step / 2;
   if (d.log) {
-    n.low = std::log(n.low);
-    n.high = std::log(n.high);
-    for (double& mu : n.mu) mu = std::log(mu);
+    low = std::log(low);
+    high = std::log(high);
+    for (double& mu : observations) mu = std::log(mu);
   }
-  const size_t count = n.mu.size();
-  const double range = n.high - n.low;
-  n.sigma.assign(count, 0);
-  if (bandwidth == Bandwidth::scott) {
-    const double exponent = -1.0 / static_cast<double>(dimensions_.size() + 4);
-    std::ranges::fill(n.sigma, 0.2 * std::pow(static_cast<double>(std::max<size_t>(count, 1)), exponent) * range);
-  } else if (count > 0) {
-    std::vector<uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, {}, [&](uint32_t i) { return std::pair(n.mu[i], i); });
-    for (size_t i = 0; i < count; ++i) {
-      const double here = n.mu[order[i]];
-      const double left = here - (i == 0 ? n.low : n.mu[order[i - 1]]);
-      const double right = (i + 1 == count ? n.high : n.mu[order[i + 1]]) - here;
-      // The ends of the range are no neighbours once there are two observations.
-      n.sigma[order[i]] = count < 2        ? std::max(left, right)
-                          : i == 0         ? right
-                          : i + 1 == count ? left
-                                           : std::max(left, right);
+  const ContinuousKernels& kernels = dimension.kernels =
+      ContinuousKernels(std::move(observations), low, high, bandwidth, dimensions_.size());
+  if (d.step == 0) return;
+  Discrete& groups = dimension.discrete;
+  std::map<std::pair<double, double>, uint32_t> known;
+  for (size_t k = 0; k < kernels_; ++k) {
+    const std::pair shape(kernels.mu()[k], kernels.sigma(k));
+    const auto [at, added] = known.try_emplace(shape, static_cast<uint32_t>(known.size()));
+    if (added) {
+      groups.mu.push_back(shape.first);
+      groups.sigma.push_back(shape.second);
+      groups.log_mass.push_back(kernels.log_mass(k));
     }
-  }
-  for (double& sigma : n.sigma) sigma = std::min(std::max(sigma, least_sigma(range, kernels_)), range);
-  n.mu.push_back(0.5 * (n.low + n.high));
-  n.sigma.push_back(range);
-
-  if (d.step != 0) {
-    std::map<std::pair<double, double>, uint32_t> known;
-    for (size_t k = 0; k < kernels_; ++k) {
-      const auto [at, added] = known.try_emplace({n.mu[k], n.sigma[k]}, static_cast<uint32_t>(known.size()));
-      if (added) {
-        n.mu_of.push_back(n.mu[k]);
-        n.sigma_of.push_back(n.sigma[k]);
-      }
-      n.group.push_back(at->second);
-    }
-    for (size_t g = 0; g < n.mu_of.size(); ++g)
-      n.log_norm.push_back(
-          normal_log_mass((n.low - n.mu_of[g]) / n.sigma_of[g], (n.high - n.mu_of[g]) / n.sigma_of[g]));
-  } else {
-    for (double sigma : n.sigma) n.inverse_sigma.push_back(1 / sigma);
-    for (size_t k = 0; k < kernels_; ++k)
-      n.log_norm.push_back(normal_log_mass((n.low - n.mu[k]) / n.sigma[k], (n.high - n.mu[k]) / n.sigma[k]) +
-                           std::log(n.sigma[k]) + kLogRoot2Pi);
+    groups.group.push_back(at->second);
   }
 }
 
 Columns ParzenEstimator::sample(Philox& rng, size_t count) const {
+  std::vector<double> cumulative(kernels_);
+  std::partial_sum(weights_.begin(), weights_.end(), cumulative.begin());
   std::vector<size_t> kernel(count);
   for (size_t& k : kernel) {
-    const auto at = std::ranges::upper_bound(cumulative_, rng.uniform());
-    k = std::min(static_cast<size_t>(at - cumulative_.begin()), kernels_ - 1);
+    const auto at = std::ranges::upper_bound(cumulative, rng.uniform());
+    k = std::min(static_cast<size_t>(at - cumulative.begin()), kernels_ - 1);
   }
   Columns points;
   for (const Dimension& dimension : dimensions_) {
@@ -161,10 +159,10 @@ Columns ParzenEstimator::sample(Philox& rng, size_t count) const {
         column.push_back(static_cast<double>(choice));
         continue;
       }
-      const Normal& n = dimension.normal;
-      const double mu = n.mu[k], sigma = n.sigma[k];
-      double x = mu + sigma * truncated_normal(u, (n.low - mu) / sigma, (n.high - mu) / sigma);
-      x = std::clamp(x, n.low, n.high);
+      const ContinuousKernels& n = dimension.kernels;
+      const double mu = n.mu()[k], sigma = n.sigma(k);
+      double x = mu + sigma * truncated_normal(u, (n.low() - mu) / sigma, (n.high() - mu) / sigma);
+      x = std::clamp(x, n.low(), n.high());
       if (d.log) x = std::exp(x);
       if (d.step != 0) x = d.value_at(std::clamp<int64_t>(std::llround((x - d.low) / d.step), 0, d.size() - 1));
       column.push_back(std::clamp(x, d.low, d.high));
@@ -196,25 +194,26 @@ void ParzenEstimator::add_category(const Category& c, size_t choice, std::span<d
 void ParzenEstimator::add_discrete(const Dimension& dimension, std::span<const double> points,
                                    std::vector<std::vector<double>>& sums) const {
   const Distribution& d = *dimension.distribution;
-  const Normal& n = dimension.normal;
+  const Discrete& n = dimension.discrete;
   std::map<double, std::vector<double>> by_value;
   for (size_t p = 0; p < points.size(); ++p) {
     std::vector<double>& logs = by_value[points[p]];
     if (logs.empty()) {
       const double below = points[p] - d.step / 2, above = points[p] + d.step / 2;
       const double left = d.log ? std::log(below) : below, right = d.log ? std::log(above) : above;
-      for (size_t g = 0; g < n.mu_of.size(); ++g)
-        logs.push_back(normal_log_mass((left - n.mu_of[g]) / n.sigma_of[g], (right - n.mu_of[g]) / n.sigma_of[g]) -
-                       n.log_norm[g]);
+      for (size_t g = 0; g < n.mu.size(); ++g)
+        logs.push_back(normal_log_mass((left - n.mu[g]) / n.sigma[g], (right - n.mu[g]) / n.sigma[g]) - n.log_mass[g]);
     }
     for (size_t k = 0; k < kernels_; ++k) sums[p][k] += logs[n.group[k]];
   }
 }
 
 std::vector<double> ParzenEstimator::log_pdf(const Columns& points) const {
-  if (dimensions_.size() == 1 && dimensions_[0].distribution->is_category())
-    return category_log_pdf(dimensions_[0].category, points[0]);
-  const size_t count = points[0].size();
+  const Dimension& first = dimensions_[0];
+  if (dimensions_.size() == 1 && first.distribution->is_category()) return category_log_pdf(first.category, points[0]);
+  if (dimensions_.size() == 1 && first.is_continuous())
+    return first.kernels.log_pdf(weights_, inside_kernels(*first.distribution, points[0]));
+  // What does not depend on the point; then categories and steps, which are looked up.
   std::vector<double> start(kernels_);
   double miss = 0, prior = 0;
   for (const Dimension& dimension : dimensions_)
@@ -223,26 +222,93 @@ std::vector<double> ParzenEstimator::log_pdf(const Columns& points) const {
       prior += std::log(dimension.category.prior);
     }
   for (size_t k = 0; k < kernels_; ++k) start[k] = std::log(weights_[k]) + (k + 1 == kernels_ ? prior : miss);
-  std::vector<std::vector<double>> sums(count, start);
+  if (std::ranges::all_of(dimensions_, &Dimension::is_continuous)) return joint_log_pdf({&start, 1}, points);
+  std::vector<std::vector<double>> sums(points[0].size(), start);
   for (size_t i = 0; i < dimensions_.size(); ++i) {
     const Dimension& dimension = dimensions_[i];
     if (dimension.distribution->is_category()) {
-      for (size_t p = 0; p < count; ++p) add_category(dimension.category, static_cast<size_t>(points[i][p]), sums[p]);
+      for (size_t p = 0; p < sums.size(); ++p)
+        add_category(dimension.category, static_cast<size_t>(points[i][p]), sums[p]);
     } else if (dimension.distribution->step != 0) {
       add_discrete(dimension, points[i], sums);
-    } else {
-      const Normal& n = dimension.normal;
-      for (size_t p = 0; p < count; ++p) {
-        const double x = dimension.distribution->log ? std::log(points[i][p]) : points[i][p];
-        for (size_t k = 0; k < kernels_; ++k) {
-          const double z = (x - n.mu[k]) * n.inverse_sigma[k];
-          sums[p][k] -= 0.5 * z * z + n.log_norm[k];
-        }
-      }
     }
   }
+  return joint_log_pdf(sums, points);
+}
+
+// What continuous parameters add to terms that are there (one list for all points, or one for each), and the sums. Each
+// parameter lowers a kernel's term further, most of them soon to nothing beside the prior's: after the first four
+// parameters only those kernels are gone on with that still count.
+std::vector<double> ParzenEstimator::joint_log_pdf(std::span<const std::vector<double>> terms,
+                                                   const Columns& points) const {
+  std::vector<const ContinuousKernels*> numbers;
+  Columns xs;
+  for (size_t i = 0; i < dimensions_.size(); ++i) {
+    if (!dimensions_[i].is_continuous()) continue;
+    numbers.push_back(&dimensions_[i].kernels);
+    xs.push_back(inside_kernels(*dimensions_[i].distribution, points[i]));
+  }
   std::vector<double> result;
-  for (const std::vector<double>& terms : sums) result.push_back(log_sum(terms));
+  if (numbers.empty()) {
+    for (const std::vector<double>& each : terms) result.push_back(log_sum(each));
+    return result;
+  }
+  // Kernels that are plain in all numbers have one factor before their exponentials but for the mass out of the range,
+  // which is less than half for each number, and looked at where it may count. Of the others all is worked out here.
+  struct Other {
+    size_t kernel;
+    double factor;  // logarithm
+    std::vector<double> inverse_sigma;
+  };
+  std::vector<Other> others;
+  std::vector<char> is_plain(kernels_, 1);
+  double plain_factor = 0;
+  for (const ContinuousKernels* n : numbers) {
+    plain_factor -= std::log(n->plain_sigma()) + kLogRoot2Pi;
+    for (const auto& [k, sigma] : n->others()) is_plain[k] = 0;
+  }
+  for (size_t k = kernels_; k-- > 0;) {  // the prior is the first
+    if (is_plain[k]) continue;
+    Other& other = others.emplace_back(Other{k, 0, {}});
+    for (const ContinuousKernels* n : numbers) {
+      const double sigma = n->sigma(k);
+      other.inverse_sigma.push_back(1 / sigma);
+      other.factor -= std::log(sigma) + kLogRoot2Pi + n->log_mass(k);
+    }
+  }
+  const double most_of_masses = std::log(2.0) * static_cast<double>(numbers.size());
+  std::vector<double> mass(kernels_, std::numeric_limits<double>::quiet_NaN());  // of plain ones, once it is asked for
+  const size_t at_once = std::min<size_t>(4, numbers.size());
+  std::vector<double> lowered(kernels_);
+  for (size_t p = 0; p < points[0].size(); ++p) {
+    const std::vector<double>& start = terms[terms.size() == 1 ? 0 : p];
+    std::vector<double> kept;
+    for (const Other& other : others) {
+      double term = start[other.kernel] + other.factor;
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        const double z = (xs[i][p] - numbers[i]->mu()[other.kernel]) * other.inverse_sigma[i];
+        term -= 0.5 * z * z;
+      }
+      kept.push_back(term);
+    }
+    const double least = kept[0] - 50 - plain_factor - most_of_masses;  // exp(-50) = 2e-22 beside the prior's term
+    lower(start, {numbers.data(), at_once}, xs, p, lowered);
+    for (size_t k = 0; k < kernels_; ++k) {
+      double term = lowered[k];
+      if (!(term >= least) || !is_plain[k]) continue;
+      for (size_t i = at_once; i < numbers.size() && term >= least; ++i) {
+        const double z = (xs[i][p] - numbers[i]->mu()[k]) / numbers[i]->plain_sigma();
+        term -= 0.5 * z * z;
+      }
+      if (term < least) continue;
+      if (std::isnan(mass[k])) {
+        mass[k] = 0;
+        for (const ContinuousKernels* n : numbers) mass[k] += n->log_mass(k);
+      }
+      kept.push_back(term + plain_factor - mass[k]);
+    }
+    result.push_back(log_sum(kept));
+  }
   return result;
 }
 

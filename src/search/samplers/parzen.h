@@ -11,19 +11,16 @@
 
 #include "base/philox.h"
 #include "search/distribution.h"
+#include "search/samplers/continuous_kernels.h"
 
 namespace hone {
 
 using Columns = std::vector<std::vector<double>>;  // by parameter: one value for each observation, inside
 
-// How wide the bumps of numbers are: by the distance to the neighbours, or, in Optuna 4's multivariate mode, by
-// Scott's rule, equal for all.
-enum class Bandwidth : uint8_t { neighbours, scott };
-
 class ParzenEstimator {
  public:
   // Observations from old to new. Without `weights` old ones count less beyond the last 25, as default_weights().
-  ParzenEstimator(std::span<const DistributionPtr> space, const Columns& observations, Bandwidth bandwidth,
+  ParzenEstimator(std::span<const DistributionPtr> space, Columns observations, Bandwidth bandwidth,
                   std::vector<double> weights = {});
 
   Columns sample(Philox& rng, size_t count) const;
@@ -38,29 +35,29 @@ class ParzenEstimator {
     std::vector<std::vector<uint32_t>> at;  // by choice: which observations are there
     std::vector<uint32_t> observed;
   };
-  struct Normal {
-    double low = 0, high = 0;           // of the range, widened by half a step, in logarithms where log
-    std::vector<double> mu, sigma;      // of each kernel, the prior's last
-    std::vector<double> inverse_sigma;  // of continuous ones
-    std::vector<uint32_t> group;        // discrete: kernels with the same mu and sigma
-    std::vector<double> mu_of, sigma_of;
-    std::vector<double> log_norm;  // what is subtracted: the mass within the range, and log sigma of continuous ones
+  struct Discrete {                 // kernels with the same mu and sigma are one group
+    std::vector<uint32_t> group;    // by kernel
+    std::vector<double> mu, sigma;  // by group
+    std::vector<double> log_mass;   // within the range
   };
   struct Dimension {
     DistributionPtr distribution;
     Category category;
-    Normal normal;
+    ContinuousKernels kernels;  // of numbers; the range widened by half a step, in logarithms where log
+    Discrete discrete;          // of those with steps
+    bool is_continuous() const { return !distribution->is_category() && distribution->step == 0; }
   };
 
   void set_category(Dimension& dimension, std::span<const double> observations) const;
-  void set_normal(Dimension& dimension, std::span<const double> observations, Bandwidth bandwidth) const;
+  void set_numbers(Dimension& dimension, std::vector<double> observations, Bandwidth bandwidth) const;
   void add_category(const Category& category, size_t choice, std::span<double> sums) const;
   void add_discrete(const Dimension& dimension, std::span<const double> points,
                     std::vector<std::vector<double>>& sums) const;
   std::vector<double> category_log_pdf(const Category& category, std::span<const double> points) const;
+  std::vector<double> joint_log_pdf(std::span<const std::vector<double>> terms, const Columns& points) const;
 
   size_t kernels_ = 1;
-  std::vector<double> weights_, cumulative_;
+  std::vector<double> weights_;
   std::vector<Dimension> dimensions_;
 };
 

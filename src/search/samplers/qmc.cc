@@ -150,6 +150,7 @@ class QmcSampler : public Sampler {
  public:
   QmcSampler(const QmcOptions& options, uint64_t seed) : scramble_(options.scramble), seed_(seed) {}
 
+  bool reads_trials() const override { return false; }
   double independent(const SampleContext& context, const std::string& name,
                      const DistributionPtr& distribution) override {
     size_t dimension = context.trial.parameters.size();

@@ -10,6 +10,7 @@ class RandomSampler : public Sampler {
   double independent(const SampleContext& context, const std::string&, const DistributionPtr& distribution) override {
     return uniform_value(*distribution, context.rng);
   }
+  bool reads_trials() const override { return false; }
 };
 
 }  // namespace

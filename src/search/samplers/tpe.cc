@@ -159,13 +159,18 @@ class TpeSampler : public Sampler {
       columns.push_back(history.column(name));
       if (!columns.back()) return result;
     }
+    std::vector<char> has_all(rows.size(), 1);
+    for (size_t k = 0; k < names.size(); ++k)
+      for (size_t i = 0; i < rows.size(); ++i) has_all[i] &= is_usable(*space[k], (*columns[k])[rows[i]]) ? 1 : 0;
+    std::vector<uint32_t> used;
     for (size_t i = 0; i < rows.size(); ++i) {
-      const uint32_t row = rows[i];
-      bool has_all = true;
-      for (size_t k = 0; k < names.size() && has_all; ++k) has_all = is_usable(*space[k], (*columns[k])[row]);
-      if (!has_all) continue;
-      for (size_t k = 0; k < names.size(); ++k) result.columns[k].push_back((*columns[k])[row]);
+      if (!has_all[i]) continue;
+      used.push_back(rows[i]);
       if (!weights.empty()) result.weights.push_back(weights[i]);
+    }
+    for (size_t k = 0; k < names.size(); ++k) {
+      result.columns[k].reserve(used.size() + 1);
+      for (uint32_t row : used) result.columns[k].push_back((*columns[k])[row]);
     }
     return result;
   }
@@ -176,9 +181,9 @@ class TpeSampler : public Sampler {
     const Bandwidth bandwidth = !is_five() && is_joint(context) ? Bandwidth::scott : Bandwidth::neighbours;
     Observed good = observe(history, split_.below, names, space, weights_);
     if (context.study.directions.size() > 1 && is_five()) good.weights.assign(good.columns[0].size(), 1.0);
-    const Observed others = observe(history, split_.above, names, space, {});
-    const ParzenEstimator below(space, good.columns, bandwidth, std::move(good.weights));
-    const ParzenEstimator above(space, others.columns, bandwidth);
+    Observed others = observe(history, split_.above, names, space, {});
+    const ParzenEstimator below(space, std::move(good.columns), bandwidth, std::move(good.weights));
+    const ParzenEstimator above(space, std::move(others.columns), bandwidth);
     const Columns points = below.sample(context.rng, static_cast<size_t>(options_.candidates));
     const std::vector<double> likely = below.log_pdf(points), unlikely = above.log_pdf(points);
     // Where the best of all violates constraints, the best of those that do not.

@@ -27,6 +27,11 @@ double log_tail(double x) {
   return -0.5 * x * x - std::log(-x) - kLogRoot2Pi + std::log(sum);
 }
 
+double mass_outside(double a, double b) {
+  constexpr double kNothing = 9;  // standard deviations: 1e-19 lies beyond, which 1 does not feel
+  return (a < -kNothing ? 0 : cdf(a)) + (b > kNothing ? 0 : cdf(-b));
+}
+
 }  // namespace
 
 double normal_log_cdf(double x) {
@@ -42,8 +47,11 @@ double normal_log_mass(double a, double b) {
     const double high = normal_log_cdf(b), low = normal_log_cdf(a);
     return high + std::log1p(-std::exp(low - high));
   }
-  return std::log1p(-cdf(a) - cdf(-b));
+  const double outside = mass_outside(a, b);
+  return outside == 0 ? 0 : std::log1p(-outside);
 }
+
+double normal_mass(double a, double b) { return 1 - mass_outside(a, b); }
 
 // Acklam's rational approximation (relative error 1.15e-9), and one step of Halley's method, which leaves rounding.
 double normal_quantile(double p) {

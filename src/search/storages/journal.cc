@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <random>
@@ -54,6 +57,95 @@ double number_of(const Json& value) {
   return value.get<double>();
 }
 
+// A line whose values are not objects, taken apart without a parser of all of JSON: nearly every line of a journal is
+// such, and one of many trials has millions. Values stay as they are written.
+class FlatLine {
+ public:
+  bool parse(std::string_view text) {
+    count_ = 0;
+    if (!take(text, '{')) return false;
+    for (;;) {
+      if (count_ == entries_.size()) return false;
+      Entry& entry = entries_[count_++];
+      std::string_view key;
+      if (!take_string(text, key) || key.find('\\') != key.npos || !take(text, ':') || !take_value(text, entry.value))
+        return false;
+      entry.key = key.substr(1, key.size() - 2);
+      if (take(text, '}')) return text.empty();
+      if (!take(text, ',')) return false;
+    }
+  }
+
+  size_t size() const { return count_; }
+  std::string_view value(std::string_view key) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (entries_[i].key == key) return entries_[i].value;
+    return {};
+  }
+  // A number or nothing, also where the key is not there.
+  template <class T>
+  std::optional<T> number(std::string_view key) const {
+    return parse_number<T>(value(key));
+  }
+  template <class T>
+  static std::optional<T> parse_number(std::string_view text) {
+    T number{};
+    // Not what from_chars takes and JSON does not: "inf", "01", "1.".
+    const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+    if (digits.empty() || digits[0] < '0' || digits[0] > '9' || digits.ends_with('.') ||
+        digits.find(".e") != text.npos ||
+        (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'))
+      return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+  }
+  // Without its quotes; nothing where it has escapes, other characters than ASCII's or is no text.
+  std::optional<std::string_view> plain_text(std::string_view key) const {
+    const std::string_view text = value(key);
+    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
+    if (text.size() < 2 || text[0] != '"' || !std::ranges::all_of(text, plain)) return std::nullopt;
+    return text.substr(1, text.size() - 2);
+  }
+
+ private:
+  static bool take(std::string_view& text, char c) {
+    if (!text.starts_with(c)) return false;
+    text.remove_prefix(1);
+    return true;
+  }
+  static bool take_string(std::string_view& text, std::string_view& whole) {
+    if (!text.starts_with('"')) return false;
+    for (size_t at = 1;; ++at) {
+      at = text.find_first_of("\"\\", at);
+      if (at == text.npos) return false;
+      if (text[at] == '\\') {
+        ++at;
+        continue;
+      }
+      whole = text.substr(0, at + 1);
+      text.remove_prefix(at + 1);
+      return true;
+    }
+  }
+  // A text, a word or number, or a list of those that are no texts.
+  static bool take_value(std::string_view& text, std::string_view& value) {
+    if (text.starts_with('"')) return take_string(text, value);
+    const bool list = text.starts_with('[');
+    const size_t end = list ? text.find_first_of("]\"{[", 1) : text.find_first_of(",}\"{[");
+    if (end == text.npos || end == 0 || (list && text[end] != ']')) return false;
+    value = text.substr(0, end + (list ? 1 : 0));
+    text.remove_prefix(value.size());
+    return true;
+  }
+
+  struct Entry {
+    std::string_view key, value;
+  };
+  std::array<Entry, 8> entries_;
+  size_t count_ = 0;
+};
+
 // What the lines before have made: the journal replayed. Lines whose operation is not possible count for nothing, as
 // in Optuna: of two workers that pop one trial, the second line is such.
 class Replay {
@@ -63,6 +155,13 @@ class Replay {
     TrialCache trials;
     int64_t next_number = 0;
   };
+
+  void apply_text(std::string_view text) {
+    if (apply_flat(text)) return;
+    const Json line = parse_python_json(text, "JSON");
+    if (!line.is_object()) fail("is no object of a journal");
+    apply(line);
+  }
 
   void apply(const Json& line) {
     const auto operation = get<int>(line, "op_code");
@@ -103,6 +202,91 @@ class Replay {
     return json_get<T>(line, key, "journal");
   }
 
+  // The lines that each trial has, in the form that hone and Optuna write them; false for all others.
+  bool apply_flat(std::string_view text) {
+    if (!flat_.parse(text) || !flat_.plain_text("worker_id")) return false;
+    const auto operation = flat_.number<int>("op_code");
+    if (operation == kCreateTrial) {
+      const auto study = flat_.number<int64_t>("study_id");
+      const auto started = flat_.plain_text("datetime_start");
+      if (!study || !started || flat_.size() != 4) return false;
+      add_trial(*study, {.started = parse_time(*started)});
+      return true;
+    }
+    if (operation != kParameter && operation != kStateAndValues) return false;
+    const auto id = flat_.number<int64_t>("trial_id");
+    if (!id) return false;
+    if (!open_study_of(*id)) return true;
+    TrialChanges changes;
+    if (operation == kParameter) {
+      const auto name = flat_.plain_text("param_name");
+      const auto value = flat_.number<double>("param_value_internal");
+      const std::string_view distribution = flat_.value("distribution");
+      if (!name || !value || !distribution.starts_with('"') || flat_.size() != 6) return false;
+      changes.parameters.push_back(
+          stored_parameter(std::string(*name), *value, distribution_of(distribution), std::string(*name)));
+    } else {
+      const auto state = flat_.number<int>("state");
+      const auto ended = flat_.plain_text("datetime_complete");
+      std::string_view values = flat_.value("values");
+      // The state of one that begins is looked at more closely.
+      if (!state || *state < 1 || *state > 3 || !ended || flat_.size() != 6 || values.size() < 3 || values[0] != '[')
+        return false;
+      changes.state = static_cast<TrialState>(*state);
+      changes.ended = parse_time(*ended);
+      values = values.substr(1, values.size() - 2);
+      for (bool more = true; more;) {
+        const size_t comma = values.find(',');
+        const auto value = FlatLine::parse_number<double>(values.substr(0, comma));
+        if (!value) return false;
+        changes.values.push_back(*value);
+        more = comma != values.npos;
+        if (more) values.remove_prefix(comma + 1);
+      }
+    }
+    change_trial(*id, changes);
+    return true;
+  }
+
+  // Texts in a text: remembered as they are written, in the order in which trials have them.
+  const DistributionPtr& distribution_of(std::string_view quoted) {
+    for (size_t tried = 0; tried < quoted_.size(); ++tried) {
+      if (next_quoted_ >= quoted_.size()) next_quoted_ = 0;
+      const auto& [text, known] = quoted_[next_quoted_++];
+      if (text == quoted) return known;
+    }
+    const std::string text = parse_json(quoted, "distribution").get<std::string>();
+    return quoted_.emplace_back(quoted, pool_.parse(text, "distribution")).second;
+  }
+
+  void add_trial(int64_t id, TrialRecord trial) {
+    const auto study = studies.find(id);
+    if (study == studies.end()) return;
+    trial.id = static_cast<int64_t>(trials.size());
+    trial.number = study->second.next_number++;
+    trials.emplace_back(id, trial.number);
+    study->second.trials.put(std::move(trial));
+  }
+
+  // The trial's study while the trial can change; otherwise null.
+  Kept* open_study_of(int64_t id) {
+    if (id < 0 || id >= static_cast<int64_t>(trials.size())) return nullptr;
+    const auto [study_id, number] = trials[static_cast<size_t>(id)];
+    const auto study = studies.find(study_id);
+    if (study == studies.end()) return nullptr;
+    const TrialRecord* trial = study->second.trials.find(number, id);
+    return trial && !is_finished(trial->state) ? &study->second : nullptr;
+  }
+
+  void change_trial(int64_t id, const TrialChanges& changes) {
+    Kept* study = open_study_of(id);
+    const int64_t number = study ? trials[static_cast<size_t>(id)].second : -1;
+    if (!study ||
+        (changes.state == TrialState::running && study->trials.find(number, id)->state == TrialState::running))
+      return;
+    study->trials.change(number, id, changes);
+  }
+
   void create_study(const Json& line) {
     const auto name = get<std::string>(line, "study_name");
     for (const auto& [id, study] : studies)
@@ -117,9 +301,7 @@ class Replay {
 
   void create_trial(const Json& line) {
     const auto id = get<int64_t>(line, "study_id");
-    const auto study = studies.find(id);
-    if (study == studies.end()) return;
-    TrialRecord trial{.id = static_cast<int64_t>(trials.size()), .number = study->second.next_number};
+    TrialRecord trial;
     const auto state = line.contains("state") ? get<int64_t>(line, "state") : 0;
     if (state < 0 || state > 4) fail("unknown state {} of a trial", state);
     trial.state = static_cast<TrialState>(state);
@@ -138,18 +320,12 @@ class Replay {
     if (line.contains("user_attrs") && !line.at("user_attrs").empty()) trial.user_attributes = line.at("user_attrs");
     if (line.contains("system_attrs") && !line.at("system_attrs").empty())
       trial.system_attributes = line.at("system_attrs");
-    trials.emplace_back(id, study->second.next_number++);
-    study->second.trials.put(std::move(trial));
+    add_trial(id, std::move(trial));
   }
 
   void change_trial(int operation, const Json& line) {
     const auto id = get<int64_t>(line, "trial_id");
-    if (id < 0 || id >= static_cast<int64_t>(trials.size())) return;
-    const auto [study_id, number] = trials[static_cast<size_t>(id)];
-    const auto study = studies.find(study_id);
-    if (study == studies.end()) return;
-    const TrialRecord* trial = study->second.trials.find(number, id);
-    if (!trial || is_finished(trial->state)) return;
+    if (!open_study_of(id)) return;
     TrialChanges changes;
     switch (operation) {
       case kParameter: {
@@ -162,7 +338,6 @@ class Replay {
         const auto state = get<int64_t>(line, "state");
         if (state < 0 || state > 4) fail("unknown state {} of a trial", state);
         changes.state = static_cast<TrialState>(state);
-        if (changes.state == TrialState::running && trial->state == TrialState::running) return;
         changes.started = time_of(line, "datetime_start");
         changes.ended = time_of(line, "datetime_complete");
         if (line.contains("values") && line.at("values").is_array()) changes.values = numbers(line.at("values"));
@@ -182,7 +357,7 @@ class Replay {
       default:
         fail("unknown operation {}; a newer program may have written it", operation);
     }
-    study->second.trials.change(number, id, changes);
+    change_trial(id, changes);
   }
 
   static std::vector<double> numbers(const Json& list) {
@@ -192,6 +367,9 @@ class Replay {
   }
 
   DistributionPool pool_;
+  FlatLine flat_;
+  std::vector<std::pair<std::string, DistributionPtr>> quoted_;
+  size_t next_quoted_ = 0;
 };
 
 class JournalStorage : public Storage {
@@ -241,11 +419,13 @@ class JournalStorage : public Storage {
 
   TrialKey create_trial(int64_t study, const TrialRecord& content) override {
     TrialKey key{study, -1, -1};
-    append([&] {
-      key.id = static_cast<int64_t>(replay_.trials.size());
-      key.number = find(study).next_number;
-      return std::vector{operation(kCreateTrial, fields_of(study, content))};
-    });
+    append(
+        [&] {
+          key.id = static_cast<int64_t>(replay_.trials.size());
+          key.number = find(study).next_number;
+          return std::vector{operation(kCreateTrial, fields_of(study, content))};
+        },
+        content.state != TrialState::running);
     return key;
   }
 
@@ -256,28 +436,32 @@ class JournalStorage : public Storage {
       if (!find(study).trials.first_waiting()) return std::nullopt;
     }
     std::optional<TrialKey> key;
-    append([&] {
-      const TrialRecord* waiting = find(study).trials.first_waiting();
-      if (!waiting) return std::vector<Json>();
-      key = TrialKey{study, waiting->id, waiting->number};
-      return std::vector{operation(kStateAndValues, {{"trial_id", waiting->id},
-                                                     {"state", static_cast<int>(TrialState::running)},
-                                                     {"values", nullptr},
-                                                     {"datetime_start", iso_time(now_us())}})};
-    });
+    append(
+        [&] {
+          const TrialRecord* waiting = find(study).trials.first_waiting();
+          if (!waiting) return std::vector<Json>();
+          key = TrialKey{study, waiting->id, waiting->number};
+          return std::vector{operation(kStateAndValues, {{"trial_id", waiting->id},
+                                                         {"state", static_cast<int>(TrialState::running)},
+                                                         {"values", nullptr},
+                                                         {"datetime_start", iso_time(now_us())}})};
+        },
+        false);
     if (!key) return std::nullopt;
     const std::lock_guard lock(mutex_);
     return *find(study).trials.find(key->number, key->id);
   }
 
   void change(const TrialKey& key, const TrialChanges& changes) override {
-    append([&] {
-      const TrialRecord* trial = find(key.study).trials.find(key.number, key.id);
-      if (!trial) fail("{}: there is no trial {}", file_.path(), key.number);
-      if (is_finished(trial->state))
-        fail("{}: trial {} has finished ({}) and can't change", file_.path(), key.number, to_string(trial->state));
-      return lines_of(key.id, changes);
-    });
+    append(
+        [&] {
+          const TrialRecord* trial = find(key.study).trials.find(key.number, key.id);
+          if (!trial) fail("{}: there is no trial {}", file_.path(), key.number);
+          if (is_finished(trial->state))
+            fail("{}: trial {} has finished ({}) and can't change", file_.path(), key.number, to_string(trial->state));
+          return lines_of(key.id, changes);
+        },
+        changes.state && is_finished(*changes.state));
   }
 
   std::shared_ptr<const TrialList> trials(int64_t study) override {
@@ -288,15 +472,15 @@ class JournalStorage : public Storage {
 
  private:
   void sync() {
-    file_.read_new([&](const Json& line) { replay_.apply(line); });
+    file_.read_new([&](std::string_view line) { replay_.apply_text(line); });
   }
 
   // The lines become part of what is known only when they are in the file.
   template <class Work>
-  void append(Work&& work) {
+  void append(Work&& work, bool flush = true) {
     const std::lock_guard lock(mutex_);
     std::vector<Json> lines;
-    file_.append([&](const Json& line) { replay_.apply(line); }, [&] { return lines = work(); });
+    file_.append([&](std::string_view line) { replay_.apply_text(line); }, [&] { return lines = work(); }, flush);
     for (const Json& line : lines) replay_.apply(line);
   }
 

@@ -78,14 +78,16 @@ class Lock {
   std::string lock_;
 };
 
-std::string read_from(int file, int64_t offset, const std::string& path) {
-  std::string text;
-  for (char buffer[1 << 16];;) {
-    const ssize_t got = ::pread(file, buffer, sizeof buffer, offset + static_cast<int64_t>(text.size()));
+std::string read_from(int file, int64_t offset, int64_t bytes, const std::string& path) {
+  std::string text(static_cast<size_t>(bytes), '\0');
+  for (size_t have = 0; have < text.size();) {
+    const ssize_t got = ::pread(file, text.data() + have, text.size() - have, offset + static_cast<int64_t>(have));
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("{}: can't be read: {}", path, std::strerror(errno));
-    if (got == 0) return text;
-    text.append(buffer, static_cast<size_t>(got));
+    if (got == 0) text.resize(have);
+    have += static_cast<size_t>(got);
   }
+  return text;
 }
 
 }  // namespace
@@ -98,31 +100,39 @@ JournalFile::JournalFile(const std::string& path, const StorageOptions& options)
   if (!options.read_only) Descriptor(path, O_RDWR | O_CREAT);
 }
 
-void JournalFile::read_new(const std::function<void(const Json&)>& use) {
+void JournalFile::read_new(const Use& use) {
   const Descriptor file(path_, O_RDONLY);
   struct stat state {};
   if (::fstat(file, &state) == 0 && state.st_size < offset_)
     fail("{}: has become shorter while it was in use; was it replaced? Start again", path_);
   if (state.st_size == offset_) return;
-  const std::string text = read_from(file, offset_, path_);
+  // Some megabytes at a time: a journal may be larger than memory likes. Of a part the lines that are whole are read.
+  constexpr int64_t kPart = 16 << 20;
+  for (int64_t part = kPart; offset_ < state.st_size;) {
+    const int64_t before = offset_;
+    read_lines(read_from(file, offset_, std::min(part, state.st_size - offset_), path_), use);
+    if (offset_ > before) part = kPart;
+    else if (before + part >= state.st_size) return;
+    else part *= 2;  // a line that is longer
+  }
+}
+
+void JournalFile::read_lines(std::string_view text, const Use& use) {
   for (size_t at = 0;;) {
     const size_t end = text.find('\n', at);
     if (end == text.npos) return;
     ++lines_;
-    const std::string source = fmt::format("{}: line {}", path_, lines_);
-    const Json line = parse_python_json(std::string_view(text).substr(at, end - at), source);
-    if (!line.is_object()) fail("{}: is no object of a journal", source);
     try {
-      use(line);
+      use(text.substr(at, end - at));
     } catch (const Error& e) {
-      fail("{}: {}", source, e.what());
+      fail("{}: line {}: {}", path_, lines_, e.what());
     }
     offset_ += static_cast<int64_t>(end + 1 - at);
     at = end + 1;
   }
 }
 
-void JournalFile::append(const std::function<void(const Json&)>& use, const std::function<std::vector<Json>()>& work) {
+void JournalFile::append(const Use& use, const std::function<std::vector<Json>()>& work, bool flush) {
   if (options_.read_only) fail("{}: was opened to be read only", path_);
   const Lock lock(path_, options_.wait_seconds);
   read_new(use);
@@ -144,7 +154,7 @@ void JournalFile::append(const std::function<void(const Json&)>& use, const std:
            cut ? "What was written before is kept" : "The last line is torn");
     }
   }
-  if (options_.durable && ::fdatasync(file) != 0) fail("{}: can't be synced: {}", path_, std::strerror(errno));
+  if (flush && options_.durable && ::fdatasync(file) != 0) fail("{}: can't be synced: {}", path_, std::strerror(errno));
   offset_ += static_cast<int64_t>(text.size());
   lines_ += static_cast<int64_t>(lines.size());
 }

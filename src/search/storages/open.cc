@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -6,6 +8,8 @@
 #include "search/storage.h"
 #include "search/storages/journal.h"
 #include "search/storages/memory.h"
+#include "search/storages/postgres.h"
+#include "search/storages/postgres_database.h"
 #include "search/storages/sqlite.h"
 
 namespace hone {
@@ -38,21 +42,57 @@ bool take_prefix(std::string& text, std::string_view prefix) {
 }  // namespace
 
 std::string without_credentials(std::string_view place) {
-  const size_t slashes = place.find("://");
-  const size_t at = place.rfind('@');
-  if (slashes == place.npos || at == place.npos || at < slashes) return std::string(place);
-  return std::string(place.substr(0, slashes + 3)) + "***" + std::string(place.substr(at));
+  std::string shown;
+  while (!place.empty()) {
+    const size_t end = std::min(place.find(' '), place.size());
+    std::string word(place.substr(0, end));
+    const size_t slashes = word.find("://"), at = word.rfind('@');
+    if (slashes != word.npos && at != word.npos && at > slashes) word.replace(slashes + 3, at - slashes - 3, "***");
+    for (const std::string_view key : {"password=", "sslpassword="})
+      for (size_t found = word.find(key); found != word.npos && slashes != word.npos;
+           found = word.find(key, found + 1)) {
+        const size_t value = found + key.size();
+        word.replace(value, std::min(word.find('&', value), word.size()) - value, "***");
+      }
+    shown += word;
+    place.remove_prefix(end);
+    while (place.starts_with(' ')) {
+      shown += ' ';
+      place.remove_prefix(1);
+    }
+  }
+  return shown;
+}
+
+std::optional<std::string> credentials_warning(std::string_view place) {
+  if (!names_postgres(place)) return std::nullopt;
+  const PostgresAddress address = parse_postgres_address(std::string(place));
+  if (!address.has_password) return std::nullopt;
+  return fmt::format(
+      "{}: the password is in the command line, where other users of this machine see it; put it into the "
+      "file of PGPASSFILE (~/.pgpass) or into PGPASSWORD",
+      address.shown);
+}
+
+TrialRecord Storage::begin_trial(int64_t study, int64_t started) {
+  if (std::optional<TrialRecord> waiting = pop_waiting(study)) return std::move(*waiting);
+  TrialRecord record{.started = started};
+  const TrialKey key = create_trial(study, record);
+  record.id = key.id;
+  record.number = key.number;
+  return record;
 }
 
 std::shared_ptr<Storage> open_storage(const std::string& place, const StorageOptions& options) {
   if (place == "memory") return memory_storage();
+  if (names_postgres(place)) return postgres_storage(place, options);
   std::string path = place;
   if (take_prefix(path, "journal:")) return journal_storage(path, options);
   const bool is_sqlite = take_prefix(path, "sqlite:///");
   if (!is_sqlite && path.find("://") != path.npos)
     fail(
-        "{}: studies are kept in SQLite files (study.db, sqlite:///study.db), journals (study.log, journal:FILE) or "
-        "memory; no other databases",
+        "{}: studies are kept in SQLite files (study.db, sqlite:///study.db), journals (study.log, journal:FILE), on "
+        "PostgreSQL servers (postgresql://user@host/database) or in memory; no other databases",
         without_credentials(place));
   if (path.empty()) fail("the storage has no name; give a file such as study.db");
   const FileKind kind = kind_of(path);

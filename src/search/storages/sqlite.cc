@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -17,27 +17,6 @@
 
 namespace hone {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Columns of floats hold finite ones; a word beside them says what the others are.
-std::string_view kind_of(double value) {
-  if (std::isnan(value)) return "NAN";
-  return std::isinf(value) ? (value > 0 ? "INF_POS" : "INF_NEG") : "FINITE";
-}
-double with_kind(double value, std::string_view kind) {
-  if (kind == "INF_POS") return kInfinity;
-  if (kind == "INF_NEG") return -kInfinity;
-  return kind == "NAN" ? std::numeric_limits<double>::quiet_NaN() : value;
-}
-
-// Microseconds that UTC is ahead of this machine's zone by, at a time given in UTC.
-int64_t local_offset(int64_t us) {
-  const std::time_t seconds = us / 1'000'000;
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  return local.tm_gmtoff * 1'000'000;
-}
 
 class SqliteStorage : public Storage {
  public:
@@ -98,34 +77,38 @@ class SqliteStorage : public Storage {
                             "ON CONFLICT (study_id, \"key\") DO UPDATE SET value_json=excluded.value_json"
                           : "INSERT INTO study_system_attributes (study_id, \"key\", value_json) VALUES (?, ?, ?) "
                             "ON CONFLICT (study_id, \"key\") DO UPDATE SET value_json=excluded.value_json";
-    database_.query(sql).bind(study).bind(key).bind(python_json(value)).run();
+    database_.write([&] { database_.query(sql).bind(study).bind(key).bind(python_json(value)).run(); });
   }
 
   TrialKey create_trial(int64_t study, const TrialRecord& content) override {
     const std::lock_guard lock(mutex_);
     Kept& kept = kept_[study];
     TrialRecord trial = content;
-    database_.write([&] {
-      {
-        SqliteQuery q = database_.query("SELECT max(number) FROM trials WHERE study_id=?");
-        q.bind(study).step();
-        trial.number = q.is_null(0) ? 0 : q.integer(0) + 1;
-      }
-      database_
-          .query(
-              "INSERT INTO trials (number, study_id, state, datetime_start, datetime_complete) VALUES (?, ?, ?, ?, ?)")
-          .bind(trial.number)
-          .bind(study)
-          .bind(std::string_view(to_string(trial.state)))
-          .bind(time_text(trial.started))
-          .bind(time_text(trial.ended))
-          .run();
-      trial.id = database_.last_id();
-      TrialChanges rest{.parameters = trial.parameters, .intermediate = trial.intermediate, .values = trial.values};
-      for (const auto& [key, value] : trial.user_attributes.items()) rest.user_attributes.emplace_back(key, value);
-      for (const auto& [key, value] : trial.system_attributes.items()) rest.system_attributes.emplace_back(key, value);
-      write_children(trial.id, rest);
-    });
+    database_.write(
+        [&] {
+          {
+            SqliteQuery q = database_.query("SELECT max(number) FROM trials WHERE study_id=?");
+            q.bind(study).step();
+            trial.number = q.is_null(0) ? 0 : q.integer(0) + 1;
+          }
+          database_
+              .query(
+                  "INSERT INTO trials (number, study_id, state, datetime_start, datetime_complete) VALUES (?, ?, ?, ?, "
+                  "?)")
+              .bind(trial.number)
+              .bind(study)
+              .bind(std::string_view(to_string(trial.state)))
+              .bind(facts_.time_text(trial.started))
+              .bind(facts_.time_text(trial.ended))
+              .run();
+          trial.id = database_.last_id();
+          TrialChanges rest{.parameters = trial.parameters, .intermediate = trial.intermediate, .values = trial.values};
+          for (const auto& [key, value] : trial.user_attributes.items()) rest.user_attributes.emplace_back(key, value);
+          for (const auto& [key, value] : trial.system_attributes.items())
+            rest.system_attributes.emplace_back(key, value);
+          write_children(trial.id, rest);
+        },
+        trial.state == TrialState::running ? Flush::later : Flush::now);
     const TrialKey key{study, trial.id, trial.number};
     kept.trials.put(std::move(trial));
     return key;
@@ -136,13 +119,15 @@ class SqliteStorage : public Storage {
     Kept& kept = synced(study);
     while (const TrialRecord* waiting = kept.trials.first_waiting()) {
       const int64_t number = waiting->number, id = waiting->id, now = now_us();
-      const bool ours = database_.write([&] {
-        database_.query("UPDATE trials SET state='RUNNING', datetime_start=? WHERE trial_id=? AND state='WAITING'")
-            .bind(time_text(now))
-            .bind(id)
-            .run();
-        return database_.changes() == 1;
-      });
+      const bool ours = database_.write(
+          [&] {
+            database_.query("UPDATE trials SET state='RUNNING', datetime_start=? WHERE trial_id=? AND state='WAITING'")
+                .bind(facts_.time_text(now))
+                .bind(id)
+                .run();
+            return database_.changes() == 1;
+          },
+          Flush::later);
       kept.trials.change(number, id, {.state = TrialState::running, .started = now});
       if (ours) return *kept.trials.find(number, id);
     }
@@ -152,27 +137,29 @@ class SqliteStorage : public Storage {
   void change(const TrialKey& key, const TrialChanges& changes) override {
     const std::lock_guard lock(mutex_);
     Kept& kept = kept_[key.study];
-    database_.write([&] {
-      {
-        SqliteQuery q = database_.query("SELECT state FROM trials WHERE trial_id=?");
-        if (!q.bind(key.id).step())
-          fail("{}: there is no trial {}; was its study deleted?", database_.path(), key.number);
-        const std::string state = q.text(0);
-        if (state != "RUNNING" && state != "WAITING")
-          fail("{}: trial {} has finished ({}) and can't change", database_.path(), key.number, state);
-      }
-      write_children(key.id, changes);
-      if (changes.state)
-        database_
-            .query(
-                "UPDATE trials SET state=?, datetime_start=coalesce(?, datetime_start), "
-                "datetime_complete=coalesce(?, datetime_complete) WHERE trial_id=?")
-            .bind(std::string_view(to_string(*changes.state)))
-            .bind(time_text(changes.started))
-            .bind(time_text(changes.ended))
-            .bind(key.id)
-            .run();
-    });
+    database_.write(
+        [&] {
+          {
+            SqliteQuery q = database_.query("SELECT state FROM trials WHERE trial_id=?");
+            if (!q.bind(key.id).step())
+              fail("{}: there is no trial {}; was its study deleted?", database_.path(), key.number);
+            const std::string state = q.text(0);
+            if (state != "RUNNING" && state != "WAITING")
+              fail("{}: trial {} has finished ({}) and can't change", database_.path(), key.number, state);
+          }
+          write_children(key.id, changes);
+          if (changes.state)
+            database_
+                .query(
+                    "UPDATE trials SET state=?, datetime_start=coalesce(?, datetime_start), "
+                    "datetime_complete=coalesce(?, datetime_complete) WHERE trial_id=?")
+                .bind(std::string_view(to_string(*changes.state)))
+                .bind(facts_.time_text(changes.started))
+                .bind(facts_.time_text(changes.ended))
+                .bind(key.id)
+                .run();
+        },
+        changes.state && is_finished(*changes.state) ? Flush::now : Flush::later);
     if (kept.trials.find(key.number, key.id)) kept.trials.change(key.number, key.id, changes);
   }
 
@@ -185,15 +172,17 @@ class SqliteStorage : public Storage {
 
   void beat(std::span<const TrialKey> trials) override {
     const std::lock_guard lock(mutex_);
-    database_.write([&] {
-      for (const TrialKey& key : trials)
-        database_
-            .query(
-                "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, CURRENT_TIMESTAMP) "
-                "ON CONFLICT (trial_id) DO UPDATE SET heartbeat=CURRENT_TIMESTAMP")
-            .bind(key.id)
-            .run();
-    });
+    database_.write(
+        [&] {
+          for (const TrialKey& key : trials)
+            database_
+                .query(
+                    "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, CURRENT_TIMESTAMP) "
+                    "ON CONFLICT (trial_id) DO UPDATE SET heartbeat=CURRENT_TIMESTAMP")
+                .bind(key.id)
+                .run();
+        },
+        Flush::later);
   }
 
   std::vector<TrialKey> silent_trials(int64_t study, double seconds) override {
@@ -201,7 +190,7 @@ class SqliteStorage : public Storage {
     std::vector<TrialKey> silent;
     SqliteQuery q = database_.query(
         "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id "
-        "WHERE t.study_id=? AND t.state='RUNNING' AND (julianday('now')-julianday(h.heartbeat))*86400.0 > ?");
+        "WHERE t.study_id=? AND t.state='RUNNING' AND abs(julianday('now')-julianday(h.heartbeat))*86400.0 > ?");
     for (q.bind(study).bind(seconds); q.step();) silent.push_back({study, q.integer(0), q.integer(1)});
     return silent;
   }
@@ -214,15 +203,8 @@ class SqliteStorage : public Storage {
     int64_t read_up_to = 0;
   };
 
-  std::optional<std::string> time_text(std::optional<int64_t> us) const {
-    if (!us) return std::nullopt;
-    return sql_time(facts_.local_times ? *us + local_offset(*us) : *us);
-  }
   std::optional<int64_t> time_of(const SqliteQuery& q, int column) const {
-    if (q.is_null(column)) return std::nullopt;
-    const std::optional<int64_t> us = parse_time(q.text(column));
-    if (!us) return std::nullopt;
-    return facts_.local_times ? *us - local_offset(*us) : *us;
+    return q.is_null(column) ? std::nullopt : facts_.parse_time_text(q.view(column));
   }
 
   void read_attributes(const char* sql, int64_t id, Json& into) {
@@ -273,7 +255,7 @@ class SqliteStorage : public Storage {
           .bind(trial)
           .bind(step)
           .bind(std::isfinite(value) ? std::optional(value) : std::nullopt)
-          .bind(kind_of(value))
+          .bind(number_kind(value))
           .run();
     for (size_t i = 0; i < changes.values.size(); ++i)
       database_
@@ -283,7 +265,7 @@ class SqliteStorage : public Storage {
           .bind(trial)
           .bind(static_cast<int64_t>(i))
           .bind(std::isfinite(changes.values[i]) ? std::optional(changes.values[i]) : std::nullopt)
-          .bind(kind_of(changes.values[i]))
+          .bind(number_kind(changes.values[i]))
           .run();
   }
 
@@ -310,61 +292,73 @@ class SqliteStorage : public Storage {
     read_range(study, kept.read_up_to + 1, std::numeric_limits<int64_t>::max(), kept);
   }
 
-  // Each table once for a range of trials.
+  // Each table once for a range of trials: by its index where it has more than those, else in its own order.
   void read_range(int64_t study, int64_t first, int64_t last, Kept& kept) {
-    std::map<int64_t, TrialRecord> found;
+    std::vector<TrialRecord> found;
     {
       SqliteQuery q = database_.query(
           "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials "
-          "WHERE study_id=? AND trial_id BETWEEN ? AND ?");
+          "WHERE study_id=? AND trial_id BETWEEN ? AND ? ORDER BY trial_id");
       for (q.bind(study).bind(first).bind(last); q.step();) {
-        const std::optional<TrialState> state = parse_trial_state(q.text(2));
-        if (!state) fail("{}: trial {} has the unknown state {}", database_.path(), q.integer(1), q.text(2));
-        found[q.integer(0)] = {.id = q.integer(0),
-                               .number = q.integer(1),
-                               .state = *state,
-                               .started = time_of(q, 3),
-                               .ended = time_of(q, 4)};
+        const std::optional<TrialState> state = parse_trial_state(q.view(2));
+        if (!state) fail("{}: trial {} has the unknown state {}", database_.path(), q.integer(1), q.view(2));
+        found.push_back({.id = q.integer(0),
+                         .number = q.integer(1),
+                         .state = *state,
+                         .started = time_of(q, 3),
+                         .ended = time_of(q, 4)});
       }
     }
     if (found.empty()) return;
-    const auto each = [&](const char* sql, auto&& use) {
-      SqliteQuery q = database_.query(sql);
-      for (q.bind(study).bind(first).bind(last); q.step();)
-        if (const auto at = found.find(q.integer(0)); at != found.end()) use(at->second, q);
+    first = found.front().id;
+    last = found.back().id;
+    const bool most = found.size() > 1000 && static_cast<int64_t>(found.size()) > last / 4;
+    const auto each = [&](const char* of_all, const char* of_some, auto&& use) {
+      SqliteQuery q = database_.query(most ? of_all : of_some);
+      size_t at = 0;  // rows come in the trials' order, or nearly
+      for (q.bind(first).bind(last); q.step();) {
+        const int64_t id = q.integer(0);
+        if (found[at].id != id && (at + 1 == found.size() || found[++at].id != id)) {
+          const auto place = std::ranges::lower_bound(found, id, {}, &TrialRecord::id);
+          at = std::min(static_cast<size_t>(place - found.begin()), found.size() - 1);
+          if (found[at].id != id) continue;  // another study's
+        }
+        use(found[at], q);
+      }
     };
     const std::string& path = database_.path();
-    each(
-        "SELECT c.trial_id, param_name, param_value, distribution_json FROM trial_params c "
-        "JOIN trials t ON t.trial_id=c.trial_id WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY param_id",
-        [&](TrialRecord& t, const SqliteQuery& q) {
-          t.parameters.push_back(stored_parameter(q.text(1), q.real(2), pool_.parse(q.text(3), path), path));
-        });
-    each(
-        "SELECT c.trial_id, value, value_type FROM trial_values c JOIN trials t ON t.trial_id=c.trial_id "
-        "WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY c.trial_id, objective",
-        [&](TrialRecord& t, const SqliteQuery& q) { t.values.push_back(with_kind(q.real(1), q.text(2))); });
-    each(
-        "SELECT c.trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values c "
-        "JOIN trials t ON t.trial_id=c.trial_id WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY step",
-        [&](TrialRecord& t, const SqliteQuery& q) {
-          t.intermediate.emplace_back(q.integer(1), with_kind(q.real(2), q.text(3)));
-        });
-    each(
-        "SELECT c.trial_id, \"key\", value_json FROM trial_user_attributes c JOIN trials t ON t.trial_id=c.trial_id "
-        "WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY 1, trial_user_attribute_id",
-        [&](TrialRecord& t, const SqliteQuery& q) {
-          set_member(t.user_attributes, q.text(1), parse_python_json(q.text(2), path));
-        });
-    each(
-        "SELECT c.trial_id, \"key\", value_json FROM trial_system_attributes c JOIN trials t ON t.trial_id=c.trial_id "
-        "WHERE t.study_id=? AND t.trial_id BETWEEN ? AND ? ORDER BY 1, trial_system_attribute_id",
-        [&](TrialRecord& t, const SqliteQuery& q) {
-          set_member(t.system_attributes, q.text(1), parse_python_json(q.text(2), path));
-        });
-    kept.read_up_to = std::max(kept.read_up_to, found.rbegin()->first);
-    for (auto& [id, trial] : found) {
-      const TrialRecord* before = kept.trials.find(trial.number, id);
+#define HONE_ROWS(columns, table, order)                                                         \
+  "SELECT trial_id, " columns " FROM " table " WHERE +trial_id BETWEEN ? AND ? ORDER BY " order, \
+      "SELECT trial_id, " columns " FROM " table " WHERE trial_id BETWEEN ? AND ? ORDER BY " order
+    each(HONE_ROWS("param_name, param_value, distribution_json", "trial_params", "param_id"),
+         [&](TrialRecord& t, const SqliteQuery& q) {
+           t.parameters.push_back(stored_parameter(q.text(1), q.real(2), pool_.parse(q.view(3), path), path));
+         });
+    each(HONE_ROWS("value, value_type, objective", "trial_values", "trial_value_id"),
+         [&](TrialRecord& t, const SqliteQuery& q) {
+           const int64_t objective = q.integer(3);
+           if (objective < 0 || objective > 4096) fail("{}: trial {} has a value {}", path, t.number, objective);
+           if (t.values.size() <= static_cast<size_t>(objective))
+             t.values.resize(static_cast<size_t>(objective) + 1, std::numeric_limits<double>::quiet_NaN());
+           t.values[static_cast<size_t>(objective)] = number_of_kind(q.real(1), q.view(2));
+         });
+    each(HONE_ROWS("step, intermediate_value, intermediate_value_type", "trial_intermediate_values",
+                   "trial_intermediate_value_id"),
+         [&](TrialRecord& t, const SqliteQuery& q) {
+           apply_changes(t, {.intermediate = {{q.integer(1), number_of_kind(q.real(2), q.view(3))}}});
+         });
+    each(HONE_ROWS("\"key\", value_json", "trial_user_attributes", "trial_user_attribute_id"),
+         [&](TrialRecord& t, const SqliteQuery& q) {
+           set_member(t.user_attributes, q.text(1), parse_python_json(q.view(2), path));
+         });
+    each(HONE_ROWS("\"key\", value_json", "trial_system_attributes", "trial_system_attribute_id"),
+         [&](TrialRecord& t, const SqliteQuery& q) {
+           set_member(t.system_attributes, q.text(1), parse_python_json(q.view(2), path));
+         });
+#undef HONE_ROWS
+    kept.read_up_to = std::max(kept.read_up_to, last);
+    for (TrialRecord& trial : found) {
+      const TrialRecord* before = kept.trials.find(trial.number, trial.id);
       if (!before || !is_finished(before->state)) kept.trials.put(std::move(trial));
     }
   }

@@ -55,14 +55,14 @@ bool SqliteQuery::step() {
 int64_t SqliteQuery::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double SqliteQuery::real(int column) const { return sqlite3_column_double(statement_, column); }
 bool SqliteQuery::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-std::string SqliteQuery::text(int column) const {
+std::string_view SqliteQuery::view(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (!text) return "";
   return {text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
 SqliteDatabase::SqliteDatabase(const std::string& path, const StorageOptions& options)
-    : path_(path), wait_seconds_(options.wait_seconds) {
+    : path_(path), wait_seconds_(options.wait_seconds), durable_(options.durable) {
   std::error_code none;
   const bool exists = std::filesystem::exists(path, none);
   if (exists && !std::filesystem::is_regular_file(path, none)) fail("{}: is no plain file; a study needs one", path);
@@ -90,7 +90,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const StorageOptions& op
     sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     if (options.read_only) return;
     use_wal();
-    execute(options.durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    execute(durable_ ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   } catch (...) {
     for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
     sqlite3_close(database_);
@@ -110,6 +110,13 @@ void SqliteDatabase::use_wal() {
     check_stop();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+// The log is written in order: what is flushed takes along what came before.
+void SqliteDatabase::set_flush(Flush flush) {
+  if (!durable_ || flush == flush_) return;
+  query(flush == Flush::now ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL").run();
+  flush_ = flush;
 }
 
 SqliteDatabase::~SqliteDatabase() {

@@ -1,6 +1,7 @@
 // SQLite behind values and exceptions: a connection, statements that are compiled once, transactions.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,6 +16,8 @@ struct sqlite3_stmt;
 namespace hone {
 
 class SqliteDatabase;
+
+enum class Flush : uint8_t { now, later };
 
 // A statement while it runs; it is reset in the end. Values are bound, never put into SQL.
 class SqliteQuery {
@@ -42,7 +45,8 @@ class SqliteQuery {
 
   int64_t integer(int column) const;
   double real(int column) const;
-  std::string text(int column) const;
+  std::string text(int column) const { return std::string(view(column)); }
+  std::string_view view(int column) const;  // until the next step
   bool is_null(int column) const;
 
  private:
@@ -63,8 +67,10 @@ class SqliteDatabase {
   void execute(const std::string& sql);
 
   // Runs it in a transaction that has the write lock from the beginning, so that it can't fail half-way for want of it.
+  // With Flush::later it is on the disk when the next one is that is flushed (options.durable; else none is).
   template <class F>
-  auto write(F&& work) {
+  auto write(F&& work, Flush flush = Flush::now) {
+    set_flush(flush);
     return transaction("BEGIN IMMEDIATE", work);
   }
   template <class F>
@@ -101,9 +107,12 @@ class SqliteDatabase {
   }
   void roll_back() noexcept;
   void use_wal();
+  void set_flush(Flush flush);
 
   std::string path_;
   double wait_seconds_;
+  bool durable_;
+  Flush flush_ = Flush::now;
   sqlite3* database_ = nullptr;
   std::map<const char*, sqlite3_stmt*> statements_;  // by the literal's address
 };

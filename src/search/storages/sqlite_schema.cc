@@ -5,10 +5,6 @@
 namespace hone {
 namespace {
 
-constexpr int kVersion = 12;
-constexpr const char* kRevision = "v3.2.0.a";
-constexpr const char* kLibrary = "5.0.0";  // the version whose conventions (times in UTC) hold in files that we make
-
 constexpr const char* kTables = R"(
 CREATE TABLE studies (study_id INTEGER NOT NULL, study_name VARCHAR(512) NOT NULL, PRIMARY KEY (study_id));
 CREATE UNIQUE INDEX ix_studies_study_name ON studies (study_name);
@@ -58,10 +54,10 @@ bool is_empty(SqliteDatabase& database) { return !database.query("SELECT 1 FROM 
 void make_tables(SqliteDatabase& database) {
   database.execute(kTables);
   database.query("INSERT INTO version_info VALUES (1, ?, ?)")
-      .bind(int64_t{kVersion})
-      .bind(std::string_view(kLibrary))
+      .bind(int64_t{kOptunaSchema})
+      .bind(std::string_view(kOptunaLibrary))
       .run();
-  database.query("INSERT INTO alembic_version VALUES (?)").bind(std::string_view(kRevision)).run();
+  database.query("INSERT INTO alembic_version VALUES (?)").bind(std::string_view(kOptunaRevision)).run();
 }
 
 // The only row of a table of one column; empty where there is none.
@@ -83,28 +79,23 @@ SchemaFacts prepare_schema(SqliteDatabase& database, bool read_only) {
   const std::string revision = has_table(database, "alembic_version")
                                    ? only_text(database.query("SELECT version_num FROM alembic_version"))
                                    : "";
-  if (version != std::to_string(kVersion) || (!revision.empty() && revision != kRevision)) {
-    const bool older =
-        version.empty() || std::atoi(version.c_str()) < kVersion || (version == "12" && revision < kRevision);
-    fail("{}: its schema is {} {}; read and written is {} {} of Optuna 3.2 to 5. {}", path, version, revision, kVersion,
-         kRevision,
-         older ? "Bring it up with: optuna storage upgrade --storage sqlite:///" + path
-               : "A newer program made it: export the study there, or start a new file");
-  }
+  const std::string library = only_text(database.query("SELECT library_version FROM version_info"));
+  const SchemaFacts facts = check_versions(path, "sqlite:///" + path, version, revision, library);
   if (!read_only) {
     if (revision.empty())
       database.write([&] {
         database.execute(
             "CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL, "
             "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))");
-        database.query("INSERT OR IGNORE INTO alembic_version VALUES (?)").bind(std::string_view(kRevision)).run();
+        database.query("INSERT OR IGNORE INTO alembic_version VALUES (?)")
+            .bind(std::string_view(kOptunaRevision))
+            .run();
       });
     // The next number of a study in one step instead of by counting; Optuna does not mind it (rustuna makes it, too).
     if (!database.query("SELECT 1 FROM sqlite_master WHERE name='trials_study_id_number_key'").step())
       database.execute("CREATE INDEX IF NOT EXISTS trials_study_id_number_key ON trials (study_id, number)");
   }
-  const std::string library = only_text(database.query("SELECT library_version FROM version_info"));
-  return {.local_times = library.starts_with("3.") || library.starts_with("4.")};
+  return facts;
 }
 
 }  // namespace hone

@@ -1,13 +1,10 @@
 // Optuna's tables (schema 12, revision v3.2.0.a), which versions 3.2 to 5 share.
 #pragma once
 
+#include "search/storages/optuna_tables.h"
 #include "search/storages/sqlite_database.h"
 
 namespace hone {
-
-struct SchemaFacts {
-  bool local_times = false;  // times are those of this machine's zone: before Optuna 5; otherwise UTC
-};
 
 // Makes the tables in an empty file, unless it may only be read. Throws Error for other tables, and for other versions
 // of these, with what to do.
