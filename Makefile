@@ -29,6 +29,7 @@ build: deps build/release/CMakeCache.txt
 
 # End-to-end tests run the program itself, as users do: the release build.
 test: build build/dev/CMakeCache.txt
+	@scripts/deps.sh test
 	cmake --build --preset dev -j $(jobs)
 	ctest --test-dir build/dev --output-on-failure -j $(jobs)
 

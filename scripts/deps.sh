@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
+#   scripts/deps.sh test    also a database server, of which tests start clusters of their own
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
@@ -96,7 +97,8 @@ peers() {
 }
 
 case "${1:-}" in
-  build)
+  build) apt_install "${build_packages[@]}" ;;
+  test)
     apt_install "${build_packages[@]}"
     install_server
     ;;
