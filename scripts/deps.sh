@@ -11,11 +11,11 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libtomlplusplus-dev libutf8proc-dev libre2-dev libxxhash-dev nettle-dev zlib1g-dev libjpeg-dev libpng-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libgtest-dev
-  libgmock-dev libbenchmark-dev libonnx-testdata graphviz libpq5)
+  libgmock-dev libbenchmark-dev libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
 data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
-server_packages=(postgresql)  # tests start clusters of their own with it
+server_packages=(postgresql libpq5)  # tests start clusters of their own with it
 tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
 die() {
@@ -115,5 +115,5 @@ case "${1:-}" in
     apt_install "${build_packages[@]}" "${python_packages[@]}" "${data_packages[@]}"
     peers
     ;;
-  *) die "expected build, demo, ocr, tools or peers; found \"${1:-}\"" ;;
+  *) die "expected build, test, demo, ocr, tools or peers; found \"${1:-}\"" ;;
 esac
