@@ -26,6 +26,7 @@ Graph expand_fake_quant(Graph graph, const PassContext&) {
     const Format format = node.attributes.get<Format>("format");
     const bool is_given = node.operands.size() > 1 && node.operands[1] != kNone;
     if (!is_given && !rounds_elements(format)) continue;
+    if (is_given && !graph.type(node.operands[0]).ranked) continue;  // where its groups lie, only a run knows
     graph.set_insertion_point(n);
     const ValueId rounded = is_given ? rounded_by_scale(graph, node, format)
                                      : ops::round_to(graph, {.x = node.operands[0], .format = format});

@@ -215,6 +215,22 @@ TEST(Conv, PackedWeightsOfEveryKindOfScale) {
 }
 
 // A pixel that is not finite is seen by the windows over it alone.
+// 252 weights of 32 outputs take 32,256 bytes, which a matrix product would decode in blocks, adding up their sums.
+TEST(Conv, PackedWeightsThatFillThePanelInScratchAreWholeSums) {
+  Philox rng(4);
+  const ConvCase c{.images = 2, .height = 5, .width = 6, .channels = 28, .outputs = 32};
+  const Tensor x = random_tensor(DType::f32, x_shape(c), rng);
+  for (const char* format : {"int8.channel", "mxint4"}) {
+    const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
+    ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+    plan.product.w_format = hone::to_string(*w.format());
+    const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
+    for (const Target& target : test_targets())
+      ASSERT_EQ(first_fault(run(plan, target, c.images, x, w).values, want, plan.product.k), "")
+          << format << " " << name_of(target);
+  }
+}
+
 TEST(Conv, NaNStaysUnderItsWindows) {
   Philox rng(4);
   const ConvCase c{.height = 5, .width = 9, .channels = 3, .outputs = 4, .stride_x = 2};

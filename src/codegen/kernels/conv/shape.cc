@@ -130,6 +130,7 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
     s.gemm.source = WeightSource::unpacked;
     s.gemm.block_k = s.gemm.k;
+    s.gemm.adds_blocks = false;  // a tile has all of k, and begins from 0
     if (s.gemm.scale_in_loop || s.gemm.global_in_sums() || s.segment % 2 != 0) {
       s.gemm.panel = PanelType::f32;
       s.gemm.dot = s.gemm.scale_in_loop = false;
