@@ -3,13 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 
 #include "tests/search/exercise_journal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::string path =
-      std::filesystem::temp_directory_path() / fmt::format("hone_journal_fuzz_{}.log", ::getpid());
+  // In memory: on a disk each input would take ten times as long.
+  static const std::string path = fmt::format("/dev/shm/hone_journal_fuzz_{}.log", ::getpid());
   hone::exercise_journal(path, {reinterpret_cast<const char*>(data), size});
   return 0;
 }

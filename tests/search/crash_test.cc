@@ -264,6 +264,17 @@ TEST(Journals, DamagedOnesNeverCrash) {
   EXPECT_GT(opened, 100);
 }
 
+TEST(Journals, ALineOfATrialThatIsNotThereIsStillALineOfJson) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.log");
+  exercise_journal(path, R"({"op_code":0,"worker_id":"w","study_name":"s","directions":[1]})"
+                         "\n"
+                         R"({"op_code":5,"worker_id":"w","trial_id":7,"param_name":"x","param_value_internal":1,)"
+                         R"("distribution":"\q"})"
+                         "\n");  // no escape that JSON has
+  EXPECT_FALSE(told_by_journal(path));
+}
+
 void run_sql(const std::string& path, const char* sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);

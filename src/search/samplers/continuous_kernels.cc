@@ -65,7 +65,7 @@ ContinuousKernels::ContinuousKernels(std::vector<double> observations, double lo
   }
   for (uint32_t k = 0; k < count; ++k)
     if (!(mu_[k] >= low && mu_[k] <= high)) others_.emplace_back(k, plain_sigma_);
-  // Of two entries the wider one: the second says only that the bump is out of the range.
+  // Of several entries the widest: there is one for each neighbour that is far, and one for what is out of the range.
   std::ranges::sort(others_, [](const auto& a, const auto& b) {
     return std::pair(a.first, -a.second) < std::pair(b.first, -b.second);
   });
@@ -79,11 +79,10 @@ ContinuousKernels::ContinuousKernels(std::vector<double> observations, double lo
 // are two observations. A distance up to `least` means plain, so that no order is needed: in each of some hundred
 // buckets as wide as that, only the first and the last have a neighbour that is farther away.
 void ContinuousKernels::set_neighbour_sigmas(double least) {
-  std::vector<double> sigma(mu_.size());
   const auto neighbours = [&](uint32_t left, uint32_t right) {
     const double gap = mu_[right] - mu_[left];
-    sigma[left] = std::max(sigma[left], gap);
-    sigma[right] = std::max(sigma[right], gap);
+    if (gap <= least) return;
+    for (const uint32_t k : {left, right}) others_.emplace_back(k, std::min(gap, high_ - low_));
   };
   const auto [smallest, largest] = std::ranges::minmax(mu_);  // of a study whose ranges changed, not within [low, high]
   const double buckets = std::floor((largest - smallest) / least) + 1;
@@ -111,8 +110,6 @@ void ContinuousKernels::set_neighbour_sigmas(double least) {
     std::ranges::sort(order, {}, [&](uint32_t i) { return std::pair(mu_[i], i); });
     for (size_t i = 0; i + 1 < order.size(); ++i) neighbours(order[i], order[i + 1]);
   }
-  for (uint32_t i = 0; i < mu_.size(); ++i)
-    if (sigma[i] > least) others_.emplace_back(i, std::min(sigma[i], high_ - low_));
 }
 
 double ContinuousKernels::sigma(size_t k) const {

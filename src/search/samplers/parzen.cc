@@ -254,58 +254,78 @@ std::vector<double> ParzenEstimator::joint_log_pdf(std::span<const std::vector<d
     return result;
   }
   // Kernels that are plain in all numbers have one factor before their exponentials but for the mass out of the range,
-  // which is less than half for each number, and looked at where it may count. Of the others all is worked out here.
-  struct Other {
-    size_t kernel;
-    double factor;  // logarithm
-    std::vector<double> inverse_sigma;
-  };
-  std::vector<Other> others;
-  std::vector<char> is_plain(kernels_, 1);
+  // which is less than half for each number, and looked at where it may count. The others have factors of their own.
+  const size_t count = numbers.size();
   double plain_factor = 0;
+  std::vector<double> plain_inverses;
+  constexpr uint32_t kPlain = std::numeric_limits<uint32_t>::max();
+  std::vector<uint32_t> place(kernels_, kPlain);  // among the others; the prior is the first
+  std::vector<uint32_t> others;
+  const auto add_other = [&](uint32_t k) {
+    if (place[k] != kPlain) return;
+    place[k] = static_cast<uint32_t>(others.size());
+    others.push_back(k);
+  };
+  add_other(static_cast<uint32_t>(kernels_ - 1));
   for (const ContinuousKernels* n : numbers) {
     plain_factor -= std::log(n->plain_sigma()) + kLogRoot2Pi;
-    for (const auto& [k, sigma] : n->others()) is_plain[k] = 0;
+    plain_inverses.push_back(1 / n->plain_sigma());
+    for (const auto& [k, sigma] : n->others()) add_other(k);
   }
-  for (size_t k = kernels_; k-- > 0;) {  // the prior is the first
-    if (is_plain[k]) continue;
-    Other& other = others.emplace_back(Other{k, 0, {}});
-    for (const ContinuousKernels* n : numbers) {
-      const double sigma = n->sigma(k);
-      other.inverse_sigma.push_back(1 / sigma);
-      other.factor -= std::log(sigma) + kLogRoot2Pi + n->log_mass(k);
+  std::vector<double> mass(kernels_, std::numeric_limits<double>::quiet_NaN());  // logarithms, once they are asked for
+  const auto mass_of = [&](size_t k) {
+    if (std::isnan(mass[k])) {
+      mass[k] = 0;
+      for (const ContinuousKernels* n : numbers) mass[k] += n->log_mass(k);
+    }
+    return mass[k];
+  };
+  std::vector<double> factors(others.size(), plain_factor), inverses, centers;
+  for (const uint32_t k : others) {  // each one's numbers beside each other
+    inverses.insert(inverses.end(), plain_inverses.begin(), plain_inverses.end());
+    for (const ContinuousKernels* n : numbers) centers.push_back(n->mu()[k]);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ContinuousKernels& n = *numbers[i];
+    for (const auto& [k, sigma] : n.others()) {
+      factors[place[k]] += std::log(n.plain_sigma() / sigma);
+      inverses[place[k] * count + i] = 1 / sigma;
+      if (n.mu()[k] < n.low() || n.mu()[k] > n.high()) mass_of(k);  // may be next to nothing
     }
   }
-  const double most_of_masses = std::log(2.0) * static_cast<double>(numbers.size());
-  std::vector<double> mass(kernels_, std::numeric_limits<double>::quiet_NaN());  // of plain ones, once it is asked for
+  const double most_of_masses = std::log(2.0) * static_cast<double>(count);
   const size_t at_once = std::min<size_t>(4, numbers.size());
   std::vector<double> lowered(kernels_);
   for (size_t p = 0; p < points[0].size(); ++p) {
     const std::vector<double>& start = terms[terms.size() == 1 ? 0 : p];
-    std::vector<double> kept;
-    for (const Other& other : others) {
-      double term = start[other.kernel] + other.factor;
-      for (size_t i = 0; i < numbers.size(); ++i) {
-        const double z = (xs[i][p] - numbers[i]->mu()[other.kernel]) * other.inverse_sigma[i];
+    std::vector<double> kept, at;
+    for (const std::vector<double>& x : xs) at.push_back(x[p]);
+    double least = -std::numeric_limits<double>::infinity();
+    for (size_t o = 0; o < others.size(); ++o) {
+      const uint32_t k = others[o];
+      double term = start[k] + factors[o];
+      const double* inverse = &inverses[o * count];
+      const double* center = &centers[o * count];
+      const double enough = least + (std::isnan(mass[k]) ? -most_of_masses : mass[k]);
+      for (size_t i = 0; i < count && term >= enough; ++i) {
+        const double z = (at[i] - center[i]) * inverse[i];
         term -= 0.5 * z * z;
       }
-      kept.push_back(term);
+      if (term < enough) continue;
+      kept.push_back(term - mass_of(k));
+      if (o == 0) least = kept[0] - 50;  // exp(-50) = 2e-22 beside the prior's term
     }
-    const double least = kept[0] - 50 - plain_factor - most_of_masses;  // exp(-50) = 2e-22 beside the prior's term
+    least -= plain_factor + most_of_masses;
     lower(start, {numbers.data(), at_once}, xs, p, lowered);
     for (size_t k = 0; k < kernels_; ++k) {
       double term = lowered[k];
-      if (!(term >= least) || !is_plain[k]) continue;
-      for (size_t i = at_once; i < numbers.size() && term >= least; ++i) {
-        const double z = (xs[i][p] - numbers[i]->mu()[k]) / numbers[i]->plain_sigma();
+      if (!(term >= least) || place[k] != kPlain) continue;
+      for (size_t i = at_once; i < count && term >= least; ++i) {
+        const double z = (at[i] - numbers[i]->mu()[k]) * plain_inverses[i];
         term -= 0.5 * z * z;
       }
       if (term < least) continue;
-      if (std::isnan(mass[k])) {
-        mass[k] = 0;
-        for (const ContinuousKernels* n : numbers) mass[k] += n->log_mass(k);
-      }
-      kept.push_back(term + plain_factor - mass[k]);
+      kept.push_back(term + plain_factor - mass_of(k));
     }
     result.push_back(log_sum(kept));
   }

@@ -66,11 +66,14 @@ void TpeHistory::update(const StudyView& study, bool joint) {
     pending_.push_back(static_cast<uint32_t>(row));
   }
   for (auto& [name, column] : columns_) column.resize(numbers_.size(), kMissing);
+  const auto sorted = static_cast<std::ptrdiff_t>(by_loss_.size());
   std::erase_if(pending_, [&](uint32_t row) {
     trials_[row] = study.trials[row];
     read(row, joint);
     return is_finished(states_[row]);
   });
+  std::sort(by_loss_.begin() + sorted, by_loss_.end());
+  std::inplace_merge(by_loss_.begin(), by_loss_.begin() + sorted, by_loss_.end());
 }
 
 void TpeHistory::read(size_t row, bool joint) {
@@ -104,7 +107,7 @@ void TpeHistory::finish(size_t row) {
     pruned_.push_back(at);
   } else if (trial.values.size() == directions_.size()) {
     const std::pair entry(maximize ? -trial.values[0] : trial.values[0], at);
-    if (directions_.size() == 1) by_loss_.insert(std::ranges::upper_bound(by_loss_, entry), entry);
+    if (directions_.size() == 1) by_loss_.push_back(entry);  // update() puts it in its place
     else complete_.insert(std::ranges::upper_bound(complete_, at), at);
   }
 

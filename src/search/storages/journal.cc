@@ -117,12 +117,11 @@ class FlatLine {
   static bool take_string(std::string_view& text, std::string_view& whole) {
     if (!text.starts_with('"')) return false;
     for (size_t at = 1;; ++at) {
-      at = text.find_first_of("\"\\", at);
+      at = text.find('"', at);
       if (at == text.npos) return false;
-      if (text[at] == '\\') {
-        ++at;
-        continue;
-      }
+      size_t escapes = 0;
+      while (text[at - 1 - escapes] == '\\') ++escapes;
+      if (escapes % 2 == 1) continue;
       whole = text.substr(0, at + 1);
       text.remove_prefix(at + 1);
       return true;
@@ -132,8 +131,12 @@ class FlatLine {
   static bool take_value(std::string_view& text, std::string_view& value) {
     if (text.starts_with('"')) return take_string(text, value);
     const bool list = text.starts_with('[');
-    const size_t end = list ? text.find_first_of("]\"{[", 1) : text.find_first_of(",}\"{[");
-    if (end == text.npos || end == 0 || (list && text[end] != ']')) return false;
+    size_t end = list ? 1 : 0;
+    const auto ends = [&](char c) {
+      return c == '"' || c == '{' || c == '[' || (list ? c == ']' : c == ',' || c == '}');
+    };
+    while (end < text.size() && !ends(text[end])) ++end;
+    if (end == text.size() || end == 0 || (list && text[end] != ']')) return false;
     value = text.substr(0, end + (list ? 1 : 0));
     text.remove_prefix(value.size());
     return true;
@@ -216,7 +219,7 @@ class Replay {
     if (operation != kParameter && operation != kStateAndValues) return false;
     const auto id = flat_.number<int64_t>("trial_id");
     if (!id) return false;
-    if (!open_study_of(*id)) return true;
+    if (!open_study_of(*id)) return false;
     TrialChanges changes;
     if (operation == kParameter) {
       const auto name = flat_.plain_text("param_name");
