@@ -22,7 +22,7 @@ extern constinit const OptimizerDef sign_descent_def{
     .step = [](GroupStep& group, const std::any&) {
       const ValueId keep = group.keep();
       for (const Trained& p : group.parameters)
-        group.update(p.w,
+        group.update(p, p.w,
                      ops::descent_step(
                          group.graph(),
                          {.w = p.w, .d = ops::sign(group.graph(), {p.gradient}), .rate = group.rate, .keep = keep}));
