@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "jobs/search_record.h"
 #include "jobs/search_run.h"
+#include "search/storage.h"
 
 namespace hone {
 namespace {
@@ -103,6 +104,12 @@ class SearchJob {
 
 }  // namespace
 
-Record search_model(const SearchModelOptions& options) { return SearchJob(options).run(); }
+Record search_model(const SearchModelOptions& given) {
+  SearchModelOptions options = given;
+  options.command = without_credentials(given.command);  // as it may be shown
+  Record record = SearchJob(options).run();
+  if (const auto warning = credentials_warning(given.storage)) record.findings.push_back("warning: " + *warning);
+  return record;
+}
 
 }  // namespace hone
