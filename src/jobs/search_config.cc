@@ -155,7 +155,7 @@ Json read_search_config(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   const auto see = [&](Json& table, const char* key) {
     if (!table.is_object() || !table.contains(key) || !table[key].is_string()) return;
-    const fs::path seen = folder / table[key].get<std::string>();
+    const fs::path seen = (folder / table[key].get<std::string>()).lexically_normal();
     if (std::string_view(key) != "model" || fs::exists(seen)) table[key] = seen.string();
   };
   const auto see_all = [&](Json& table) {
