@@ -75,8 +75,9 @@ struct Rule {
 constexpr double kLargestWeight = 1e4;
 
 bool is_weight_like(const Tensor& tensor) {
-  const std::vector<float> values = tensor.to_floats();
-  return std::ranges::all_of(values, [](float v) { return std::abs(v) < kLargestWeight; });
+  const auto is_small = [](float v) { return std::abs(v) < kLargestWeight; };
+  if (tensor.dtype() == DType::f32) return std::ranges::all_of(tensor.as<float>(), is_small);  // where they lie
+  return std::ranges::all_of(tensor.to_floats(), is_small);
 }
 
 // What the node computes with it as a number that is learned; not as an argument, and not what batch_norm counts.
