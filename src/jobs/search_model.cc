@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "jobs/search_record.h"
 #include "jobs/search_run.h"
+#include "jobs/study_report.h"
 #include "search/storage.h"
 
 namespace hone {
@@ -107,9 +108,7 @@ class SearchJob {
 Record search_model(const SearchModelOptions& given) {
   SearchModelOptions options = given;
   options.command = without_credentials(given.command);  // as it may be shown
-  Record record = SearchJob(options).run();
-  if (const auto warning = credentials_warning(given.storage)) record.findings.push_back("warning: " + *warning);
-  return record;
+  return with_command(SearchJob(options).run(), given.command, given.storage);
 }
 
 }  // namespace hone

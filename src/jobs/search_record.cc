@@ -193,7 +193,7 @@ StudyTrials trials_of(const SearchRun& run) {
 }  // namespace
 
 Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const SearchModelOptions& options) {
-  Record record{.title = fmt::format("Search for {}", runs[0]->config().fixed.model), .command = options.command};
+  Record record{.title = fmt::format("Search for {}", runs[0]->config().fixed.model)};
   std::vector<StudyTrials> studies;
   for (const auto& run : runs) studies.push_back(trials_of(*run));
   record.sections.push_back({.title = "Studies", .blocks = comparison_blocks(studies)});
@@ -230,7 +230,6 @@ Record rebuild_record(const SearchRun& run, const TrialRecord& trial, const Figu
     table.rows.push_back({name, before.contains(name) ? number(before.at(name)) : Cell(), number(value)});
   return {
       .title = fmt::format("Trial {} of {}", trial.number, run.config().name),
-      .command = options.command,
       .findings = {fmt::format("{}: {}", options.output, parameters_text(trial))},
       .sections = {{.blocks = {table}}},
       .machine = describe(environment()),

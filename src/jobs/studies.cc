@@ -26,13 +26,6 @@ std::shared_ptr<Storage> open_to_read(const std::string& place) {
   return open_storage(place, {.may_create = false, .read_only = true, .wait_seconds = 10});
 }
 
-// With the command, and a warning where that shows a password to others.
-Record with_command(Record record, const StudiesOptions& options) {
-  record.command = without_credentials(options.command);
-  if (const auto warning = credentials_warning(options.storage)) record.findings.push_back("warning: " + *warning);
-  return record;
-}
-
 std::vector<OpenStudy> open_studies(const StudiesOptions& options) {
   const std::shared_ptr<Storage> storage = open_to_read(options.storage);
   std::vector<std::string> names = options.names;
@@ -191,7 +184,7 @@ Record list_studies(const StudiesOptions& options) {
   return with_command({.title = "Studies in " + without_credentials(options.storage),
                        .findings = {fmt::format("{} {}", all.size(), all.size() == 1 ? "study" : "studies")},
                        .sections = {{.blocks = {table}}}},
-                      options);
+                      options.command, options.storage);
 }
 
 Record show_study(const StudiesOptions& options) {
@@ -229,7 +222,7 @@ Record show_study(const StudiesOptions& options) {
                            .trials = study.trials};
   for (Block& block : study_blocks(trials, "")) section.blocks.push_back(std::move(block));
   record.sections.push_back(std::move(section));
-  return with_command(std::move(record), options);
+  return with_command(std::move(record), options.command, options.storage);
 }
 
 Record best_trials(const StudiesOptions& options) {
@@ -240,7 +233,7 @@ Record best_trials(const StudiesOptions& options) {
       {.title = "Best of study " + study.record.name,
        .findings = {about(study)},
        .sections = {{.blocks = {trials_table(study, best, best.size() == 1 ? "The best trial" : "The front")}}}},
-      options);
+      options.command, options.storage);
 }
 
 Record compare_studies(const StudiesOptions& options) {
@@ -294,7 +287,7 @@ Record compare_studies(const StudiesOptions& options) {
                     studies[*leader].record.name));
   record.sections.push_back({.blocks = {table}});
   if (common > 1) record.sections.back().blocks.emplace_back(std::move(plot));
-  return with_command(std::move(record), options);
+  return with_command(std::move(record), options.command, options.storage);
 }
 
 std::string study_csv(const StudiesOptions& options) {
@@ -343,7 +336,7 @@ Record delete_studies(const StudiesOptions& options) {
     storage->delete_study(study.id);
     record.findings.push_back(fmt::format("study {} with {} trials", study.name, trials));
   }
-  return with_command(std::move(record), options);
+  return with_command(std::move(record), options.command, options.storage);
 }
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 
 #include "report/study_drawings.h"
 #include "search/importance.h"
+#include "search/storage.h"
 #include "search/study.h"
 
 namespace hone {
@@ -216,6 +217,12 @@ std::vector<Block> study_blocks(const StudyTrials& study, const std::string& suf
   for (const auto& part : {on_the_way(study, suffix), timeline(study, suffix)})
     blocks.insert(blocks.end(), part.begin(), part.end());
   return blocks;
+}
+
+Record with_command(Record record, const std::string& command, const std::string& storage) {
+  record.command = without_credentials(command);
+  if (const auto warning = credentials_warning(storage)) record.findings.push_back("warning: " + *warning);
+  return record;
 }
 
 }  // namespace hone

@@ -26,6 +26,9 @@ std::vector<Block> comparison_blocks(std::span<const StudyTrials> studies);
 // `suffix` ends the keys of the blocks.
 std::vector<Block> study_blocks(const StudyTrials& study, const std::string& suffix);
 
+// With the command that made it, and a warning where the place of a storage shows a password to others.
+Record with_command(Record record, const std::string& command, const std::string& storage);
+
 // The best value so far after each complete, feasible trial, in the order of their numbers.
 std::vector<double> best_so_far(const TrialList& trials, Direction direction);
 

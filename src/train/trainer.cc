@@ -22,6 +22,7 @@ double number_in(const Tensor& tensor) { return tensor.to_doubles().at(0); }
 }  // namespace
 
 Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(std::move(graphs)) {
+  const int64_t before = memory_use().resident_bytes;
   SessionOptions shared = options;
   const auto open = [&](const Graph& graph) {
     auto session = std::make_unique<Session>(graph, shared);
@@ -42,6 +43,7 @@ Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(st
     shared.parameters_of = step_.get();
   }
   evaluate_ = open(graphs_.evaluate);
+  opened_bytes_ = std::max<int64_t>(memory_use().resident_bytes - before, 0);
   own_parameters();
   set_zero_state();
 }
@@ -138,10 +140,13 @@ TrainingMemory Trainer::plan(const TrainingSizes& sizes) {
   }
   if (sizes.validation) {
     evaluate_->prepare(*sizes.validation, Session::Code::any_sizes);
-    consider(evaluate_->statistics(), std::max(sizes.validation_data, largest));
+    SessionStatistics judging = evaluate_->statistics();
+    consider(judging, sizes.validation_data);
+    judging.laid_out_bytes = 0;  // goes before the best weights are put back, tensor by tensor
+    consider(judging, largest);
     memory.constants += evaluate_->statistics().prepacked_bytes;
   }
-  memory.code = std::max<int64_t>(memory_use().resident_bytes - before - memory.constants, 0);
+  memory.code = opened_bytes_ + std::max<int64_t>(memory_use().resident_bytes - before - memory.constants, 0);
   memory.constants += main().statistics().direct_weight_bytes;
   return memory;
 }

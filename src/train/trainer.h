@@ -23,7 +23,7 @@ struct TrainingMemory {
   int64_t laid_out = 0;    // trained weights as kernels read them
   int64_t outputs = 0;     // predictions, and updates that are not written in place
   int64_t data = 0;        // batches at work and ahead, or a tensor of a checkpoint beside the one that it replaces
-  int64_t code = 0;        // machine code and what made it, as it was measured
+  int64_t code = 0;        // machine code, graphs and what made both, as it was measured
   int64_t teacher = 0;     // all that one takes which the model learns from (train/distillation.h)
   int64_t total() const {
     return parameters + state + constants + values + scratch + laid_out + outputs + data + code + teacher;
@@ -91,6 +91,7 @@ class Trainer {
 
   TrainGraphs graphs_;
   std::vector<Held> state_;
+  int64_t opened_bytes_ = 0;  // that opening the sessions took
   std::unique_ptr<Session> step_, gradients_, update_, evaluate_;
   Context context_;
   int64_t steps_ = 0;

@@ -26,25 +26,10 @@ using testing::HasSubstr;
 
 class AdaptersTest : public JobsTest {
  protected:
-  std::string put_texts() const {
-    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
-    Philox random(11);
-    std::string text = "text,label,split\n";
-    for (int i = 0; i < 96; ++i) {
-      const bool good = random.below(2) == 1;
-      std::vector<std::string> words;
-      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
-      words[random.below(5)] = good ? "hot" : "house";
-      text +=
-          fmt::format("{},{},{}\n", fmt::join(words, " "), good ? "yes" : "no", i % 4 == 3 ? "validation" : "train");
-    }
-    return folder.put("texts.csv", text);
-  }
-
   TrainModelOptions lora_options(const std::string& from, const std::string& name) const {
     TrainModelOptions options;
     options.model = from;
-    options.data = put_texts();
+    options.data = put_texts({});
     options.output = folder / name;
     options.training.epochs = 4;
     options.training.batch = 16;

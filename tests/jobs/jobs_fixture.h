@@ -1,6 +1,7 @@
 // A tiny sentence encoder in a folder, and a stand-in for the program that jobs start to measure fresh processes.
 #pragma once
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/philox.h"
 #include "io/artefact.h"
 #include "jobs/load_model.h"
 #include "jobs/probe.h"
@@ -53,6 +55,27 @@ class JobsTest : public testing::Test {
         "while [ \"$1\" != --cache ]; do shift; done\necho first result\nmkdir -p \"$2\"\n"
         "if [ -e \"$2/seen\" ]; then cat " +
         folder / "warm.json" + "; else touch \"$2/seen\"; cat " + folder / "cold.json" + "; fi\n");
+  }
+
+  // Texts of two classes that differ by one word; every fourth is of the split "validation", where there are splits.
+  struct Texts {
+    int rows = 96;
+    bool splits = true;
+    std::string file = "texts.csv", yes = "yes", no = "no";
+  };
+  std::string put_texts(const Texts& texts) const {
+    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
+    Philox random(11);
+    std::string text = texts.splits ? "text,label,split\n" : "text,label\n";
+    for (int i = 0; i < texts.rows; ++i) {
+      const bool good = random.below(2) == 1;
+      std::vector<std::string> words;
+      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
+      words[random.below(5)] = good ? "hot" : "house";
+      text += fmt::format("{},{}", fmt::join(words, " "), good ? texts.yes : texts.no);
+      text += !texts.splits ? "\n" : i % 4 == 3 ? ",validation\n" : ",train\n";
+    }
+    return folder.put(texts.file, text);
   }
 
   TinyBertFolder bert = tiny_bert();

@@ -2,7 +2,6 @@
 // written.
 #include "jobs/prune_model.h"
 
-#include "base/philox.h"
 #include "jobs/prune_sweep.h"
 #include "jobs/train_model.h"
 #include "tests/jobs/jobs_fixture.h"
@@ -17,23 +16,10 @@ using testing::HasSubstr;
 
 class PruneModelTest : public JobsTest {
  protected:
-  std::string put_texts() const {
-    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
-    Philox random(11);
-    std::string text = "text,label\n";
-    for (int i = 0; i < 96; ++i) {
-      const bool good = random.below(2) == 1;
-      std::vector<std::string> words;
-      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
-      words[random.below(5)] = good ? "hot" : "house";
-      text += fmt::format("{},{}\n", fmt::join(words, " "), good ? "yes" : "no");
-    }
-    return folder.put("texts.csv", text);
-  }
-
   // A classifier that was trained a little.
   std::string put_classifier() const {
-    TrainModelOptions options{.model = model, .data = put_texts(), .output = folder / "classifier.safetensors"};
+    TrainModelOptions options{
+        .model = model, .data = put_texts({.splits = false}), .output = folder / "classifier.safetensors"};
     options.training.epochs = 2;
     options.training.batch = 16;
     options.training.rate = 5e-3;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/philox.h"
 #include "jobs/sweep.h"
 #include "jobs/train_model.h"
 #include "passes/pipelines.h"
@@ -19,26 +18,10 @@ using testing::HasSubstr;
 
 class RoundedTrainingTest : public JobsTest {
  protected:
-  // Texts of two classes that differ by one word, in the order of `names`.
-  std::string put_texts(const std::string& file = "texts.csv", const std::string& yes = "yes",
-                        const std::string& no = "no") const {
-    static const std::vector<std::string> kWords = {"the", "and", "that", "with", "from", "this", "were", "some"};
-    Philox random(11);
-    std::string text = "text,label,split\n";
-    for (int i = 0; i < 128; ++i) {
-      const bool good = random.below(2) == 1;
-      std::vector<std::string> words;
-      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(8)]);
-      words[random.below(5)] = good ? "hot" : "house";
-      text += fmt::format("{},{},{}\n", fmt::join(words, " "), good ? yes : no, i % 4 == 3 ? "validation" : "train");
-    }
-    return folder.put(file, text);
-  }
-
   TrainModelOptions options(const std::string& from, const std::string& name) const {
     TrainModelOptions o;
     o.model = from;
-    o.data = put_texts();
+    o.data = put_texts({.rows = 128});
     o.output = folder / name;
     o.training.epochs = 4;
     o.training.batch = 16;
@@ -150,9 +133,9 @@ TEST_F(RoundedTrainingTest, RefusesATeacherThatDoesNotFit) {
   EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("they must have one shape"));
   o.training.distill_layers.clear();
   o.training.distill_weight = 0.5;
-  o.data = put_texts("others.csv", "good", "bad");
+  o.data = put_texts({.rows = 128, .file = "others.csv", .yes = "good", .no = "bad"});
   EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has other classes than the data"));
-  o.data = put_texts();
+  o.data = put_texts({.rows = 128});
   o.training.teacher = model;  // gives sentence embeddings
   EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("predictions: the teacher gives"));
   o.training.teacher = folder / "nothing";
@@ -165,7 +148,7 @@ TEST_F(RoundedTrainingTest, ASweepDrawsWhatTrainingGivesBesideQuantizing) {
   o.model = put_classifier();
   o.folder = folder / "sweep";
   o.formats = {"int2.channel", "int8.channel"};
-  o.data.file = o.judged.data.path = put_texts();
+  o.data.file = o.judged.data.path = put_texts({.rows = 128});
   TrainModelOptions training = options("", "");
   training.training.head = "keep";
   training.training.epochs = 2;

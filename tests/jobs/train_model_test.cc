@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/atomic_file.h"
-#include "base/philox.h"
 #include "base/stop.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
@@ -19,27 +18,10 @@ using testing::HasSubstr;
 
 class TrainModelTest : public JobsTest {
  protected:
-  // Texts of two classes that differ by one word, and a validation split of every fourth.
-  std::string put_texts(int rows) const {
-    static const std::vector<std::string> kWords = {"the",  "and",  "that", "with", "from",
-                                                    "this", "were", "some", "other"};
-    Philox random(11);
-    std::string text = "text,label,split\n";
-    for (int i = 0; i < rows; ++i) {
-      const bool good = random.below(2) == 1;
-      std::vector<std::string> words;
-      for (int w = 0; w < 5; ++w) words.push_back(kWords[random.below(static_cast<uint32_t>(kWords.size()))]);
-      words[random.below(5)] = good ? "hot" : "house";
-      text +=
-          fmt::format("{},{},{}\n", fmt::join(words, " "), good ? "yes" : "no", i % 4 == 3 ? "validation" : "train");
-    }
-    return folder.put("texts.csv", text);
-  }
-
   TrainModelOptions texts_options(int rows = 160) {
     TrainModelOptions options;
     options.model = model;
-    options.data = put_texts(rows);
+    options.data = put_texts({.rows = rows});
     options.output = folder / "out.safetensors";
     options.training.epochs = 4;
     options.training.batch = 16;

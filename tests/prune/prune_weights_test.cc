@@ -18,19 +18,13 @@
 #include "prune/registry.h"
 #include "tests/passes/same_outputs.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 #include "train/train_graph.h"
 
 namespace hone::test {
 namespace {
 
 using testing::HasSubstr;
-
-Tensor random_tensor(uint64_t seed, const std::vector<int64_t>& shape, float scale = 0.5f) {
-  Philox random(seed);
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = scale * random.normal();
-  return tensor;
-}
 
 constexpr int64_t kWidth = 8, kInner = 16;
 
@@ -39,7 +33,7 @@ Graph encoder(int layers) {
   Graph g;
   uint64_t seed = 1;
   const auto constant = [&](const std::string& name, std::vector<int64_t> shape) {
-    return g.add_constant(name, random_tensor(++seed, shape));
+    return g.add_constant(name, normal_tensor(++seed, shape, 0.5f));
   };
   const auto linear = [&](ValueId x, const std::string& name, int64_t n, int64_t k) {
     return ops::linear(g, {.x = x, .w = constant(name + ".weight", {n, k}), .b = constant(name + ".bias", {n})});
@@ -77,7 +71,7 @@ Graph convnet() {
   Graph g;
   uint64_t seed = 100;
   const auto constant = [&](const std::string& name, std::vector<int64_t> shape) {
-    return g.add_constant(name, random_tensor(++seed, shape));
+    return g.add_constant(name, normal_tensor(++seed, shape, 0.5f));
   };
   const auto conv = [&](ValueId x, const std::string& name, int64_t o, int64_t i, int64_t k, int64_t groups = 1) {
     return g.emit(conv_def, {x, constant(name + ".weight", {o, i / groups, k, k}), constant(name + ".bias", {o})},

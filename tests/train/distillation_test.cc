@@ -7,10 +7,10 @@
 
 #include <cmath>
 
-#include "base/philox.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 #include "train/registry.h"
 #include "train/trainer.h"
 
@@ -19,21 +19,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor random_tensor(uint64_t seed, const std::vector<int64_t>& shape, float scale = 1) {
-  Philox random(seed);
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = scale * random.normal();
-  return tensor;
-}
-
 // x[B,4] → linear "first" → tanh → linear "second": "logits" [B,3].
 Graph perceptron(uint64_t seed) {
   Graph g;
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 4}});
-  const ValueId h = ops::linear(g, {.x = x, .w = g.add_constant("first.weight", random_tensor(seed, {8, 4}))});
+  const ValueId h = ops::linear(g, {.x = x, .w = g.add_constant("first.weight", normal_tensor(seed, {8, 4}))});
   g.add_output(ops::linear(g, {.x = ops::tanh(g, {h}),
-                               .w = g.add_constant("second.weight", random_tensor(seed + 1, {3, 8})),
-                               .b = g.add_constant("second.bias", random_tensor(seed + 2, {3}))}),
+                               .w = g.add_constant("second.weight", normal_tensor(seed + 1, {3, 8})),
+                               .b = g.add_constant("second.bias", normal_tensor(seed + 2, {3}))}),
                "logits");
   return g;
 }
@@ -48,7 +41,7 @@ TrainGraphOptions options_with(const DistillationOptions& distillation, const st
 }
 
 NamedTensors lesson(uint64_t seed, int64_t rows, const Graph& teacher) {
-  NamedTensors batch{{"x", random_tensor(seed, {rows, 4})}};
+  NamedTensors batch{{"x", normal_tensor(seed, {rows, 4})}};
   Graph graph = teacher;
   std::vector<Output> outputs;
   for (const Output& output : graph.outputs())
@@ -163,7 +156,7 @@ TEST(Distillation, OfAttentionTheProbabilitiesAreCompared) {
   const std::vector<std::string> layers{"attention"};
   const Graph compared = with_compared_layers(g, layers, "model");
   verify(compared);
-  const Tensor values = random_tensor(3, {1, 2, 8});
+  const Tensor values = normal_tensor(3, {1, 2, 8});
   const std::vector<double> v = values.to_doubles();
   const std::vector<Tensor> y =
       evaluate(compared, {{"x", values}, {"mask", Tensor::of<float>({1, 1, 1, 2}, {0, -0.5f})}});

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 
-#include "base/philox.h"
 #include "measure/metric.h"
 #include "runtime/session.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 
 namespace hone::test {
 namespace {
@@ -33,13 +33,6 @@ Sums loss_of(const Tensor& x, const Tensor& labels, const LossOptions& options) 
   return {outputs[0].to_doubles()[0], outputs[1].to_doubles()[0]};
 }
 
-Tensor random_tensor(const std::vector<int64_t>& shape) {
-  Philox random(3);
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = 2 * random.normal();
-  return tensor;
-}
-
 std::vector<double> log_softmax(const std::vector<double>& x, size_t row, size_t width) {
   const double* from = x.data() + row * width;
   double sum = 0, most = *std::max_element(from, from + width);
@@ -56,7 +49,7 @@ void expect_sum(const Sums& is, double sum, double count, double sum_abs, double
 }
 
 TEST(Loss, CrossEntropyWeighsSmoothsAndLeavesOut) {
-  const Tensor x = random_tensor({4, 3});
+  const Tensor x = normal_tensor(3, {4, 3}, 2);
   const std::vector<int64_t> labels = {2, kIgnored, 0, 2};
   const std::vector<double> values = x.to_doubles();
   for (const std::vector<double>& weights : {std::vector<double>{}, std::vector<double>{1, 0.25, 2}})
@@ -80,7 +73,7 @@ TEST(Loss, CrossEntropyWeighsSmoothsAndLeavesOut) {
 }
 
 TEST(Loss, CrossEntropyOfWordsIsThatOfTheirRows) {
-  const Tensor x = random_tensor({2, 3, 4});
+  const Tensor x = normal_tensor(3, {2, 3, 4}, 2);
   const std::vector<int64_t> labels = {0, 3, kIgnored, 1, kIgnored, 2};
   const Sums words = loss_of(x, Tensor::of<int64_t>({2, 3}, labels), {});
   const Sums rows = loss_of(x.reshaped({6, 4}), Tensor::of<int64_t>({6}, labels), {});
@@ -118,7 +111,7 @@ TEST(Loss, KlIsZeroForTheSameProbabilities) {
 }
 
 TEST(Loss, RefusesWhatItDoesNotHave) {
-  const Tensor x = random_tensor({4, 3}), classes(DType::i64, {4}), numbers(DType::f32, {4, 3});
+  const Tensor x = normal_tensor(3, {4, 3}, 2), classes(DType::i64, {4}), numbers(DType::f32, {4, 3});
   const auto refused = [&](const Tensor& labels, const LossOptions& options) {
     return error_of([&] { loss_of(x, labels, options); });
   };

@@ -12,6 +12,7 @@
 #include "runtime/session.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 #include "train/registry.h"
 
 namespace hone::test {
@@ -60,12 +61,6 @@ Graph graph_of(const OptimizerDef& def, const std::any& options, double decay, c
   return graph;
 }
 
-Tensor random_tensor(Philox& random, const std::vector<int64_t>& shape, float scale) {
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = scale * random.normal();
-  return tensor;
-}
-
 void set_zero_state(const Graph& graph, Context& context) {
   for (ValueId input : graph.inputs())
     if (const Value& value = graph.value(input); value.role == InputRole::state)
@@ -81,7 +76,7 @@ void expect_follows(const std::string& name, const Set& set, double decay, doubl
   for (int level : {0, 2}) {
     SCOPED_TRACE(name + " at level " + std::to_string(level));
     Philox random(7);
-    const Tensor w = random_tensor(random, shape, 1);
+    const Tensor w = normal_tensor(random, shape, 1);
     const Graph graph = graph_of(def, options_of(def, set), decay, w);
     SessionOptions options;
     options.optimise = level;
@@ -91,7 +86,7 @@ void expect_follows(const std::string& name, const Set& set, double decay, doubl
     Reference reference{.w = w.to_doubles(), .state = {}};
     std::vector<double> changes(reference.w.size());
     for (int step = 1; step <= kSteps; ++step) {
-      const Tensor g = random_tensor(random, shape, 0.1f);
+      const Tensor g = normal_tensor(random, shape, 0.1f);
       const auto rate32 = static_cast<float>(rate);
       session.run(context, {{"g", g}, {"rate", Tensor::scalar(rate32)}, {"step", Tensor::scalar(float(step))}});
       const std::vector<double> before = reference.w;
@@ -200,7 +195,7 @@ TEST(Optimizers, AdafactorKeepsRowsAndColumnsOfMatricesAndAllOfVectors) {
 // Lion's mean is no part of its step, so it is a kernel of its own.
 TEST(Optimizers, AnUpdateOfOneParameterIsOneKernel) {
   Philox random(1);
-  const Tensor w = random_tensor(random, {64, 48}, 1);
+  const Tensor w = normal_tensor(random, {64, 48}, 1);
   for (const char* name : {"sgd", "adam", "adamw", "lion"}) {
     const OptimizerDef& def = optimizer(name);
     SCOPED_TRACE(name);

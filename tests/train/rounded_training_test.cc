@@ -7,10 +7,10 @@
 
 #include <cmath>
 
-#include "base/philox.h"
 #include "ops/calls.h"
 #include "passes/pipelines.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 #include "train/registry.h"
 #include "train/trainer.h"
 
@@ -20,31 +20,24 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-Tensor random_tensor(uint64_t seed, const std::vector<int64_t>& shape, float scale = 1) {
-  Philox random(seed);
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = scale * random.normal();
-  return tensor;
-}
-
 // x[B,2,6,6] → conv → relu → flatten → linear → "logits" [B,3].
 Graph network() {
   Graph g;
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 2, 6, 6}});
   const ValueId h =
       ops::relu(g, {ops::conv(g, {.x = x,
-                                  .w = g.add_constant("conv.weight", random_tensor(1, {4, 2, 3, 3}, 0.3f)),
-                                  .b = g.add_constant("conv.bias", random_tensor(2, {4}, 0.1f))})});
+                                  .w = g.add_constant("conv.weight", normal_tensor(1, {4, 2, 3, 3}, 0.3f)),
+                                  .b = g.add_constant("conv.bias", normal_tensor(2, {4}, 0.1f))})});
   const ValueId flat = ops::reshape(g, {.x = h, .shape = Shape{Dim::symbol("B"), 64}});
   g.add_output(ops::linear(g, {.x = flat,
-                               .w = g.add_constant("fc.weight", random_tensor(3, {3, 64}, 0.2f)),
-                               .b = g.add_constant("fc.bias", random_tensor(4, {3}, 0.1f))}),
+                               .w = g.add_constant("fc.weight", normal_tensor(3, {3, 64}, 0.2f)),
+                               .b = g.add_constant("fc.bias", normal_tensor(4, {3}, 0.1f))}),
                "logits");
   return canonicalise_for_training(std::move(g));
 }
 
 NamedTensors batch(uint64_t seed, int64_t rows = 24) {
-  const Tensor x = random_tensor(seed, {rows, 2, 6, 6});
+  const Tensor x = normal_tensor(seed, {rows, 2, 6, 6});
   const std::vector<float> values = x.to_floats();
   std::vector<int64_t> labels;
   for (int64_t r = 0; r < rows; ++r) {  // by the signs of two sums

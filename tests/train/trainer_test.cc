@@ -12,6 +12,7 @@
 #include "ops/calls.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
 #include "train/registry.h"
 
 namespace hone::test {
@@ -19,24 +20,17 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor random_tensor(uint64_t seed, const std::vector<int64_t>& shape, float scale = 1) {
-  Philox random(seed);
-  Tensor tensor(DType::f32, shape);
-  for (float& v : tensor.mutable_as<float>()) v = scale * random.normal();
-  return tensor;
-}
-
 // x[B,inputs] → tanh(linear) → linear: "logits" [B,classes].
 Graph perceptron(int64_t inputs, int64_t hidden, int64_t classes) {
   Graph g;
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), inputs}});
   const ValueId h =
       ops::tanh(g, {ops::linear(g, {.x = x,
-                                    .w = g.add_constant("first.weight", random_tensor(1, {hidden, inputs})),
-                                    .b = g.add_constant("first.bias", random_tensor(2, {hidden}, 0.1f))})});
+                                    .w = g.add_constant("first.weight", normal_tensor(1, {hidden, inputs})),
+                                    .b = g.add_constant("first.bias", normal_tensor(2, {hidden}, 0.1f))})});
   g.add_output(ops::linear(g, {.x = h,
-                               .w = g.add_constant("second.weight", random_tensor(3, {classes, hidden}, 0.3f)),
-                               .b = g.add_constant("second.bias", random_tensor(4, {classes}, 0.1f))}),
+                               .w = g.add_constant("second.weight", normal_tensor(3, {classes, hidden}, 0.3f)),
+                               .b = g.add_constant("second.bias", normal_tensor(4, {classes}, 0.1f))}),
                "logits");
   return g;
 }
@@ -57,7 +51,7 @@ NamedTensors random_batch(uint64_t seed, int64_t rows, int64_t inputs, int64_t c
   Philox random(seed);
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < rows; ++i) labels.push_back(random.below(static_cast<uint32_t>(classes)));
-  return {{"x", random_tensor(seed + 100, {rows, inputs})}, {"labels", Tensor::of<int64_t>({rows}, labels)}};
+  return {{"x", normal_tensor(seed + 100, {rows, inputs})}, {"labels", Tensor::of<int64_t>({rows}, labels)}};
 }
 
 Trainer::Step step(Trainer& trainer, const NamedTensors& batch, double rate, bool checked = false) {
@@ -233,9 +227,9 @@ TEST(Trainer, GroupsFreezeAndScaleAndDecay) {
 Graph reads_table() {
   Graph g;
   const ValueId rows = g.add_input("rows", {.dtype = DType::i64, .shape = {Dim::symbol("B")}});
-  const ValueId table = g.add_constant("table", random_tensor(1, {6, 4}));
+  const ValueId table = g.add_constant("table", normal_tensor(1, {6, 4}));
   const ValueId x = ops::gather(g, {.table = table, .indices = rows});
-  g.add_output(ops::linear(g, {.x = x, .w = g.add_constant("last", random_tensor(2, {2, 4}))}), "logits");
+  g.add_output(ops::linear(g, {.x = x, .w = g.add_constant("last", normal_tensor(2, {2, 4}))}), "logits");
   return g;
 }
 
@@ -257,7 +251,7 @@ TEST(Trainer, LazyTablesKeepRowsThatAStepDoesNotRead) {
       return std::vector<double>(all.begin() + static_cast<ptrdiff_t>(4 * i),
                                  all.begin() + static_cast<ptrdiff_t>(4 * i + 4));
     };
-    const Tensor start = random_tensor(1, {6, 4});
+    const Tensor start = normal_tensor(1, {6, 4});
     for (Trainer* trainer : {&dense, &lazy}) step(*trainer, batch_of({0, 1, 1}), 0.1);
     const std::vector<double> read_once = row(lazy, "parameter/table", 0);
     for (size_t i : {0u, 1u}) EXPECT_EQ(row(lazy, "parameter/table", i), row(dense, "parameter/table", i));
@@ -327,25 +321,25 @@ Graph normed_network() {
   Graph g;
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 1, 4, 4}});
   const ValueId c = ops::conv(g, {.x = x,
-                                  .w = g.add_constant("conv.weight", random_tensor(1, {6, 1, 3, 3}, 0.5f)),
+                                  .w = g.add_constant("conv.weight", normal_tensor(1, {6, 1, 3, 3}, 0.5f)),
                                   .pads = std::vector<int64_t>{1, 1, 1, 1}});
   const ValueId n =
       ops::batch_norm(g, {.x = c,
-                          .scale = g.add_constant("norm.weight", random_tensor(2, {6})),
-                          .bias = g.add_constant("norm.bias", random_tensor(3, {6})),
+                          .scale = g.add_constant("norm.weight", normal_tensor(2, {6})),
+                          .bias = g.add_constant("norm.bias", normal_tensor(3, {6})),
                           .mean = g.add_constant("norm.running_mean", Tensor(DType::f32, {6})),
                           .variance = g.add_constant("norm.running_var", Tensor::of<float>({6}, {1, 1, 1, 1, 1, 1}))});
   const ValueId pooled =
       ops::reduce_mean(g, {.x = ops::relu(g, {n}), .axes = std::vector<int64_t>{2, 3}, .keepdims = 0});
   g.add_output(ops::linear(g, {.x = pooled,
-                               .w = g.add_constant("fc.weight", random_tensor(5, {2, 6}, 0.3f)),
+                               .w = g.add_constant("fc.weight", normal_tensor(5, {2, 6}, 0.3f)),
                                .b = g.add_constant("fc.bias", Tensor(DType::f32, {2}))}),
                "logits");
   return g;
 }
 
 NamedTensors images(uint64_t seed, int64_t rows) {
-  NamedTensors batch{{"x", random_tensor(seed, {rows, 1, 4, 4})}};
+  NamedTensors batch{{"x", normal_tensor(seed, {rows, 1, 4, 4})}};
   std::vector<int64_t> labels;
   const std::vector<float> x = batch["x"].to_floats();
   for (int64_t i = 0; i < rows; ++i) {
@@ -380,7 +374,7 @@ Graph reads_first_place(bool as_slice) {
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), places, 8}});
   const auto layer = [&](ValueId v, const char* name, uint64_t seed, int64_t width = 8) {
     return ops::linear(
-        g, {.x = v, .w = g.add_constant(std::string(name) + ".weight", random_tensor(seed, {width, 8}, 0.3f))});
+        g, {.x = v, .w = g.add_constant(std::string(name) + ".weight", normal_tensor(seed, {width, 8}, 0.3f))});
   };
   const ValueId a =
       ops::attention(g, {.q = layer(x, "q", 1), .k = layer(x, "k", 2), .v = layer(x, "v", 3), .heads = 2});
@@ -408,7 +402,7 @@ TEST(Trainer, WhatIsReadOfOnePlaceIsComputedForThatPlace) {
                      graphs.step.type(graphs.step.result(id)).shape[1] != Dim(1);
   EXPECT_EQ(of_all_places, 2);  // keys and values
 
-  const NamedTensors batch{{"x", random_tensor(7, {3, 5, 8})}, {"labels", Tensor::of<int64_t>({3}, {0, 1, 1})}};
+  const NamedTensors batch{{"x", normal_tensor(7, {3, 5, 8})}, {"labels", Tensor::of<int64_t>({3}, {0, 1, 1})}};
   std::vector<NamedTensors> after;
   for (const auto& [as_slice, threads] : {std::pair{true, 1}, {true, 2}, {false, 1}}) {
     Trainer trainer(make_train_graphs(reads_first_place(as_slice), options_with("sgd")), {.threads = threads});
@@ -473,8 +467,8 @@ Graph deep_perceptron(int64_t width, int depth) {
     const std::string name = std::to_string(i);
     const auto seed = static_cast<uint64_t>(i);
     x = ops::linear(g, {.x = x,
-                        .w = g.add_constant(name + ".weight", random_tensor(seed, {width, width}, scale)),
-                        .b = g.add_constant(name + ".bias", random_tensor(seed + 50, {width}, 0.1f))});
+                        .w = g.add_constant(name + ".weight", normal_tensor(seed, {width, width}, scale)),
+                        .b = g.add_constant(name + ".bias", normal_tensor(seed + 50, {width}, 0.1f))});
     if (i < depth) x = ops::tanh(g, {x});
   }
   g.add_output(x, "logits");

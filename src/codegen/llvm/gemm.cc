@@ -12,6 +12,7 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
 
 namespace hone {
@@ -84,7 +85,6 @@ class GemmCase {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
-    if (!m_case_) kept_strips_ = e_.stack(e_.i64, 6);
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
@@ -160,7 +160,7 @@ class GemmCase {
     a = e_.at(a, e_.times(first, plan_.a_by_columns ? e_.num(size_bytes(plan_.a)) : source_row_bytes_));
     Value* left = e_.b.CreateSub(m_, first);
     Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
-    strips_ = strips_of_item(rows, has_other_rows);
+    strips_ = cut_into_strips(e_, rows, shape_.rows, tiles_);
     Value* column = e_.times(panel, shape_.panel_columns());
     const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
     if (adds_blocks()) return added_blocks(a, batch_offset(outer, h, 3, 9), rows, panel, place);
@@ -236,7 +236,7 @@ class GemmCase {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
         Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
-        strips([&](Value* tile, Value*, Value* offset) {
+        for_each_strip(e_, strips_, [&](Value* tile, Value*, Value* offset) {
           Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
           Value* const operands[] = {rows_of_a,
                                      w,
@@ -291,7 +291,7 @@ class GemmCase {
     e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
       unpack(first);
       Value* part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
-      strips([&](Value* tile, Value*, Value* offset) {
+      for_each_strip(e_, strips_, [&](Value* tile, Value*, Value* offset) {
         multiply(tile, offset, part, scratch_, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
       });
       return Values{};
@@ -308,7 +308,7 @@ class GemmCase {
     if (shape_.keeps_panel) {
       next = e_.at(w, shape_.panel_bytes());
       Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, done), strips_.tall, strips_.low);
-      strip(tile_of(first_tiles_, first), first, done, w, scratch_);
+      strip(tile_of(e_, first_tiles_, first), first, done, w, scratch_);
       done = e_.num(1), w = scratch_;
     }
     const auto others = [&](Value* tile, Value* height, Value* offset) {
@@ -319,51 +319,11 @@ class GemmCase {
       }
       strip(tile, height, offset, w, scales);
     };
-    strips(others, done);
+    for_each_strip(e_, strips_, others, done);
   }
 
   // Of the next panel, while a row is multiplied: bytes that make all of it in a full block.
   int64_t fetched_per_row() const { return round_up(ceil_div(shape_.panel_bytes(), int64_t{128}), 64); }
-
-  // strips_of(), and the tiles of both heights. The first `taller` have a row more.
-  struct ItemStrips {
-    Value *count, *taller, *tall, *low, *tall_tile, *low_tile;
-    Values all() const { return {count, taller, tall, low, tall_tile, low_tile}; }
-  };
-  ItemStrips strips_of_rows(Value* rows) {
-    Value *count = up(rows, shape_.rows), *low = e_.b.CreateUDiv(rows, count), *tall = e_.b.CreateAdd(low, e_.num(1));
-    return {count, e_.b.CreateURem(rows, count), tall, low, tile_of(tiles_, tall), tile_of(tiles_, low)};
-  }
-  // Told once for all panels of the same rows: divisions and choices take 0.5 to 1 % of short products.
-  ItemStrips strips_of_item(Value* rows, Value* has_other_rows) {
-    if (m_case_) return strips_of_rows(rows);
-    e_.when(has_other_rows, [&] {
-      for (int i = 0; Value * each : strips_of_rows(rows).all()) e_.store(each, e_.at(kept_strips_, 8 * i++), 8);
-    });
-    const auto kept = [&](llvm::Type* type, int i) { return e_.load(type, e_.at(kept_strips_, 8 * i), 8); };
-    return {kept(e_.i64, 0), kept(e_.i64, 1), kept(e_.i64, 2), kept(e_.i64, 3), kept(e_.ptr, 4), kept(e_.ptr, 5)};
-  }
-
-  // Calls `strip` with a tile, its height and the row where it starts until all rows are covered; `done` strips are.
-  void strips(const std::function<void(Value*, Value*, Value*)>& strip, Value* done = nullptr) {
-    const ItemStrips& s = strips_;
-    if (!done) done = e_.num(0);
-    e_.loop(done, s.taller, 1, {}, [&](Value* i, const Values&) {
-      strip(s.tall_tile, s.tall, e_.b.CreateMul(i, s.tall));
-      return Values{};
-    });
-    e_.loop(e_.larger(s.taller, done), s.count, 1, {}, [&](Value* i, const Values&) {
-      strip(s.low_tile, s.low, e_.b.CreateAdd(e_.b.CreateMul(i, s.low), s.taller));
-      return Values{};
-    });
-  }
-  Value* tile_of(const std::map<int64_t, Function*>& tiles, Value* height) {
-    Value* chosen = tiles.begin()->second;
-    for (const auto& [rows, tile] : tiles)
-      if (tile != tiles.begin()->second)
-        chosen = e_.b.CreateSelect(e_.b.CreateICmpEQ(height, e_.num(rows)), tile, chosen);
-    return chosen;
-  }
 
   // `before`: what lies in front of w in its panel, in k, where scales are read, or k where the tile is not told.
   void multiply(Value* tile, Value* offset, Value* a, Value* w, Value* scales, Value* sums, Value* before) {
@@ -387,13 +347,12 @@ class GemmCase {
   Function *epilogue_ = nullptr, *prepare_ = nullptr, *fetch_ = nullptr;
   Function* make_rows_ = nullptr;  // of A in scratch, widened or turned
   Function* wide_tile_ = nullptr;
-  std::map<int64_t, Function*> tiles_, first_tiles_;  // by height
+  TilesByHeight tiles_, first_tiles_;
   KernelFrame frame_{};
   Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
-  Value* kept_strips_ = nullptr;                                // from item to item
-  ItemStrips strips_{};
+  TileStrips strips_{};                                         // of an item
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {

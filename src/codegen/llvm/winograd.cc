@@ -6,6 +6,7 @@
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/plane.h"
+#include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
 
 namespace hone {
@@ -225,14 +226,8 @@ class WinogradKernel {
     for (int rows = 1; rows <= s_.gemm.rows; ++rows) {
       TileSpec spec = tile_spec(s_.gemm, nullptr, rows);
       spec.a_row_bytes = s_.data_row;
-      tiles_.push_back(emit_tile(e_, fmt::format("{}_tile{}", symbol_, rows), spec));
+      tiles_[rows] = emit_tile(e_, fmt::format("{}_tile{}", symbol_, rows), spec);
     }
-  }
-  Value* tile_of(Value* rows) {
-    Value* chosen = tiles_[0];
-    for (size_t i = 1; i < tiles_.size(); ++i)
-      chosen = e_.b.CreateSelect(e_.b.CreateICmpEQ(rows, e_.num(static_cast<int64_t>(i) + 1)), tiles_[i], chosen);
-    return chosen;
   }
 
   // void(sums, out): the results of one piece, [m, m, panel columns], from its row in each product's plane.
@@ -297,23 +292,15 @@ class WinogradKernel {
 
   void products(Value* panel, Value* count) {
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, s_.w->products() * s_.gemm.panel_bytes()));
-    // strips_of(): the first `taller` have a row more.
-    Value* strips = e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(s_.gemm.rows - 1)), e_.num(s_.gemm.rows));
-    Value *low = e_.b.CreateUDiv(count, strips), *taller = e_.b.CreateURem(count, strips);
-    Value *tall = e_.b.CreateAdd(low, e_.num(1)), *low_tile = tile_of(low), *tall_tile = tile_of(tall);
+    const TileStrips strips = cut_into_strips(e_, count, s_.gemm.rows, tiles_);
     const Emitter::Moving moving[] = {
         {frame_.scratch, s_.data_plane}, {w, s_.gemm.panel_bytes()}, {sums_, s_.sums_plane}};
     e_.walk(e_.num(s_.w->products()), moving, {}, [&](const Values& p, const Values&) {
-      const auto strip = [&](Value* tile, Value* row) {
+      for_each_strip(e_, strips, [&](Value* tile, Value*, Value* row) {
         Value *a = e_.at(p[0], e_.times(row, s_.data_row)), *to = e_.at(p[2], e_.times(row, s_.sums_row));
         Value* const arguments[] = {a, p[1], p[1], to, e_.num(s_.data_row), e_.num(plan_.channels)};
-        e_.b.CreateCall(tiles_[0]->getFunctionType(), tile, arguments);
-        return Values{};
-      };
-      e_.loop(e_.num(0), taller, 1, {},
-              [&](Value* i, const Values&) { return strip(tall_tile, e_.b.CreateMul(i, tall)); });
-      e_.loop(taller, strips, 1, {},
-              [&](Value* i, const Values&) { return strip(low_tile, e_.b.CreateAdd(e_.b.CreateMul(i, low), taller)); });
+        e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, arguments);
+      });
       return Values{};
     });
   }
@@ -345,7 +332,7 @@ class WinogradKernel {
   const PlaneWindow& w_;
   const std::string symbol_;
   const WinogradShape s_;
-  std::vector<Function*> tiles_;  // by height - 1
+  TilesByHeight tiles_;
   Function *restore_ = nullptr, *epilogue_ = nullptr;
   KernelFrame frame_{};
   Value *sums_ = nullptr, *patch_ = nullptr, *result_ = nullptr;
