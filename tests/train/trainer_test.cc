@@ -223,11 +223,11 @@ TEST(Trainer, GroupsFreezeAndScaleAndDecay) {
   }
 }
 
-// Rows of a table [6,4] → linear: "logits" [B,2].
-Graph reads_table() {
+// Rows of a table [size,4] → linear: "logits" [B,2].
+Graph reads_table(int64_t size = 6) {
   Graph g;
   const ValueId rows = g.add_input("rows", {.dtype = DType::i64, .shape = {Dim::symbol("B")}});
-  const ValueId table = g.add_constant("table", normal_tensor(1, {6, 4}));
+  const ValueId table = g.add_constant("table", normal_tensor(1, {size, 4}));
   const ValueId x = ops::gather(g, {.table = table, .indices = rows});
   g.add_output(ops::linear(g, {.x = x, .w = g.add_constant("last", normal_tensor(2, {2, 4}))}), "logits");
   return g;
@@ -502,11 +502,18 @@ TEST(Trainer, SaysWhatAStepTakes) {
   EXPECT_LE(memory.values, 4 * 128 * 256 * 6);     // and little more
   EXPECT_LE(memory.outputs, 4 * 128 * 10 + 4096);  // updates are in place
   EXPECT_EQ(memory.data, 77);
-  // A validation of many more rows is what takes the most then, with the largest tensor of a checkpoint.
+  // A validation of many more rows is what takes the most then, with weights laid out.
   const TrainingMemory judged =
       trainer.plan({.step = {{"B", 1}}, .step_data = 77, .validation = {{{"B", 4096}}}, .validation_data = 78});
   EXPECT_GE(judged.values, 4 * 4096 * 256);
-  EXPECT_EQ(judged.data, 4 * 64 * 256);
+  EXPECT_GE(judged.laid_out, 4 * 64 * 256);
+  EXPECT_EQ(judged.data, 78);
+  // A table that nothing lays out: the most is when it is put back, once laid out weights are gone.
+  Trainer reader(make_train_graphs(reads_table(1 << 20), options_with("adamw")), {});
+  const TrainingMemory read =
+      reader.plan({.step = {{"B", 1}}, .step_data = 77, .validation = {{{"B", 64}}}, .validation_data = 78});
+  EXPECT_EQ(read.data, 4 * (1 << 20) * 4);
+  EXPECT_EQ(read.laid_out, 0);
 }
 
 TEST(Trainer, ValidationsBetweenStepsChangeNothing) {
