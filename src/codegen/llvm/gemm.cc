@@ -33,7 +33,7 @@ Function* emit_fetch(Emitter& e, const std::string& symbol) {
   return f;
 }
 
-// The kernel for the rows of one case: a few, or more than kFewRows.
+// The kernel for so many rows, or for all others.
 class GemmCase {
  public:
   // Functions that cases share, by name.
@@ -340,7 +340,7 @@ class GemmCase {
   Emitter& e_;
   const GemmPlan& plan_;
   const std::string symbol_;
-  const int64_t m_case_;  // 0: more than kFewRows
+  const int64_t m_case_;  // 0: any number
   const GemmShape shape_;
   Shared& shared_;
   Format format_;
@@ -359,7 +359,9 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
   GemmCase::Shared shared;
   std::vector<GemmCase> cases;
   const GemmPlan::Rows& rows = plan.rows;
-  for (int64_t m = rows.least; m <= (rows.most ? rows.most : kFewRows); ++m)
+  const int64_t few = rows.most ? rows.most : kFewRows;
+  int64_t m = rows.least;
+  for (; m <= few && (rows.most || !multiplies_as_many(plan, e.target, m)); ++m)
     cases.emplace_back(e, plan, symbol, m, shrink, shared);
   if (rows.most == 0) cases.emplace_back(e, plan, symbol, 0, shrink, shared);
   if (cases.size() == 1) return cases[0].body(e.begin_kernel(symbol));
@@ -370,9 +372,9 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
     each.body(frame);
   }
   const KernelFrame frame = e.begin_kernel(symbol);
-  Value* m = e.kernel_dim(frame, 0);
+  Value* extent = e.kernel_dim(frame, 0);
   for (size_t i = 0; i < cases.size(); ++i) {
-    Value* is_it = cases[i].m() ? e.b.CreateICmpEQ(m, e.num(cases[i].m())) : e.b.CreateICmpSGT(m, e.num(kFewRows));
+    Value* is_it = cases[i].m() ? e.b.CreateICmpEQ(extent, e.num(cases[i].m())) : e.b.CreateICmpSGE(extent, e.num(m));
     e.when(is_it, [&] { e.b.CreateCall(bodies[i], {frame.args, frame.begin, frame.end, frame.scratch}); });
   }
   e.end_function();

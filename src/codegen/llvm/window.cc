@@ -6,9 +6,10 @@
 // or right border, the tile is one of its own, from which the taps outside are left out. Windows wider than that are a
 // loop over the taps, whose sums run in several chains that are joined in a fixed order.
 //
-// For any plane there are inner tiles of several widths, and tiles for the borders and for short rows: of as many
-// places as the call says, with a mask for each pixel that leaves out what is none. Both add the same elements in the
-// same order. Where taps are a loop, one tile takes any single place.
+// For any plane there is a tile that lies inside, and there are two kinds for borders: tiles that leave out the taps of
+// windows with the usual padding, and tiles of as many places as the call says, with a mask for each pixel that leaves
+// out what is none. All add the same elements in the same order, so tiles may overlap to fill a row. Where taps are a
+// loop, one tile takes any single place.
 //
 // The last vector of channels starts where it ends with the last channel, so that nothing is masked; only fewer
 // channels than lanes are. Channels that two vectors share get the same bits from both, and so no result may lie where
@@ -84,13 +85,14 @@ class ReduceWindowEmitter {
 
   PlaneValues sizes(const KernelFrame& frame) { return plane_values(e_, plane_, plan_.any_plane, frame); }
 
-  // What a tile adds: all taps, those that lie in the plane at column `first` or, as of a border, wherever it is; or as
-  // many as the call says.
+  // What a tile adds: the taps that lie in the plane, where `left` and `right` of its pixels do not or wherever it is,
+  // as of a border; or as many as the call says.
   struct Tile {
     ReduceWindowTile shape;
-    enum class Taps : uint8_t { all, of_first, of_border, of_call } taps = Taps::all;
-    int64_t first = 0;
+    enum class Taps : uint8_t { known, of_border, of_call } taps = Taps::known;
+    int64_t left = 0, right = 0;
     llvm::Function* function = nullptr;
+    bool is_inside() const { return taps == Taps::known && left == 0 && right == 0; }
   };
   // Tiles of one kind, one beside the other from column `first` on.
   struct Segment {
@@ -109,31 +111,37 @@ class ReduceWindowEmitter {
   }
   void add_tile_at(int64_t x, ReduceWindowTile shape) {
     shape.columns = std::min(shape.columns, plane_.out_width - x);
-    const bool inside = in_plane(x, 0) && in_plane(x + shape.columns - 1, plane_.kernel_width - 1);
-    if (inside && !segments_.empty() && segments_.back().tile.taps == Tile::Taps::all &&
+    Tile tile{shape};
+    const int64_t first_pixel = x * plane_.stride_x - plane_.pad_left;
+    tile.left = std::max<int64_t>(0, -first_pixel);
+    tile.right = std::max<int64_t>(0, first_pixel + pixels_beside(tile) - (plane_.width - 1));
+    if (tile.is_inside() && !segments_.empty() && segments_.back().tile.is_inside() &&
         segments_.back().tile.shape == shape)
       ++segments_.back().tiles;
-    else segments_.push_back({{shape, inside ? Tile::Taps::all : Tile::Taps::of_first, x}, x, 1});
+    else segments_.push_back({tile, x, 1});
   }
 
   void add_tiles_of_any_plane(const std::string& symbol) {
-    for (const ReduceWindowTile& shape : inner_tiles(plan_, e_.target, shrink_)) {
-      inner_.push_back({shape});
-      make(inner_.back(), fmt::format("{}_tile{}", symbol, shape.columns));
-    }
-    for (const ReduceWindowTile& shape : border_tiles(plan_, e_.target)) {
-      border_.push_back({shape, Tile::Taps::of_border});
-      make(border_.back(), fmt::format("{}_border{}", symbol, shape.columns));
-    }
-    if (!is_unrolled(plan_)) {
+    if (is_unrolled(plan_)) {
+      inner_ = {inner_tile(plan_, e_.target, shrink_)};
+      make(inner_, symbol + "_inner");
+      border_ = {border_tile(plan_, e_.target), Tile::Taps::of_border};
+      make(border_, symbol + "_border");
+      if (const int64_t left = usual_padding(plan_)) {
+        first_ = {.shape = inner_.shape, .left = left};
+        make(first_, symbol + "_first");
+      }
+      for (int64_t right = least_overhang(plan_); right <= usual_padding(plan_); ++right) {
+        if (right == 0) continue;  // the inner one
+        last_.push_back({.shape = inner_.shape, .right = right});
+        make(last_.back(), fmt::format("{}_last{}", symbol, right));
+        whole_.push_back({.shape = inner_.shape, .left = usual_padding(plan_), .right = right});
+        make(whole_.back(), fmt::format("{}_whole{}", symbol, right));
+      }
+    } else {
       single_ = {single_tile(plan_, e_.target, shrink_), Tile::Taps::of_call};
       make(single_, symbol + "_single");
     }
-  }
-
-  bool in_plane(int64_t column, int64_t tap) const {
-    const int64_t x = column * plane_.stride_x - plane_.pad_left + tap * plane_.dilation_x;
-    return x >= 0 && x < plane_.width;
   }
 
   llvm::GlobalVariable* table_of(const std::vector<int64_t>& counts) {
@@ -186,30 +194,47 @@ class ReduceWindowEmitter {
     if (plan_.any_plane) places_of_any_plane(row);
   }
 
-  // Each inner tile takes what is left for the narrower ones. Short rows are borders alone (launch()).
+  // Where the padding is the usual one: a tile for all, or the first and the last and inner ones between them, the last
+  // of which may overlap the one before it. Otherwise borders on both sides, and wherever no inner tile fits.
   void places_of_any_plane(const Row& row) {
     if (!is_unrolled(plan_)) return tiles(single_, row, e_.num(0), p_.out_width);
-    Value *first = e_.kernel_dim(frame_, kWindowInsideFirst), *end = e_.kernel_dim(frame_, kWindowInsideEnd);
-    border(row, e_.num(0), first);
-    for (const Tile& tile : inner_) {
-      Value* count = e_.b.CreateUDiv(e_.b.CreateSub(end, first), e_.num(tile.shape.columns));
-      tiles(tile, row, first, count);
-      first = e_.b.CreateAdd(first, e_.times(count, tile.shape.columns));
-    }
-    border(row, end, e_.b.CreateSub(p_.out_width, end));
+    Value *zero = e_.num(0), *wide = e_.num(inner_.shape.columns), *last = e_.b.CreateSub(p_.out_width, wide);
+    Value *first = e_.kernel_dim(frame_, kWindowInsideFirst), *end = e_.kernel_dim(frame_, kWindowInsideEnd),
+          *overhang = e_.kernel_dim(frame_, kWindowOverhang);
+    const auto once_if = [&](Value* condition) { return e_.b.CreateZExt(condition, e_.i64); };
+    const auto hangs_over = [&](Value* condition, int64_t right) {
+      return once_if(e_.b.CreateAnd(condition, e_.b.CreateICmpEQ(overhang, e_.num(right))));
+    };
+    Value* usual = e_.b.CreateICmpSGE(overhang, zero);
+    Value* fits = e_.b.CreateICmpSGE(e_.b.CreateSub(end, first), wide);  // an inner tile
+    Value* whole = e_.b.CreateAnd({usual, e_.b.CreateNot(fits), e_.b.CreateICmpEQ(last, zero)});
+    Value* ends = e_.b.CreateAnd({usual, fits, e_.b.CreateICmpSGT(last, zero), e_.b.CreateICmpSLE(first, wide),
+                                  e_.b.CreateICmpSLE(first, last), e_.b.CreateICmpSGE(end, last)});
+    Value* borders = e_.b.CreateNot(e_.b.CreateOr(whole, ends));
+    const Tile& at_first = first_.function ? first_ : inner_;
+    border(row, zero, e_.b.CreateSelect(borders, first, zero));
+    tiles(at_first, row, zero, once_if(ends));
+    if (least_overhang(plan_) == 0) tiles(at_first, row, zero, hangs_over(whole, 0));
+    for (const Tile& tile : whole_) tiles(tile, row, zero, hangs_over(whole, tile.right));
+
+    Value *begin = e_.b.CreateSelect(ends, wide, first), *until = e_.b.CreateSelect(ends, last, end);
+    Value* places = e_.larger(e_.b.CreateSub(until, begin), zero);
+    Value* count = e_.b.CreateSelect(fits, e_.b.CreateUDiv(places, wide), zero);
+    tiles(inner_, row, begin, count);
+    Value* rest = e_.b.CreateSub(places, e_.times(count, inner_.shape.columns));
+    Value* overlaps = e_.b.CreateAnd(fits, e_.b.CreateICmpSGT(rest, zero));
+    tiles(inner_, row, e_.larger(e_.b.CreateSub(until, wide), first), once_if(overlaps));
+    border(row, first, e_.b.CreateSelect(fits, zero, rest));
+
+    if (least_overhang(plan_) == 0) tiles(inner_, row, last, hangs_over(ends, 0));
+    for (const Tile& tile : last_) tiles(tile, row, last, hangs_over(ends, tile.right));
+    border(row, end, e_.b.CreateSelect(borders, e_.b.CreateSub(p_.out_width, end), zero));
   }
 
-  // The narrowest tile that takes all of these places, or the widest as often as it takes.
   void border(const Row& row, Value* first, Value* count) {
-    Value* fewer = e_.num(0);  // places of the tile before, which had them all where there are no more
-    for (const Tile& tile : border_) {
-      const bool last = &tile == &border_.back();
-      Value* here = e_.b.CreateICmpSGT(count, fewer);
-      fewer = e_.num(tile.shape.columns);
-      if (!last) here = e_.b.CreateAnd(here, e_.b.CreateICmpSLE(count, fewer));
-      Value* often = e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(tile.shape.columns - 1)), fewer);
-      tiles(tile, row, first, e_.b.CreateSelect(here, often, e_.num(0)), e_.b.CreateAdd(first, count));
-    }
+    Value* often =
+        e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(border_.shape.columns - 1)), e_.num(border_.shape.columns));
+    tiles(border_, row, first, often, e_.b.CreateAdd(first, count));
   }
 
   // One beside the other; tiles of a border end with place `end` at the latest.
@@ -330,7 +355,7 @@ class ReduceWindowEmitter {
         for (int64_t column = 0; column < columns; ++column)
           for (int64_t tap = 0; tap < taps; ++tap) {
             if (column * plane_.stride_x + tap * plane_.dilation_x != pixel) continue;
-            if (tile.taps == Tile::Taps::of_first && !in_plane(tile.first + column, tap)) continue;
+            if (pixel < tile.left || pixel > reach - tile.right) continue;
             const Pixel placed =
                 pixels_.empty() ? Pixel{nullptr, e_.num(pixel * pixel_bytes_)} : pixels_[static_cast<size_t>(pixel)];
             if (!loaded) loaded = element(e_.at(x, placed.bytes), v);
@@ -424,7 +449,7 @@ class ReduceWindowEmitter {
   Value* counted_across(const KernelFrame& frame, const Tile& tile, int64_t column) {
     Value* place = e_.b.CreateAdd(frame.function->getArg(7), e_.num(column));
     if (across_) return e_.load(e_.f32, e_.b.CreateGEP(e_.f32, across_, place));
-    if (tile.taps == Tile::Taps::all) return llvm::ConstantFP::get(e_.f32, static_cast<double>(plane_.kernel_width));
+    if (tile.is_inside()) return llvm::ConstantFP::get(e_.f32, static_cast<double>(plane_.kernel_width));
     Value* left = e_.b.CreateSub(e_.times(place, plane_.stride_x), p_.pad_left);
     return counted(frame, left, p_.kernel_width, plane_.dilation_x, p_.width, 1);
   }
@@ -444,10 +469,11 @@ class ReduceWindowEmitter {
   Value* const mask_;
   const bool counts_taps_;
   llvm::GlobalVariable *down_ = nullptr, *across_ = nullptr;
-  std::vector<Segment> segments_;     // of one plane
-  std::vector<Tile> inner_, border_;  // for any plane
-  Tile single_;                       // likewise, where rows are not unrolled
-  std::vector<Pixel> pixels_;         // of the border that is being emitted
+  std::vector<Segment> segments_;   // of one plane
+  Tile inner_, border_, first_;     // for any plane
+  std::vector<Tile> last_, whole_;  // likewise, by what hangs over
+  Tile single_;                     // where rows are not unrolled
+  std::vector<Pixel> pixels_;       // of the border that is being emitted
   KernelFrame frame_{};
   PlaneValues p_{};  // in the function that is being emitted
 };

@@ -129,6 +129,16 @@ Strips strips_of(int64_t rows, int most) {
   return {count, rows / count, rows % count};
 }
 
+bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
+  const GemmShape many = gemm_shape(plan, target);
+  for (; m <= kFewRows; ++m) {
+    GemmShape few = gemm_shape(plan, target, m);
+    few.rows = many.rows;
+    if (few != many) return false;
+  }
+  return true;
+}
+
 // A multiply-add takes about four cycles and up to two start in each: eight independent sums keep the units busy. With
 // scales in the loop each group starts new ones, so neighbouring groups overlap and two are enough; more would only add
 // up; 16 registers have no room for more than two while decoding.

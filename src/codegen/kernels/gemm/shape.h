@@ -101,6 +101,7 @@ struct GemmShape {
   int64_t column_bytes(int64_t block_rows) const { return round_up(block_rows, lanes) * 4 + 64; }  // of a copied column
   int64_t scratch_bytes(int64_t block_rows) const;  // and of a panel or a part of it, and of the sums of its blocks
   int64_t block_rows(int64_t m) const;              // rows of A in an item, of m
+  bool operator==(const GemmShape&) const = default;
 };
 
 Support gemm_support(const GemmPlan& plan, const Target& target);
@@ -117,6 +118,8 @@ struct Strips {
   int64_t count, height, taller;
 };
 Strips strips_of(int64_t rows, int most);
+// Whether m rows, and all from there to kFewRows, have the shape of more: kernels treat them alike.
+bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m);
 // The rows of a kernel that is made for m rows alone.
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m);
 

@@ -59,7 +59,7 @@ std::string describe(const ReduceWindowPlan& plan, const Target&) {
 
 bool can_shrink(const ReduceWindowPlan& plan, const Target& target, int shrink) {
   if (!plan.any_plane) return window_tile(plan, target, shrink) != window_tile(plan, target, shrink - 1);
-  return inner_tiles(plan, target, shrink) != inner_tiles(plan, target, shrink - 1) ||
+  return inner_tile(plan, target, shrink) != inner_tile(plan, target, shrink - 1) ||
          single_tile(plan, target, shrink) != single_tile(plan, target, shrink - 1);
 }
 

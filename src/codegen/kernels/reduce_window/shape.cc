@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostVectors = 4;
-constexpr int64_t kBorderColumns = 7;  // the last planes of networks for images of 224 x 224 are as wide
+constexpr int64_t kEvenColumns = 7;  // planes of networks for images of 224 x 224 are multiples of it
 
 // The largest part that `total` falls into evenly when none may exceed `most`.
 int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, std::max<int64_t>(1, most))); }
@@ -39,20 +39,20 @@ ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const Target& target,
   return tile;
 }
 
-std::vector<ReduceWindowTile> inner_tiles(const ReduceWindowPlan& plan, const Target& target, int shrink) {
-  std::vector<ReduceWindowTile> tiles;
-  if (!is_unrolled(plan)) return tiles;
-  for (int64_t columns = sums_of_tile(shrink); columns > 0; columns /= 2)
-    tiles.push_back({columns, vectors_beside(columns, channel_vectors(plan, target), shrink)});
-  return tiles;
+ReduceWindowTile inner_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
+  const int64_t columns = std::min(kEvenColumns, sums_of_tile(shrink));
+  return {columns, vectors_beside(columns, channel_vectors(plan, target), shrink)};
 }
 
-std::vector<ReduceWindowTile> border_tiles(const ReduceWindowPlan& plan, const Target& target) {
-  std::vector<ReduceWindowTile> tiles;
-  if (!is_unrolled(plan)) return tiles;
-  for (int64_t columns : {int64_t{2}, kBorderColumns})
-    tiles.push_back({columns, vectors_beside(columns, channel_vectors(plan, target), 0)});
-  return tiles;
+int64_t usual_padding(const ReduceWindowPlan& plan) {
+  return (plan.plane.kernel_width - 1) * plan.plane.dilation_x / 2;
+}
+int64_t least_overhang(const ReduceWindowPlan& plan) {
+  return std::max<int64_t>(0, usual_padding(plan) - (std::min(plan.plane.stride_x, kMostUnrolled) - 1));
+}
+
+ReduceWindowTile border_tile(const ReduceWindowPlan& plan, const Target& target) {
+  return {kEvenColumns, vectors_beside(kEvenColumns, channel_vectors(plan, target), 0)};
 }
 
 ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
@@ -81,7 +81,12 @@ void write_derived(const ReduceWindowPlan& placed, const Target& target, KernelD
   const int64_t last = p.width - 1 - (p.kernel_width - 1) * p.dilation_x + p.pad_left;  // column of the first tap
   const int64_t end = last < 0 ? 0 : std::min(p.out_width, last / p.stride_x + 1);
   const int64_t first = std::min(end, ceil_div(std::max<int64_t>(p.pad_left, 0), p.stride_x));
-  const bool is_short = p.out_width <= kBorderColumns && end - first < p.out_width;  // one tile of the border
+  const int64_t overhang =
+      (p.out_width - 1) * p.stride_x - p.pad_left + (p.kernel_width - 1) * p.dilation_x - (p.width - 1);
+  const bool is_usual = p.pad_left == usual_padding(placed) && overhang <= usual_padding(placed) &&
+                        std::max<int64_t>(0, overhang) >= least_overhang(placed);
+  dims[kWindowOverhang] = is_usual ? std::max<int64_t>(0, overhang) : -1;
+  const bool is_short = p.out_width <= kEvenColumns && end - first < p.out_width;  // one tile of the border
   dims[kWindowInsideFirst] = is_short ? p.out_width : first;
   dims[kWindowInsideEnd] = is_short ? p.out_width : end;
 }

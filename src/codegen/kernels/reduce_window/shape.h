@@ -8,9 +8,11 @@ namespace hone {
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
 // of places, and the places [first, end) for inner tiles: those under which the whole window lies in the plane's
-// columns, but none in a short row.
+// columns, but none in a short row; and how many columns the last window reaches out of the plane, -1 where the padding
+// is not the usual one.
 inline constexpr int kWindowBlockVectors = kDerivedDims, kWindowBlocks = kDerivedDims + 1,
-                     kWindowInsideFirst = kDerivedDims + 2, kWindowInsideEnd = kDerivedDims + 3;
+                     kWindowInsideFirst = kDerivedDims + 2, kWindowInsideEnd = kDerivedDims + 3,
+                     kWindowOverhang = kDerivedDims + 4;
 
 // Chains decide bits, and follow from the channels and the width of the window alone.
 struct ReduceWindowTile {
@@ -21,10 +23,14 @@ struct ReduceWindowTile {
 inline constexpr int64_t kMostUnrolled = 7;      // taps of a row: their weights fill a quarter of 32 registers
 bool is_unrolled(const ReduceWindowPlan& plan);  // over the taps of a row
 ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
-// For any plane: tiles of places whose taps all lie in it, the widest first; of other places, the narrowest first; and,
-// where rows are not unrolled, that of any one place.
-std::vector<ReduceWindowTile> inner_tiles(const ReduceWindowPlan& plan, const Target& target, int shrink);
-std::vector<ReduceWindowTile> border_tiles(const ReduceWindowPlan& plan, const Target& target);
+// For any plane: the tile of places whose taps all lie in it, which others are as wide as that leave out those of the
+// usual padding; that of any places; and, where rows are not unrolled, that of any one place.
+ReduceWindowTile inner_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
+ReduceWindowTile border_tile(const ReduceWindowPlan& plan, const Target& target);
+// Half a window, for which there are tiles: columns that the first window reaches out of the plane; the last does so by
+// at least least_overhang(), and at most as many, however wide the plane is.
+int64_t usual_padding(const ReduceWindowPlan& plan);
+int64_t least_overhang(const ReduceWindowPlan& plan);
 ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
 
 // A plan for any plane with the sizes of a call; any other plan as it is.
