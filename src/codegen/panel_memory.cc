@@ -1,12 +1,11 @@
 #include "codegen/panel_memory.h"
 
-#include <sys/mman.h>
-
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "base/system_memory.h"
 
 namespace hone {
 namespace {
@@ -25,28 +24,12 @@ PanelMemory charged(PanelMemory memory, size_t bytes) {
   return memory;
 }
 
-// Pages of the system's, which come when they are written.
-PanelMemory addresses(size_t asked) {
-  constexpr size_t kHuge = size_t{2} << 20;
-  const size_t bytes = asked + kSpare;
-  // A huge page starts on a multiple of its size; what lies before and behind is given back.
-  const size_t extra = bytes >= kHuge ? kHuge : 0;
-  void* const mapped = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED)
+PanelMemory addresses(size_t bytes) {
+  std::shared_ptr<std::byte> memory = system_memory(bytes + kSpare);
+  if (!memory)
     fail("{} bytes for laid-out weights: {}; free memory or use a smaller format", bytes, std::strerror(errno));
-  std::byte* start = static_cast<std::byte*>(mapped);
-  size_t size = bytes + extra;
-  if (extra) {
-    const size_t before = (kHuge - reinterpret_cast<uintptr_t>(start) % kHuge) % kHuge;
-    const size_t used = (bytes + 4095) / 4096 * 4096;
-    if (before) munmap(start, before);
-    start += before;
-    if (before + used < size) munmap(start + used, size - before - used);
-    size = used;
-    madvise(start, size, MADV_HUGEPAGE);  // without it the memory is only slower
-  }
-  return {std::shared_ptr<const void>(start, [size](const void* p) { munmap(const_cast<void*>(p), size); }),
-          {start, asked}};
+  std::byte* const start = memory.get();
+  return {std::move(memory), {start, bytes}};
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include <sys/mman.h>
-
 #include <cstring>
 #include <new>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "base/system_memory.h"
 #include "ir/tensor.h"
 
 namespace hone {
@@ -18,15 +17,16 @@ std::shared_ptr<void> allocate(size_t bytes) {
           [charge = std::move(charge)](void* memory) { ::operator delete(memory, kAlignment); }};
 }
 
-// From so many bytes on zeros come from the system, page by page when they are touched: what nobody writes costs
-// nothing.
-constexpr size_t kOfTheSystem = size_t{1} << 20;
+constexpr size_t kOfTheSystem = size_t{1} << 20;  // from so many bytes on zeros come from the system
 
 std::shared_ptr<void> zeros_of_the_system(size_t bytes) {
-  auto charge = std::make_shared<MemoryCharge>(static_cast<int64_t>(bytes), "a tensor");
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  return {memory, [bytes, charge = std::move(charge)](void* mapped) { munmap(mapped, bytes); }};
+  struct Charged {
+    MemoryCharge charge;
+    std::shared_ptr<std::byte> memory;
+  };
+  auto charged = std::make_shared<Charged>(MemoryCharge(static_cast<int64_t>(bytes), "a tensor"), system_memory(bytes));
+  if (!charged->memory) throw std::bad_alloc();
+  return {charged, charged->memory.get()};
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ Buffer::Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> vie
     : owner_(std::move(owner)), view_(view), mapped_(mapped) {}
 
 Buffer Buffer::copy_of(std::span<const std::byte> bytes) {
-  Buffer copy = uninitialised(bytes.size());
+  Buffer copy = bytes.size() < kHugePage ? uninitialised(bytes.size()) : Buffer(bytes.size());
   if (!bytes.empty()) std::memcpy(const_cast<std::byte*>(copy.view_.data()), bytes.data(), bytes.size());
   return copy;
 }
