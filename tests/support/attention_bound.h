@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include "tests/support/row_gradient_bound.h"
 
@@ -21,6 +22,11 @@ inline double relative_weight_error(const std::vector<double>& scores, const std
   return std::expm1(2 * (worst + 104 * kEpsF32)) +
          (2 * 2 * kMaxUlpF32 + static_cast<double>(scores.size()) + 6) * kEpsF32;
 }
+
+// How much more a weight errs, relatively, where it is rounded to bf16 before it meets v: by that, and by the powers of 2
+// that are then computed from four terms of their series: (ln 2 / 2)^4 / 4! / 2^3 for the best polynomial and at most
+// twice that for the one through the Chebyshev nodes, in the weight and in the sum of all.
+inline double rounded_weight_error() { return kEpsBf16 + 2 * 2 * std::pow(std::numbers::ln2 / 2, 4) / 24 / 8; }
 
 inline std::vector<double> weights_of(const std::vector<double>& scores) {
   const double most = *std::max_element(scores.begin(), scores.end());
