@@ -141,13 +141,17 @@ class AttentionKernel {
     });
   }
 
-  // bf16 is multiplied where it lies, unless that would read rows behind the last.
+  // Queries are multiplied where they lie, unless they are of another type, rows behind the last would be read, or rows
+  // lie where they push each other and the keys out of the first-level cache.
   void choose_queries(const Item& item, Strip& strip) {
     strip.queries = strip.copied, strip.query_stride = e_.num(s_.query_row_bytes);
-    if (!s_.dot) return;
-    Value* whole = e_.b.CreateICmpEQ(strip.rows, e_.num(s_.rows));
-    strip.queries = e_.b.CreateSelect(whole, query(item, strip), strip.copied);
-    strip.query_stride = e_.b.CreateSelect(whole, e_.times(dim(3), size_), strip.query_stride);
+    if (!s_.dot && plan_.dtype != DType::f32) return;
+    Value* stride = e_.times(dim(3), size_);
+    Value* is_crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(stride, e_.num(kCrowded - 1)), e_.num(0));
+    Value* copies = e_.b.CreateOr(is_crowded, e_.b.CreateICmpSLT(strip.rows, e_.num(s_.rows)));
+    strip.queries = e_.b.CreateSelect(copies, strip.copied, query(item, strip));
+    strip.query_stride = e_.b.CreateSelect(copies, strip.query_stride, stride);
+    strip.copied = e_.b.CreateSelect(copies, strip.copied, none());
   }
   Value* query(const Item& item, const Strip& strip) {
     return head_pointer(0, item.b, dim(1), strip.s, 3, strip.h, plan_.head_dim, size_);

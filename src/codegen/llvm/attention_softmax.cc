@@ -21,13 +21,13 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 //
 // A mask that is added counts as the scores do: in units of 1, since in units of ln 2 the lowest f32 would be -inf.
 struct Scores {
-  explicit Scores(const AttentionPlan& plan, const AttentionShape& shape)
+  explicit Scores(const AttentionPlan& plan)
       : unit(plan.mask == Mask::added ? 1 : std::numbers::log2e),
         factor(plan.softcap != 0 ? double{plan.scale} / double{plan.softcap} : plan.scale * unit),
-        waits(shape.dot && plan.softcap == 0 && plan.mask != Mask::added && plan.scale > 0) {}
+        waits(plan.softcap == 0 && plan.mask != Mask::added && plan.scale > 0) {}
 
   double unit;    // of scores
-  double factor;  // of q·k: of queries that are copied, else of the products
+  double factor;  // of q·k
   bool waits;     // products are multiplied only where weights are made of them: their order is that of the scores
 };
 
@@ -42,7 +42,7 @@ Value* subtracted(Emitter& e, Value* largest) {
 
 class Softmax {
  public:
-  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape) : e_(e), plan_(plan), s_(shape), scores_(plan, shape) {}
+  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape) : e_(e), plan_(plan), s_(shape), scores_(plan) {}
 
   Function* run(const std::string& symbol) {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64, e_.i64};
@@ -67,7 +67,7 @@ class Softmax {
  private:
   Value* scores(Value* r) { return e_.at(e_.at(scratch_, s_.scores_offset), e_.times(r, s_.score_stride * 4)); }
   int alignment() const { return e_.lanes * 4; }
-  bool stores() const { return plan_.softcap != 0 || plan_.mask != Mask::none || (s_.dot && !scores_.waits); }
+  bool stores() const { return plan_.mask != Mask::none || !scores_.waits; }
 
   // The largest scores of all rows, of which the first sees keys [from, to), and each other one key later.
   void find_largest(Value* from, Value* to) {
@@ -159,11 +159,12 @@ class Softmax {
 
   // Scores from products; `mask` may be null.
   Value* transformed(Value* x, Value* mask, Value* t, Value* lanes) {
-    if (s_.dot && !scores_.waits) x = e_.b.CreateFMul(x, e_.c_f32(scores_.factor));
+    Value* added = plan_.mask == Mask::added ? e_.masked_load(e_.v_f32, e_.at(mask, e_.times(t, 4)), lanes) : nullptr;
+    if (added && plan_.softcap == 0) return e_.fma(x, e_.c_f32(scores_.factor), added);
+    if (!scores_.waits) x = e_.b.CreateFMul(x, e_.c_f32(scores_.factor));
     if (plan_.softcap != 0)
       x = e_.b.CreateFMul(vector_function(e_, ExprOp::tanh, x), e_.c_f32(double{plan_.softcap} * scores_.unit));
-    if (plan_.mask == Mask::added)
-      return e_.b.CreateFAdd(x, e_.masked_load(e_.v_f32, e_.at(mask, e_.times(t, 4)), lanes));
+    if (added) return e_.b.CreateFAdd(x, added);
     if (plan_.mask == Mask::none) return x;
     return e_.b.CreateSelect(e_.load_elements(DType::boolean, e_.at(mask, t), lanes), x, e_.c_f32(kLowest));
   }
@@ -240,12 +241,8 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
   const auto copy_row = [&](llvm::Value* from, llvm::Value* to) {
     const auto one = [&](llvm::Value* c, llvm::Value* lanes) {
       llvm::Value* place = e.at(from, e.times(c, size));
-      if (shape.dot) {
-        e.masked_store(e.masked_load(e.vec(e.i16), place, lanes), e.at(to, e.times(c, 2)), lanes);
-      } else {
-        llvm::Value* x = e.b.CreateFMul(e.load_elements(plan.dtype, place, lanes), e.c_f32(Scores(plan, shape).factor));
-        e.masked_store(x, e.at(to, e.times(c, 4)), lanes);
-      }
+      if (shape.dot) e.masked_store(e.masked_load(e.vec(e.i16), place, lanes), e.at(to, e.times(c, 2)), lanes);
+      else e.masked_store(e.load_elements(plan.dtype, place, lanes), e.at(to, e.times(c, 4)), lanes);
     };
     e.loop(e.num(0), e.num(columns / e.lanes * e.lanes), e.lanes, {}, [&](llvm::Value* c, const Values&) {
       one(c, nullptr);
@@ -264,8 +261,7 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
       return Values{};
     });
   };
-  if (shape.dot) e.when(e.b.CreateICmpSLT(rows, e.num(shape.rows)), copy);
-  else copy();
+  e.when(e.b.CreateIsNotNull(copied), copy);
   e.end_function();
   return f;
 }
@@ -299,7 +295,7 @@ llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, con
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
   llvm::Value *state = f->getArg(0), *sink = f->getArg(1);
-  const double unit = Scores(plan, shape).unit;
+  const double unit = Scores(plan).unit;
   e.loop(e.num(0), f->getArg(4), 1, {}, [&](llvm::Value* r, const Values&) {
     llvm::Value* totals = e.load(e.v_f32, e.at(e.at(state, shape.totals_offset()), e.times(r, shape.vector_bytes())), e.lanes * 4);
     llvm::Value* total = e.splat(e.reduce(totals, [&](llvm::Value* x, llvm::Value* y) { return add(e, x, y); }));

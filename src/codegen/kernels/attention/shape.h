@@ -7,8 +7,7 @@
 // whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks of
 // keys alone, which are the plan's; how queries fall into items decides none.
 //
-// Scores are counted in units of ln 2, so that weights are powers of 2: rows that are copied to scratch are
-// multiplied by scale / ln 2 on the way, others are when their scores are read.
+// Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
 
 #include "base/error.h"
