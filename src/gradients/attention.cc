@@ -1,5 +1,5 @@
 // attention: its gradient is an op, which computes the weights again from q and k. Only a mask that has a gradient
-// itself, as learned biases have, needs all of queries x keys.
+// itself, as learned biases have, and sinks need all of queries x keys.
 #include "gradients/attention.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ class Expansion {
         batches_(g.type(operands.q).shape[0]),
         queries_(g.type(operands.q).shape[1]),
         keys_(g.type(operands.k).shape[1]),
-        mask_(operands.mask) {
+        mask_(operands.mask),
+        sinks_(operands.sinks) {
     for (ValueId v : {operands.q, operands.k, operands.v, operands.d})
       if (g.type(v).dtype == DType::f64) dtype_ = DType::f64;
     const double columns = static_cast<double>(g.type(operands.q).shape[2].constant() / heads_);
@@ -43,14 +44,24 @@ class Expansion {
   }
 
   AttentionGradients gradients() {
-    const ValueId weights = softmax(scores());
-    const ValueId d_weights = by_head(ops::matmul(g_, {.a = d_, .b = v_, .transpose_b = 1}));
-    const ValueId d_scores = ops::softmax_gradient(g_, {.y = weights, .d = d_weights});
+    const ValueId logits = scores();
+    ValueId d_weights = by_head(ops::matmul(g_, {.a = d_, .b = v_, .transpose_b = 1}));
+    ValueId weights = softmax(logits), d_scores = kNone, d_sinks = kNone;
+    if (sinks_ == kNone) {
+      d_scores = ops::softmax_gradient(g_, {.y = weights, .d = d_weights});
+    } else {  // a column behind the keys, whose weight meets no value
+      const std::vector<ValueId> of_keys = without_sinks(weights);
+      const ValueId nothing = ops::full(g_, {.shape = column(), .value = 0.0, .dtype = dtype_});
+      d_weights = ops::concat(g_, {.inputs = {d_weights, nothing}, .axis = 3});
+      const std::vector<ValueId> d = without_sinks(ops::softmax_gradient(g_, {.y = weights, .d = d_weights}));
+      weights = of_keys[0], d_scores = d[0];
+      d_sinks = ops::reduce_sum(g_, {.x = d[1], .axes = List{0, 2, 3}, .keepdims = 0});
+    }
     const ValueId by_group = shared(slope_ == kNone ? d_scores : ops::mul(g_, {d_scores, slope_}));
     const ValueId d_q = ops::mul(g_, {ops::matmul(g_, {.a = by_group, .b = k_}), scale_});
     const ValueId d_k = ops::matmul(g_, {.a = by_group, .b = q_, .transpose_a = 1});
     const ValueId d_v = ops::matmul(g_, {.a = shared(weights), .b = d_, .transpose_a = 1});
-    return {from_queries(d_q), from_keys(d_k), from_keys(d_v), d_scores};
+    return {from_queries(d_q), from_keys(d_k), from_keys(d_v), d_scores, d_sinks};
   }
 
  private:
@@ -101,7 +112,17 @@ class Expansion {
   }
   ValueId hidden() { return number(-std::numeric_limits<double>::infinity()); }
 
+  Shape column() const { return {batches_, heads_, queries_, 1}; }
+  std::vector<ValueId> without_sinks(ValueId x) {
+    return ops::split(g_, {.x = x, .axis = 3, .sizes = Shape{keys_, 1}});
+  }
+
   ValueId softmax(ValueId scores) {
+    if (sinks_ != kNone) {
+      const ValueId each = reshaped(g_, as_dtype(g_, sinks_, dtype_), {1, heads_, 1, 1});
+      const ValueId all = ops::expand(g_, {.x = each, .shape = column()});
+      return ops::softmax(g_, {.x = ops::concat(g_, {.inputs = {scores, all}, .axis = 3})});
+    }
     const ValueId weights = ops::softmax(g_, {.x = scores});
     if (!blind_is_zero_) return weights;
     const ValueId most = ops::reduce_max(g_, {.x = scores, .axes = List{3}});
@@ -127,7 +148,7 @@ class Expansion {
   Graph& g_;
   int64_t heads_, kv_heads_;
   Dim batches_, queries_, keys_;
-  ValueId mask_, q_ = kNone, k_ = kNone, v_ = kNone, d_ = kNone, scale_ = kNone;  // q_ is times scale_
+  ValueId mask_, sinks_, q_ = kNone, k_ = kNone, v_ = kNone, d_ = kNone, scale_ = kNone;  // q_ is times scale_
   DType dtype_ = DType::f32;
   double softcap_ = 0;
   ValueId slope_ = kNone;  // of the soft cap
@@ -136,13 +157,11 @@ class Expansion {
 };
 
 std::vector<ValueId> attention_gradient(const GradientArgs& a) {
-  if (a.operand(4) != kNone)
-    throw Error("attention with sinks has no gradient; without sinks, or spelled out as softmax over one more column, "
-                "it has");
-  const AttentionOperands operands{a.operand(0), a.operand(1), a.operand(2), a.operand(3), a.d_results[0]};
-  if (a.wants(3)) {
+  const AttentionOperands operands{a.operand(0), a.operand(1), a.operand(2), a.operand(3), a.d_results[0], a.operand(4)};
+  if (a.wants(3) || operands.sinks != kNone) {
     const AttentionGradients all = expanded_attention_gradient(a.graph, operands, a.op().attributes);
-    return {all.q, all.k, all.v, summed_to(a.graph, all.scores, a.type(3).shape)};
+    const ValueId of_mask = a.wants(3) ? summed_to(a.graph, all.scores, a.type(3).shape) : kNone;
+    return {all.q, all.k, all.v, of_mask, all.sinks};
   }
   std::vector<ValueId> values{operands.q, operands.k, operands.v, operands.d};
   if (operands.mask != kNone) values.push_back(operands.mask);

@@ -21,8 +21,8 @@ namespace {
 constexpr NumberStyle kThree{NumberFormat::significant, 3}, kFour{NumberFormat::significant, 4},
     kPercent{NumberFormat::percent, 1}, kBytes{NumberFormat::bytes, 3};
 
-struct Sizes {
-  explicit Sizes(const std::array<int64_t, 4>& shape)
+struct HeadSizes {
+  explicit HeadSizes(const std::array<int64_t, 4>& shape)
       : batches(shape[0]), heads(shape[1]), length(shape[2]), columns(shape[3]) {}
   int64_t batches, heads, length, columns;
   Shape by_head() const { return {batches, heads, length, columns}; }
@@ -30,10 +30,10 @@ struct Sizes {
   int64_t scores() const { return batches * heads * length * length; }
 };
 
-Graph naive_graph(const Sizes& s, const AttentionBenchOptions& options) {
+Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "naive";
-  const auto input = [&](const char* name) { return g.add_input(name, plain_type(options.type, s.by_head())); };
+  const auto input = [&](const char* name) { return g.add_input(name, {.dtype = options.type, .shape = s.by_head(), .format = {}}); };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   const double scale = 1 / std::sqrt(static_cast<double>(s.columns));
   ValueId scores = ops::mul(g, {ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}),
@@ -49,10 +49,10 @@ Graph naive_graph(const Sizes& s, const AttentionBenchOptions& options) {
   return g;
 }
 
-Graph fused_graph(const Sizes& s, const AttentionBenchOptions& options) {
+Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
-  const auto input = [&](const char* name) { return g.add_input(name, plain_type(options.type, s.by_row())); };
+  const auto input = [&](const char* name) { return g.add_input(name, {.dtype = options.type, .shape = s.by_row(), .format = {}}); };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   g.add_output(ops::attention(g, {.q = q,
                                   .k = k,
@@ -64,7 +64,7 @@ Graph fused_graph(const Sizes& s, const AttentionBenchOptions& options) {
 }
 
 // [B,H,S,D] as [B,S,H*D].
-Tensor rows_of(const Sizes& s, const Tensor& x) {
+Tensor rows_of(const HeadSizes& s, const Tensor& x) {
   const std::vector<float> from = x.to_floats();
   std::vector<float> to(from.size());
   size_t at = 0;
@@ -170,7 +170,7 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
 }
 
 Record bench_attention(const AttentionBenchOptions& options) {
-  const Sizes s(options.shape);
+  const HeadSizes s(options.shape);
   Philox rng(options.seed);
   NamedTensors by_head, by_row;
   for (const char* name : {"q", "k", "v"}) {

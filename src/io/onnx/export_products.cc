@@ -47,12 +47,10 @@ class Attention {
   std::string result() const {
     for (size_t i = 0; i < 3; ++i)  // of a node whose types are not known the rest is not either
       if (n_.rank(i) != 3) not_in_onnx("attention of {}", to_string(n_.type(i)));
-    if (n_.has(4)) not_in_onnx("attention with sinks");
-    if (n_.integer("blind_is_zero", 0) != 0) not_in_onnx("attention whose queries that see no key give 0");
     const std::string scores =
         masked(capped(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
                                n_.number(scale(), dtype_)})));
-    const std::string weights = n_.emit("Softmax", {scores}, {{"axis", int64_t{-1}}});
+    const std::string weights = softmax(scores);
     const std::string heads = n_.emit("MatMul", {weights, by_head(2, groups_, {0, 2, 1, 3})});
     return n_.reshape(n_.transpose(heads, {0, 2, 1, 3}), n_.result_type().shape, n_.result_type().shape);
   }
@@ -74,6 +72,22 @@ class Attention {
       x = n_.emit("Gather", {x, n_.integers(shared)}, {{"axis", int64_t{2}}});
     }
     return n_.transpose(x, std::move(perm));
+  }
+
+  // A sink is one more column. So is what makes the weights of a query that sees no key 0: the lowest finite score,
+  // whose weight is 0 beside any that is seen.
+  std::string softmax(std::string scores) const {
+    const bool has_column = n_.has(4) || n_.integer("blind_is_zero", 0) != 0;
+    if (!has_column) return n_.emit("Softmax", {scores}, {{"axis", int64_t{-1}}});
+    const Dim &queries = n_.type(0).shape[1], &keys = n_.type(1).shape[1];
+    const double lowest = dtype_ == DType::f64 ? std::numeric_limits<double>::lowest()
+                                               : static_cast<double>(std::numeric_limits<float>::lowest());
+    const std::string each = n_.has(4) ? n_.reshape(n_.in_as(4, dtype_), {heads_}, {1, heads_, 1, 1})
+                                       : n_.number(lowest, dtype_);
+    const std::string column = n_.emit("Expand", {each, n_.sizes({n_.type(0).shape[0], heads_, queries, 1})});
+    const std::string all = n_.emit("Concat", {scores, column}, {{"axis", int64_t{3}}});
+    const std::string weights = n_.emit("Softmax", {all}, {{"axis", int64_t{-1}}});
+    return n_.emit("Slice", {weights, n_.integers({0}), n_.sizes({keys}), n_.integers({3})});
   }
 
   std::string capped(std::string scores) const {

@@ -35,8 +35,8 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   // bits. What queries keep takes about as much again.
   const int64_t width = plan.head_dim + s.value_width, element = s.dot ? 2 : 4;
   s.block_keys = std::clamp<int64_t>((int64_t{128} << 10) / (width * element) / 32 * 32, 32, 512);
-  const int64_t kept = int64_t{s.rows} * (width + s.lanes) * 4, cache = target.caches().l2_bytes;
-  s.item_strips = std::clamp<int64_t>((cache ? cache : int64_t{1} << 20) / 3 / kept, 4, 64);
+  const int64_t kept = int64_t{s.rows} * (s.value_width + s.lanes) * 4, cache = target.caches().l2_bytes;
+  s.item_strips = std::clamp<int64_t>((cache ? cache : int64_t{1} << 20) / 3 / kept, 4, 128);
 
   // Odd multiples of a cache line, so that rows do not fall on the same lines of the first-level cache.
   s.score_stride = s.block_keys + 16;
@@ -63,7 +63,7 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
 // As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.
 AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
                                int64_t queries) {
-  constexpr int64_t kEnough = 16;    // items
+  constexpr int64_t kEnough = 8;     // items
   constexpr int64_t kFewStrips = 8;  // for which laying out keys costs about an eighth
   const int64_t sharing = plan.heads / plan.kv_heads, strips = std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
   AttentionItems items;
