@@ -58,9 +58,9 @@ void setup(CLI::App& app) {
                "Time one inference for each line on standard input and print its nanoseconds, so that a script can "
                "interleave another system");
   app.add_option("--output-dir", flags.output_dir, "With --on-demand: write the outputs there as .npy");
-  CLI::Option* op = app.add_option("--op", flags.op,
-                                   "Instead of models: one op, spelled out beside fused, with where the time goes")
-                        ->check(CLI::IsMember({"attention"}));
+  CLI::Option* op =
+      app.add_option("--op", flags.op, "Instead of models: one op, spelled out beside fused, with where the time goes")
+          ->check(CLI::IsMember({"attention"}));
   app.add_option("--shape", flags.shape, "With --op: batches,heads,length,columns of a head")
       ->needs(op)
       ->capture_default_str();
@@ -96,8 +96,7 @@ int answer_on_demand() {
 }
 
 int bench_op() {
-  if (!flags.models.empty())
-    fail("--op {} takes no model; {} was given", flags.op, flags.models[0]);
+  if (!flags.models.empty()) fail("--op {} takes no model; {} was given", flags.op, flags.models[0]);
   const SessionOptions session = flags.run.options();
   const Record record = bench_attention({.shape = parse_attention_shape(flags.shape),
                                          .type = flags.type == "bf16" ? DType::bf16 : DType::f32,

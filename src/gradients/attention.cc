@@ -157,7 +157,8 @@ class Expansion {
 };
 
 std::vector<ValueId> attention_gradient(const GradientArgs& a) {
-  const AttentionOperands operands{a.operand(0), a.operand(1), a.operand(2), a.operand(3), a.d_results[0], a.operand(4)};
+  const AttentionOperands operands{a.operand(0), a.operand(1),   a.operand(2),
+                                   a.operand(3), a.d_results[0], a.operand(4)};
   if (a.wants(3) || operands.sinks != kNone) {
     const AttentionGradients all = expanded_attention_gradient(a.graph, operands, a.op().attributes);
     const ValueId of_mask = a.wants(3) ? summed_to(a.graph, all.scores, a.type(3).shape) : kNone;

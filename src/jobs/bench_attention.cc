@@ -7,12 +7,12 @@
 
 #include "base/checked.h"
 #include "base/memory_limit.h"
-#include "measure/ratio.h"
 #include "base/philox.h"
 #include "jobs/machine.h"
 #include "jobs/step_times.h"
 #include "measure/bound.h"
 #include "measure/environment.h"
+#include "measure/ratio.h"
 #include "ops/calls.h"
 
 namespace hone {
@@ -33,15 +33,17 @@ struct HeadSizes {
 Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "naive";
-  const auto input = [&](const char* name) { return g.add_input(name, {.dtype = options.type, .shape = s.by_head(), .format = {}}); };
+  const auto input = [&](const char* name) {
+    return g.add_input(name, {.dtype = options.type, .shape = s.by_head(), .format = {}});
+  };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   const double scale = 1 / std::sqrt(static_cast<double>(s.columns));
-  ValueId scores = ops::mul(g, {ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}),
-                                g.add_scalar<float>(static_cast<float>(scale))});
+  ValueId scores =
+      ops::mul(g, {ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}), g.add_scalar<float>(static_cast<float>(scale))});
   if (options.causal) {
     const ValueId t = ops::iota(g, {.shape = Shape{s.length}}), row = ops::iota(g, {.shape = Shape{s.length, 1}});
-    scores = ops::where(g, {ops::less_or_equal(g, {t, row}), scores,
-                            g.add_scalar<float>(-std::numeric_limits<float>::infinity())});
+    scores = ops::where(
+        g, {ops::less_or_equal(g, {t, row}), scores, g.add_scalar<float>(-std::numeric_limits<float>::infinity())});
   }
   ValueId weights = ops::softmax(g, {.x = scores});
   if (options.type != DType::f32) weights = ops::cast(g, {.x = weights, .dtype = options.type});
@@ -52,7 +54,9 @@ Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
 Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
-  const auto input = [&](const char* name) { return g.add_input(name, {.dtype = options.type, .shape = s.by_row(), .format = {}}); };
+  const auto input = [&](const char* name) {
+    return g.add_input(name, {.dtype = options.type, .shape = s.by_row(), .format = {}});
+  };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   g.add_output(ops::attention(g, {.q = q,
                                   .k = k,
@@ -112,8 +116,8 @@ Table results_table(const std::vector<Form>& forms, const std::vector<StepTimes>
     const Interval ci = t.median_ci95;
     const Ratio ratio = speed_ratio(times[0].plain, t);
     table.rows.push_back({forms[i].name, number(t.p50 * 1e-6, {ci.low * 1e-6, ci.high * 1e-6}),
-                          i ? number(ratio.value, ratio.ci95) : number(1), number(flops * 1e-6),
-                          number(flops / t.p50), number(bytes), number(forms[i].scores_bytes)});
+                          i ? number(ratio.value, ratio.ci95) : number(1), number(flops * 1e-6), number(flops / t.p50),
+                          number(bytes), number(forms[i].scores_bytes)});
   }
   return table;
 }
@@ -181,8 +185,8 @@ Record bench_attention(const AttentionBenchOptions& options) {
     by_row.emplace(name, rows_of(s, x));
   }
   std::vector<Form> forms;
-  forms.push_back({"naive", Session(naive_graph(s, options), options.session), by_head,
-                   static_cast<double>(s.scores()) * 4});
+  forms.push_back(
+      {"naive", Session(naive_graph(s, options), options.session), by_head, static_cast<double>(s.scores()) * 4});
   forms.push_back({"fused", Session(fused_graph(s, options), options.session), by_row, 0});
   const double apart =
       difference(rows_of(s, forms[0].session.run(forms[0].inputs)[0]), forms[1].session.run(forms[1].inputs)[0]);

@@ -66,9 +66,10 @@ ValueId probabilities(Graph& g, NodeId id, const std::string& name) {
                         !node.attributes.has("behind") && node.attributes.get_or<double>("softcap", 0) == 0 &&
                         node.operands.size() <= 4 && (!has_mask || g.type(node.operands[3]).dtype != DType::boolean);
   if (!is_plain)
-    fail("distill-layers: \"{}\" is attention with shared heads, a causal or boolean mask, a window, a soft cap or "
-         "sinks, whose probabilities are not compared",
-         name);
+    fail(
+        "distill-layers: \"{}\" is attention with shared heads, a causal or boolean mask, a window, a soft cap or "
+        "sinks, whose probabilities are not compared",
+        name);
   const ValueId q = in_heads(g, node.operands[0], heads), k = in_heads(g, node.operands[1], heads);
   const Dim columns = g.type(q).shape[3];
   if (!columns.is_constant()) fail("distill-layers: \"{}\" has heads of a width that only a run knows", name);

@@ -91,7 +91,8 @@ TEST_F(Bench, OnDemandAnswersEachLineWithNanoseconds) {
 TEST_F(Bench, AttentionIsTimedSpelledOutAndFused) {
   for (const char* type : {"f32", "bf16"})
     for (const bool causal : {false, true}) {
-      std::vector<std::string> words{"bench", "--op", "attention", "--shape", "2,3,40,16", "--type", type, "--seconds", "0.1", "--json"};
+      std::vector<std::string> words{"bench",  "--op", "attention", "--shape", "2,3,40,16",
+                                     "--type", type,   "--seconds", "0.1",     "--json"};
       if (causal) words.push_back("--causal");
       const ProgramResult result = hone_program(words);
       expect_done(result);
@@ -118,8 +119,8 @@ TEST_F(Bench, AttentionIsTimedSpelledOutAndFused) {
 }
 
 TEST_F(Bench, OpsNeedAShapeOfFourSizesAndNoModel) {
-  for (const char* shape : {"32,8,128", "32,8,128,64,2", "0,8,128,64", "a,b,c,d", "32,8,128,-64", "", "1,1,4000000000,64",
-                            "9223372036854775807,9,9,9"}) {
+  for (const char* shape : {"32,8,128", "32,8,128,64,2", "0,8,128,64", "a,b,c,d", "32,8,128,-64", "",
+                            "1,1,4000000000,64", "9223372036854775807,9,9,9"}) {
     const ProgramResult result = hone_program({"bench", "--op", "attention", "--shape", shape});
     EXPECT_NE(result.exit_code, 0) << shape;
     EXPECT_THAT(result.err, testing::Not(HasSubstr("bug"))) << shape;

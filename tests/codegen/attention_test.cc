@@ -60,8 +60,19 @@ std::vector<float> run(const AttentionCase& c, const Inputs& in, const Target& t
   KernelArgs args;
   args.pointers = {bytes(in.q), bytes(in.k), bytes(in.v), c.mask_shape.empty() ? nullptr : bytes(in.mask), out.data()};
   const std::vector<int64_t> strides = mask_strides(c);
-  args.dims = {c.batches, c.queries, c.keys, q_row, kv_row, kv_row, q_row, strides[0], strides[1], strides[2],
-               c.keys - c.queries, kSeesAll, c.causal ? 0 : kSeesAll};
+  args.dims = {c.batches,
+               c.queries,
+               c.keys,
+               q_row,
+               kv_row,
+               kv_row,
+               q_row,
+               strides[0],
+               strides[1],
+               strides[2],
+               c.keys - c.queries,
+               kSeesAll,
+               c.causal ? 0 : kSeesAll};
   CompiledPlan(plan, target).run(args, chunk);
   intact = out.intact();
   if (c.result == DType::f32) return {out.as<float>().begin(), out.as<float>().end()};

@@ -77,22 +77,27 @@ TEST(Attention, WindowsAreAroundAQuerysPosition) {
 
 TEST(Attention, SinksTakeAPartOfTheWeightsAndSoftCapsBoundScores) {
   const Tensor q = f32({1, 1, 1}, {1}), k = f32({1, 1, 1}, {100}), v = f32({1, 1, 1}, {8});
-  EXPECT_EQ(call("attention", {q, f32({1, 1, 1}, {0}), v, f32({1}, {0}), f32({1}, {0})}, kOneHead).to_floats(), (Floats{4}));
+  EXPECT_EQ(call("attention", {q, f32({1, 1, 1}, {0}), v, f32({1}, {0}), f32({1}, {0})}, kOneHead).to_floats(),
+            (Floats{4}));
   const float capped = static_cast<float>(8 / (1 + std::exp(-2 * std::tanh(50.0))));
-  EXPECT_FLOAT_EQ(call("attention", {q, k, v, f32({1}, {0}), f32({1}, {0})}, {{"heads", int64_t{1}}, {"softcap", 2.0}}).to_floats()[0],
+  EXPECT_FLOAT_EQ(call("attention", {q, k, v, f32({1}, {0}), f32({1}, {0})}, {{"heads", int64_t{1}}, {"softcap", 2.0}})
+                      .to_floats()[0],
                   capped);
-  EXPECT_NE(error_of("attention", {q, k, v, f32({1}, {0}), f32({2}, {0, 0})}, kOneHead).find("sinks"), std::string::npos);
+  EXPECT_NE(error_of("attention", {q, k, v, f32({1}, {0}), f32({2}, {0, 0})}, kOneHead).find("sinks"),
+            std::string::npos);
   EXPECT_NE(error_of("attention", {q, k, v}, {{"heads", int64_t{1}}, {"softcap", -1.0}}).find("softcap is -1"),
             std::string::npos);
 }
 
 TEST(Attention, MasksThatDoNotBroadcastAreNamed) {
   const Tensor x = f32({1, 2, 1}, {0, 0});
-  for (const Tensor& mask : {f32({3, 2}, {0, 0, 0, 0, 0, 0}), f32({2, 1, 2, 2}, Floats(8)), f32({1, 1, 1, 2, 2}, Floats(4)),
-                             f32({2, 1, 2}, Floats(4))})
-    EXPECT_NE(error_of("attention", {x, x, x, mask}, kOneHead).find("does not broadcast to [1,1,2,2]"), std::string::npos)
+  for (const Tensor& mask : {f32({3, 2}, {0, 0, 0, 0, 0, 0}), f32({2, 1, 2, 2}, Floats(8)),
+                             f32({1, 1, 1, 2, 2}, Floats(4)), f32({2, 1, 2}, Floats(4))})
+    EXPECT_NE(error_of("attention", {x, x, x, mask}, kOneHead).find("does not broadcast to [1,1,2,2]"),
+              std::string::npos)
         << error_of("attention", {x, x, x, mask}, kOneHead);
-  EXPECT_NE(error_of("attention", {x, x, x, Tensor::of<int64_t>({2}, {0, 1})}, kOneHead).find("bool"), std::string::npos);
+  EXPECT_NE(error_of("attention", {x, x, x, Tensor::of<int64_t>({2}, {0, 1})}, kOneHead).find("bool"),
+            std::string::npos);
 }
 
 TEST(Attention, CausalQueriesSeeEarlierKeysOnly) {

@@ -23,8 +23,8 @@ inline double relative_weight_error(const std::vector<double>& scores, const std
          (2 * 2 * kMaxUlpF32 + static_cast<double>(scores.size()) + 6) * kEpsF32;
 }
 
-// How much more a weight errs, relatively, where it is rounded to bf16 before it meets v: by that, and by the powers of 2
-// that are then computed from four terms of their series: (ln 2 / 2)^4 / 4! / 2^3 for the best polynomial and at most
+// How much more a weight errs, relatively, where it is rounded to bf16 before it meets v: by that, and by the powers of
+// 2 that are then computed from four terms of their series: (ln 2 / 2)^4 / 4! / 2^3 for the best polynomial and at most
 // twice that for the one through the Chebyshev nodes, in the weight and in the sum of all.
 inline double rounded_weight_error() { return kEpsBf16 + 2 * 2 * std::pow(std::numbers::ln2 / 2, 4) / 24 / 8; }
 
@@ -45,7 +45,7 @@ struct AttentionBound {
   double softcap = 0;
   bool is_chosen = false;  // the mask says which keys are seen
   bool blind_is_zero = false;
-  bool rounds_weights = false;  // to bf16
+  bool rounds_weights = false;                                              // to bf16
   int64_t first = 0, before = int64_t{1} << 40, behind = int64_t{1} << 40;  // as in ops/attention.cc
   ErrorRow sinks = {};
 

@@ -474,8 +474,8 @@ class NodeBound {
                          .softcap = attributes_.get_or<double>("softcap", 0),
                          .is_chosen = has(mask) && operand(mask).dtype() == DType::boolean,
                          .blind_is_zero = attributes_.get_or<int64_t>("blind_is_zero", 0) != 0,
-                         .rounds_weights = mask == 3 && operand(0).dtype() == DType::bf16 && operand(1).dtype() == DType::bf16 &&
-                                           operand(2).dtype() == DType::bf16};
+                         .rounds_weights = mask == 3 && operand(0).dtype() == DType::bf16 &&
+                                           operand(1).dtype() == DType::bf16 && operand(2).dtype() == DType::bf16};
     if (attributes_.get_or<int64_t>("from_start", 0) == 0) bound.first = bound.keys - bound.queries;
     if (attributes_.has("before")) bound.before = attributes_.get<int64_t>("before");
     if (attributes_.has("behind")) bound.behind = attributes_.get<int64_t>("behind");

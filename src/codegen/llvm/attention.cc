@@ -213,7 +213,9 @@ class AttentionKernel {
   Value* result(const Item& item, const Strip& strip) {
     return head_pointer(4, item.b, dim(1), strip.s, 6, strip.h, plan_.value_dim, size_bytes(plan_.result));
   }
-  Value* key(const Item& item, Value* t) { return head_pointer(1, item.b, dim(2), t, 4, item.group, plan_.head_dim, size_); }
+  Value* key(const Item& item, Value* t) {
+    return head_pointer(1, item.b, dim(2), t, 4, item.group, plan_.head_dim, size_);
+  }
   Value* value(const Item& item, Value* t) {
     return head_pointer(2, item.b, dim(2), t, 5, item.group, plan_.value_dim, size_);
   }
@@ -222,7 +224,8 @@ class AttentionKernel {
     Strip then = strip;
     then.h = e_.smaller(e_.b.CreateAdd(next.first_head, strip.head), e_.num(plan_.heads - 1));
     then.s = e_.smaller(e_.b.CreateAdd(next.first, strip.offset), dim(1));
-    call(prefetch_keys_, {query(next, then), e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), then.s), e_.num(s_.rows))});
+    call(prefetch_keys_,
+         {query(next, then), e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), then.s), e_.num(s_.rows))});
   }
 
   // Keys [t, t + count) of the item's group, and their values.
@@ -230,17 +233,15 @@ class AttentionKernel {
     Value *k = key(item, t), *v = value(item, t);
     Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
     e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
-      call(pack_keys_, {e_.at(k, e_.b.CreateMul(i, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(count, i),
-                        key_panel(i)});
+      call(pack_keys_,
+           {e_.at(k, e_.b.CreateMul(i, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(count, i), key_panel(i)});
       return Values{};
     });
     for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
       call(pack_values_, {e_.at(v, c * size_), v_row, count, e_.num(plan_.value_dim - c), value_panel(c)});
   }
   int64_t panel_rows(int64_t elements) const { return s_.dot ? (elements + 1) / 2 : elements; }
-  Value* key_panel(Value* i) {
-    return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4));
-  }
+  Value* key_panel(Value* i) { return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4)); }
   Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * panel_rows(s_.block_keys) * 4); }
 
   // Scores, weights and sums of one strip with the keys [t, t + count).
@@ -291,9 +292,8 @@ class AttentionKernel {
   const AttentionShape s_;
   const int64_t size_;
   Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
-           *result_ = nullptr, *softmax_ = nullptr,
-           *copy_ = nullptr, *rescale_ = nullptr, *output_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,
-           *prefetch_result_ = nullptr;
+           *result_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr, *rescale_ = nullptr, *output_ = nullptr,
+           *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
   KernelFrame frame_{};
 };
 

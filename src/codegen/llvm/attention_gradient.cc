@@ -41,7 +41,8 @@ class SoftmaxGradient {
     const int64_t stride = shape.score_stride * 4;
     e.loop(e.num(0), arg(4), 1, {}, [&](Value* r, const Values&) {
       Value *weights = e.at(arg(0), e.times(r, stride)), *d_scores = e.at(arg(1), e.times(r, stride));
-      Value *mask = plan.mask != AttentionPlan::Mask::none ? e.at(arg(2), e.b.CreateMul(r, arg(3))) : nullptr, *count = arg(5);
+      Value *mask = plan.mask != AttentionPlan::Mask::none ? e.at(arg(2), e.b.CreateMul(r, arg(3))) : nullptr,
+            *count = arg(5);
       if (plan.limited) count = e.smaller(e.larger(e.b.CreateAdd(arg(6), r), e.num(0)), arg(5));
       one_row(weights, d_scores, mask, count);
       if (plan.limited)

@@ -42,7 +42,8 @@ Value* subtracted(Emitter& e, Value* largest) {
 
 class Softmax {
  public:
-  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape) : e_(e), plan_(plan), s_(shape), scores_(plan) {}
+  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape)
+      : e_(e), plan_(plan), s_(shape), scores_(plan) {}
 
   Function* run(const std::string& symbol) {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64, e_.i64};
@@ -88,7 +89,8 @@ class Softmax {
     Values rows, masks;
     for (int r = 0; r < s_.rows; ++r) {
       rows.push_back(scores(e_.num(r)));
-      masks.push_back(plan_.mask == Mask::none ? nullptr : mask_of(e_.smaller(e_.num(r), e_.b.CreateSub(rows_, e_.num(1)))));
+      masks.push_back(plan_.mask == Mask::none ? nullptr
+                                               : mask_of(e_.smaller(e_.num(r), e_.b.CreateSub(rows_, e_.num(1)))));
     }
     const Values lowest(rows.size(), e_.c_f32(kLowest));
     const Values best = over_vectors(lowest, [&](Value* t, Value* lanes, Values now) {
@@ -123,7 +125,8 @@ class Softmax {
   template <class Body>
   Values over_vectors(Values now, Body body) {
     Value* whole = e_.b.CreateAnd(keys_, e_.num(-e_.lanes));
-    now = e_.loop(e_.num(0), whole, e_.lanes, now, [&](Value* t, const Values& so_far) { return body(t, nullptr, so_far); });
+    now = e_.loop(e_.num(0), whole, e_.lanes, now,
+                  [&](Value* t, const Values& so_far) { return body(t, nullptr, so_far); });
     // A loop of at most one trip, which carries its values where `when` could not.
     return e_.loop(whole, keys_, e_.lanes, now, [&](Value* t, const Values& so_far) {
       return body(t, e_.tail_mask(e_.b.CreateSub(keys_, t)), so_far);
@@ -195,14 +198,17 @@ class Softmax {
     const int64_t step = s_.dot ? e_.lanes * 2 : e_.lanes * 4;
     Value* weights = e_.at(e_.at(scratch_, s_.weights_offset), e_.times(r, s_.weight_stride_bytes));
     const Emitter::Moving moving[] = {{scores(r), e_.lanes * 4}, {weights, step}};
-    const Values sum = e_.walk(vectors, moving, {total}, [&](const Values& at, const Values& now) {
-      Value* x = e_.load(e_.v_f32, at[0], alignment());
-      x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base) : in_powers(e_.b.CreateFSub(x, base));
-      Value* weight = vector_exp2_below_one(e_, x, s_.dot ? 3 : 5);
-      if (s_.dot) e_.store(rounded(weight), at[1], e_.lanes * 2);
-      else e_.store(weight, at[1], alignment());
-      return Values{add(e_, now[0], weight)};
-    }, true);
+    const Values sum = e_.walk(
+        vectors, moving, {total},
+        [&](const Values& at, const Values& now) {
+          Value* x = e_.load(e_.v_f32, at[0], alignment());
+          x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base) : in_powers(e_.b.CreateFSub(x, base));
+          Value* weight = vector_exp2_below_one(e_, x, s_.dot ? 3 : 5);
+          if (s_.dot) e_.store(rounded(weight), at[1], e_.lanes * 2);
+          else e_.store(weight, at[1], alignment());
+          return Values{add(e_, now[0], weight)};
+        },
+        true);
     e_.store(sum[0], slot, alignment());
   }
   // The CPU has it beside its dot product; what it flushes to 0, the dot product does, too.
@@ -221,12 +227,12 @@ class Softmax {
 }  // namespace
 
 llvm::Function* emit_attention_softmax(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                 const AttentionShape& shape) {
+                                       const AttentionShape& shape) {
   return Softmax(e, plan, shape).run(symbol);
 }
 
 llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                 const AttentionShape& shape) {
+                                       const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.ptr, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
@@ -256,10 +262,11 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
       copy_row(at[0], at[1]);
       return Values{};
     });
-    e.loop(e.times(rows, shape.query_row_bytes), e.num(shape.rows * shape.query_row_bytes), 2, {}, [&](llvm::Value* at, const Values&) {
-      e.store(e.b.getInt16(0), e.at(copied, at), 2);
-      return Values{};
-    });
+    e.loop(e.times(rows, shape.query_row_bytes), e.num(shape.rows * shape.query_row_bytes), 2, {},
+           [&](llvm::Value* at, const Values&) {
+             e.store(e.b.getInt16(0), e.at(copied, at), 2);
+             return Values{};
+           });
   };
   e.when(e.b.CreateIsNotNull(copied), copy);
   e.end_function();
@@ -290,14 +297,15 @@ llvm::Function* emit_attention_rescale(Emitter& e, const std::string& symbol, co
 }
 
 llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                const AttentionShape& shape) {
+                                      const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
   llvm::Value *state = f->getArg(0), *sink = f->getArg(1);
   const double unit = Scores(plan).unit;
   e.loop(e.num(0), f->getArg(4), 1, {}, [&](llvm::Value* r, const Values&) {
-    llvm::Value* totals = e.load(e.v_f32, e.at(e.at(state, shape.totals_offset()), e.times(r, shape.vector_bytes())), e.lanes * 4);
+    llvm::Value* totals =
+        e.load(e.v_f32, e.at(e.at(state, shape.totals_offset()), e.times(r, shape.vector_bytes())), e.lanes * 4);
     llvm::Value* total = e.splat(e.reduce(totals, [&](llvm::Value* x, llvm::Value* y) { return add(e, x, y); }));
     llvm::Value* largest = e.load_broadcast(DType::f32, e.at(e.at(state, shape.largest_offset()), e.times(r, 4)));
     if (plan.sinks) {
@@ -313,7 +321,7 @@ llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, con
     for (int64_t c = 0; c < plan.value_dim; c += e.lanes) {
       const int64_t panel = c / shape.value_columns(), column = c % shape.value_columns();
       llvm::Value* sums = e.at(e.at(state, e.times(r, shape.value_columns() * 4)),
-                         panel * shape.rows * shape.value_columns() * 4 + column * 4);
+                               panel * shape.rows * shape.value_columns() * 4 + column * 4);
       llvm::Value* x = e.b.CreateFMul(e.load(e.v_f32, sums, e.lanes * 4), factor);
       x = e.b.CreateSelect(is_blind, blind, x);
       llvm::Value* lanes = plan.value_dim - c < e.lanes ? e.tail_mask(e.num(plan.value_dim - c)) : nullptr;

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// void(q, q_row_bytes, rows, copied, state): a strip's queries in scratch as they are multiplied, with rows of 0 up to a
-// whole strip, unless `copied` is null; and its state before the first key.
+// void(q, q_row_bytes, rows, copied, state): a strip's queries in scratch as they are multiplied, with rows of 0 up to
+// a whole strip, unless `copied` is null; and its state before the first key.
 llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                        const AttentionShape& shape);
 

@@ -118,8 +118,7 @@ Value* vector_exp(Emitter& e, Value* x) {
 
 // 2^n 2^r, n = rint(x), |r| <= 1/2. The polynomial's first coefficient is near 1, so that 2^0 is 1 within its error.
 Value* vector_exp2_below_one(Emitter& e, Value* x, int degree) {
-  const std::vector<double> p =
-      fit_polynomial([](long double r) { return std::exp2(r); }, -0.5, 0.5, 0, degree);
+  const std::vector<double> p = fit_polynomial([](long double r) { return std::exp2(r); }, -0.5, 0.5, 0, degree);
   Value* const bounded = at_least(e, x, -160);
   Value* sum = e.b.CreateFAdd(bounded, e.c_f32(rounding_constant(0)));
   Value* n = e.b.CreateFSub(sum, e.c_f32(rounding_constant(0)));

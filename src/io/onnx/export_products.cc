@@ -47,8 +47,8 @@ class Attention {
   std::string result() const {
     for (size_t i = 0; i < 3; ++i)  // of a node whose types are not known the rest is not either
       if (n_.rank(i) != 3) not_in_onnx("attention of {}", to_string(n_.type(i)));
-    const std::string scores =
-        masked(capped(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
+    const std::string scores = masked(
+        capped(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
                                n_.number(scale(), dtype_)})));
     const std::string weights = softmax(scores);
     const std::string heads = n_.emit("MatMul", {weights, by_head(2, groups_, {0, 2, 1, 3})});
@@ -82,8 +82,8 @@ class Attention {
     const Dim &queries = n_.type(0).shape[1], &keys = n_.type(1).shape[1];
     const double lowest = dtype_ == DType::f64 ? std::numeric_limits<double>::lowest()
                                                : static_cast<double>(std::numeric_limits<float>::lowest());
-    const std::string each = n_.has(4) ? n_.reshape(n_.in_as(4, dtype_), {heads_}, {1, heads_, 1, 1})
-                                       : n_.number(lowest, dtype_);
+    const std::string each =
+        n_.has(4) ? n_.reshape(n_.in_as(4, dtype_), {heads_}, {1, heads_, 1, 1}) : n_.number(lowest, dtype_);
     const std::string column = n_.emit("Expand", {each, n_.sizes({n_.type(0).shape[0], heads_, queries, 1})});
     const std::string all = n_.emit("Concat", {scores, column}, {{"axis", int64_t{3}}});
     const std::string weights = n_.emit("Softmax", {all}, {{"axis", int64_t{-1}}});

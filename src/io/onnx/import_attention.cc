@@ -241,7 +241,8 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
   if (call.causal && window > 0) call.before = window - 1;
   if (!call.causal) call.bias = window_bias(n, tokens, window);
   if (n.has(11)) call.sinks = n.cast(n.in(11), DType::f32);
-  else if (n.integer("smooth_softmax", 0) > 0) call.sinks = n.constant(Tensor(DType::f32, {heads}));  // one more score of 0
+  else if (n.integer("smooth_softmax", 0) > 0)
+    call.sinks = n.constant(Tensor(DType::f32, {heads}));  // one more score of 0
   call.bias = sum_of_biases(n, call.bias, n.in_or_none(10));
   return {attended(n, call), k.present, v.present};
 }

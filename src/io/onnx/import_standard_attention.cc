@@ -270,8 +270,7 @@ std::vector<ValueId> import_attention(OnnxNode& n) {
     y = split_heads(n, attended(n, call), call.heads);
   }
   if (y == kNone) y = n.cast(spelled_out(n, heads, all, softcap), dtype);
-  return {merged ? merge_heads(n, y) : y, heads.k, heads.v,
-          n.wants(3) ? scores_output(n, heads, all, softcap) : kNone};
+  return {merged ? merge_heads(n, y) : y, heads.k, heads.v, n.wants(3) ? scores_output(n, heads, all, softcap) : kNone};
 }
 
 // --- FlexAttention ---------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@
 
 namespace hone {
 
-// out[b,s,h,:] = sum over keys t of w[t] v[b,t,h',:], w = softmax(scores), scores = cap(scale · q[b,s,h,:]·k[b,t,h',:]) +
-// mask, h' = h / (heads / kv_heads), cap(x) = softcap · tanh(x / softcap); q [B,S,heads*head_dim], k
-// [B,T,kv_heads*head_dim], v [B,T,kv_heads*value_dim], out [B,S,heads*value_dim]. Query s stands at key p = s + dims[10]
-// and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
+// out[b,s,h,:] = sum over keys t of w[t] v[b,t,h',:], w = softmax(scores), scores = cap(scale · q[b,s,h,:]·k[b,t,h',:])
+// + mask, h' = h / (heads / kv_heads), cap(x) = softcap · tanh(x / softcap); q [B,S,heads*head_dim], k
+// [B,T,kv_heads*head_dim], v [B,T,kv_heads*value_dim], out [B,S,heads*value_dim]. Query s stands at key p = s +
+// dims[10] and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
 //   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null
 //   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
 //             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous),

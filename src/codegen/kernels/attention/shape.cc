@@ -8,11 +8,12 @@ Support attention_support(const AttentionPlan& plan, const Target&) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("q, k and v of {}; f32 and bf16 are multiplied", to_string(plan.dtype))};
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 || plan.value_dim < 1)
-    return {fmt::format("{} heads over {} of {} and {} columns", plan.heads, plan.kv_heads, plan.head_dim,
-                        plan.value_dim)};
+    return {
+        fmt::format("{} heads over {} of {} and {} columns", plan.heads, plan.kv_heads, plan.head_dim, plan.value_dim)};
   constexpr int kWidest = 4096;  // so that a strip and a block of keys fit the caches that they are meant for
   if (plan.head_dim > kWidest || plan.value_dim > kWidest)
-    return {fmt::format("heads of {} and {} columns; up to {} are kept in cache", plan.head_dim, plan.value_dim, kWidest)};
+    return {
+        fmt::format("heads of {} and {} columns; up to {} are kept in cache", plan.head_dim, plan.value_dim, kWidest)};
   return {};
 }
 
@@ -65,7 +66,8 @@ AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& 
                                int64_t queries) {
   constexpr int64_t kEnough = 8;     // items
   constexpr int64_t kFewStrips = 8;  // for which laying out keys costs about an eighth
-  const int64_t sharing = plan.heads / plan.kv_heads, strips = std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
+  const int64_t sharing = plan.heads / plan.kv_heads,
+                strips = std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
   AttentionItems items;
   const auto split = [&](int64_t most) {
     items.heads = std::clamp<int64_t>(most / strips, 1, sharing);

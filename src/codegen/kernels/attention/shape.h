@@ -4,8 +4,8 @@
 // and their values out as panels in scratch, once for all of its queries, and goes over the queries in strips. Scores
 // of a strip (rows x keys of the block) stay in the first-level cache through softmax and the product with the values.
 // A strip's sums, with the largest score and the weights' sum of each row so far, wait in scratch for the next block,
-// whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks of
-// keys alone, which are the plan's; how queries fall into items decides none.
+// whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
+// of keys alone, which are the plan's; how queries fall into items decides none.
 //
 // Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
@@ -27,8 +27,8 @@ struct AttentionShape {
   int64_t score_stride = 0;                 // elements between rows of scores
   int64_t weight_stride_bytes = 0;          // of weights: scores, or bf16 of their own
   // Scratch, in bytes.
-  int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, weights_offset = 0, maxima_offset = 0, alphas_offset = 0,
-          queries_offset = 0, states_offset = 0, scratch_bytes = 0;
+  int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, weights_offset = 0, maxima_offset = 0,
+          alphas_offset = 0, queries_offset = 0, states_offset = 0, scratch_bytes = 0;
   int64_t query_row_bytes = 0;  // of queries in scratch
 
   int64_t key_columns() const { return int64_t{key_vectors} * lanes; }

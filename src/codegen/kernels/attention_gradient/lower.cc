@@ -34,9 +34,7 @@ Support lower_attention_gradient(const Lowering& lowering, Prepared& prepared) {
                                                                                   StepCall& placed) mutable {
     read.write(sizes, placed.dims);
     const int64_t most = length_bound(placed.dims[2]);
-    return plans.choose(most, target, placed, [&] {
-      return KernelPlan(AttentionGradientPlan{read.plan, most});
-    });
+    return plans.choose(most, target, placed, [&] { return KernelPlan(AttentionGradientPlan{read.plan, most}); });
   };
   return {};
 }
