@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-search train train-full format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-search train train-full format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, into bench/results.md"
+	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, into bench/results.md (25 minutes)"
 	@echo "make train-full   the same with more epochs, and a folder in the layout of aclImdb"
@@ -73,6 +74,10 @@ bench-train: build
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target bench_train_step
 	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
+
+bench-attention: build
+	scripts/deps.sh peers
+	build/venv/bin/python bench/attention.py build/release/hone --record
 
 bench-search: build
 	scripts/deps.sh peers

@@ -197,27 +197,41 @@ void time_weight_gradient(KernelBench& bench, int64_t images, int64_t extent, in
   });
 }
 
-void time_attention(KernelBench& bench, int64_t length, int heads, int head_dim, DType type) {
-  const std::string name = fmt::format("{}x{}x{} {} attention", length, heads, head_dim, to_string(type));
+struct AttentionSize {
+  int64_t batches = 1;
+  int heads = 12;
+  int64_t length = 128;
+  int head_dim = 64;
+};
+
+// `masked`: with a mask of the keys alone. Products with keys that `causal` hides don't count.
+void time_attention(KernelBench& bench, const AttentionSize& size, DType type, bool masked, bool causal = false) {
+  const std::string name =
+      fmt::format("{}x{}x{}x{} {} attention{}{}", size.batches, size.heads, size.length, size.head_dim, to_string(type),
+                  masked ? " masked" : "", causal ? " causal" : "");
   if (bench.skips(name)) return;
-  AttentionPlan plan{.heads = heads,
-                     .kv_heads = heads,
-                     .head_dim = head_dim,
+  AttentionPlan plan{.heads = size.heads,
+                     .kv_heads = size.heads,
+                     .head_dim = size.head_dim,
+                     .value_dim = size.head_dim,
                      .dtype = type,
                      .result = type,
-                     .has_mask = true,
-                     .causal = false,
-                     .scale = 0.125f,
-                     .max_length = length};
-  const int64_t width = int64_t{heads} * head_dim;
-  const Tensor q = random_tensor(type, {length, width}), mask(DType::f32, {length}), out(type, {length, width});
+                     .mask = masked ? AttentionPlan::Mask::added : AttentionPlan::Mask::none,
+                     .limited = causal,
+                     .scale = 0.125f};
+  const int64_t width = int64_t{size.heads} * size.head_dim, length = size.length;
+  const Tensor q = random_tensor(type, {size.batches, length, width}),
+               k = random_tensor(type, {size.batches, length, width}),
+               v = random_tensor(type, {size.batches, length, width}), mask(DType::f32, {length}),
+               out(type, {size.batches, length, width});
   Compiled code(plan);
   KernelArgs args;
-  args.pointers = {bytes_of(q), bytes_of(q), bytes_of(q), bytes_of(mask), bytes_of(out)};
-  args.dims = {1, length, length, width, width, width, width};
+  args.pointers = {bytes_of(q), bytes_of(k), bytes_of(v), bytes_of(mask), bytes_of(out)};
+  args.dims = {size.batches, length, length, width, width, width, width, 0, 0, 0, 0, kSeesAll, 0};
   const int64_t items = code.prepare(args).items;
-  const double flop = 4.0 * static_cast<double>(length * length * width);
-  against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
+  const double pairs = static_cast<double>(length) * static_cast<double>(causal ? length + 1 : 2 * length) / 2;
+  against_peak(bench, name, 4.0 * pairs * static_cast<double>(size.batches * width), type, code,
+               [&] { code.run(args, items); });
 }
 
 void time_attention_gradient(KernelBench& bench, int64_t batches, int64_t length, int heads, int head_dim) {
@@ -226,10 +240,10 @@ void time_attention_gradient(KernelBench& bench, int64_t batches, int64_t length
   AttentionGradientPlan plan{{.heads = heads,
                               .kv_heads = heads,
                               .head_dim = head_dim,
-                              .has_mask = true,
-                              .causal = false,
-                              .scale = 0.125f,
-                              .max_length = length}};
+                              .value_dim = head_dim,
+                              .mask = AttentionPlan::Mask::added,
+                              .scale = 0.125f},
+                             length};
   const int64_t width = int64_t{heads} * head_dim;
   const Tensor q = random_tensor(DType::f32, {batches, length, width}),
                d = random_tensor(DType::f32, {batches, length, width}), mask(DType::f32, {length});
@@ -414,8 +428,11 @@ void time_all(KernelBench& bench) {
       for (int64_t m : {4, 16, 128}) time_gemm(bench, fmt::format("{}x1536x384", m), m, 1536, 384, type, format);
     for (const char* format : {"mxint8", "mxfp8_e4m3", "mxfp4", "int4.g32"})
       time_gemm(bench, "1x768x1024", 1, 768, 1024, type, format);
-    time_attention(bench, 128, 12, 32, type);
-    time_attention(bench, 128, 12, 64, type);
+    time_attention(bench, {.head_dim = 32}, type, true);
+    time_attention(bench, {}, type, true);
+    time_attention(bench, {.batches = 32, .heads = 8}, type, false);
+    time_attention(bench, {.length = 1024}, type, false);
+    time_attention(bench, {.length = 4096}, type, false, true);
   }
   for (DType type : {DType::f32, DType::bf16}) time_resnet18(bench, type);
   time_weight_gradients(bench);

@@ -18,7 +18,7 @@ def timed(run):
 class Hone:
     """`hone bench --on-demand`: a process that runs one inference per line it is sent and answers with its nanoseconds."""
 
-    def __init__(self, program, model, inputs, folder, threads, flags=()):
+    def __init__(self, program, model, inputs, folder, threads, flags=(), writes=True):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         given = []
@@ -27,7 +27,7 @@ class Hone:
         for name, value in inputs.items():
             np.save(folder / f"in_{name}.npy", value)
             given.append(f"{name}={folder / f'in_{name}.npy'}")
-        command = [program, "bench", model, "--on-demand", "--threads", str(threads), "--output-dir", folder, *flags, *(["--input", *given] if given else [])]
+        command = [program, "bench", model, "--on-demand", "--threads", str(threads), *(["--output-dir", folder] if writes else []), *flags, *(["--input", *given] if given else [])]
         self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self):

@@ -12,8 +12,10 @@
 #include "cli/run_files.h"
 #include "cli/terminal_progress.h"
 #include "io/numpy.h"
+#include "jobs/bench_attention.h"
 #include "jobs/open_session.h"
 #include "jobs/probe.h"
+#include "measure/peaks.h"
 
 namespace hone {
 namespace {
@@ -29,11 +31,12 @@ struct {
   double seconds = 20;
   uint64_t seed = 1;
   bool on_demand = false, no_probe = false, check_finite = false;
-  std::string output_dir, protocol = "fair", samples;
+  std::string output_dir, protocol = "fair", samples, op, shape = "32,8,128,64", type = "f32";
+  bool causal = false;
 } flags;
 
 void setup(CLI::App& app) {
-  app.add_option("MODEL", flags.models, "Folders or files; the first is what the others are compared with")->required();
+  app.add_option("MODEL", flags.models, "Folders or files; the first is what the others are compared with");
   flags.model.add_inputs_to(app);
   flags.shapes.add_to(app);
   flags.run.add_to(app);
@@ -55,6 +58,17 @@ void setup(CLI::App& app) {
                "Time one inference for each line on standard input and print its nanoseconds, so that a script can "
                "interleave another system");
   app.add_option("--output-dir", flags.output_dir, "With --on-demand: write the outputs there as .npy");
+  CLI::Option* op =
+      app.add_option("--op", flags.op, "Instead of models: one op, spelled out beside fused, with where the time goes")
+          ->check(CLI::IsMember({"attention"}));
+  app.add_option("--shape", flags.shape, "With --op: batches,heads,length,columns of a head")
+      ->needs(op)
+      ->capture_default_str();
+  app.add_option("--type", flags.type, "With --op: of its operands")
+      ->needs(op)
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  app.add_flag("--causal", flags.causal, "With --op: a query sees no key behind its own")->needs(op);
   flags.output.add_to(app);
 }
 
@@ -81,7 +95,24 @@ int answer_on_demand() {
   return 0;
 }
 
+int bench_op() {
+  if (!flags.models.empty()) fail("--op {} takes no model; {} was given", flags.op, flags.models[0]);
+  const SessionOptions session = flags.run.options();
+  const Record record = bench_attention({.shape = parse_attention_shape(flags.shape),
+                                         .type = flags.type == "bf16" ? DType::bf16 : DType::f32,
+                                         .causal = flags.causal,
+                                         .session = session,
+                                         .peaks = machine_peaks(session.cache_folder),
+                                         .seconds = flags.seconds,
+                                         .seed = flags.seed,
+                                         .command = this_command()});
+  flags.output.print(record);
+  return 0;
+}
+
 int run() {
+  if (!flags.op.empty()) return bench_op();
+  if (flags.models.empty()) fail("no model to time: give a folder or file, or --op attention");
   RunFiles()
       .reads("MODEL", flags.models)
       .reads_pairs("--input", flags.given.given)
@@ -116,6 +147,7 @@ extern constinit const VerbDef bench_verb_def{
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"
         "  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json\n"
         "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab\n"
+        "  hone bench --op attention --shape 32,8,128,64 --type bf16\n"
         "  hone bench classifier small.safetensors --data reviews.csv --metric accuracy,f1",
     .setup = setup,
     .run = run};

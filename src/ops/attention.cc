@@ -1,5 +1,6 @@
 // attention: scaled dot-product attention of several heads that lie side by side in the last dimension; and its
 // gradient, which computes the weights again instead of keeping them: nothing of queries x keys outlives a row.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,7 +16,15 @@ constexpr AttributeSpec kAttributes[] = {
     {"kv_heads", AttributeKind::integer, false,
      "heads of k and v, each shared by heads / kv_heads heads of q; default heads"},
     {"scale", AttributeKind::number, false, "factor of q·k; default 1 / sqrt(columns of a head)"},
-    {"causal", AttributeKind::integer, false, "1: query s of S sees the keys up to s + T - S; default 0"},
+    {"causal", AttributeKind::integer, false, "1: a query sees no key behind its own; default 0"},
+    {"from_start", AttributeKind::integer, false,
+     "1: query s of S stands at key s; default 0: at key s + T - S, the last at the last"},
+    {"before", AttributeKind::integer, false, "how many keys before its own a query sees; default all"},
+    {"behind", AttributeKind::integer, false, "how many keys behind its own a query sees; default all"},
+    {"softcap", AttributeKind::number, false,
+     "scores x become softcap * tanh(x / softcap) before the mask; default 0: they stay"},
+    {"blind_is_zero", AttributeKind::integer, false,
+     "1: a query that sees no key gives 0; default 0: NaN, as softmax does"},
 };
 
 struct Heads {
@@ -37,7 +46,9 @@ int64_t head_columns(const TensorType& type, int64_t heads, const char* what) {
 }
 
 void check_mask(const InferArgs& a, const TensorType& type, int64_t heads) {
-  expect_float(type, "the mask (added to the scores)");
+  if (type.dtype != DType::boolean && !is_float(type.dtype))
+    fail("the mask is {}; accepted: floats, which are added to the scores, and bool, true where a key is seen",
+         to_string(type));
   const Shape full{a[0].shape[0], heads, a[0].shape[1], a[1].shape[1]};
   const Shape& mask = type.shape;
   bool fits = mask.size() <= full.size();
@@ -65,14 +76,30 @@ TensorType attended(const InferArgs& a) {
                     {a[0].shape[0], a[0].shape[1], checked_mul(heads.queries, head_columns(a[2], heads.keys, "v"))});
 }
 
+void check_limits(const Attributes& attributes) {
+  for (const char* name : {"before", "behind"})
+    if (const int64_t keys = attributes.get_or<int64_t>(name, 0); keys < 0)
+      fail("{} is {} keys; accepted: 0 or more, or no such attribute for all", name, keys);
+  const double cap = attributes.get_or<double>("softcap", 0);
+  if (!(cap >= 0) || std::isinf(cap)) fail("softcap is {}; accepted: 0, which leaves scores as they are, or more", cap);
+}
+
 std::vector<TensorType> infer_attention(const InferArgs& a) {
   const TensorType result = attended(a);
-  if (a.has(3)) check_mask(a, a[3], heads_of(a.attributes).queries);
+  check_limits(a.attributes);
+  const int64_t heads = heads_of(a.attributes).queries;
+  if (a.has(3)) check_mask(a, a[3], heads);
+  if (a.has(4)) {
+    expect_float(a[4], "sinks");
+    expect_rank(a[4], 1, 1, "sinks [heads]");
+    expect_dim(a[4].shape[0], heads, "the number of sinks, that of heads,");
+  }
   return {result};
 }
 
 std::vector<TensorType> infer_gradient(const InferArgs& a) {
   const TensorType result = attended(a);
+  check_limits(a.attributes);
   expect_float(a[3], "d");
   expect_rank(a[3], 3, 3, "d");
   for (size_t i = 0; i < 3; ++i)
@@ -82,21 +109,26 @@ std::vector<TensorType> infer_gradient(const InferArgs& a) {
   return {plain_type(dtype, a[0].shape), plain_type(dtype, a[1].shape), plain_type(dtype, a[2].shape)};
 }
 
-// Softmax in place; a row that is all -inf becomes NaN.
-void softmax(std::vector<double>& scores) {
-  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+// Softmax in place, with one more score that is left out of the result. A row that is all -inf becomes NaN.
+void softmax(std::vector<double>& scores, double sink) {
+  double most = sink, sum = 0;
   for (double s : scores) most = s > most ? s : most;
   for (double& s : scores) sum += s = std::exp(s - most);
+  if (sink != kHidden) sum += std::exp(sink - most);
   for (double& s : scores) s /= sum;
 }
 
 struct Attention {
-  std::vector<double> q, k, v, mask;
+  std::vector<double> q, k, v, mask, sinks;
   std::vector<int64_t> mask_strides{0, 0, 0, 0};
   Heads heads;
   int64_t queries, keys, columns, value_columns;
-  double scale;
-  bool causal;
+  double scale, softcap;
+  bool is_chosen;  // the mask says which keys are seen; else it is added
+  bool blind_is_zero;
+  int64_t first, before, behind;  // where query 0 stands, and how many keys around its own a query sees
 
   const double* query(int64_t b, int64_t h, int64_t s) const {
     return q.data() + ((b * queries + s) * heads.queries + h) * columns;
@@ -110,12 +142,17 @@ struct Attention {
     for (int64_t t = 0; t < keys; ++t) {
       double& score = scores[static_cast<size_t>(t)];
       score = scale * dot(query(b, h, s), k.data() + row_of(b, h, t) * columns, columns);
-      if (!mask.empty())
-        score += mask[static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] +
-                                          t * mask_strides[3])];
-      if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
+      if (softcap != 0) score = softcap * std::tanh(score / softcap);
+      if (!mask.empty()) {
+        const double m = mask[static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] +
+                                                  t * mask_strides[3])];
+        score = !is_chosen ? score + m : m != 0 ? score : kHidden;
+      }
+      if (t < s + first - before || t > s + first + behind) score = kHidden;
     }
-    softmax(scores);
+    if (blind_is_zero && std::all_of(scores.begin(), scores.end(), [](double x) { return x == kHidden; }))
+      return std::vector<double>(scores.size(), 0.0);
+    softmax(scores, sinks.empty() ? kHidden : sinks[static_cast<size_t>(h)]);
     return scores;
   }
 
@@ -144,8 +181,12 @@ struct Attention {
     const double* from = query(b, h, s);
     double* to = d_q + (from - q.data());
     for (int64_t t = 0; t < keys; ++t) {
-      const double d_score = scale * of_keys[static_cast<size_t>(t)] * (d_weights[static_cast<size_t>(t)] - mean);
       const int64_t row = row_of(b, h, t) * columns;
+      double d_score = scale * of_keys[static_cast<size_t>(t)] * (d_weights[static_cast<size_t>(t)] - mean);
+      if (softcap != 0) {
+        const double y = std::tanh(scale * dot(from, k.data() + row, columns) / softcap);
+        d_score *= 1 - y * y;
+      }
       for (int64_t c = 0; c < columns; ++c) {
         to[c] += d_score * k[static_cast<size_t>(row + c)];
         d_k[row + c] += d_score * from[c];
@@ -153,6 +194,9 @@ struct Attention {
     }
   }
 };
+
+constexpr int64_t kReach = int64_t{1} << 40;  // beyond the length of any sequence
+int64_t within_reach(int64_t keys) { return std::min(keys, kReach); }
 
 // Of q, k and v, the first operands, and a mask.
 Attention read_attention(const EvalArgs& a, size_t mask) {
@@ -162,13 +206,21 @@ Attention read_attention(const EvalArgs& a, size_t mask) {
                       .k = a[1].to_doubles(),
                       .v = a[2].to_doubles(),
                       .mask = {},
+                      .sinks = {},
                       .heads = heads,
                       .queries = a[0].dim(1),
                       .keys = a[1].dim(1),
                       .columns = columns,
                       .value_columns = a[2].dim(2) / heads.keys,
                       .scale = a.attributes.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))),
-                      .causal = a.attributes.get_or<int64_t>("causal", 0) != 0};
+                      .softcap = a.attributes.get_or<double>("softcap", 0),
+                      .is_chosen = a.has(mask) && a[mask].dtype() == DType::boolean,
+                      .blind_is_zero = a.attributes.get_or<int64_t>("blind_is_zero", 0) != 0,
+                      .first = a.attributes.get_or<int64_t>("from_start", 0) != 0 ? 0 : a[1].dim(1) - a[0].dim(1),
+                      .before = within_reach(a.attributes.get_or<int64_t>("before", kReach)),
+                      .behind = a.attributes.get_or<int64_t>("causal", 0) != 0
+                                    ? 0
+                                    : within_reach(a.attributes.get_or<int64_t>("behind", kReach))};
   if (a.has(mask)) {
     attention.mask = a[mask].to_doubles();
     attention.mask_strides = strides_broadcast(
@@ -178,7 +230,8 @@ Attention read_attention(const EvalArgs& a, size_t mask) {
 }
 
 std::vector<Tensor> eval_attention(const EvalArgs& a) {
-  const Attention attention = read_attention(a, 3);
+  Attention attention = read_attention(a, 3);
+  if (a.has(4)) attention.sinks = a[4].to_doubles();
   const int64_t heads = attention.heads.queries, queries = attention.queries;
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   std::vector<double> out(static_cast<size_t>(element_count(sizes)));
@@ -235,8 +288,10 @@ extern constinit const OpDef attention_def{
     .doc =
         "softmax(scale · q·kᵀ + mask) · v for each head: q[B,S,H*D], "
         "k[B,T,G*D], v[B,T,G*E], mask broadcastable to [B,H,S,T] → "
-        "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads.",
-    .operands = {factor("q"), factor("k"), factor("v"), optional("mask")},
+        "f32[B,S,H*E] (f64 where an operand is); H heads share G kv_heads. A mask is added, or bool: true where a key "
+        "is seen. sinks[H] is a score that each head's softmax counts besides, without a value. Where q, k and v are "
+        "bf16, weights may be rounded to bf16 before they meet v.",
+    .operands = {factor("q"), factor("k"), factor("v"), optional("mask"), optional("sinks")},
     .attributes = kAttributes,
     .infer = infer_attention,
     .eval = eval_attention,

@@ -195,6 +195,8 @@ class Coupling {
       const Axes& mask = of(node.operands[3]);
       if (mask.size() >= 3) keep(mask[mask.size() - 3], name_of(node));
     }
+    if (node.op == &attention_def && node.operands.size() > 4 && node.operands[4] != kNone)  // a sink for each head
+      keep(of(node.operands[4])[0], name_of(node));
     Axes axes = of(node.operands[0]);
     axes.back() = of(node.operands[2]).back();
     of(node.results[0]) = std::move(axes);

@@ -30,6 +30,9 @@ bool has_plain_mask(const Graph& graph, const Node& node) {
 
 // Whether the kernel of the op takes it (codegen/kernels/attention_gradient).
 bool has_kernel(const Graph& graph, const Node& node) {
+  if (node.attributes.has("before") || node.attributes.get_or<double>("softcap", 0) != 0 ||
+      node.attributes.get_or<int64_t>("blind_is_zero", 0) != 0)
+    return false;
   for (size_t i = 0; i < 4; ++i)
     if (graph.type(node.operands[i]).dtype != DType::f32 || graph.type(node.operands[i]).is_packed()) return false;
   return graph.type(node.operands[1]).shape[2] == graph.type(node.operands[2]).shape[2] && has_plain_mask(graph, node);

@@ -166,9 +166,11 @@ class Raiser {
     return result;
   }
 
-  // Of queries, unless a query sees the keys before it: in a part it would be at another place.
+  // Of queries, unless what a query sees depends on where it stands: in a part it would be at another place.
   std::optional<OfOperands> of_attention(const Node& node, const Parts& parts) const {
-    if (parts.axes != std::vector<int64_t>{1} || node.attributes.get_or<int64_t>("causal", 0) != 0) return std::nullopt;
+    if (parts.axes != std::vector<int64_t>{1} || node.attributes.get_or<int64_t>("causal", 0) != 0 ||
+        node.attributes.has("before") || node.attributes.has("behind"))
+      return std::nullopt;
     OfOperands result(node.operands.size());
     result[0] = parts;
     const ValueId mask = node.operands.size() > 3 ? node.operands[3] : kNone;

@@ -24,8 +24,8 @@ Graph simplify_arithmetic(Graph graph, const PassContext&) {
       replace_by_value(graph, id, graph.operand(id, 0));
     else if (const auto found = with_number(graph, id); found && changes_nothing(op, *found))
       replace_by_value(graph, id, found->value);
-    else if (op == &attention_def && graph.node(id).operands.size() == 4 && graph.operand(id, 3) != kNone &&
-             uniform_value(graph, graph.operand(id, 3)) == 0.0)
+    else if (op == &attention_def && graph.node(id).operands.size() >= 4 && graph.operand(id, 3) != kNone &&
+             is_float(graph.type(graph.operand(id, 3)).dtype) && uniform_value(graph, graph.operand(id, 3)) == 0.0)
       graph.set_operand(id, 3, kNone);
   }
   return graph;

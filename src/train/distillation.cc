@@ -60,15 +60,22 @@ ValueId in_heads(Graph& g, ValueId x, int64_t heads) {
 ValueId probabilities(Graph& g, NodeId id, const std::string& name) {
   const Node node = g.node(id);
   const auto heads = node.attributes.get<int64_t>("heads");
-  if (node.attributes.get_or<int64_t>("kv_heads", heads) != heads || node.attributes.get_or<int64_t>("causal", 0) != 0)
-    fail("distill-layers: \"{}\" is attention with shared heads or a causal mask, whose probabilities are not compared",
-         name);
+  const bool has_mask = node.operands.size() > 3 && node.operands[3] != kNone;
+  const bool is_plain = node.attributes.get_or<int64_t>("kv_heads", heads) == heads &&
+                        node.attributes.get_or<int64_t>("causal", 0) == 0 && !node.attributes.has("before") &&
+                        !node.attributes.has("behind") && node.attributes.get_or<double>("softcap", 0) == 0 &&
+                        node.operands.size() <= 4 && (!has_mask || g.type(node.operands[3]).dtype != DType::boolean);
+  if (!is_plain)
+    fail(
+        "distill-layers: \"{}\" is attention with shared heads, a causal or boolean mask, a window, a soft cap or "
+        "sinks, whose probabilities are not compared",
+        name);
   const ValueId q = in_heads(g, node.operands[0], heads), k = in_heads(g, node.operands[1], heads);
   const Dim columns = g.type(q).shape[3];
   if (!columns.is_constant()) fail("distill-layers: \"{}\" has heads of a width that only a run knows", name);
   const double scale = node.attributes.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns.constant())));
   ValueId scores = ops::mul(g, {.a = ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}), .b = number(g, scale)});
-  if (node.operands.size() > 3 && node.operands[3] != kNone) scores = ops::add(g, {.a = scores, .b = node.operands[3]});
+  if (has_mask) scores = ops::add(g, {.a = scores, .b = node.operands[3]});
   return ops::softmax(g, {.x = scores});
 }
 

@@ -88,5 +88,48 @@ TEST_F(Bench, OnDemandAnswersEachLineWithNanoseconds) {
   EXPECT_TRUE(std::filesystem::exists(out + "/embedding.npy"));
 }
 
+TEST_F(Bench, AttentionIsTimedSpelledOutAndFused) {
+  for (const char* type : {"f32", "bf16"})
+    for (const bool causal : {false, true}) {
+      std::vector<std::string> words{"bench",  "--op", "attention", "--shape", "2,3,40,16",
+                                     "--type", type,   "--seconds", "0.1",     "--json"};
+      if (causal) words.push_back("--causal");
+      const ProgramResult result = hone_program(words);
+      expect_done(result);
+      const Json json = parse_json(result.out, "stdout");
+      ASSERT_EQ(json["results"].size(), 2u);
+      EXPECT_EQ(json["results"][0]["form"], "naive");
+      EXPECT_EQ(json["results"][1]["form"], "fused");
+      EXPECT_EQ(json["results"][0]["scores_bytes"], 2 * 3 * 40 * 40 * 4);
+      EXPECT_EQ(json["results"][1]["scores_bytes"], 0);
+      EXPECT_LT(json["results"][1]["bytes"].get<double>(), json["results"][0]["bytes"].get<double>());
+      // Two products of 2 * 2*3*40*40*16 operations each.
+      EXPECT_DOUBLE_EQ(json["results"][1]["mflop"].get<double>(), 2 * 2 * 2 * 3 * 40 * 40 * 16 * 1e-6);
+      double share = 0;
+      bool has_softmax = false;
+      for (const Json& step : json["steps"]) {
+        has_softmax |= step["form"] == "naive" && step["ops"].get<std::string>().find("softmax") != std::string::npos;
+        if (step["form"] == "naive") share += step["share"].get<double>();
+        EXPECT_FALSE(step["why"].get<std::string>().empty());
+      }
+      EXPECT_TRUE(has_softmax);
+      EXPECT_GT(share, 0);
+      EXPECT_LE(share, 1.0001);
+    }
+}
+
+TEST_F(Bench, OpsNeedAShapeOfFourSizesAndNoModel) {
+  for (const char* shape : {"32,8,128", "32,8,128,64,2", "0,8,128,64", "a,b,c,d", "32,8,128,-64", "",
+                            "1,1,4000000000,64", "9223372036854775807,9,9,9"}) {
+    const ProgramResult result = hone_program({"bench", "--op", "attention", "--shape", shape});
+    EXPECT_NE(result.exit_code, 0) << shape;
+    EXPECT_THAT(result.err, testing::Not(HasSubstr("bug"))) << shape;
+    EXPECT_FALSE(result.err.empty()) << shape;
+  }
+  EXPECT_THAT(hone_program({"bench", "--op", "attention", model}).err, HasSubstr("takes no model"));
+  EXPECT_THAT(hone_program({"bench"}).err, HasSubstr("--op attention"));
+  EXPECT_NE(hone_program({"bench", model, "--causal"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace hone

@@ -85,6 +85,26 @@ TEST(Fused, AttentionWithMask) {
                            {}, {}, "attention attention");
 }
 
+// Of 512 keys each, and less than that of the last.
+TEST(Fused, AttentionOverSeveralBlocksOfKeys) {
+  for (const char* limits : {"", ", causal=1", ", causal=1, from_start=1", ", before=540", ", before=20, behind=9",
+                             ", from_start=1, behind=520", ", softcap=0.5, causal=1"})
+    for (const char* operands : {"", ", %m", ", %c", ", _, %s", ", %m, %s"})
+      for (const char* dtype : {"f32", "bf16"})
+        expect_text_conforms(fmt::format(R"(graph g {{
+          %q : {0}[1,19,32] = input "q"
+          %k : {0}[1,601,16] = input "k"
+          %v : {0}[1,601,16] = input "v"
+          %m : f32[601] = input "m"
+          %c : bool[19,601] = input "c"
+          %s : f32[4] = input "s"
+          %y = attention %q, %k, %v{1} {{heads=4, kv_heads=2{2}}}
+          return %y as "y"
+        }})",
+                                         dtype, operands, limits),
+                             {}, {}, "attention attention");
+}
+
 TEST(Fused, AttentionRoundsItsResult) {
   expect_text_conforms(R"(graph g {
       %q : f32[2,5,16] = input "q"

@@ -53,6 +53,53 @@ TEST(Attention, AMaskOfMinusInfinityHidesAKey) {
   EXPECT_NE(error_of("attention", {q, k, v, f32({3}, {0, 0, 0})}, kOneHead), "");
 }
 
+TEST(Attention, ABooleanMaskSaysWhichKeysAreSeen) {
+  const Tensor q = f32({1, 1, 2}, {1, 1}), k = f32({1, 2, 2}, {1, 2, 3, 4}), v = f32({1, 2, 2}, {10, 20, 30, 40});
+  const Tensor first = Tensor::of<bool>({2}, {true, false}), none = Tensor::of<bool>({2}, {false, false});
+  EXPECT_EQ(call("attention", {q, k, v, first}, kOneHead).to_floats(), (Floats{10, 20}));
+  EXPECT_TRUE(std::isnan(call("attention", {q, k, v, none}, kOneHead).to_floats()[0]));
+  const Attributes zero{{"heads", int64_t{1}}, {"blind_is_zero", int64_t{1}}};
+  EXPECT_EQ(call("attention", {q, k, v, none}, zero).to_floats(), (Floats{0, 0}));
+}
+
+TEST(Attention, WindowsAreAroundAQuerysPosition) {
+  const Tensor q = f32({1, 2, 1}, {0, 0}), k = f32({1, 4, 1}, {0, 0, 0, 0}), v = f32({1, 4, 1}, {1, 2, 4, 8});
+  const auto seen = [&](Attributes attributes) {
+    attributes.set("heads", int64_t{1});
+    return call("attention", {q, k, v}, attributes).to_floats();
+  };
+  EXPECT_EQ(seen({{"before", int64_t{1}}, {"behind", int64_t{0}}}), (Floats{3, 6}));  // at keys 2 and 3
+  EXPECT_EQ(seen({{"before", int64_t{0}}, {"behind", int64_t{1}}, {"from_start", int64_t{1}}}), (Floats{1.5, 3}));
+  EXPECT_EQ(seen({{"causal", int64_t{1}}, {"from_start", int64_t{1}}}), (Floats{1, 1.5}));
+  EXPECT_NE(error_of("attention", {q, k, v}, {{"heads", int64_t{1}}, {"before", int64_t{-1}}}).find("before is -1"),
+            std::string::npos);
+}
+
+TEST(Attention, SinksTakeAPartOfTheWeightsAndSoftCapsBoundScores) {
+  const Tensor q = f32({1, 1, 1}, {1}), k = f32({1, 1, 1}, {100}), v = f32({1, 1, 1}, {8});
+  EXPECT_EQ(call("attention", {q, f32({1, 1, 1}, {0}), v, f32({1}, {0}), f32({1}, {0})}, kOneHead).to_floats(),
+            (Floats{4}));
+  const float capped = static_cast<float>(8 / (1 + std::exp(-2 * std::tanh(50.0))));
+  EXPECT_FLOAT_EQ(call("attention", {q, k, v, f32({1}, {0}), f32({1}, {0})}, {{"heads", int64_t{1}}, {"softcap", 2.0}})
+                      .to_floats()[0],
+                  capped);
+  EXPECT_NE(error_of("attention", {q, k, v, f32({1}, {0}), f32({2}, {0, 0})}, kOneHead).find("sinks"),
+            std::string::npos);
+  EXPECT_NE(error_of("attention", {q, k, v}, {{"heads", int64_t{1}}, {"softcap", -1.0}}).find("softcap is -1"),
+            std::string::npos);
+}
+
+TEST(Attention, MasksThatDoNotBroadcastAreNamed) {
+  const Tensor x = f32({1, 2, 1}, {0, 0});
+  for (const Tensor& mask : {f32({3, 2}, {0, 0, 0, 0, 0, 0}), f32({2, 1, 2, 2}, Floats(8)),
+                             f32({1, 1, 1, 2, 2}, Floats(4)), f32({2, 1, 2}, Floats(4))})
+    EXPECT_NE(error_of("attention", {x, x, x, mask}, kOneHead).find("does not broadcast to [1,1,2,2]"),
+              std::string::npos)
+        << error_of("attention", {x, x, x, mask}, kOneHead);
+  EXPECT_NE(error_of("attention", {x, x, x, Tensor::of<int64_t>({2}, {0, 1})}, kOneHead).find("bool"),
+            std::string::npos);
+}
+
 TEST(Attention, CausalQueriesSeeEarlierKeysOnly) {
   const Tensor x = f32({1, 2, 1}, {0, 0}), v = f32({1, 2, 1}, {2, 4});
   EXPECT_EQ(call("attention", {x, x, v}, {{"heads", int64_t{1}}, {"causal", int64_t{1}}}).to_floats(), (Floats{2, 3}));

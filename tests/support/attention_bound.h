@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include "tests/support/row_gradient_bound.h"
 
@@ -22,6 +23,11 @@ inline double relative_weight_error(const std::vector<double>& scores, const std
          (2 * 2 * kMaxUlpF32 + static_cast<double>(scores.size()) + 6) * kEpsF32;
 }
 
+// How much more a weight errs, relatively, where it is rounded to bf16 before it meets v: by that, and by the powers of
+// 2 that are then computed from four terms of their series: (ln 2 / 2)^4 / 4! / 2^3 for the best polynomial and at most
+// twice that for the one through the Chebyshev nodes, in the weight and in the sum of all.
+inline double rounded_weight_error() { return kEpsBf16 + 2 * 2 * std::pow(std::numbers::ln2 / 2, 4) / 24 / 8; }
+
 inline std::vector<double> weights_of(const std::vector<double>& scores) {
   const double most = *std::max_element(scores.begin(), scores.end());
   std::vector<double> weights;
@@ -36,7 +42,12 @@ struct AttentionBound {
   std::vector<int64_t> mask_strides = {0, 0, 0, 0};
   int64_t batches, queries, keys, heads, kv_heads, columns, value_columns;
   double scale;
-  bool causal;
+  double softcap = 0;
+  bool is_chosen = false;  // the mask says which keys are seen
+  bool blind_is_zero = false;
+  bool rounds_weights = false;                                              // to bf16
+  int64_t first = 0, before = int64_t{1} << 40, behind = int64_t{1} << 40;  // as in ops/attention.cc
+  ErrorRow sinks = {};
 
   using Errors = std::vector<double>;
   size_t query(int64_t b, int64_t s, int64_t h) const { return static_cast<size_t>((b * queries + s) * heads + h); }
@@ -60,17 +71,37 @@ struct AttentionBound {
                 std::abs(scale) * product_error(q.value[i], q.error[i], k.value[j], k.error[j]));
       }
       double score = sum.value, bound = product_sum_bound(sum.magnitude - sum.error, columns) + sum.error;
-      if (mask.size() > 0) {
-        const auto m =
-            static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] + t * mask_strides[3]);
-        score += mask.value[m];
-        bound = rounded_bound(score, bound + mask.error[m], 2 * kEpsF32);
+      if (softcap != 0) {  // whose slope is at most 1; x / softcap and tanh are rounded, and the product
+        score = softcap * std::tanh(score / softcap);
+        bound = rounded_bound(score, bound, (kMaxUlpF32 * 2 + 3) * kEpsF32);
       }
-      if (causal && t > s + keys - queries) score = -std::numeric_limits<double>::infinity();
+      double m = 0, m_error = 0;
+      if (mask.size() > 0) {
+        const auto at =
+            static_cast<size_t>(b * mask_strides[0] + h * mask_strides[1] + s * mask_strides[2] + t * mask_strides[3]);
+        m = !is_chosen ? mask.value[at] : mask.value[at] != 0 ? 0 : kHidden;
+        m_error = is_chosen ? 0 : mask.error[at];
+      }
+      score += m;
+      // The sum is rounded; the scale is divided by ln 2 and so rounded twice, as is what it multiplies.
+      bound = rounded_bound(score, bound + m_error, 5 * kEpsF32);
+      if (t < s + first - before || t > s + first + behind) score = kHidden;
       scores.push_back(score), error.push_back(bound);
     }
-    return {weights_of(scores), relative_weight_error(scores, error)};
+    if (std::all_of(scores.begin(), scores.end(), [](double x) { return x == kHidden; }) &&
+        (blind_is_zero || sinks.size() > 0))
+      return {Errors(scores.size(), 0.0), 0};
+    if (sinks.size() > 0) {
+      const double sink = sinks.value[static_cast<size_t>(h)];
+      scores.push_back(sink);
+      error.push_back(rounded_bound(sink, sinks.error[static_cast<size_t>(h)], 5 * kEpsF32));
+    }
+    Weights result{weights_of(scores), relative_weight_error(scores, error)};
+    if (sinks.size() > 0) result.value.pop_back();
+    if (rounds_weights) result.relative += rounded_weight_error();
+    return result;
   }
+  static constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
   Errors result() const {
     if (keys == 0) return Errors(static_cast<size_t>(batches * queries * heads * value_columns), 0.0);

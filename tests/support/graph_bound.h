@@ -471,7 +471,16 @@ class NodeBound {
                          .columns = columns,
                          .value_columns = operand(2).dim(2) / kv_heads,
                          .scale = attributes_.get_or<double>("scale", 1 / std::sqrt(static_cast<double>(columns))),
-                         .causal = attributes_.get_or<int64_t>("causal", 0) != 0};
+                         .softcap = attributes_.get_or<double>("softcap", 0),
+                         .is_chosen = has(mask) && operand(mask).dtype() == DType::boolean,
+                         .blind_is_zero = attributes_.get_or<int64_t>("blind_is_zero", 0) != 0,
+                         .rounds_weights = mask == 3 && operand(0).dtype() == DType::bf16 &&
+                                           operand(1).dtype() == DType::bf16 && operand(2).dtype() == DType::bf16};
+    if (attributes_.get_or<int64_t>("from_start", 0) == 0) bound.first = bound.keys - bound.queries;
+    if (attributes_.has("before")) bound.before = attributes_.get<int64_t>("before");
+    if (attributes_.has("behind")) bound.behind = attributes_.get<int64_t>("behind");
+    if (attributes_.get_or<int64_t>("causal", 0) != 0) bound.behind = 0;
+    if (mask == 3 && has(4)) bound.sinks = operand_row(4);
     if (has(mask))
       bound.mask_strides = strides_broadcast(operand(mask).shape(),
                                              std::vector<int64_t>{bound.batches, heads, bound.queries, bound.keys});

@@ -139,6 +139,7 @@ inline OpCases batch_norm_gradient_cases(Philox& rng) {
 
 inline OpCases attention_gradient_cases(Philox& rng) {
   OpCases cases = attention_cases(rng);
+  std::erase_if(cases, [](const OpCase& one) { return one.operands.size() > 4; });       // sinks have no gradient
   std::erase_if(cases, [](const OpCase& one) { return one.operands[1]->dim(1) == 1; });  // a single weight is 1
   for (OpCase& one : cases) {
     const int64_t kv_heads = one.attributes.get_or<int64_t>("kv_heads", one.attributes.get<int64_t>("heads"));

@@ -61,6 +61,20 @@ inline OpCases attention_cases(Philox& rng) {
                      {{"heads", int64_t{2}}, {"causal", int64_t{1}}, {"scale", 0.5}}});
     cases.push_back({{part({1, 3, 32}), part({1, 9, 16}), part({1, 9, 16})},
                      {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}, {"causal", int64_t{1}}}});
+    cases.push_back(
+        {{part({2, 5, 32}), part({2, 19, 16}), part({2, 19, 16}), std::nullopt, random_floats(rng, {4})},
+         {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}, {"before", int64_t{6}}, {"causal", int64_t{1}}}});
+    // Queries that see no key, at the start or the end; values of another width; windows; soft caps.
+    cases.push_back({{part({1, 9, 24}), part({1, 4, 24}), part({1, 4, 10})},
+                     {{"heads", int64_t{2}}, {"causal", int64_t{1}}, {"blind_is_zero", int64_t{1}}}});
+    cases.push_back({{part({1, 6, 8}), part({1, 11, 8}), part({1, 11, 8})},
+                     {{"heads", int64_t{2}}, {"causal", int64_t{1}}, {"from_start", int64_t{1}}, {"softcap", 0.7}}});
+    cases.push_back({{part({2, 33, 8}), part({2, 33, 8}), part({2, 33, 8}), random_floats(rng, {33})},
+                     {{"heads", int64_t{1}}, {"before", int64_t{5}}, {"behind", int64_t{2}}}});
+    cases.push_back(
+        {{part({2, 9, 16}), part({2, 18, 8}), part({2, 18, 8}),
+          random_integers(rng, {2, 1, 9, 18}, DType::boolean, 0, 1)},
+         {{"heads", int64_t{4}}, {"kv_heads", int64_t{2}}, {"before", int64_t{12}}, {"blind_is_zero", int64_t{1}}}});
   }
   return cases;
 }

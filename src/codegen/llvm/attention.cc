@@ -1,11 +1,10 @@
-// Attention kernels (kernels/attention/shape.h): products from the tiles of gemm, softmax between them.
-#include <limits>
-
+// Attention kernels (kernels/attention/shape.h): products from the tiles of gemm, softmax between them
+// (attention_softmax.h).
 #include "codegen/kernels/attention/plan.h"
 #include "codegen/kernels/attention/shape.h"
+#include "codegen/llvm/attention_softmax.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
-#include "codegen/llvm/expr_emit.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 
@@ -15,116 +14,20 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-// void(scores, inverse_sums, mask, mask_row_bytes, rows, keys, visible)   pointers, then i64
-// Rows of raw products become exp(scale * product + mask - largest); the reciprocal of each row's sum goes beside them.
-// With `causal`, row r sees the first visible + r keys and gets 0 for the rest up to `keys`. A row of -inf alone gives
-// NaN.
-class Softmax {
- public:
-  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const std::string& symbol)
-      : e_(e),
-        plan_(plan),
-        stride_(shape.score_stride * 4),
-        exp_difference_(flatten(exp(Expr::arg(0, Scalar::f32) - Expr::arg(1, Scalar::f32)))) {
-    llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64};
-    function_ = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-    allow_spills(function_);
-    const auto arg = [&](unsigned i) { return function_->getArg(i); };
-    e.loop(e.num(0), arg(4), 1, {}, [&](Value* r, const Values&) {
-      Value* scores = e.at(arg(0), e.times(r, stride_));
-      Value* mask = plan.has_mask ? e.at(arg(2), e.b.CreateMul(r, arg(3))) : nullptr;
-      Value* count = arg(5);
-      if (plan.causal) {
-        Value* visible = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e.b.CreateAdd(arg(6), r), e.num(0));
-        count = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, visible, arg(5));
-      }
-      Value* sum = one_row(scores, mask, count);
-      Value* inverse = e.b.CreateFDiv(llvm::ConstantFP::get(e.f32, 1.0), sum);
-      e.store(inverse, e.at(arg(1), e.times(r, 4)), 4);
-      if (plan.causal)
-        e.loop(count, arg(5), 1, {}, [&](Value* t, const Values&) {
-          e.store(llvm::ConstantFP::get(e.f32, 0.0), e.at(scores, e.times(t, 4)), 4);
-          return Values{};
-        });
+// void(from, row_bytes, rows): asks for `bytes` of each row, to be read later or written soon.
+Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t bytes, bool to_write = false) {
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64};
+  Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  constexpr int64_t kLine = 64;
+  const Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}};
+  e.walk(f->getArg(2), moving, {}, [&](const Values& row, const Values&) {
+    e.loop(e.num(0), e.num(bytes), kLine, {}, [&](Value* at, const Values&) {
+      if (to_write) e.prefetch_to_write(e.at(row[0], at));
+      else e.prefetch(e.at(row[0], at));
       return Values{};
     });
-    e.end_function();
-  }
-
-  Function* function() const { return function_; }
-
- private:
-  Value* one_row(Value* scores, Value* mask, Value* count) {
-    const double lowest = -std::numeric_limits<double>::infinity();
-    const Values most = over(count, {e_.c_f32(lowest)}, [&](Value* t, Value* lanes, Value* best) {
-      Value* x = e_.b.CreateFMul(e_.masked_load(e_.v_f32, e_.at(scores, e_.times(t, 4)), lanes), e_.c_f32(plan_.scale));
-      if (mask) x = e_.b.CreateFAdd(x, e_.masked_load(e_.v_f32, e_.at(mask, e_.times(t, 4)), lanes));
-      e_.masked_store(x, e_.at(scores, e_.times(t, 4)), lanes);
-      if (lanes) x = e_.b.CreateSelect(lanes, x, e_.c_f32(lowest));
-      return larger(best, x);
-    });
-    Value* row_most = e_.splat(e_.reduce(most[0], [&](Value* x, Value* y) { return larger(x, y); }));
-    const Values sum = over(count, {e_.c_f32(0)}, [&](Value* t, Value* lanes, Value* so_far) {
-      Value* const args[] = {e_.masked_load(e_.v_f32, e_.at(scores, e_.times(t, 4)), lanes), row_most};
-      Value* x = emit_program(e_, exp_difference_, args, nullptr)[0];
-      e_.masked_store(x, e_.at(scores, e_.times(t, 4)), lanes);
-      if (lanes) x = e_.b.CreateSelect(lanes, x, e_.c_f32(0));
-      return e_.b.CreateFAdd(so_far, x);
-    });
-    return e_.reduce(sum[0], [&](Value* x, Value* y) { return e_.b.CreateFAdd(x, y); });
-  }
-
-  // A NaN score is lost here and comes back through exp.
-  Value* larger(Value* x, Value* y) { return e_.b.CreateSelect(e_.b.CreateFCmpOGT(x, y), x, y); }
-
-  // body(first key, lanes in use or null, value so far) over all vectors of a row.
-  template <class Body>
-  Values over(Value* count, Values carried, Body body) {
-    Value* whole = e_.b.CreateSDiv(count, e_.num(e_.lanes));
-    carried = e_.loop(e_.num(0), whole, 1, carried, [&](Value* i, const Values& now) {
-      return Values{body(e_.times(i, e_.lanes), nullptr, now[0])};
-    });
-    Value* done = e_.times(whole, e_.lanes);
-    // A loop of at most one trip, which carries its value where `when` could not.
-    Value* ragged = e_.b.CreateZExt(e_.b.CreateICmpSLT(done, count), e_.i64);
-    return e_.loop(e_.num(0), ragged, 1, carried, [&](Value*, const Values& now) {
-      return Values{body(done, e_.tail_mask(e_.b.CreateSub(count, done)), now[0])};
-    });
-  }
-
-  Emitter& e_;
-  const AttentionPlan& plan_;
-  const int64_t stride_;
-  const Program exp_difference_;
-  Function* function_ = nullptr;
-};
-
-// void(sums, inverse_sums, out, out_row_bytes, rows, columns): stores rows of sums * inverse sum.
-Function* emit_output(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const std::string& symbol) {
-  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64};
-  Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  allow_spills(f);
-  const auto store = [&](Value* r, int v, Value* lanes) {
-    Value* factor = e.load_broadcast(DType::f32, e.at(f->getArg(1), e.times(r, 4)));
-    Value* sums = e.load(
-        e.v_f32, e.at(e.at(f->getArg(0), e.times(r, shape.value_columns() * 4)), int64_t{v} * shape.lanes * 4), 4);
-    Value* out =
-        e.at(e.at(f->getArg(2), e.b.CreateMul(r, f->getArg(3))), int64_t{v} * shape.lanes * size_bytes(plan.result));
-    e.store_elements(e.b.CreateFMul(sums, factor), plan.result, out, lanes);
-  };
-  for (int v = 0; v < shape.value_vectors; ++v) {
-    Value* left = e.b.CreateSub(f->getArg(5), e.num(int64_t{v} * shape.lanes));
-    const auto rows = [&](Value* lanes) {
-      e.loop(e.num(0), f->getArg(4), 1, {}, [&](Value* r, const Values&) {
-        store(r, v, lanes);
-        return Values{};
-      });
-    };
-    e.when(e.b.CreateICmpSGE(left, e.num(shape.lanes)), [&] { rows(nullptr); });
-    if (plan.head_dim % shape.lanes == 0) continue;
-    Value* ragged = e.b.CreateAnd(e.b.CreateICmpSLT(left, e.num(shape.lanes)), e.b.CreateICmpSGT(left, e.num(0)));
-    e.when(ragged, [&] { rows(e.tail_mask(left)); });
-  }
+    return Values{};
+  });
   e.end_function();
   return f;
 }
@@ -136,145 +39,262 @@ class AttentionKernel {
     emit_parts(symbol);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
-    sums_ = e.stack(e.v_f32, int64_t{s_.rows} * s_.value_vectors);
-    Value* blocks = e.b.CreateSDiv(e.b.CreateAdd(dim(1), e.num(kQueriesPerItem - 1)), e.num(kQueriesPerItem));
-    e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
-      Value *block = e.b.CreateURem(item, blocks), *rest = e.b.CreateUDiv(item, blocks);
-      one_item(e.b.CreateUDiv(rest, e.num(plan.heads)), e.b.CreateURem(rest, e.num(plan.heads)), block);
+    const int64_t sharing = plan.heads / plan.kv_heads;
+    Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
+    const auto item_at = [&](Value* number) {
+      Value *queries = e.b.CreateURem(number, of_queries), *rest = e.b.CreateUDiv(number, of_queries);
+      Value *heads = e.b.CreateURem(rest, of_heads), *group = e.b.CreateUDiv(rest, of_heads);
+      Item i;
+      i.b = e.b.CreateUDiv(group, e.num(plan.kv_heads)), i.group = e.b.CreateURem(group, e.num(plan.kv_heads));
+      Value* head = e.b.CreateMul(heads, dim(13));
+      i.heads = e.smaller(dim(13), e.b.CreateSub(e.num(sharing), head));
+      i.first_head = e.b.CreateAdd(e.times(i.group, sharing), head);
+      i.first = e.b.CreateMul(queries, dim(14));
+      i.queries = e.smaller(dim(14), e.b.CreateSub(dim(1), i.first));
+      return i;
+    };
+    e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* number, const Values&) {
+      Value* last = e.b.CreateSub(frame_.end, e.num(1));
+      one_item(item_at(number), item_at(e.smaller(e.b.CreateAdd(number, e.num(1)), last)));
       return Values{};
     });
     e.end_function();
   }
 
  private:
+  struct Item {  // heads [first_head, +heads) and queries [first, +queries) of batch b, all of one group of heads
+    Value *b, *group, *heads, *first_head, *first, *queries;
+  };
+  struct Strip {
+    Value *head, *offset, *number;  // in the item
+    Value *h, *s, *rows;            // its head, first query, and how many
+    Value *queries, *query_stride;  // to be multiplied
+    Value *copied, *state;
+  };
+
   void emit_parts(const std::string& symbol) {
-    const PackSpec keys{plan_.dtype, s_.keys, s_.key_vectors}, values{plan_.dtype, PanelType::f32, s_.value_vectors};
+    const PackSpec keys{plan_.dtype, s_.panel, s_.key_vectors}, values{plan_.dtype, s_.panel, s_.value_vectors};
     pack_keys_ = emit_pack_nk(e_, symbol + "_keys", keys);
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
     TileSpec scores;
     scores.rows = s_.rows, scores.vectors = scores.panel_vectors = s_.key_vectors;
-    scores.a = plan_.dtype, scores.panel = s_.keys, scores.dot = s_.dot;
+    scores.a = s_.dot ? DType::bf16 : DType::f32, scores.panel = s_.panel, scores.dot = s_.dot;
     scores.k = plan_.head_dim;
     scores.sums_row_bytes = s_.score_stride * 4;
     scores_ = emit_tile(e_, symbol + "_scores", scores);
     TileSpec result;
     result.rows = s_.rows, result.vectors = result.panel_vectors = s_.value_vectors;
-    result.a_row_bytes = s_.score_stride * 4;
+    result.a = scores.a, result.panel = s_.panel, result.dot = s_.dot;
+    result.a_row_bytes = s_.weight_stride_bytes;
     result.sums_row_bytes = s_.value_columns() * 4;
+    first_result_ = emit_tile(e_, symbol + "_first_result", result);
+    result.accumulate = true;
     result_ = emit_tile(e_, symbol + "_result", result);
-    softmax_ = Softmax(e_, plan_, s_, symbol + "_softmax").function();
-    output_ = emit_output(e_, plan_, s_, symbol + "_output");
+    softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
+    copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
+    rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
+    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", plan_.head_dim * size_);
+    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", plan_.value_dim * size_);
+    prefetch_result_ =
+        emit_prefetch_rows(e_, symbol + "_soon_written", plan_.value_dim * size_bytes(plan_.result), true);
+    output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
   }
 
   Value* dim(int i) { return e_.kernel_dim(frame_, i); }
+  Value* rounds(Value* all, Value* each) {
+    return e_.b.CreateUDiv(e_.b.CreateAdd(all, e_.b.CreateSub(each, e_.num(1))), each);
+  }
   void call(Function* f, std::initializer_list<Value*> arguments) {
     e_.b.CreateCall(f, llvm::ArrayRef<Value*>(arguments.begin(), arguments.size()));
   }
-  // First element of head h in row s of batch b of an operand with `rows` rows of dims[stride] elements.
-  Value* head_pointer(int pointer, Value* b, Value* rows, Value* s, int stride, Value* h, int64_t element_bytes) {
+  // First element of head h of `columns` in row s of batch b of an operand with `rows` rows of dims[stride] elements.
+  Value* head_pointer(int pointer, Value* b, Value* rows, Value* s, int stride, Value* h, int64_t columns,
+                      int64_t element_bytes) {
     Value* row = e_.b.CreateAdd(e_.b.CreateMul(b, rows), s);
-    Value* elements = e_.b.CreateAdd(e_.b.CreateMul(row, dim(stride)), e_.times(h, plan_.head_dim));
+    Value* elements = e_.b.CreateAdd(e_.b.CreateMul(row, dim(stride)), e_.times(h, columns));
     return e_.at(e_.kernel_pointer(frame_, pointer), e_.times(elements, element_bytes));
   }
   Value* scratch(int64_t offset) { return e_.at(frame_.scratch, offset); }
+  Value* none() { return llvm::ConstantPointerNull::get(e_.b.getPtrTy()); }
+  Value* within(Value* x, Value* most) { return e_.smaller(e_.larger(x, e_.num(0)), most); }
 
-  void one_item(Value* b, Value* h, Value* block) {
-    Value *queries = dim(1), *keys = dim(2);
-    Value* kv_head = e_.b.CreateUDiv(h, e_.num(plan_.heads / plan_.kv_heads));
-    lay_out(head_pointer(1, b, keys, e_.num(0), 4, kv_head, size_),
-            head_pointer(2, b, keys, e_.num(0), 5, kv_head, size_));
-    Value* first = e_.times(block, kQueriesPerItem);
-    Value* last =
-        e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateAdd(first, e_.num(kQueriesPerItem)), queries);
-    e_.loop(first, last, s_.rows, {}, [&](Value* s, const Values&) {
-      Value* rows = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.b.CreateSub(last, s), e_.num(s_.rows));
-      strip(b, h, s, rows);
-      return Values{};
-    });
-  }
-
-  void lay_out(Value* k, Value* v) {
-    Value *keys = dim(2), *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
-    e_.loop(e_.num(0), keys, s_.key_columns(), {}, [&](Value* t, const Values&) {
-      call(pack_keys_,
-           {e_.at(k, e_.b.CreateMul(t, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(keys, t), key_panel(t)});
-      return Values{};
-    });
-    for (int64_t c = 0; c < plan_.head_dim; c += s_.value_columns())
-      call(pack_values_, {e_.at(v, c * size_), v_row, keys, e_.num(plan_.head_dim - c), value_panel(c)});
-  }
-  Value* key_panel(Value* t) {
-    const int64_t rows = s_.dot ? (plan_.head_dim + 1) / 2 : plan_.head_dim;
-    return e_.at(scratch(s_.keys_offset), e_.times(t, rows * 4));
-  }
-  Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * plan_.max_length * 4); }
-
-  void strip(Value* b, Value* h, Value* s, Value* rows) {
-    Value *queries = dim(1), *keys = dim(2), *none = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
-    // Query s sees the keys up to s + T - S.
-    Value* visible = e_.b.CreateAdd(e_.b.CreateSub(keys, queries), e_.b.CreateAdd(s, e_.num(1)));
-    if (plan_.causal) {
-      Value* most = e_.b.CreateAdd(visible, e_.b.CreateSub(rows, e_.num(1)));
-      keys = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, keys,
-                                        e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, e_.num(1)));
-    }
-    const auto pointer_and_stride = query_rows(head_pointer(0, b, queries, s, 3, h, size_), rows);
-    Value *const q = pointer_and_stride.first, *const q_row = pointer_and_stride.second;
-    e_.loop(e_.num(0), keys, s_.key_columns(), {}, [&](Value* t, const Values&) {
-      call(scores_,
-           {q, key_panel(t), none, e_.at(scratch(s_.scores_offset), e_.times(t, 4)), q_row, e_.num(plan_.head_dim)});
-      return Values{};
-    });
-    Value *mask = none, *mask_row = e_.num(0);
-    if (plan_.has_mask) {
-      mask_row = e_.times(dim(9), 4);
-      Value* start = e_.b.CreateAdd(e_.b.CreateMul(b, dim(7)), e_.b.CreateMul(h, dim(8)));
-      start = e_.b.CreateAdd(start, e_.b.CreateMul(s, dim(9)));
-      mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, 4));
-    }
-    call(softmax_, {scratch(s_.scores_offset), scratch(s_.sums_offset), mask, mask_row, rows, keys, visible});
-    const int64_t result_size = size_bytes(plan_.result);
-    Value* out = head_pointer(4, b, queries, s, 6, h, result_size);
-    for (int64_t c = 0; c < plan_.head_dim; c += s_.value_columns()) {
-      call(result_, {scratch(s_.scores_offset), value_panel(c), none, sums_, e_.num(0), keys});
-      call(output_, {sums_, scratch(s_.sums_offset), e_.at(out, c * result_size), e_.times(dim(6), result_size), rows,
-                     e_.num(plan_.head_dim - c)});
-    }
-  }
-
-  // A full strip is read where it lies. A shorter one is copied to scratch and filled up with zeros, so that one tile
-  // serves both and no row outside is read.
-  std::pair<Value*, Value*> query_rows(Value* q, Value* rows) {
-    const int64_t dense = plan_.head_dim * size_;
-    Value *stride = e_.times(dim(3), size_), *copy = scratch(s_.queries_offset);
-    Value* shorter = e_.b.CreateICmpSLT(rows, e_.num(s_.rows));
-    e_.when(shorter, [&] {
-      e_.loop(e_.num(0), e_.num(s_.queries_bytes()), s_.lanes * 4, {}, [&](Value* at, const Values&) {
-        e_.store(e_.c_f32(0), e_.at(copy, at), s_.lanes * 4);
+  // The strips of an item, numbered from 0: body(strip). `alone`: what is kept of each has the same place.
+  template <class Body>
+  void each_strip(const Item& item, Value* alone, Body body) {
+    Value* of_head = rounds(item.queries, e_.num(s_.rows));
+    e_.loop(e_.num(0), item.heads, 1, {}, [&](Value* i, const Values&) {
+      e_.loop(e_.num(0), of_head, 1, {}, [&](Value* j, const Values&) {
+        Strip strip;
+        strip.head = i, strip.offset = e_.times(j, s_.rows);
+        strip.number = e_.b.CreateAdd(e_.b.CreateMul(i, of_head), j);
+        strip.h = e_.b.CreateAdd(item.first_head, i);
+        strip.s = e_.b.CreateAdd(item.first, strip.offset);
+        strip.rows = e_.smaller(e_.num(s_.rows), e_.b.CreateSub(item.queries, strip.offset));
+        Value* place = e_.b.CreateSelect(alone, e_.num(0), strip.number);
+        strip.state = e_.at(scratch(s_.states_offset), e_.times(place, s_.state_bytes()));
+        strip.copied = e_.at(scratch(s_.queries_offset), e_.times(place, s_.strip_queries_bytes()));
+        choose_queries(item, strip);
+        body(strip);
         return Values{};
       });
-      e_.loop(e_.num(0), rows, 1, {}, [&](Value* r, const Values&) {
-        e_.loop(e_.num(0), e_.num(plan_.head_dim), 1, {}, [&](Value* c, const Values&) {
-          Value* offset = e_.times(c, size_);
-          Value* x = e_.load(size_ == 4 ? e_.i32 : e_.i16, e_.at(e_.at(q, e_.b.CreateMul(r, stride)), offset),
-                             static_cast<int>(size_));
-          e_.store(x, e_.at(e_.at(copy, e_.times(r, dense)), offset), static_cast<int>(size_));
-          return Values{};
+      return Values{};
+    });
+  }
+
+  // Queries are multiplied where they lie, unless they are of another type, rows behind the last would be read, or rows
+  // lie where they push each other and the keys out of the first-level cache.
+  void choose_queries(const Item& item, Strip& strip) {
+    strip.queries = strip.copied, strip.query_stride = e_.num(s_.query_row_bytes);
+    if (!s_.dot && plan_.dtype != DType::f32) return;
+    Value* stride = e_.times(dim(3), size_);
+    Value* is_crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(stride, e_.num(kCrowded - 1)), e_.num(0));
+    Value* copies = e_.b.CreateOr(is_crowded, e_.b.CreateICmpSLT(strip.rows, e_.num(s_.rows)));
+    strip.queries = e_.b.CreateSelect(copies, strip.copied, query(item, strip));
+    strip.query_stride = e_.b.CreateSelect(copies, strip.query_stride, stride);
+    strip.copied = e_.b.CreateSelect(copies, strip.copied, none());
+  }
+  Value* query(const Item& item, const Strip& strip) {
+    return head_pointer(0, item.b, dim(1), strip.s, 3, strip.h, plan_.head_dim, size_);
+  }
+
+  // Keys that some query of an item sees, from the start of a block.
+  std::pair<Value*, Value*> keys_of(const Item& item) {
+    if (!plan_.limited) return {e_.num(0), dim(2)};
+    Value *first = e_.b.CreateAdd(item.first, dim(10)), *last = e_.b.CreateAdd(first, item.queries);
+    Value* from = within(e_.b.CreateSub(first, dim(11)), dim(2));
+    return {e_.times(e_.b.CreateUDiv(from, e_.num(s_.block_keys)), s_.block_keys),
+            within(e_.b.CreateAdd(last, dim(12)), dim(2))};
+  }
+
+  void one_item(const Item& item, const Item& next) {
+    const auto [from, to] = keys_of(item);
+    Value *next_from = keys_of(next).first, *first_end = e_.b.CreateAdd(from, e_.num(s_.block_keys));
+    Value* alone = e_.b.CreateICmpSGE(first_end, to);
+    e_.loop(from, to, s_.block_keys, {}, [&, from = from, to = to](Value* t, const Values&) {
+      Value* count = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(to, t));
+      lay_out(item, t, count);
+      Value *after = e_.b.CreateAdd(t, e_.num(s_.block_keys)), *is_last = e_.b.CreateICmpSGE(after, to);
+      // What is laid out after this block is asked for bit by bit, with each strip.
+      Item soon = item;
+      soon.b = e_.b.CreateSelect(is_last, next.b, item.b);
+      soon.group = e_.b.CreateSelect(is_last, next.group, item.group);
+      Value* soon_t = e_.b.CreateSelect(is_last, next_from, after);
+      Value* strips = e_.b.CreateMul(item.heads, rounds(item.queries, e_.num(s_.rows)));
+      Value* share = rounds(e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(dim(2), soon_t)), strips);
+      each_strip(item, alone, [&](const Strip& strip) {
+        e_.when(e_.b.CreateICmpEQ(t, from), [&] { begin(item, strip); });
+        Value* row = e_.b.CreateAdd(soon_t, e_.b.CreateMul(strip.number, share));
+        Value* rows = within(e_.b.CreateSub(dim(2), row), share);
+        call(prefetch_keys_, {key(soon, row), e_.times(dim(4), size_), rows});
+        call(prefetch_values_, {value(soon, row), e_.times(dim(5), size_), rows});
+        e_.when(is_last, [&] {
+          prefetch_query(next, strip);
+          call(prefetch_result_, {result(item, strip), e_.times(dim(6), size_bytes(plan_.result)), strip.rows});
         });
-        return Values{};
+        one_strip(item, strip, t, count);
+        e_.when(is_last, [&] { end(item, strip); });
+      });
+      return Values{};
+    });
+    e_.when(e_.b.CreateICmpSGE(from, to), [&, to = to] {  // no query sees a key
+      each_strip(item, alone, [&](const Strip& strip) {
+        begin(item, strip);
+        end(item, strip);
       });
     });
-    return {e_.b.CreateSelect(shorter, copy, q), e_.b.CreateSelect(shorter, e_.num(dense), stride)};
+  }
+  void begin(const Item& item, const Strip& strip) {
+    call(copy_, {query(item, strip), e_.times(dim(3), size_), strip.rows, strip.copied, strip.state});
+  }
+  void end(const Item& item, const Strip& strip) {
+    Value* sink = plan_.sinks ? e_.at(e_.kernel_pointer(frame_, 5), e_.times(strip.h, 4)) : none();
+    call(output_, {strip.state, sink, result(item, strip), e_.times(dim(6), size_bytes(plan_.result)), strip.rows});
+  }
+  Value* result(const Item& item, const Strip& strip) {
+    return head_pointer(4, item.b, dim(1), strip.s, 6, strip.h, plan_.value_dim, size_bytes(plan_.result));
+  }
+  Value* key(const Item& item, Value* t) {
+    return head_pointer(1, item.b, dim(2), t, 4, item.group, plan_.head_dim, size_);
+  }
+  Value* value(const Item& item, Value* t) {
+    return head_pointer(2, item.b, dim(2), t, 5, item.group, plan_.value_dim, size_);
+  }
+  // The queries of the next item that stand where those of a strip stand in this one.
+  void prefetch_query(const Item& next, const Strip& strip) {
+    Strip then = strip;
+    then.h = e_.smaller(e_.b.CreateAdd(next.first_head, strip.head), e_.num(plan_.heads - 1));
+    then.s = e_.smaller(e_.b.CreateAdd(next.first, strip.offset), dim(1));
+    call(prefetch_keys_,
+         {query(next, then), e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), then.s), e_.num(s_.rows))});
+  }
+
+  // Keys [t, t + count) of the item's group, and their values.
+  void lay_out(const Item& item, Value* t, Value* count) {
+    Value *k = key(item, t), *v = value(item, t);
+    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
+    e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
+      call(pack_keys_,
+           {e_.at(k, e_.b.CreateMul(i, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(count, i), key_panel(i)});
+      return Values{};
+    });
+    for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
+      call(pack_values_, {e_.at(v, c * size_), v_row, count, e_.num(plan_.value_dim - c), value_panel(c)});
+  }
+  int64_t panel_rows(int64_t elements) const { return s_.dot ? (elements + 1) / 2 : elements; }
+  Value* key_panel(Value* i) { return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4)); }
+  Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * panel_rows(s_.block_keys) * 4); }
+
+  // Scores, weights and sums of one strip with the keys [t, t + count).
+  void one_strip(const Item& item, const Strip& strip, Value* t, Value* count) {
+    if (!plan_.limited) return add_keys(item, strip, t, count, e_.num(0), count, e_.b.CreateICmpEQ(t, e_.num(0)));
+    // Of its first row: keys [from, to) of the block; those of each further row begin and end one later.
+    Value* position = e_.b.CreateSub(e_.b.CreateAdd(strip.s, dim(10)), t);
+    Value *from = e_.b.CreateSub(position, dim(11)), *to = e_.b.CreateAdd(position, e_.b.CreateAdd(dim(12), e_.num(1)));
+    Value* seen = e_.smaller(count, e_.b.CreateAdd(to, e_.b.CreateSub(strip.rows, e_.num(1))));
+    Value* sees_some = e_.b.CreateAnd(e_.b.CreateICmpSGT(seen, e_.num(0)), e_.b.CreateICmpSLT(from, count));
+    e_.when(sees_some, [&] {
+      Value* is_first = e_.b.CreateOr(e_.b.CreateICmpEQ(t, e_.num(0)), e_.b.CreateICmpSGE(from, e_.num(0)));
+      add_keys(item, strip, t, seen, from, to, is_first);
+    });
+  }
+
+  // `is_first`: no sums are there yet.
+  void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
+    e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
+      call(scores_, {strip.queries, key_panel(i), none(), e_.at(scratch(s_.scores_offset), e_.times(i, 4)),
+                     strip.query_stride, e_.num(plan_.head_dim)});
+      return Values{};
+    });
+    Value *mask = none(), *mask_row = e_.num(0);
+    if (plan_.mask != AttentionPlan::Mask::none) {
+      const int64_t bytes = plan_.mask == AttentionPlan::Mask::chosen ? 1 : 4;
+      mask_row = e_.times(dim(9), bytes);
+      Value* start = e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(7)), e_.b.CreateMul(strip.h, dim(8)));
+      start = e_.b.CreateAdd(e_.b.CreateAdd(start, e_.b.CreateMul(strip.s, dim(9))), t);
+      mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, bytes));
+    }
+    call(softmax_, {frame_.scratch, strip.state, mask, mask_row, strip.rows, count, from, to});
+    Value* terms = s_.dot ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2)) : count;
+    const auto multiply = [&](Function* tile) {
+      for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
+        call(tile, {scratch(s_.weights_offset), value_panel(c), none(), e_.at(strip.state, c * s_.rows * 4), e_.num(0),
+                    terms});
+    };
+    e_.when(is_first, [&] { multiply(first_result_); });
+    e_.when(e_.b.CreateNot(is_first), [&] {
+      call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows});
+      multiply(result_);
+    });
   }
 
   Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionShape s_;
   const int64_t size_;
-  Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *result_ = nullptr, *softmax_ = nullptr,
-           *output_ = nullptr;
+  Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
+           *result_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr, *rescale_ = nullptr, *output_ = nullptr,
+           *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
   KernelFrame frame_{};
-  Value* sums_ = nullptr;
 };
 
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {

@@ -32,7 +32,7 @@ Values over(Emitter& e, Value* count, Values carried, Body body) {
 // to `keys`, get 0 in both. A row of -inf alone gives NaN.
 class SoftmaxGradient {
  public:
-  SoftmaxGradient(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const std::string& symbol)
+  SoftmaxGradient(Emitter& e, const AttentionPlan& plan, const AttentionTiles& shape, const std::string& symbol)
       : e_(e), plan_(plan), exp_difference_(flatten(exp(Expr::arg(0, Scalar::f32) - Expr::arg(1, Scalar::f32)))) {
     llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64};
     function_ = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -41,10 +41,11 @@ class SoftmaxGradient {
     const int64_t stride = shape.score_stride * 4;
     e.loop(e.num(0), arg(4), 1, {}, [&](Value* r, const Values&) {
       Value *weights = e.at(arg(0), e.times(r, stride)), *d_scores = e.at(arg(1), e.times(r, stride));
-      Value *mask = plan.has_mask ? e.at(arg(2), e.b.CreateMul(r, arg(3))) : nullptr, *count = arg(5);
-      if (plan.causal) count = e.smaller(e.larger(e.b.CreateAdd(arg(6), r), e.num(0)), arg(5));
+      Value *mask = plan.mask != AttentionPlan::Mask::none ? e.at(arg(2), e.b.CreateMul(r, arg(3))) : nullptr,
+            *count = arg(5);
+      if (plan.limited) count = e.smaller(e.larger(e.b.CreateAdd(arg(6), r), e.num(0)), arg(5));
       one_row(weights, d_scores, mask, count);
-      if (plan.causal)
+      if (plan.limited)
         e.loop(count, arg(5), 1, {}, [&](Value* t, const Values&) {
           for (Value* row : {weights, d_scores})
             e.store(llvm::ConstantFP::get(e.f32, 0.0), e.at(row, e.times(t, 4)), 4);
@@ -125,6 +126,7 @@ class AttentionGradientKernel {
         plan_(plan.attention),
         s_(attention_gradient_shape(plan, e.target, shrink)),
         t_(s_.tiles),
+        max_length_(plan.max_length),
         stride_(t_.score_stride * 4),
         panel_row_(t_.value_columns() * 4) {
     emit_parts(symbol);
@@ -132,6 +134,8 @@ class AttentionGradientKernel {
     allow_spills(frame_.function);
     sums_ = e.stack(e.v_f32, int64_t{t_.rows} * t_.value_vectors);
     queries_ = dim(1), keys_ = dim(2);
+    if (plan_.limited) ahead_ = e_.b.CreateAdd(dim(10), dim(12));  // a query sees its own key and so many more
+    else ahead_ = e_.num(0);
     e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       one_item(e.b.CreateUDiv(item, e.num(plan_.kv_heads)), e.b.CreateURem(item, e.num(plan_.kv_heads)));
       return Values{};
@@ -219,7 +223,7 @@ class AttentionGradientKernel {
            {e_.at(v, e_.b.CreateMul(t, row_bytes(2))), row_bytes(2), width, left, by_keys(s_.values, t)});
       return Values{};
     });
-    pack_columns(k, row_bytes(1), keys_, s_.keys, plan_.max_length);
+    pack_columns(k, row_bytes(1), keys_, s_.keys, max_length_);
   }
   Value* by_keys(int64_t offset, Value* t) { return e_.at(scratch(offset), e_.times(t, int64_t{plan_.head_dim} * 4)); }
   // Panels by columns of a head, each with room for so many rows.
@@ -246,17 +250,16 @@ class AttentionGradientKernel {
 
   // Rows of P and D, and dq.
   void strip(Value* b, Value* h, Value* q, Value* d, Value* s, Value* r, Value* rows) {
-    // Query s sees the keys up to s + T - S.
     Value *first = e_.b.CreateAdd(s, r), *keys = keys_;
-    Value* visible = e_.b.CreateAdd(e_.b.CreateSub(keys_, queries_), e_.b.CreateAdd(first, e_.num(1)));
-    if (plan_.causal)
+    Value* visible = e_.b.CreateAdd(ahead_, e_.b.CreateAdd(first, e_.num(1)));
+    if (plan_.limited)
       keys = e_.smaller(keys, e_.larger(e_.b.CreateAdd(visible, e_.b.CreateSub(rows, e_.num(1))), e_.num(1)));
     Value *weights = e_.at(scratch(s_.weights), e_.times(r, stride_)),
           *d_scores = e_.at(scratch(s_.d_scores), e_.times(r, stride_));
     products(e_.at(q, e_.b.CreateMul(r, row_bytes(0))), row_bytes(0), rows, s_.score_keys, keys, weights);
     products(e_.at(d, e_.b.CreateMul(r, row_bytes(3))), row_bytes(3), rows, s_.values, keys, d_scores);
     Value *mask = none(), *mask_row = e_.num(0);
-    if (plan_.has_mask) {
+    if (plan_.mask != AttentionPlan::Mask::none) {
       mask_row = e_.times(dim(9), 4);
       Value* start = e_.b.CreateAdd(e_.b.CreateMul(b, dim(7)), e_.b.CreateMul(h, dim(8)));
       mask = e_.at(pointer(4), e_.times(e_.b.CreateAdd(start, e_.b.CreateMul(first, dim(9))), 4));
@@ -266,7 +269,7 @@ class AttentionGradientKernel {
       const int64_t dense = int64_t{plan_.heads} * plan_.head_dim * 4;
       Value* out = head(base, b, queries_, first, e_.num(dense), h);
       for (int64_t c = 0; c < plan_.head_dim; c += t_.value_columns()) {
-        call(d_query_, {d_scores, scratch(s_.keys + c * plan_.max_length * 4), none(), sums_, e_.num(0), keys});
+        call(d_query_, {d_scores, scratch(s_.keys + c * max_length_ * 4), none(), sums_, e_.num(0), keys});
         call(copy_, {sums_, e_.num(panel_row_), e_.at(out, c * 4), e_.num(dense), rows,
                      e_.num(std::min<int64_t>(t_.value_columns(), plan_.head_dim - c))});
       }
@@ -290,8 +293,8 @@ class AttentionGradientKernel {
   // What the block's queries add to dk and dv of a strip of keys from t on.
   void add_to_keys(Value* t, Value* s, Value* count) {
     Value* first = e_.num(0);  // query that sees one of them
-    if (plan_.causal) {
-      first = e_.b.CreateSub(e_.b.CreateSub(t, e_.b.CreateSub(keys_, queries_)), s);
+    if (plan_.limited) {
+      first = e_.b.CreateSub(e_.b.CreateSub(t, ahead_), s);
       first = e_.smaller(e_.larger(first, e_.num(0)), count);
     }
     Value* left = e_.b.CreateSub(count, first);
@@ -308,12 +311,13 @@ class AttentionGradientKernel {
   Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionGradientShape s_;
-  const AttentionShape& t_;
+  const AttentionTiles& t_;
+  const int64_t max_length_;
   const int64_t stride_, panel_row_;  // bytes of a row of scores, and of a panel by columns
   Function *pack_by_keys_ = nullptr, *pack_by_columns_ = nullptr, *scores_ = nullptr, *d_query_ = nullptr,
            *d_key_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr;
   KernelFrame frame_{};
-  Value *sums_ = nullptr, *queries_ = nullptr, *keys_ = nullptr;
+  Value *sums_ = nullptr, *queries_ = nullptr, *keys_ = nullptr, *ahead_ = nullptr;
 };
 
 void emit(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {

@@ -103,6 +103,12 @@ void Emitter::prefetch(llvm::Value* pointer) {
                     {pointer, b.getInt32(kRead), b.getInt32(kSecondLevel), b.getInt32(kData)});
 }
 
+void Emitter::prefetch_to_write(llvm::Value* pointer) {
+  constexpr uint32_t kWrite = 1, kFirstLevel = 3, kData = 1;
+  b.CreateIntrinsic(Intrinsic::prefetch, {ptr},
+                    {pointer, b.getInt32(kWrite), b.getInt32(kFirstLevel), b.getInt32(kData)});
+}
+
 void Emitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {
   b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }

@@ -79,7 +79,8 @@ class Emitter {
   llvm::Value* larger(llvm::Value* x, llvm::Value* y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
   llvm::Value* load(llvm::Type* type, llvm::Value* pointer, int alignment = 1);
   void store(llvm::Value* value, llvm::Value* pointer, int alignment = 1);
-  void prefetch(llvm::Value* pointer);  // the line into the second-level cache, to be read; any address
+  void prefetch(llvm::Value* pointer);           // the line into the second-level cache, to be read; any address
+  void prefetch_to_write(llvm::Value* pointer);  // into the first
   llvm::Value* as(llvm::Value* value, llvm::Type* type) { return b.CreateBitCast(value, type); }
   llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
   llvm::Value* call(llvm::Intrinsic::ID id, std::span<llvm::Type* const> overloads,

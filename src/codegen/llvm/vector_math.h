@@ -15,4 +15,8 @@ llvm::Value* vector_function(Emitter& e, ExprOp op, llvm::Value* x, llvm::Value*
 // f32 only, for generators that need just one.
 llvm::Value* vector_exp(Emitter& e, llvm::Value* x);
 
+// 2^x of f32 for x <= 0, by a polynomial of this degree: its error is 1e-7 for degree 5, 1e-4 for degree 3, relative.
+// Results below 2^-125 may be 0; -inf gives 0, NaN stays.
+llvm::Value* vector_exp2_below_one(Emitter& e, llvm::Value* x, int degree);
+
 }  // namespace hone

@@ -11,19 +11,6 @@ namespace {
 
 constexpr int64_t kMostHeads = int64_t{1} << 31;
 
-// [B,H,L,X] with the heads that share one of G side by side: [B,G,H/G*L,X].
-ValueId grouped(const OnnxNode& n, ValueId x, int64_t groups) {
-  const Shape shape = n.shape(x, 4);
-  return n.reshape(x, {shape[0], groups, floordiv(shape[1], groups) * shape[2], shape[3]});
-}
-
-ValueId weighted(const OnnxNode& n, ValueId weights, const AttentionCall& call) {
-  const Shape shape = n.shape(weights, 4);
-  const ValueId values = split_heads(n, call.v, call.kv_heads);
-  const ValueId sums = ops::matmul(n, {grouped(n, weights, call.kv_heads), values});
-  return merge_heads(n, n.reshape(sums, {shape[0], call.heads, shape[2], n.shape(values, 4)[3]}));
-}
-
 }  // namespace
 
 ValueId split_heads(const OnnxNode& n, ValueId x, int64_t heads) {
@@ -46,16 +33,6 @@ Cached cached(const OnnxNode& n, ValueId x, ValueId past, int64_t heads) {
   return {merge_heads(n, present), present};
 }
 
-ValueId scores(const OnnxNode& n, const AttentionCall& call) {
-  const ValueId q = split_heads(n, call.q, call.heads), k = split_heads(n, call.k, call.kv_heads);
-  const Shape from = n.shape(q, 4), to = n.shape(k, 4);
-  if (!call.scale && !to[3].is_constant()) n.unsupported("heads of an unknown number of columns");
-  const double scale = call.scale ? *call.scale : 1 / std::sqrt(static_cast<double>(to[3].constant()));
-  const ValueId product = ops::matmul(n, {.a = grouped(n, q, call.kv_heads), .b = k, .transpose_b = 1});
-  const ValueId all = n.reshape(product, {from[0], call.heads, from[2], to[2]});
-  return ops::mul(n, {all, n.scalar(scale, n.type(all).dtype)});
-}
-
 ValueId capped(const OnnxNode& n, ValueId scores, double softcap) {
   if (softcap == 0) return scores;
   const ValueId cap = n.scalar(softcap, n.type(scores).dtype);
@@ -63,23 +40,20 @@ ValueId capped(const OnnxNode& n, ValueId scores, double softcap) {
 }
 
 ValueId attended(const OnnxNode& n, const AttentionCall& call) {
-  const DType dtype = n.type(call.q).dtype;
-  if (call.softcap == 0) {
-    Attributes attributes{
-        {"heads", call.heads}, {"kv_heads", call.kv_heads}, {"causal", static_cast<int64_t>(call.causal)}};
-    if (call.scale) attributes.set("scale", *call.scale);
-    return n.cast(n.emit({&attention_def, {call.q, call.k, call.v, call.bias}, attributes}), dtype);
-  }
-  ValueId bias = call.bias;
-  if (call.causal) {
-    const Dim queries = n.shape(call.q, 3)[1], keys = n.shape(call.k, 3)[1];
-    const ValueId last = n.reshape(positions(n, keys - queries, queries), {queries, 1});
-    const ValueId visible = ops::less_or_equal(n, {positions(n, 0, keys), last});
-    bias = sum_of_biases(n, bias, bias_of(n, visible, -std::numeric_limits<double>::infinity()));
-  }
-  ValueId all = capped(n, scores(n, call), call.softcap);
-  if (bias != kNone) all = ops::add(n, {all, n.cast(bias, n.type(all).dtype)});
-  return n.cast(weighted(n, ops::softmax(n, {all}), call), dtype);
+  Attributes attributes{{"heads", call.heads}, {"kv_heads", call.kv_heads}};
+  const auto set_where = [&](bool holds, const char* name) {
+    if (holds) attributes.set(name, int64_t{1});
+  };
+  set_where(call.causal, "causal");
+  set_where(call.from_start, "from_start");
+  set_where(call.blind_is_zero, "blind_is_zero");
+  if (call.scale) attributes.set("scale", *call.scale);
+  if (call.softcap != 0) attributes.set("softcap", call.softcap);
+  if (call.before) attributes.set("before", *call.before);
+  if (call.behind) attributes.set("behind", *call.behind);
+  std::vector<ValueId> operands{call.q, call.k, call.v, call.bias};
+  if (call.sinks != kNone) operands.push_back(call.sinks);
+  return n.cast(n.emit({&attention_def, operands, attributes}), n.type(call.q).dtype);
 }
 
 ValueId bias_of(const OnnxNode& n, ValueId visible, double hidden) {

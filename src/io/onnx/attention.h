@@ -23,9 +23,12 @@ struct AttentionCall {
   double softcap = 0;           // scores x become softcap * tanh(x / softcap); 0: they stay
   ValueId bias = kNone;         // added to the scores, broadcast to [B,H,S,T]
   bool causal = false;          // query s sees the keys up to s + T - S
+  // As those of the op `attention`.
+  bool from_start = false, blind_is_zero = false;
+  std::optional<int64_t> before = {}, behind = {};
+  ValueId sinks = kNone;
 };
 ValueId attended(const OnnxNode& n, const AttentionCall& call);  // [B,S,H*E], of q's element type
-ValueId scores(const OnnxNode& n, const AttentionCall& call);    // [B,H,S,T] before softcap and bias
 ValueId capped(const OnnxNode& n, ValueId scores, double softcap);
 
 // 0 where `visible` is true, `hidden` elsewhere.

@@ -47,10 +47,10 @@ class Attention {
   std::string result() const {
     for (size_t i = 0; i < 3; ++i)  // of a node whose types are not known the rest is not either
       if (n_.rank(i) != 3) not_in_onnx("attention of {}", to_string(n_.type(i)));
-    const std::string scores =
-        masked(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
-                               n_.number(scale(), dtype_)}));
-    const std::string weights = n_.emit("Softmax", {scores}, {{"axis", int64_t{-1}}});
+    const std::string scores = masked(
+        capped(n_.emit("Mul", {n_.emit("MatMul", {by_head(0, heads_, {0, 2, 1, 3}), by_head(1, groups_, {0, 2, 3, 1})}),
+                               n_.number(scale(), dtype_)})));
+    const std::string weights = softmax(scores);
     const std::string heads = n_.emit("MatMul", {weights, by_head(2, groups_, {0, 2, 1, 3})});
     return n_.reshape(n_.transpose(heads, {0, 2, 1, 3}), n_.result_type().shape, n_.result_type().shape);
   }
@@ -74,17 +74,48 @@ class Attention {
     return n_.transpose(x, std::move(perm));
   }
 
-  std::string masked(std::string scores) const {
-    if (n_.has(3)) scores = n_.emit("Add", {scores, n_.in_as(3, dtype_)});
-    if (n_.integer("causal", 0) == 0) return scores;
-    // 1 where query s may see key t: t <= s + T - S.
+  // A sink is one more column. So is what makes the weights of a query that sees no key 0: the lowest finite score,
+  // whose weight is 0 beside any that is seen.
+  std::string softmax(std::string scores) const {
+    const bool has_column = n_.has(4) || n_.integer("blind_is_zero", 0) != 0;
+    if (!has_column) return n_.emit("Softmax", {scores}, {{"axis", int64_t{-1}}});
     const Dim &queries = n_.type(0).shape[1], &keys = n_.type(1).shape[1];
+    const double lowest = dtype_ == DType::f64 ? std::numeric_limits<double>::lowest()
+                                               : static_cast<double>(std::numeric_limits<float>::lowest());
+    const std::string each =
+        n_.has(4) ? n_.reshape(n_.in_as(4, dtype_), {heads_}, {1, heads_, 1, 1}) : n_.number(lowest, dtype_);
+    const std::string column = n_.emit("Expand", {each, n_.sizes({n_.type(0).shape[0], heads_, queries, 1})});
+    const std::string all = n_.emit("Concat", {scores, column}, {{"axis", int64_t{3}}});
+    const std::string weights = n_.emit("Softmax", {all}, {{"axis", int64_t{-1}}});
+    return n_.emit("Slice", {weights, n_.integers({0}), n_.sizes({keys}), n_.integers({3})});
+  }
+
+  std::string capped(std::string scores) const {
+    const double cap = n_.attributes().get_or<double>("softcap", 0);
+    if (cap == 0) return scores;
+    const std::string factor = n_.number(cap, dtype_);
+    return n_.emit("Mul", {n_.emit("Tanh", {n_.emit("Div", {scores, factor})}), factor});
+  }
+
+  std::string masked(std::string scores) const {
+    const std::string hidden = n_.number(-std::numeric_limits<double>::infinity(), dtype_);
+    if (n_.has(3) && n_.type(3).dtype == DType::boolean) scores = n_.emit("Where", {n_.in(3), scores, hidden});
+    else if (n_.has(3)) scores = n_.emit("Add", {scores, n_.in_as(3, dtype_)});
+    const auto limit = [&](const char* name) { return n_.attributes().get_or<int64_t>(name, -1); };
+    const int64_t before = limit("before"), behind = n_.integer("causal", 0) != 0 ? 0 : limit("behind");
+    if (before >= 0) scores = n_.emit("Where", {triangle(-before, true), scores, hidden});
+    if (behind >= 0) scores = n_.emit("Where", {triangle(behind, false), scores, hidden});
+    return scores;
+  }
+  // [S,T]: whether key t is at the position of query s plus `by`, or behind (`upper`) or before that.
+  std::string triangle(int64_t by, bool upper) const {
+    const Dim &queries = n_.type(0).shape[1], &keys = n_.type(1).shape[1];
+    const Dim first = n_.integer("from_start", 0) != 0 ? Dim(0) : keys - queries;
     const std::string ones =
         n_.emit("ConstantOfShape", {n_.sizes({queries, keys})}, {{"value", Tensor::of<float>({1}, {1})}});
-    const std::string diagonal = n_.emit("Squeeze", {n_.sizes({keys - queries})});
-    const std::string visible = n_.emit("Trilu", {ones, diagonal}, {{"upper", int64_t{0}}});
-    return n_.emit("Where", {n_.cast(visible, DType::f32, DType::boolean), scores,
-                             n_.number(-std::numeric_limits<double>::infinity(), dtype_)});
+    const std::string diagonal = n_.emit("Squeeze", {n_.sizes({first + by})});
+    const std::string seen = n_.emit("Trilu", {ones, diagonal}, {{"upper", int64_t{upper}}});
+    return n_.cast(seen, DType::f32, DType::boolean);
   }
 
   const ExportNode& n_;

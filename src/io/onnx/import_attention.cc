@@ -210,8 +210,6 @@ ValueId rotated_heads(const OnnxNode& n, ValueId x, int64_t heads, ValueId at, V
 
 std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
   if (n.wants(3)) n.unsupported("output qk");
-  if (n.has(11)) n.unsupported("head_sink");
-  if (n.integer("smooth_softmax", 0) > 0) n.unsupported("smooth_softmax 1; supported: 0");
   for (const char* name : {"k_quant_type", "v_quant_type"})
     if (n.text(name, "NONE") != "NONE") n.unsupported(fmt::format("{} {}; supported: NONE", name, n.text(name)));
   const int64_t heads = n.count("num_heads"), kv_heads = n.count("kv_num_heads");
@@ -239,8 +237,12 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
                      .softcap = n.number("softcap", 0)};
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
   const int64_t window = n.integer("local_window_size", -1);
-  call.causal = past == kNone && window <= 0;
+  call.causal = past == kNone;
+  if (call.causal && window > 0) call.before = window - 1;
   if (!call.causal) call.bias = window_bias(n, tokens, window);
+  if (n.has(11)) call.sinks = n.cast(n.in(11), DType::f32);
+  else if (n.integer("smooth_softmax", 0) > 0)
+    call.sinks = n.constant(Tensor(DType::f32, {heads}));  // one more score of 0
   call.bias = sum_of_biases(n, call.bias, n.in_or_none(10));
   return {attended(n, call), k.present, v.present};
 }

@@ -141,24 +141,51 @@ ValueId zero_where(const OnnxNode& n, ValueId condition, ValueId x) {
   return condition == kNone ? x : ops::where(n, {.condition = condition, .a = n.scalar(0, n.type(x).dtype), .b = x});
 }
 
+// What the op `attention` knows by itself is not part of the bias.
 struct Bias {
-  ValueId all = kNone;    // kNone: every query sees every key, but for `causal`
-  ValueId blind = kNone;  // where a query sees none; kNone: each sees one
-  bool causal = false;    // query s sees the keys up to s + T - S: what the op `attention` knows by itself
+  ValueId all = kNone;    // float, or bool where each key that it leaves is seen; kNone: every query sees every key
+  ValueId blind = kNone;  // where a query sees none, without what the op knows; kNone: each sees one
+  bool causal = false, from_start = false;
+  std::optional<int64_t> before, behind;
+  bool limits() const { return causal || before || behind; }
 };
 
-Bias bias_of_keys(const OnnxNode& n, const Heads& heads) {
-  const ValueId mask = mask_bias(n, n.in_or_none(3), heads);
-  const bool bounded = n.has(6) || window(n, "left_window_size") >= 0 || window(n, "right_window_size") >= 0;
-  const bool causal = n.integer("is_causal", 0) != 0;
-  if (mask == kNone && !bounded) {
-    if (!causal) return {};
-    if (heads.keys(n) == offset_of(n, heads).before + heads.queries(n)) return {.causal = true};
-    return {.all = bias_of(n, visible_keys(n, heads), -kInfinity)};
-  }
-  const ValueId visible = visible_keys(n, heads);
+Bias with_all(const OnnxNode& n, const Heads& heads) {
+  const ValueId mask = mask_bias(n, n.in_or_none(3), heads), visible = visible_keys(n, heads);
   Bias bias{.all = sum_of_biases(n, mask, visible == kNone ? kNone : bias_of(n, visible, -kInfinity))};
-  bias.blind = sees_nothing(n, bias.all);
+  if (bias.all != kNone) bias.blind = sees_nothing(n, bias.all);
+  return bias;
+}
+
+// Whether a mask is bool and broadcasts to the scores whatever a run's sizes are.
+bool is_read_as_it_is(const OnnxNode& n, ValueId mask, const Heads& heads) {
+  if (mask == kNone || n.type(mask).dtype != DType::boolean || !n.type(mask).ranked) return false;
+  const Shape& shape = n.type(mask).shape;
+  const Shape scores{heads.batch(n), heads.heads(n), heads.queries(n), heads.keys(n)};
+  if (shape.empty() || shape.size() > 4 || shape.back() != scores[3]) return false;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != Dim(1) && shape[i] != scores[4 - shape.size() + i]) return false;
+  return true;
+}
+
+// Positions as the op counts them: query s at key s, or the last query at the last key.
+Bias for_op(const OnnxNode& n, const Heads& heads) {
+  const int64_t left = window(n, "left_window_size"), right = window(n, "right_window_size");
+  const bool causal = n.integer("is_causal", 0) != 0, is_limited = causal || left >= 0 || right >= 0;
+  const bool has_lengths = n.has(6);
+  Bias bias;
+  if (is_limited) {
+    if (has_lengths) return with_all(n, heads);
+    const Dim before = offset_of(n, heads).before;
+    bias.from_start = before == Dim(0) && !(heads.keys(n) == heads.queries(n));
+    if (!bias.from_start && !(heads.keys(n) == before + heads.queries(n))) return with_all(n, heads);
+    bias.causal = causal;
+    if (left >= 0) bias.before = left;
+    if (right >= 0) bias.behind = right;
+  }
+  const ValueId mask = n.in_or_none(3);
+  if (has_lengths) bias.all = with_all(n, heads).all;
+  else bias.all = is_read_as_it_is(n, mask, heads) ? mask : mask_bias(n, mask, heads);
   return bias;
 }
 
@@ -220,10 +247,12 @@ std::vector<ValueId> import_attention(OnnxNode& n) {
   const Heads heads{split(0, "q_num_heads"), with_cache(n, split(1, "kv_num_heads"), 4),
                     with_cache(n, split(2, "kv_num_heads"), 5)};
   const double softcap = n.number("softcap", 0);
-  Bias bias = bias_of_keys(n, heads);
+  const bool known = is_known(n, heads), needs_all = !known || n.wants(3);
+  const Bias all = needs_all ? with_all(n, heads) : Bias();
   const DType dtype = n.type(heads.q).dtype;
   ValueId y = kNone;
-  if (is_known(n, heads)) {
+  if (known) {
+    const Bias bias = for_op(n, heads);
     AttentionCall call{.q = merge_heads(n, heads.q),
                        .k = merge_heads(n, heads.k),
                        .v = merge_heads(n, heads.v),
@@ -232,14 +261,16 @@ std::vector<ValueId> import_attention(OnnxNode& n) {
                        .scale = {},
                        .softcap = softcap,
                        .bias = bias.all,
-                       .causal = bias.causal};
+                       .causal = bias.causal,
+                       .from_start = bias.from_start,
+                       .blind_is_zero = bias.all != kNone || bias.limits(),
+                       .before = bias.before,
+                       .behind = bias.behind};
     if (n.has_attribute("scale")) call.scale = n.number("scale");
-    y = zero_where(n, bias.blind, split_heads(n, attended(n, call), call.heads));
+    y = split_heads(n, attended(n, call), call.heads);
   }
-  if (bias.causal && (y == kNone || n.wants(3))) bias.all = bias_of(n, visible_keys(n, heads), -kInfinity);
-  if (y == kNone) y = n.cast(spelled_out(n, heads, bias, softcap), dtype);
-  return {merged ? merge_heads(n, y) : y, heads.k, heads.v,
-          n.wants(3) ? scores_output(n, heads, bias, softcap) : kNone};
+  if (y == kNone) y = n.cast(spelled_out(n, heads, all, softcap), dtype);
+  return {merged ? merge_heads(n, y) : y, heads.k, heads.v, n.wants(3) ? scores_output(n, heads, all, softcap) : kNone};
 }
 
 // --- FlexAttention ---------------------------------------------------------------------------------------------------

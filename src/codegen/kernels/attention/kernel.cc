@@ -8,18 +8,23 @@
 namespace hone {
 namespace {
 
-// An item is a few million multiply-adds; short ones are handed out together until they take about 20 us.
+// Items are handed out together until they take about 20 us.
 Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t keys = std::max<int64_t>(1, args.dims[2]),
-                flops = 4 * std::min(kQueriesPerItem, keys) * keys * plan.head_dim;
-  return {.items = attention_items(plan, args.dims[0], args.dims[1]),
-          .items_per_chunk = std::max<int64_t>(1, (int64_t{1} << 20) / flops),
-          .scratch_bytes = attention_shape(plan, target).scratch_bytes};
+  const AttentionShape shape = attention_shape(plan, target);
+  const AttentionItems items = attention_items(plan, shape, args.dims[0], args.dims[1]);
+  args.dims[13] = items.heads, args.dims[14] = items.queries;
+  const double flops = 2.0 * static_cast<double>(items.heads * items.queries) *
+                       static_cast<double>(std::max<int64_t>(1, args.dims[2])) * (plan.head_dim + plan.value_dim);
+  return {.items = items.count,
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>((1 << 20) / flops)),
+          .scratch_bytes = shape.scratch_bytes};
 }
 
-std::string describe(const AttentionPlan& plan, const Target&) {
-  return fmt::format("{} heads of {}{}, {} operands", plan.heads, plan.head_dim, plan.causal ? ", causal" : "",
-                     to_string(plan.dtype));
+std::string describe(const AttentionPlan& plan, const Target& target) {
+  const AttentionShape shape = attention_shape(plan, target);
+  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time", plan.heads, plan.head_dim,
+                     plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
+                     plan.limited ? ", keys by position" : "", to_string(plan.dtype), shape.block_keys);
 }
 
 bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {

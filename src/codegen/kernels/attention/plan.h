@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,38 +12,49 @@
 
 namespace hone {
 
-// out[b,s,h,:] = softmax(scale · q[b,s,h,:]·k[b,t,h',:] + mask) · v, h' = h / (heads / kv_heads); q, k, v, out are [B,
-// S or T, heads*head_dim].
-//   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out
+// out[b,s,h,:] = sum over keys t of w[t] v[b,t,h',:], w = softmax(scores), scores = cap(scale · q[b,s,h,:]·k[b,t,h',:])
+// + mask, h' = h / (heads / kv_heads), cap(x) = softcap · tanh(x / softcap); q [B,S,heads*head_dim], k
+// [B,T,kv_heads*head_dim], v [B,T,kv_heads*value_dim], out [B,S,heads*value_dim]. Query s stands at key p = s +
+// dims[10] and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
+//   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null
 //   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
-//             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous)
-//   items     B * heads * ceil(S / rows_per_item); see attention_items()
+//             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous),
+//             [10] position of query 0, [11] keys seen before a query's own, [12] and behind it;
+//             [13] [14] heads and queries of an item, which launch() writes
+//   items     B * kv_heads * blocks of heads * blocks of queries (AttentionItems)
 struct AttentionPlan {
-  int heads = 1, kv_heads = 1, head_dim = 64;
+  enum class Mask : uint8_t { none, added, chosen };  // chosen: boolean, keys that are seen
+  int heads = 1, kv_heads = 1, head_dim = 64, value_dim = 64;
   DType dtype = DType::f32;  // of q, k, v: f32 or bf16
   DType result = DType::f32;
-  bool has_mask = false, causal = false;
-  float scale = 1;
-  int64_t max_length = 0;  // bound of T: sizes the scratch
+  Mask mask = Mask::none;
+  bool limited = false;  // some query may not see all keys, by its position
+  bool sinks = false;
+  bool blind_is_zero = false;  // a query that sees no key gives 0, else NaN
+  float scale = 1, softcap = 0;
   static constexpr auto fields() {
-    return std::tuple(field("heads", &AttentionPlan::heads), field("kv_heads", &AttentionPlan::kv_heads),
-                      field("head_dim", &AttentionPlan::head_dim), field("dtype", &AttentionPlan::dtype),
-                      field("result", &AttentionPlan::result), field("has_mask", &AttentionPlan::has_mask),
-                      field("causal", &AttentionPlan::causal), field("scale", &AttentionPlan::scale),
-                      field("max_length", &AttentionPlan::max_length));
+    using P = AttentionPlan;
+    return std::tuple(field("heads", &P::heads), field("kv_heads", &P::kv_heads), field("head_dim", &P::head_dim),
+                      field("value_dim", &P::value_dim), field("dtype", &P::dtype), field("result", &P::result),
+                      field("mask", &P::mask), field("limited", &P::limited), field("sinks", &P::sinks),
+                      field("blind_is_zero", &P::blind_is_zero), field("scale", &P::scale),
+                      field("softcap", &P::softcap));
   }
   static const KernelDef& kernel();
 };
 
-// What attention and its gradients read: a plan but for max_length, and dims as above but for the strides of rows.
+inline constexpr int64_t kSeesAll = int64_t{1} << 40;  // dims[11] and [12] without a limit: beyond every length
+
+// What attention and its gradients read: a plan, and dims as above but for the strides of rows.
 struct AttentionOperands {
   AttentionPlan plan;
   Extent batches, queries, keys;
   std::array<Extent, 3> mask_strides{};
+  bool from_start = false;
+  int64_t before = kSeesAll, behind = kSeesAll;
   void write(const RunSizes& sizes, KernelDims& dims) const;
 };
 Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read);
-int64_t length_bound(int64_t keys);  // lengths of one range share a kernel
 
 Support lower_attention(const Lowering& lowering, Prepared& prepared);
 

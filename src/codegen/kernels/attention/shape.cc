@@ -2,61 +2,81 @@
 
 #include <algorithm>
 
-#include "base/multiples.h"
-
 namespace hone {
-namespace {
-
-int fitting_vectors(int64_t columns, int lanes) {
-  const int64_t two = round_up(columns, 2 * lanes), one = round_up(columns, lanes);
-  return two * 10 <= one * 11 ? 2 : 1;  // one vector at a time costs about a tenth more
-}
-
-}  // namespace
 
 Support attention_support(const AttentionPlan& plan, const Target&) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("q, k and v of {}; f32 and bf16 are multiplied", to_string(plan.dtype))};
-  if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 ||
-      plan.max_length < 1)
-    return {fmt::format("{} heads over {} of {} columns, length {}", plan.heads, plan.kv_heads, plan.head_dim,
-                        plan.max_length)};
+  if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 || plan.value_dim < 1)
+    return {
+        fmt::format("{} heads over {} of {} and {} columns", plan.heads, plan.kv_heads, plan.head_dim, plan.value_dim)};
+  constexpr int kWidest = 4096;  // so that a strip and a block of keys fit the caches that they are meant for
+  if (plan.head_dim > kWidest || plan.value_dim > kWidest)
+    return {
+        fmt::format("heads of {} and {} columns; up to {} are kept in cache", plan.head_dim, plan.value_dim, kWidest)};
   return {};
 }
 
-AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
-  const bool avx512 = target.avx512();
-  AttentionShape s;
-  s.lanes = avx512 ? 16 : 8;
-  s.dot = plan.dtype == DType::bf16 && dot_pays(target, 8, 2);
-  s.keys = s.dot ? PanelType::pairs : PanelType::f32;
-  s.key_vectors = fitting_vectors(plan.max_length, s.lanes);
-  s.value_vectors = fitting_vectors(plan.head_dim, s.lanes);
-  // 8 x 2 sums, 2 of W, 1 of A; on 16 registers 6 x 2, and 5 x 2 where bf16 rows of A are split into two.
-  const bool split_a = plan.dtype == DType::bf16 && !s.dot;
-  s.rows = std::max(1, (avx512 ? 8 : split_a ? 5 : 6) - shrink);
-  // Odd multiples of a cache line, so that rows of scores do not fall on the same lines of the first-level cache.
-  s.score_stride = round_up(plan.max_length, s.key_columns());
-  s.score_stride += (s.score_stride / 16) % 2 == 0 ? 16 : 32;
+int attention_panel_vectors(int64_t columns, int lanes) {
+  const int64_t two = round_up(columns, 2 * lanes), one = round_up(columns, lanes);
+  return two * 10 <= one * 11 ? 2 : 1;  // one vector at a time costs about a tenth more
+}
 
-  const int64_t key_rows = s.dot ? (plan.head_dim + 1) / 2 : plan.head_dim;
+AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
+  AttentionShape s;
+  s.lanes = target.lanes();
+  s.dot = plan.dtype == DType::bf16 && dot_pays(target, 8, 2);
+  s.panel = s.dot ? PanelType::pairs : PanelType::f32;
+  s.key_vectors = 2;
+  s.value_vectors = attention_panel_vectors(plan.value_dim, s.lanes);
+  s.rows = std::max(1, (target.avx512() ? 8 : 6) - shrink);  // 8 x 2 sums, 2 of W, 1 of A; 6 x 2 on 16 registers
+  s.value_width = round_up(plan.value_dim, s.value_columns());
+
+  // Keys and values of a block take an eighth of a second-level cache of 1 MB, whatever the target's: the block decides
+  // bits. What queries keep takes about as much again.
+  const int64_t width = plan.head_dim + s.value_width, element = s.dot ? 2 : 4;
+  s.block_keys = std::clamp<int64_t>((int64_t{128} << 10) / (width * element) / 32 * 32, 32, 512);
+  const int64_t kept = int64_t{s.rows} * (s.value_width + s.lanes) * 4, cache = target.caches().l2_bytes;
+  s.item_strips = std::clamp<int64_t>((cache ? cache : int64_t{1} << 20) / 3 / kept, 4, 64);
+
+  // Odd multiples of a cache line, so that rows do not fall on the same lines of the first-level cache.
+  s.score_stride = s.block_keys + 16;
+  s.weight_stride_bytes = s.dot ? s.block_keys * 2 + 64 : s.score_stride * 4;
+  s.query_row_bytes = s.dot ? round_up(plan.head_dim, 2) * 2 : int64_t{plan.head_dim} * 4;
   int64_t end = 0;
   const auto place = [&](int64_t bytes) {
     const int64_t start = end;
     end += round_up(bytes, 64);
     return start;
   };
-  s.keys_offset = place(round_up(plan.max_length, s.key_columns()) * key_rows * 4);
-  s.values_offset = place(round_up(plan.head_dim, s.value_columns()) * plan.max_length * 4);
+  s.keys_offset = place(round_up(s.block_keys, s.key_columns()) * round_up(plan.head_dim, 2) * element);
+  s.values_offset = place(s.value_width * s.block_keys * element);
   s.scores_offset = place(s.rows * s.score_stride * 4);
-  s.queries_offset = place(s.rows * int64_t{plan.head_dim} * size_bytes(plan.dtype));
-  s.sums_offset = place(s.rows * 4);
+  s.weights_offset = s.dot ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
+  s.maxima_offset = place(s.vector_bytes());
+  s.alphas_offset = place(s.vector_bytes());
+  s.queries_offset = place(s.item_strips * s.strip_queries_bytes());
+  s.states_offset = place(s.item_strips * s.state_bytes());
   s.scratch_bytes = end;
   return s;
 }
 
-int64_t attention_items(const AttentionPlan& plan, int64_t batches, int64_t queries) {
-  return batches * plan.heads * ((queries + kQueriesPerItem - 1) / kQueriesPerItem);
+// As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.
+AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
+                               int64_t queries) {
+  constexpr int64_t kEnough = 8;     // items
+  constexpr int64_t kFewStrips = 8;  // for which laying out keys costs about an eighth
+  const int64_t sharing = plan.heads / plan.kv_heads,
+                strips = std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
+  AttentionItems items;
+  const auto split = [&](int64_t most) {
+    items.heads = std::clamp<int64_t>(most / strips, 1, sharing);
+    items.queries = ceil_div(strips, ceil_div(strips, most)) * shape.rows;
+    items.count = batches * plan.kv_heads * ceil_div(sharing, items.heads) * ceil_div(queries, items.queries);
+  };
+  split(shape.item_strips);
+  for (int64_t most = shape.item_strips / 2; items.count < kEnough && most >= kFewStrips; most /= 2) split(most);
+  return items;
 }
 
 }  // namespace hone

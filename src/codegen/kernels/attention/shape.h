@@ -1,35 +1,57 @@
 // How an attention kernel works: what planner and generator agree on.
 //
-// An item is one head and a block of queries. It lays the keys and values of the head out as panels in scratch, then
-// takes the queries in strips: scores of a strip (rows x keys) stay in the first-level cache through softmax and the
-// product with the values.
+// An item is some heads that share keys, and a block of their queries. It takes the keys a block at a time: lays them
+// and their values out as panels in scratch, once for all of its queries, and goes over the queries in strips. Scores
+// of a strip (rows x keys of the block) stay in the first-level cache through softmax and the product with the values.
+// A strip's sums, with the largest score and the weights' sum of each row so far, wait in scratch for the next block,
+// whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
+// of keys alone, which are the plan's; how queries fall into items decides none.
+//
+// Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
 
 #include "base/error.h"
+#include "base/multiples.h"
 #include "codegen/kernels/attention/plan.h"
 #include "codegen/kernels/gemm/shape.h"
 
 namespace hone {
 
-constexpr int64_t kQueriesPerItem = 128;  // laying out keys and values costs about as much as 8 queries
-
 struct AttentionShape {
   int lanes = 0, rows = 0;                 // rows of a strip
   int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
-  bool dot = false;                        // bf16 dot products for q·k
-  PanelType keys = PanelType::f32;
-  int64_t score_stride = 0;  // elements between rows of scores
-  int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, queries_offset = 0,
-          sums_offset = 0;  // scratch, in bytes
-  int64_t scratch_bytes = 0;
+  bool dot = false;                        // bf16 dot products, of q·k and of weights rounded to bf16 with v
+  PanelType panel = PanelType::f32;
+  int64_t block_keys = 0, item_strips = 0;  // of a block of keys; strips of an item at most
+  int64_t value_width = 0;                  // value_dim, up to whole panels
+  int64_t score_stride = 0;                 // elements between rows of scores
+  int64_t weight_stride_bytes = 0;          // of weights: scores, or bf16 of their own
+  // Scratch, in bytes.
+  int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, weights_offset = 0, maxima_offset = 0,
+          alphas_offset = 0, queries_offset = 0, states_offset = 0, scratch_bytes = 0;
+  int64_t query_row_bytes = 0;  // of queries in scratch
 
   int64_t key_columns() const { return int64_t{key_vectors} * lanes; }
-  int64_t queries_bytes() const { return sums_offset - queries_offset; }  // a multiple of 64
   int64_t value_columns() const { return int64_t{value_vectors} * lanes; }
+  int64_t vector_bytes() const { return int64_t{lanes} * 4; }
+  int64_t strip_queries_bytes() const { return round_up(rows * query_row_bytes, 64); }
+  // What is kept of a strip: sums (value_width of each row, panel by panel), a vector of each row's sum of weights, and
+  // one of the rows' largest scores.
+  int64_t totals_offset() const { return rows * value_width * 4; }
+  int64_t largest_offset() const { return totals_offset() + rows * vector_bytes(); }
+  int64_t state_bytes() const { return largest_offset() + vector_bytes(); }
 };
 
 Support attention_support(const AttentionPlan& plan, const Target& target);
+int attention_panel_vectors(int64_t columns, int lanes);  // of a panel, where there are so many columns
 AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink = 0);
-int64_t attention_items(const AttentionPlan& plan, int64_t batches, int64_t queries);
+
+// How the heads that share keys, and their queries, fall into items.
+struct AttentionItems {
+  int64_t heads = 1, queries = 1;  // of an item
+  int64_t count = 0;
+};
+AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
+                               int64_t queries);
 
 }  // namespace hone

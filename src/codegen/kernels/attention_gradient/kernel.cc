@@ -20,7 +20,7 @@ Launch launch(const AttentionGradientPlan& plan, const Target& target, KernelArg
 
 std::string describe(const AttentionGradientPlan& plan, const Target&) {
   return fmt::format("{} heads of {}{}, weights computed again", plan.attention.heads, plan.attention.head_dim,
-                     plan.attention.causal ? ", causal" : "");
+                     plan.attention.limited ? ", causal" : "");
 }
 
 bool can_shrink(const AttentionGradientPlan& plan, const Target& target, int shrink) {

@@ -11,8 +11,16 @@
 
 namespace hone {
 
+struct AttentionTiles {
+  int lanes = 0, rows = 0;                 // rows of a strip
+  int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
+  int64_t score_stride = 0;                // elements between rows of scores
+  int64_t key_columns() const { return int64_t{key_vectors} * lanes; }
+  int64_t value_columns() const { return int64_t{value_vectors} * lanes; }
+};
+
 struct AttentionGradientShape {
-  AttentionShape tiles;       // of a strip; its offsets are not used
+  AttentionTiles tiles;       // of a strip
   int64_t block_queries = 0;  // a multiple of the rows of a strip
   int64_t padded_keys = 0;    // rows of dk and dv in scratch: whole strips
   // Scratch, in bytes. `score_keys` and `values` are panels by keys, the others by columns of a head.

@@ -1,0 +1,209 @@
+#include "jobs/bench_attention.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/memory_limit.h"
+#include "base/philox.h"
+#include "jobs/machine.h"
+#include "jobs/step_times.h"
+#include "measure/bound.h"
+#include "measure/environment.h"
+#include "measure/ratio.h"
+#include "ops/calls.h"
+
+namespace hone {
+namespace {
+
+constexpr NumberStyle kThree{NumberFormat::significant, 3}, kFour{NumberFormat::significant, 4},
+    kPercent{NumberFormat::percent, 1}, kBytes{NumberFormat::bytes, 3};
+
+struct HeadSizes {
+  explicit HeadSizes(const std::array<int64_t, 4>& shape)
+      : batches(shape[0]), heads(shape[1]), length(shape[2]), columns(shape[3]) {}
+  int64_t batches, heads, length, columns;
+  Shape by_head() const { return {batches, heads, length, columns}; }
+  Shape by_row() const { return {batches, length, heads * columns}; }
+  int64_t scores() const { return batches * heads * length * length; }
+};
+
+Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
+  Graph g;
+  g.name = "naive";
+  const auto input = [&](const char* name) {
+    return g.add_input(name, {.dtype = options.type, .shape = s.by_head(), .format = {}});
+  };
+  const ValueId q = input("q"), k = input("k"), v = input("v");
+  const double scale = 1 / std::sqrt(static_cast<double>(s.columns));
+  ValueId scores =
+      ops::mul(g, {ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}), g.add_scalar<float>(static_cast<float>(scale))});
+  if (options.causal) {
+    const ValueId t = ops::iota(g, {.shape = Shape{s.length}}), row = ops::iota(g, {.shape = Shape{s.length, 1}});
+    scores = ops::where(
+        g, {ops::less_or_equal(g, {t, row}), scores, g.add_scalar<float>(-std::numeric_limits<float>::infinity())});
+  }
+  ValueId weights = ops::softmax(g, {.x = scores});
+  if (options.type != DType::f32) weights = ops::cast(g, {.x = weights, .dtype = options.type});
+  g.add_output(ops::matmul(g, {.a = weights, .b = v}), "y");
+  return g;
+}
+
+Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
+  Graph g;
+  g.name = "fused";
+  const auto input = [&](const char* name) {
+    return g.add_input(name, {.dtype = options.type, .shape = s.by_row(), .format = {}});
+  };
+  const ValueId q = input("q"), k = input("k"), v = input("v");
+  g.add_output(ops::attention(g, {.q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .heads = s.heads,
+                                  .causal = options.causal ? std::optional<int64_t>(1) : std::nullopt}),
+               "y");
+  return g;
+}
+
+// [B,H,S,D] as [B,S,H*D].
+Tensor rows_of(const HeadSizes& s, const Tensor& x) {
+  const std::vector<float> from = x.to_floats();
+  std::vector<float> to(from.size());
+  size_t at = 0;
+  for (int64_t b = 0; b < s.batches; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t i = 0; i < s.length; ++i)
+        for (int64_t c = 0; c < s.columns; ++c)
+          to[static_cast<size_t>(((b * s.length + i) * s.heads + h) * s.columns + c)] = from[at++];
+  return Tensor::from_floats(x.dtype(), {s.batches, s.length, s.heads * s.columns}, to);
+}
+
+struct Form {
+  std::string name;
+  Session session;
+  NamedTensors inputs;
+  double scores_bytes = 0;  // of queries x keys, kept at once
+};
+
+// The largest difference, over the largest magnitude.
+double difference(const Tensor& a, const Tensor& b) {
+  const std::vector<float> x = a.to_floats(), y = b.to_floats();
+  double most = 0, apart = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    most = std::max(most, std::abs(double{x[i]}));
+    apart = std::max(apart, std::abs(double{x[i]} - double{y[i]}));
+  }
+  return apart / most;
+}
+
+Table results_table(const std::vector<Form>& forms, const std::vector<StepTimes>& times) {
+  Table table{.key = "results",
+              .title = "Attention",
+              .columns = {{"form", "form"},
+                          {"median_ms", "median", "ms", kFour},
+                          {"speed", "speed against naive", "", kThree},
+                          {"mflop", "MFLOP", "", kFour},
+                          {"gflops", "GFLOP/s", "", kThree},
+                          {"bytes", "moved", "", kBytes},
+                          {"scores_bytes", "scores kept", "", kBytes}},
+              .note = "MFLOP and bytes are predicted: each operand and result of a step once."};
+  for (size_t i = 0; i < forms.size(); ++i) {
+    double flops = 0, bytes = 0;
+    for (const StepProfile& step : times[i].steps()) flops += step.flops, bytes += step.bytes;
+    const Timing& t = times[i].plain;
+    const Interval ci = t.median_ci95;
+    const Ratio ratio = speed_ratio(times[0].plain, t);
+    table.rows.push_back({forms[i].name, number(t.p50 * 1e-6, {ci.low * 1e-6, ci.high * 1e-6}),
+                          i ? number(ratio.value, ratio.ci95) : number(1), number(flops * 1e-6), number(flops / t.p50),
+                          number(bytes), number(forms[i].scores_bytes)});
+  }
+  return table;
+}
+
+Table steps_table(const std::vector<Form>& forms, const std::vector<StepTimes>& times, const MachinePeaks& peaks,
+                  int threads) {
+  Table table{.key = "steps",
+              .title = "Where the time goes",
+              .columns = {{"form", "form"},
+                          {"ops", "ops"},
+                          {"ms", "time", "ms", kThree},
+                          {"share", "share", "", kPercent},
+                          {"mflop", "MFLOP", "", kFour},
+                          {"bytes", "moved", "", kBytes},
+                          {.key = "why", .title = "why not faster", .prose = true}}};
+  for (size_t i = 0; i < forms.size(); ++i)
+    for (size_t s = 0; s < times[i].steps().size(); ++s) {
+      const StepProfile& step = times[i].steps()[s];
+      const double ms = std::max(times[i].step_ms[s], 1e-6);
+      table.rows.push_back({forms[i].name, step.ops, number(ms), number(ms / times[i].typical_ms()),
+                            number(step.flops * 1e-6), number(step.bytes),
+                            why_not_faster(step, ms, bound_of(step, ms, peaks, {.threads = threads}))});
+    }
+  return table;
+}
+
+std::string finding(const std::vector<Form>& forms, const std::vector<StepTimes>& times) {
+  const Ratio ratio = speed_ratio(times[0].plain, times[1].plain);
+  double bytes[2] = {0, 0};
+  for (size_t i = 0; i < 2; ++i)
+    for (const StepProfile& step : times[i].steps()) bytes[i] += step.bytes;
+  return fmt::format(
+      "Fused runs at {:.2f} times the speed of naive: it moves {:.3g} MB instead of {:.3g}, since scores of {:.3g} MB "
+      "are never kept.",
+      ratio.value, bytes[1] * 1e-6, bytes[0] * 1e-6, forms[0].scores_bytes * 1e-6);
+}
+
+}  // namespace
+
+std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
+  std::array<int64_t, 4> shape{};
+  const char *at = text.data(), *const end = at + text.size();
+  for (size_t i = 0; i < 4; ++i) {
+    const auto [after, error] = std::from_chars(at, end, shape[i]);
+    const bool ends = i == 3 ? after == end : after != end && *after == ',';
+    if (error != std::errc() || !ends || shape[i] < 1)
+      fail("--shape {}: expected four sizes of 1 or more: batches,heads,length,columns, as 32,8,128,64", text);
+    at = after + (i < 3);
+  }
+  const int64_t rows = checked_mul(checked_mul(shape[0], shape[1]), shape[2]);
+  const int64_t bytes = checked_mul(checked_add(checked_mul(rows, shape[2]), checked_mul(rows, shape[3])), 16);
+  require_memory(bytes, fmt::format("--shape {}", text));
+  return shape;
+}
+
+Record bench_attention(const AttentionBenchOptions& options) {
+  const HeadSizes s(options.shape);
+  Philox rng(options.seed);
+  NamedTensors by_head, by_row;
+  for (const char* name : {"q", "k", "v"}) {
+    std::vector<float> values(static_cast<size_t>(s.batches * s.heads * s.length * s.columns));
+    for (float& x : values) x = rng.normal();
+    const Tensor x = Tensor::from_floats(options.type, {s.batches, s.heads, s.length, s.columns}, values);
+    by_head.emplace(name, x);
+    by_row.emplace(name, rows_of(s, x));
+  }
+  std::vector<Form> forms;
+  forms.push_back(
+      {"naive", Session(naive_graph(s, options), options.session), by_head, static_cast<double>(s.scores()) * 4});
+  forms.push_back({"fused", Session(fused_graph(s, options), options.session), by_row, 0});
+  const double apart =
+      difference(rows_of(s, forms[0].session.run(forms[0].inputs)[0]), forms[1].session.run(forms[1].inputs)[0]);
+  // Of a mean of values: sums of S terms, or roundings of weights to bf16.
+  CHECK(apart <= (options.type == DType::f32 ? 1e-4 : 0.05), "naive and fused attention differ by {}", apart);
+  std::vector<ProfiledModel> models;
+  for (Form& form : forms) models.push_back({form.name, form.session, form.inputs});
+  const std::vector<StepTimes> times = measure_steps(models, options.seconds, options.seed);
+  const int threads = options.session.threads;
+  return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}", s.batches, s.heads, s.length, s.columns,
+                                     to_string(options.type), options.causal ? ", causal" : ""),
+                .command = options.command,
+                .findings = {finding(forms, times)},
+                .sections = {{"Both forms",
+                              {results_table(forms, times), steps_table(forms, times, options.peaks, threads),
+                               peaks_block(options.peaks)}}},
+                .machine = describe(environment())};
+}
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// hone bench --op attention: the same attention as three products and a softmax between them, and as one op.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "base/peaks.h"
+#include "report/record.h"
+#include "runtime/session.h"
+
+namespace hone {
+
+struct AttentionBenchOptions {
+  std::array<int64_t, 4> shape{32, 8, 128, 64};  // batches, heads, length of queries and keys, columns of a head
+  DType type = DType::f32;                       // of q, k and v: f32 or bf16
+  bool causal = false;
+  SessionOptions session;
+  MachinePeaks peaks;
+  double seconds = 10;  // longest measured part
+  uint64_t seed = 1;
+  std::string command;
+};
+
+// "32,8,128,64". Throws Error for anything but four sizes of 1 or more whose operands fit the memory limit.
+std::array<int64_t, 4> parse_attention_shape(const std::string& text);
+
+// Both on the same values, interleaved. Naive is MatMul, scale, Softmax, MatMul on [B,H,S,D] and keeps the scores
+// [B,H,S,S]; fused is the op `attention` on [B,S,H*D]. Table "results" (form, median_ms, speed, mflop, gflops, bytes,
+// scores_bytes), table "steps" (form, step, ops, ms, share, mflop, bytes, why). Throws Bug where the two give different
+// answers.
+Record bench_attention(const AttentionBenchOptions& options);
+
+}  // namespace hone
