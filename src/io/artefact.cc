@@ -181,7 +181,7 @@ class Reader {
     auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
     for (int64_t n : shape)
       if (n < 0) fail("{}: the shape has the negative dimension {}", where, n);
-    (void)element_count(shape);  // refuses shapes that overflow
+    located(where, [&] { return element_count(shape); });  // refuses shapes that overflow
     return shape;
   }
 

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 // Three of four elements are 0; one is -0, one NaN, which are no zeros.
 Tensor sparse_weights(std::vector<int64_t> shape) {
   std::vector<float> values(static_cast<size_t>(element_count(shape)));
-  for (size_t i = 0; i < values.size(); i += 4) values[i] = static_cast<float>(i) * 0.25f - 3;
+  for (size_t i = 0; i < values.size(); i += 4) values[i] = static_cast<float>(i) * 0.25f - 3.1f;
   return Tensor::of<float>(std::move(shape), values);
 }
 
