@@ -23,10 +23,10 @@ TEACHER = ["--temperature", 4, "--distill-weight", "0.7"]
 class Task:
     """Models of one task, each made of another by a command; rows of the table."""
 
-    def __init__(self, args, data, whole, training, steps, bench, linear):
+    def __init__(self, args, data, whole, training, rate, steps, bench, linear):
         self.args, self.data, self.training, self.bench, self.linear = args, data, training, bench, linear
         self.steps, self.rows, self.commands = steps, [], []
-        self.whole = whole
+        self.whole, self.rate = whole, rate
 
     def path(self, name):
         return WORK / f"{name}.safetensors"
@@ -47,9 +47,9 @@ class Task:
                           self.numbered([*commands, judging])])
         print(" | ".join(self.rows[-1]), flush=True)
 
-    def train(self, what, name, source, flags, share, before=()):
+    def train(self, what, name, source, flags, share, before=(), rate=None):
         steps = max(int(self.steps * share * self.args.share), 2)
-        record, command = trained(self.args.hone, name, [source, "--data", self.data, *self.training, "--steps", steps, *flags])
+        record, command = trained(self.args.hone, name, [source, "--data", self.data, *self.training, "--steps", steps, "--rate", rate or self.rate, *flags])
         self.add(what, name, [*before, command], record)
         return command
 
@@ -63,7 +63,8 @@ class Task:
     def all(self, original, lora, structures):
         whole = self.whole
         self.add("trained whole", whole.stem, [])
-        self.train("adapters of rank 6", f"{OWN.name}/lora", original, ["--lora", *lora, "--lora-rank", 6, "--lora-alpha", 12, "--rate", "2e-3"], 1)
+        self.train("adapters of rank 6", f"{OWN.name}/lora", original, [*(part for rule in lora for part in ("--lora", rule)), "--lora-rank", 6, "--lora-alpha", 12], 1,
+                   rate="2e-3")
         fuse = [self.args.hone, "lora", "fuse", self.path(f"{OWN.name}/lora"), "-o", self.path(f"{OWN.name}/fused")]
         run(fuse)
         self.add("the same, fused", f"{OWN.name}/fused", [fuse])
@@ -90,21 +91,21 @@ class Task:
 def text(args):
     """One epoch is 625 steps."""
     task = Task(args, WORK / "debian.tsv", WORK / "tune.safetensors",
-                ["--batch", 32, "--rate", "5e-5", "--schedule", "linear", "--warmup", "0.1", "--max-length", 48], 625,
+                ["--batch", 32, "--schedule", "linear", "--warmup", "0.1", "--max-length", 48], "5e-5", 625,
                 ["--batch", 1, "--seq", 48], ["op:linear=int{bits}.channel"])
     return task, task.all(MINILM, ["op:linear"], ["neurons", "heads"])
 
 
 def cnn(args):
-    """One epoch is 469 steps."""
+    """One epoch is 469 steps. Adapters begin with the trained network: one with new weights is nothing to adapt."""
     task = Task(args, FASHION, WORK / "cnn1.safetensors",
-                ["--batch", 128, "--rate", "1e-3", "--schedule", "one-cycle", "--flip", "--head", "keep"], 469,
+                ["--batch", 128, "--schedule", "one-cycle", "--flip", "--head", "keep"], "1e-3", 469,
                 ["--batch", 1], ["weight=int{bits}.channel"])
-    return task, task.all(WORK / "cnn1.onnx", ["op:conv", "op:linear"], ["channels"])
+    return task, task.all(task.whole, ["op:conv", "op:linear"], ["channels"])
 
 
 PARTS = {"text": ("MiniLM-L6, 57 sections of Debian", text, ["tune.safetensors", "debian.tsv"]),
-         "cnn": ("CNN on Fashion-MNIST", cnn, ["cnn1.safetensors", "cnn1.onnx"])}
+         "cnn": ("CNN on Fashion-MNIST", cnn, ["cnn1.safetensors"])}
 
 
 def main():

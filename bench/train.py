@@ -44,6 +44,7 @@ QAT_STEP = 1.25  # of a step without rounding
 HALVED_ENCODER, HALVED_CNN = 0.62, 0.40  # latency of what has half of its heads and neurons, or channels
 TWO_RANKS = 0.90  # of the rows a second of two processes that know nothing of each other
 RANK = 6
+WORK = pathlib.Path("build/bench/train")
 
 
 def peak_bytes(process):
@@ -320,11 +321,15 @@ COMPRESSED = {"adapters": adapters, "packed_adapters": packed_adapters, "rounded
 
 
 def compressed(args, names):
-    columns, rows = ["", "measured", "at most", ""], []
+    """Each kind leaves its rows in a file, so that the section has those of earlier calls, too: a call may be of one kind."""
+    columns = ["", "measured", "at most", ""]
+    WORK.mkdir(parents=True, exist_ok=True)
+    file = {name: WORK / f"{name}.json" for name in COMPRESSED}
     for name in names:
-        rows += COMPRESSED[name](args)
+        rows = COMPRESSED[name](args)
+        file[name].write_text(json.dumps(rows))
         print(table(columns, rows), flush=True)
-    return table(columns, rows)
+    return table(columns, [row for each in file.values() if each.exists() for row in json.loads(each.read_text())])
 
 
 def trained_rows(args, folder, name, ranks, batch, steps):

@@ -26,8 +26,8 @@ std::span<const OptionField<PruneSchedule>> prune_schedule_fields();
 struct PruneModelOptions {
   PruneOptions prune;
   PruneSchedule schedule;
-  Calibration data;          // what scores and training learn from; file empty: none
-  std::string train_config;  // TOML of hone train: of the training after each stage; empty: none
+  Calibration data;             // what scores and training learn from; file empty: none
+  std::string train_config;     // TOML of hone train: of the training after each stage; empty: none
   std::string store = "whole";  // sparse: as a bitmap and the values that are left, where that is smaller
   CandidateOptions open;        // how the original and the written file are measured beside each other
   double seconds = 0;           // of that; 0: not

@@ -18,9 +18,9 @@ class SaidByRankZero : public Error {
   using Error::Error;
 };
 
-// Between looks at whether something has happened. A message between processes of one machine takes microseconds, a wait
-// for a rank that has more to do takes long; where there are fewer CPUs than ranks, whoever waits stands in the way of
-// the one that is waited for. Ends by check_stop(): mpirun ends all ranks when one dies.
+// Between looks at whether something has happened. A message between processes of one machine takes microseconds, a
+// wait for a rank that has more to do takes long; where there are fewer CPUs than ranks, whoever waits stands in the
+// way of the one that is waited for. Ends by check_stop(): mpirun ends all ranks when one dies.
 class Pause {
  public:
   void operator()();

@@ -137,7 +137,7 @@ class Executable {
   std::vector<KernelArgs> args_;       // per step, complete but for inputs and the arena
   std::vector<ArenaPointer> arena_pointers_;
   std::vector<CallerPointer> input_pointers_, output_pointers_;
-  std::vector<Written> written_;  // by step
+  std::vector<Written> written_;   // by step
   std::vector<LaidOut> laid_out_;  // by step
   ParameterStore* parameters_;
   int threads_;

@@ -64,7 +64,7 @@ struct TrainGraphs {
   Graph gradients;  // the model's arguments, labels, keep, step, sample → predictions; sums of losses, counts and
                     // gradients are state
   std::vector<std::string> sums;  // the names of that state, of which nothing outlives a step
-  Graph update;     // rate, step → loss, and the norm where it is clipped
+  Graph update;                   // rate, step → loss, and the norm where it is clipped
   // The model's arguments, labels → predictions, loss_sum, loss_count.
   Graph evaluate;
   std::vector<TrainedParameter> parameters;

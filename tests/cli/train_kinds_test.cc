@@ -148,11 +148,11 @@ TEST_F(TrainKinds, AKilledTrainingInFewBitsFromATeacherGoesOnToTheSameBits) {
   const std::string data = put_classes(), teacher = folder / "teacher.safetensors";
   ASSERT_EQ(hone_program({"train", model, "--data", data, "-o", teacher, "--batch", "16", "--rate", "5e-3"}).exit_code,
             0);
-  const Arguments arguments =
-      training(teacher, data,
-               {"--teacher", teacher, "--distill-weight", "0.7", "--distill-layers",
-                "encoder.layer.0.output.dense=encoder.layer.0.intermediate.dense", "--qat",
-                "op:linear=int4.channel", "--qat", "op:linear.in=int8", "--learn-scales", "--checkpoint-every", "1", "--epochs", "12", "--resume"});
+  const Arguments arguments = training(
+      teacher, data,
+      {"--teacher", teacher, "--distill-weight", "0.7", "--distill-layers",
+       "encoder.layer.0.output.dense=encoder.layer.0.intermediate.dense", "--qat", "op:linear=int4.channel", "--qat",
+       "op:linear.in=int8", "--learn-scales", "--checkpoint-every", "1", "--epochs", "12", "--resume"});
   const ProgramResult whole = hone_program(arguments);
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   const std::string bytes = read_file(output());

@@ -109,8 +109,9 @@ TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
 
 // By a matrix that is trained beside the student, adapters or not, and goes at the end.
 TEST_F(RoundedTrainingTest, LayersOfAnotherWidthAreComparedThroughAProjection) {
+  const std::string classifier = put_classifier();
   for (const char* lora : {"", "query"}) {
-    TrainModelOptions o = options(put_classifier(), fmt::format("student{}.safetensors", lora));
+    TrainModelOptions o = options(classifier, fmt::format("student{}.safetensors", lora));
     o.training.teacher = o.model;
     if (*lora) o.training.lora = {lora};
     o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.intermediate.dense"};
