@@ -17,10 +17,10 @@ help:
 	@echo "make bench-ptq    ways of quantizing after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
-	@echo "make bench-train  training steps beside PyTorch, eager and compiled, into bench/results.md"
+	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
-	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, into bench/results.md (25 minutes)"
+	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
 	@echo "make train-full   the same with more epochs, and a folder in the layout of aclImdb"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -70,8 +70,9 @@ bench-exports: build
 	scripts/deps.sh peers
 	build/venv/bin/python bench/peers/exports.py build/release/hone
 
-bench-train: build
+bench-train: build models
 	scripts/deps.sh peers
+	scripts/deps.sh test
 	cmake --build --preset release -j $(jobs) --target bench_train_step
 	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
 
@@ -90,6 +91,7 @@ train train-full: build models
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target debian_tsv
 	build/venv/bin/python bench/training.py build/release/hone build/release/examples/demo/debian_tsv $(if $(filter %full,$@),--full)
+	build/venv/bin/python bench/compression.py build/release/hone
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

@@ -1,12 +1,15 @@
 """Training steps of hone beside PyTorch's, eager and compiled, taking turns in one run: forward, gradients and AdamW. Each row has its
 target and says whether it was reached. --record writes bench/results.md: of the part `steps` the section "Training steps", of the part
-`conditions` (bf16, two threads, beside a busy process, the start, memory) the section "Training steps under other conditions".
+`conditions` (bf16, two threads, beside a busy process, the start, memory) the section "Training steps under other conditions", of the part
+`compressed` (low-rank adapters, rounded and pruned models) "Training and running smaller models", of `ranks` "Training by two processes".
 
-usage: train.py PROGRAM [--part steps|conditions] [--rounds R] [--only NAME] [--record]       PROGRAM: build/release/bench/bench_train_step
+usage: train.py PROGRAM [--part steps|conditions|compressed|ranks] [--rounds R] [--only NAME] [--record]       PROGRAM: build/release/bench/bench_train_step
 """
 import argparse
+import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -18,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
-from interleaved import interval, ratio, rounds, timed  # noqa: E402
+from interleaved import Hone, interval, ratio, rounds, timed  # noqa: E402
 from results import table, write_section  # noqa: E402
 
 TINY, FROZEN, MINILM, RESNET = ("BERT-tiny (2 x 128), 32 x 128", "the same, embeddings frozen", "MiniLM-L6, 16 x 64",
@@ -35,6 +38,13 @@ TWO_THREADS = 1.05  # of one thread's share of PyTorch's time
 BUSY = 1.7  # of a step alone, two threads beside a process that keeps one of two CPUs busy
 COLD_START, CACHED_START = 1.0, 0.2  # seconds from the start of the process to the first step's
 MEMORY = 0.60  # of the peak of PyTorch's process
+LORA_PEFT, LORA_FULL = 0.70, 0.75  # a step of adapters of rank 6: of PEFT's on PyTorch, of one that trains all weights
+QLORA_MEMORY = 0.45  # of that with weights in f32
+QAT_STEP = 1.25  # of a step without rounding
+HALVED_ENCODER, HALVED_CNN = 0.62, 0.40  # latency of what has half of its heads and neurons, or channels
+TWO_RANKS = 0.90  # of the rows a second of two processes that know nothing of each other
+RANK = 6
+WORK = pathlib.Path("build/bench/train")
 
 
 def peak_bytes(process):
@@ -212,12 +222,163 @@ def conditions(args, names):
     return table(columns, rows)
 
 
+def peft_step(batch=16, length=64):
+    """A step of PEFT's adapters on all linear layers of MiniLM and its trained classifier."""
+    from peft import LoraConfig, get_peft_model
+    from transformers import BertConfig, BertForSequenceClassification
+    torch.manual_seed(0)
+    model = BertForSequenceClassification(BertConfig(
+        hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536, num_labels=2, hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0))
+    model = get_peft_model(model, LoraConfig(r=RANK, lora_alpha=RANK, target_modules=["query", "key", "value", "dense"], modules_to_save=["classifier"]))
+    model.train()
+    ids, mask, target = torch.randint(0, 30522, (batch, length)), torch.ones(batch, length, dtype=torch.long), torch.randint(0, 2, (batch,))
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+
+    def step():
+        loss = F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits, target)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.item()
+
+    return timed(step)
+
+
+def compared(systems, count):
+    times = rounds(systems, count, warmup=2)
+    for system in systems.values():
+        if hasattr(system, "close"):
+            system.close()
+    return times
+
+
+def share_row(what, times, mine, other, most):
+    share, low, high = ratio(times, mine, other)
+    return [what, f"{1e3 * interval(times[mine])[0]:.1f} ms / {1e3 * interval(times[other])[0]:.1f} ms = {share:.2f} ({low:.2f}-{high:.2f})", *judged(share, most)]
+
+
+def adapters(args):
+    model = MODELS[MINILM][0]
+    lora = [*model, "--lora", "op:linear", "--rank", str(RANK)]
+    times = compared({"lora": Program(args.program, lora, 1), "full": Program(args.program, model, 1), "peft": peft_step()}, args.rounds)
+    return [share_row(f"adapters of rank {RANK} on all linears of MiniLM-L6, 16 x 64: a step / PEFT's on PyTorch", times, "lora", "peft", LORA_PEFT),
+            share_row("the same / a step that trains all weights", times, "lora", "full", LORA_FULL)]
+
+
+def packed_adapters(args):
+    """Peaks of whole processes, less that of one that has no model of this size to train."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        plain, packed = pathlib.Path(folder, "plain.safetensors"), pathlib.Path(folder, "packed.safetensors")
+        subprocess.run([args.program, "minilm-l6", "--save", plain], check=True)
+        subprocess.run([args.hone, "quantize", plain, "--to", "mxint4", "-o", packed], check=True, stdout=subprocess.DEVNULL)
+        for shape in (["--batch", "4", "--length", "20"], ["--batch", "16", "--length", "64"]):
+            peaks = []
+            for file in (plain, packed):
+                process = Program(args.program, [str(file), *shape, "--lora", "op:linear", "--rank", str(RANK)], 1)
+                for _ in range(3):
+                    process()
+                peaks.append(process.peak_bytes())
+                process.close()
+            value = peaks[1] / peaks[0]
+            rows.append([f"the same on weights in mxint4, {shape[1]} x {shape[3]}: peak memory / in f32",
+                         f"{peaks[1] / 2**20:.0f} MiB / {peaks[0] / 2**20:.0f} MiB = {value:.2f}", *judged(value, QLORA_MEMORY)])
+    return rows
+
+
+def rounded(args):
+    model = MODELS[MINILM][0]
+    rows = []
+    for what, rules in (("int4.channel", ["op:linear=int4.channel"]), ("int8.channel, inputs in int8", ["op:linear=int8.channel", "op:linear.in=int8"])):
+        flags = [part for rule in rules for part in ("--qat", rule)]
+        times = compared({"qat": Program(args.program, [*model, *flags], 1), "plain": Program(args.program, model, 1)}, args.rounds)
+        rows.append(share_row(f"linears of MiniLM-L6 in {what}, 16 x 64: a step / one without rounding", times, "qat", "plain", QAT_STEP))
+    return rows
+
+
+def halved(args):
+    """The latency of pruned models beside the whole ones, as `hone bench` runs them."""
+    rows = []
+    prune = lambda *parts: subprocess.run([args.hone, "prune", *map(str, parts)], check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        minilm, cnn = "build/models/all-MiniLM-L6-v2", folder / "resnet18.safetensors"
+        prune(minilm, "--structure", "neurons", "--sparsity", 0.5, "-o", folder / "neurons.safetensors")
+        prune(folder / "neurons.safetensors", "--structure", "heads", "--sparsity", 0.5, "-o", folder / "encoder.safetensors")
+        subprocess.run([args.program, "resnet18-stem", "--save", cnn], check=True)
+        prune(cnn, "--structure", "channels", "--sparsity", 0.5, "-o", folder / "cnn.safetensors")
+        for what, whole, half, flags, most in (
+                ("half of the heads and of the neurons of MiniLM-L6, 128 tokens", minilm, folder / "encoder.safetensors", ["--batch", 1, "--seq", 128], HALVED_ENCODER),
+                ("half of the channels of ResNet-18, 1 x 28 x 28", cnn, folder / "cnn.safetensors", ["--batch", 1], HALVED_CNN)):
+            systems = {name: Hone(args.hone, model, {}, folder / name, 1, [str(flag) for flag in flags]) for name, model in (("half", half), ("whole", whole))}
+            times = compared(systems, 5 * args.rounds)
+            rows.append(share_row(f"{what}: latency / whole", times, "half", "whole", most))
+    return rows
+
+
+COMPRESSED = {"adapters": adapters, "packed_adapters": packed_adapters, "rounded": rounded, "halved": halved}
+
+
+def compressed(args, names):
+    """Each kind leaves its rows in a file, so that the section has those of earlier calls, too: a call may be of one kind."""
+    columns = ["", "measured", "at most", ""]
+    WORK.mkdir(parents=True, exist_ok=True)
+    file = {name: WORK / f"{name}.json" for name in COMPRESSED}
+    for name in names:
+        rows = COMPRESSED[name](args)
+        file[name].write_text(json.dumps(rows))
+        print(table(columns, rows), flush=True)
+    return table(columns, [row for each in file.values() if each.exists() for row in json.loads(each.read_text())])
+
+
+def trained_rows(args, folder, name, ranks, batch, steps):
+    """A running `hone train` on texts of 64 tokens, by so many processes."""
+    launch = ["mpirun", "--allow-run-as-root", "--bind-to", "core", "-n", str(ranks)] if ranks > 1 else []
+    return subprocess.Popen([*launch, args.hone, "train", "build/models/all-MiniLM-L6-v2", "--data", folder / "texts.csv", "--batch", str(batch), "--steps", str(steps),
+                             "--max-length", "64", "--in-order", "-o", folder / f"{name}.safetensors", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def seconds_of(process):
+    out = process.communicate()[0]
+    if process.returncode:
+        raise SystemExit(f"{process.args}: ended with {process.returncode}")
+    return json.loads(out)["training"]["seconds"]
+
+
+def by_ranks(args, names):
+    """Rows a second of two ranks with a batch of 32, beside two processes at once with 32 each. What a run has beside its steps is taken off by a shorter one."""
+    few, many, rates = 4, 16, {"ranks": [], "independent": []}
+    words = ["free", "small", "library", "fast", "tool", "image", "text", "network", "file", "system"]
+    for round_ in range(max(args.rounds // 3, 1)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            draw = random.Random(1)
+            lines = [f"{' '.join(draw.choice(words) for _ in range(80))},{'ab'[i % 2]}" for i in range(1024)]
+            (folder / "texts.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+            spent = {}
+            for steps in (few, many):
+                spent["ranks", steps] = seconds_of(trained_rows(args, folder, f"ranks{steps}", 2, 32, steps))
+                both = [trained_rows(args, folder, f"alone{steps}_{i}", 1, 32, steps) for i in range(2)]
+                spent["independent", steps] = max(seconds_of(process) for process in both)
+            for kind, batches in (("ranks", 1), ("independent", 2)):
+                rates[kind].append(32 * batches * (many - few) / (spent[kind, many] - spent[kind, few]))
+    value, low, high = ratio(rates, "ranks", "independent")
+    rows = [["MiniLM-L6, batches of 32 x 64, rows a second: one by two processes / of two processes that know nothing of each other",
+             f"{interval(rates['ranks'])[0]:.1f} / {interval(rates['independent'])[0]:.1f} = {value:.2f} ({low:.2f}-{high:.2f})", f"{TWO_RANKS:.2f}",
+             "reached" if value >= TWO_RANKS else "missed"]]
+    text = table(["", "measured", "at least", ""], rows)
+    print(text, flush=True)
+    return text
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--part", choices=["steps", "conditions"], help="default: both")
+    parser.add_argument("--hone", default="build/release/hone")
+    parser.add_argument("--part", choices=["steps", "conditions", "compressed", "ranks"], help="default: all")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="models whose names contain this")
+    parser.add_argument("--only", default="", help="models, or kinds of smaller ones, whose names contain this")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--peak-of", help="print the peak memory of a process in which PyTorch trains this model, in bytes")
     parser.add_argument("--compiled", action="store_true", help="with --peak-of: through torch.compile")
@@ -233,7 +394,8 @@ def main():
     command = f"bench/train.py build/release/bench/bench_train_step --rounds {args.rounds} --record"
     about = (f"on {cpu}, PyTorch {torch.__version__}: medians of {args.rounds} rounds in turn; forward, gradients and AdamW in f32, "
              f"without dropout, one thread unless a row says otherwise.\n\n")
-    parts = {"steps": ("Training steps", steps, list(MODELS)), "conditions": ("Training steps under other conditions", conditions, [TINY, MINILM, RESNET])}
+    parts = {"steps": ("Training steps", steps, list(MODELS)), "conditions": ("Training steps under other conditions", conditions, [TINY, MINILM, RESNET]),
+             "compressed": ("Training and running smaller models", compressed, list(COMPRESSED)), "ranks": ("Training by two processes", by_ranks, [MINILM])}
     for part, (title, measure, models) in parts.items():
         if args.part not in (None, part):
             continue

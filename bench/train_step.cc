@@ -1,9 +1,9 @@
 // bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--dropout RATE]
-// [--compute bf16] [--no-pass NAME]... [--save FILE] [--steps] [--on-demand]: the time of a training step as `hone
-// train` takes it: forward, gradients and AdamW with updates in place, on random data. MODEL is bert-tiny (2 layers of
-// 128, the default), minilm-l6, resnet18-stem (for 28 x 28 pixels), a config.json, or a file that --save wrote. Prints
-// the median and the best step, and the best times by class of kernels; --steps: of each step; --on-demand: a step for
-// each line of the input, answered by its nanoseconds.
+// [--lora NAMES] [--qat RULE]... [--compute bf16] [--no-pass NAME]... [--save FILE] [--steps] [--on-demand]: the time
+// of a training step as `hone train` takes it: forward, gradients and AdamW with updates in place, on random data.
+// MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28 pixels), a config.json, or a
+// file that --save wrote. Prints the median and the best step, and the best times by class of kernels; --steps: of each
+// step; --on-demand: a step for each line of the input, answered by its nanoseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,9 @@
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "runtime/session.h"
+#include "train/adapters.h"
 #include "train/registry.h"
+#include "train/rounded_training.h"
 #include "train/train_graph.h"
 
 namespace hone {
@@ -51,7 +53,8 @@ struct Options {
   int64_t batch = 32, length = 128;
   int threads = 1;
   double seconds = 6, dropout = 0;
-  std::vector<std::string> disabled;
+  std::vector<std::string> disabled, lora, qat;
+  int64_t rank = 6;
   bool steps = false, on_demand = false;
 };
 
@@ -70,7 +73,17 @@ TrainGraphs graphs_of(const Options& o) {
   options.optimizer_options = options.optimizer->options->defaults();
   options.dropout = o.dropout;
   if (!o.frozen.empty()) options.groups.rules = {o.frozen + "=frozen"};
-  return make_train_graphs(model_of(o), options);
+  Graph model = model_of(o);
+  if (!o.lora.empty()) {
+    LoraOptions lora;
+    lora.rule = o.lora, lora.rank = o.rank;
+    AdaptedModel adapted = adapt_for_training(std::move(model), lora);
+    model = std::move(adapted.graph);
+    options.groups.rules.insert(options.groups.rules.end(), adapted.rules.begin(), adapted.rules.end());
+  }
+  if (!o.qat.empty())
+    model = round_for_training(std::move(model), {.rules = o.qat}, {}).graph;  // no scales are learned
+  return make_train_graphs(std::move(model), options);
 }
 
 // Random tokens or pixels for each argument, labels below 2.
@@ -175,6 +188,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads)->capture_default_str();
   app.add_option("--seconds", options.seconds)->capture_default_str();
   app.add_option("--freeze", options.frozen, "Weights whose names match this regular expression are not trained");
+  app.add_option("--lora", options.lora, "Layers that get low-rank adapters, as `hone train` takes them");
+  app.add_option("--rank", options.rank, "Of the adapters")->capture_default_str();
+  app.add_option("--qat", options.qat, "Rules of rounding, as `hone train` takes them");
   app.add_option("--dropout", options.dropout, "Rate, before the last layer")->capture_default_str();
   app.add_option("--compute", options.compute, "What products read: f32 or bf16")->capture_default_str();
   app.add_option("--isa", options.isa, "Instruction set to generate code for, as `hone bench` takes it");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
-#   scripts/deps.sh test    also a database server, of which tests start clusters of their own
+#   scripts/deps.sh test    also a database server, of which tests start clusters of their own, and Open MPI
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
@@ -16,6 +16,7 @@ python_packages=(python3 python3-venv)
 data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
 server_packages=(postgresql libpq5)  # tests start clusters of their own with it
+mpi_packages=(openmpi-bin)
 tool_packages=(clang clang-format clang-tidy libclang-rt-dev)
 
 die() {
@@ -99,7 +100,7 @@ peers() {
 case "${1:-}" in
   build) apt_install "${build_packages[@]}" ;;
   test)
-    apt_install "${build_packages[@]}"
+    apt_install "${build_packages[@]}" "${mpi_packages[@]}"
     install_server
     ;;
   demo)

@@ -34,6 +34,12 @@ void setup(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--train-config", flags.options.train_config,
                  "TOML file with the keys of hone train: trains what is left, after each stage; zeros stay");
+  app.add_option("--store", flags.options.store,
+                 "whole, or sparse: a bitmap and the values that are left, where that is smaller")
+      ->capture_default_str();
+  app.add_option("--seconds", flags.options.seconds,
+                 "Measure the original and what is written beside each other for so long (default: not)")
+      ->check(seconds_range());
   app.add_option("-o,--output", flags.options.output, "File to write, .safetensors or .onnx")->required();
   flags.run.add_all_but_trust_to(app);
   flags.result.add_to(app);
@@ -51,6 +57,7 @@ int run() {
       .writes("--output", options.output)
       .check();
   options.data.session = flags.run.options();
+  options.open = {.inputs = flags.model.inputs, .session = options.data.session};
   options.command = this_command();
   options.progress = terminal_progress();
   flags.result.print(prune_model(flags.model.load(), options));
@@ -63,7 +70,7 @@ extern constinit const VerbDef prune_verb_def{
     .name = "prune",
     .summary = "Take out the weights, channels, heads or layers that are worth least",
     .examples =
-        "  hone prune all-MiniLM-L6-v2 --sparsity 0.5 -o sparse.safetensors\n"
+        "  hone prune all-MiniLM-L6-v2 --sparsity 0.5 --store sparse --seconds 10 -o sparse.safetensors\n"
         "  hone prune classifier.safetensors --structure 2:4 --method wanda --data reviews.csv -o sparse.safetensors\n"
         "  hone prune classifier.safetensors --structure heads --sparsity 0.25 -o smaller.safetensors\n"
         "  hone prune resnet18.onnx --structure channels --scope global --sparsity 0.3 -o smaller.safetensors\n"

@@ -1,7 +1,10 @@
 #include "jobs/train_model.h"
 
 #include <cstdio>
+#include <memory>
 
+#include "base/error.h"
+#include "base/log.h"
 #include "base/printable.h"
 #include "cli/flags.h"
 #include "cli/option_flags.h"
@@ -43,6 +46,21 @@ void setup(CLI::App& app) {
              "Biases and the weights of normalisations do not decay unless --decay-all.\n\n" + app.get_footer());
 }
 
+// A process that works for rank 0, which does the talking, but for what goes wrong here alone.
+int run_beside(Ranks& ranks) {
+  set_log_sink([](LogLevel, std::string_view) {});
+  flags.options.ranks = &ranks;
+  try {
+    train_model(flags.options);
+  } catch (const SaidByRankZero&) {
+    return 0;
+  } catch (const Error& error) {
+    fail("rank {}: {}", ranks.rank(), error.what());
+  }
+  ranks.leave();
+  return 0;
+}
+
 int run() {
   TrainModelOptions& options = flags.options;
   const std::string data = options.data;
@@ -57,10 +75,14 @@ int run() {
   files.writes("--output", options.output).writes("--report", flags.result.report).check();
   options.session = flags.run.options();
   options.command = this_command();
+  const std::unique_ptr<Ranks> ranks = Ranks::join();
+  if (ranks && !ranks->is_first()) return run_beside(*ranks);
+  options.ranks = ranks.get();
   options.progress = terminal_progress();
   Report report(flags.result);
   report.finish(
       train_model(options, [](const std::string& line) { std::fprintf(stderr, "%s\n", printable(line).c_str()); }));
+  if (ranks) ranks->leave();
   return 0;
 }
 
@@ -80,6 +102,7 @@ extern constinit const VerbDef train_verb_def{
         "  hone train small --data reviews.csv --teacher large.safetensors --temperature 4 -o student.safetensors\n"
         "  hone train resnet18.safetensors --data /usr/share/datasets/fashion-mnist --from-scratch --optimizer sgd "
         "--optimizer-option momentum=0.9 --rate 0.1 --schedule one-cycle -o fashion.safetensors\n"
+        "  mpirun -n 2 hone train all-MiniLM-L6-v2 --data reviews.csv --batch 64 -o reviews.safetensors\n"
         "  hone train model.onnx --config train.toml --resume -o tuned.safetensors --report training.html",
     .setup = setup,
     .run = run};

@@ -7,8 +7,9 @@
 
 namespace hone {
 
-BatchReader::BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch, int64_t index, int64_t ahead)
-    : batches_(batches), epochs_(epochs), ahead_(static_cast<size_t>(ahead)) {
+BatchReader::BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch, int64_t index, int64_t ahead,
+                         BatchShare share)
+    : batches_(batches), share_(share), epochs_(epochs), ahead_(static_cast<size_t>(ahead)) {
   if (ahead < 1) fail("{} batches are read ahead; at least 1 is needed", ahead);
   thread_ = std::thread([this, epoch, index] {
     std::exception_ptr failure;
@@ -38,7 +39,7 @@ void BatchReader::work(uint64_t epoch, int64_t index) {
     const EpochPlan plan = batches_.plan(epoch);
     for (; index < std::ssize(plan); ++index) {
       check_stop();
-      if (!put(batches_.make(plan, epoch, index))) return;
+      if (!put(batches_.make(plan, epoch, index, share_))) return;
     }
   }
 }

@@ -16,9 +16,10 @@ namespace hone {
 class BatchReader {
  public:
   static constexpr int64_t kAhead = 2;
-  // The batches from `index` of `epoch` on, up to the end of epoch `epochs` - 1; at most `ahead` wait, and one more is
-  // in the making. What `batches` looks at must outlive this.
-  BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch = 0, int64_t index = 0, int64_t ahead = kAhead);
+  // The batches from `index` of `epoch` on, up to the end of epoch `epochs` - 1, of each this share; at most `ahead`
+  // wait, and one more is in the making. What `batches` looks at must outlive this.
+  BatchReader(const Batches& batches, uint64_t epochs, uint64_t epoch = 0, int64_t index = 0, int64_t ahead = kAhead,
+              BatchShare share = {});
   ~BatchReader();  // ends the thread, which finishes the batch that it is at
   BatchReader(const BatchReader&) = delete;
   BatchReader& operator=(const BatchReader&) = delete;
@@ -31,6 +32,7 @@ class BatchReader {
   bool put(Batch batch);  // false: nobody wants more
 
   const Batches& batches_;
+  const BatchShare share_;
   const uint64_t epochs_;
   const size_t ahead_;
   std::mutex mutex_;

@@ -67,8 +67,16 @@ EpochPlan Batches::plan(uint64_t epoch) const {
   return plan_epoch(rows_, options_.order, epoch, [&](int64_t row) { return tokens_->length(row); });
 }
 
-Batch Batches::make(const EpochPlan& plan, uint64_t epoch, int64_t index) const {
-  Batch batch{.epoch = epoch, .index = index, .rows = plan[static_cast<size_t>(index)]};
+Batch Batches::make(const EpochPlan& plan, uint64_t epoch, int64_t index, const BatchShare& share) const {
+  const std::vector<int64_t>& all = plan[static_cast<size_t>(index)];
+  const int64_t largest = (std::ssize(all) + share.count - 1) / share.count,
+                first = std::min(std::ssize(all), share.number * largest),
+                end = std::min(std::ssize(all), first + largest);
+  Batch batch{.epoch = epoch,
+              .index = index,
+              .rows = {all.begin() + first, all.begin() + end},
+              .first = first,
+              .largest_share = largest};
   if (tokens_) add_texts(batch);
   if (data_.images) add_images(batch);
   add_arrays(batch);
@@ -99,17 +107,19 @@ void Batches::add_texts(Batch& batch) const {
   });
 }
 
+Tensor Batches::image(int64_t row) const {
+  const ImageTransform& transform = options_.images;
+  Tensor image = data_.images.read(row);
+  return transform.height > 0 ? resize_image(image, transform.height, transform.width) : image;
+}
+
 void Batches::add_images(Batch& batch) const {
   const ImageTransform& transform = options_.images;
   const uint64_t key = hash_text("images", options_.order.seed);
   std::vector<Tensor> images(batch.rows.size());
-  parallel_for(std::ssize(images), [&](int64_t i) {
-    const int64_t row = batch.rows[static_cast<size_t>(i)];
-    Tensor image = data_.images.read(row);
-    images[static_cast<size_t>(i)] =
-        transform.height > 0 ? resize_image(image, transform.height, transform.width) : std::move(image);
-  });
-  std::vector<int64_t> shape = images[0].shape();
+  parallel_for(std::ssize(images),
+               [&](int64_t i) { images[static_cast<size_t>(i)] = image(batch.rows[static_cast<size_t>(i)]); });
+  std::vector<int64_t> shape = (images.empty() ? image(rows_[0]) : images[0]).shape();
   for (size_t i = 0; i < images.size(); ++i)
     if (images[i].shape() != shape)
       fail(
@@ -121,6 +131,7 @@ void Batches::add_images(Batch& batch) const {
   shape.insert(shape.begin(), std::ssize(images));
   batch.images = Tensor(DType::f32, shape);
   const std::span<float> out = batch.images.mutable_as<float>();
+  if (images.empty()) return;
   const size_t each = out.size() / images.size();
   parallel_for(std::ssize(images), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);

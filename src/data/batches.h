@@ -13,10 +13,17 @@
 
 namespace hone {
 
+// One of several alike parts of each batch: the rows of one process. The last ones may be smaller, or have none.
+struct BatchShare {
+  int64_t number = 0, count = 1;
+};
+
 struct Batch {
   uint64_t epoch = 0;
   int64_t index = 0;          // within the epoch
   std::vector<int64_t> rows;  // of the data set, in the order of the tensors
+  int64_t first = 0;          // the number of the first one in the whole batch
+  int64_t largest_share = 0;  // rows of the largest share
 
   // Of texts: i64[rows, longest]; mask is 1 for tokens and 0 for padding, types tell a pair's texts apart.
   Tensor ids, mask, types;
@@ -49,11 +56,12 @@ class Batches {
 
   EpochPlan plan(uint64_t epoch) const;
   // Images are decoded on all threads. Throws Error for one that does not decode.
-  Batch make(const EpochPlan& plan, uint64_t epoch, int64_t index) const;
+  Batch make(const EpochPlan& plan, uint64_t epoch, int64_t index, const BatchShare& share = {}) const;
 
  private:
   void add_texts(Batch& batch) const;
   void add_images(Batch& batch) const;
+  Tensor image(int64_t row) const;  // of the size that batches have
   void add_arrays(Batch& batch) const;
   Tensor labels_of(const Batch& batch) const;
   Tensor word_labels(const TokenLabels& labels, const Batch& batch) const;

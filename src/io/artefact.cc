@@ -17,6 +17,7 @@
 #include "io/safetensors.h"
 #include "io/safetensors_header.h"
 #include "io/safetensors_size.h"
+#include "io/sparse_storage.h"
 #include "ir/bodies.h"
 #include "ir/text.h"
 #include "ops/registry.h"
@@ -25,7 +26,7 @@
 namespace hone {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2, kWholeVersion = 1;  // what this reads; what files without sparse tensors are
 constexpr const char* kVersionKey = "hone.version";
 constexpr const char* kGraphKey = "hone.graph";
 constexpr std::string_view kTensorKey = "hone.tensor.";
@@ -85,19 +86,49 @@ Tensor raw_bytes(Buffer buffer) {
   return Tensor(DType::u8, {size}, std::move(buffer));
 }
 
-void add_packed(const std::string& name, const Tensor& tensor, std::vector<NamedTensor>& tensors,
-                std::map<std::string, std::string>& metadata) {
-  for (const PlaneName& plane : kPlanes) {
-    const Buffer& buffer = (tensor.*plane.buffer)();
-    if (buffer.size() > 0) tensors.push_back({name + plane.suffix, raw_bytes(buffer)});
-  }
-  metadata[std::string(kTensorKey) + name] =
-      Json{{"format", to_string(*tensor.format())}, {"shape", tensor.shape()}}.dump();
-}
-
 // Element types that safetensors has no name for, all of a byte, lie in the file as U8; the graph's text knows better.
 Tensor as_named_type(const Tensor& tensor) {
   return safetensors_name(tensor.dtype()) ? tensor : Tensor(DType::u8, tensor.shape(), tensor.data());
+}
+
+struct Contents {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+constexpr const char *kBitmap = ".bitmap", *kValues = ".values";
+
+void add_packed(const std::string& name, const Tensor& tensor, const std::optional<SparseTensor>& sparse,
+                Contents& contents) {
+  for (const PlaneName& plane : kPlanes) {
+    const Buffer& buffer = (tensor.*plane.buffer)();
+    if (buffer.size() > 0 && !(sparse && &plane == &kPlanes[0]))
+      contents.tensors.push_back({name + plane.suffix, raw_bytes(buffer)});
+  }
+  if (sparse) contents.tensors.push_back({name + kValues, raw_bytes(sparse->values)});
+}
+
+void add_tensor(const std::string& name, const Tensor& tensor, bool store_sparse, Contents& contents) {
+  const std::optional<SparseTensor> sparse = store_sparse ? sparse_form(tensor) : std::nullopt;
+  Json facts = Json::object();
+  if (tensor.is_packed()) {
+    add_packed(name, tensor, sparse, contents);
+    facts["format"] = to_string(*tensor.format());
+  } else if (sparse) {
+    const Tensor values(tensor.dtype(), {static_cast<int64_t>(sparse->values.size()) / size_bytes(tensor.dtype())},
+                        sparse->values);
+    contents.tensors.push_back({name + kValues, as_named_type(values)});
+  } else {
+    contents.tensors.push_back({name, as_named_type(tensor)});
+    return;
+  }
+  facts["shape"] = tensor.shape();
+  if (sparse) {
+    contents.tensors.push_back({name + kBitmap, raw_bytes(sparse->bitmap)});
+    facts["fill"] = sparse->fill;
+    contents.metadata[kVersionKey] = std::to_string(kVersion);
+  }
+  contents.metadata[std::string(kTensorKey) + name] = facts.dump();
 }
 
 // Whether each byte is an element of the type: those of fewer bits leave values over.
@@ -137,7 +168,53 @@ class Reader {
   }
 
  private:
+  // What the metadata say of the tensor; none: it is there under its name.
+  std::optional<Json> facts_of(const std::string& name) const {
+    const auto found = file_.metadata().find(std::string(kTensorKey) + name);
+    return found == file_.metadata().end() ? std::nullopt : std::optional(parse_json(found->second, where(name)));
+  }
+  std::string where(const std::string& name) const {
+    return file_.path() + ": metadata \"" + std::string(kTensorKey) + name + "\"";
+  }
+
+  std::vector<int64_t> shape_in(const Json& facts, const std::string& where) const {
+    auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
+    for (int64_t n : shape)
+      if (n < 0) fail("{}: the shape has the negative dimension {}", where, n);
+    located(where, [&] { return element_count(shape); });  // refuses shapes that overflow
+    return shape;
+  }
+
+  SparseTensor sparse_parts(const std::string& name, const Json& facts) const {
+    const Tensor bitmap = file_.tensor(name + kBitmap);
+    if (bitmap.dtype() != DType::u8)
+      fail("{}: \"{}{}\" is {}; a bitmap is u8", file_.path(), name, kBitmap, to_string(bitmap.type()));
+    const auto fill = json_get<int64_t>(facts, "fill", where(name));
+    if (fill < 0 || fill > UINT32_MAX) fail("{}: the fill {} is no code", where(name), fill);
+    return {
+        .bitmap = bitmap.data(), .values = file_.tensor(name + kValues).data(), .fill = static_cast<uint32_t>(fill)};
+  }
+
+  Tensor sparse_plain(const std::string& name, DType dtype, const Json& facts) const {
+    const SparseTensor sparse = sparse_parts(name, facts);
+    const Tensor values = file_.tensor(name + kValues);
+    if (values.dtype() != dtype && !(is_small(dtype) && values.dtype() == DType::u8))
+      fail("{}: \"{}{}\" is {}; the graph has {}", file_.path(), name, kValues, to_string(values.type()),
+           to_string(dtype));
+    if (sparse.fill != 0) fail("{}: the fill of {} is {}; accepted: 0", where(name), to_string(dtype), sparse.fill);
+    std::vector<int64_t> shape = shape_in(facts, where(name));
+    Buffer whole =
+        located(where(name), [&] { return whole_elements(sparse, element_count(shape), size_bytes(dtype)); });
+    return Tensor(dtype, std::move(shape), std::move(whole));
+  }
+
   Tensor plain(const std::string& name, DType dtype) const {
+    if (const std::optional<Json> facts = facts_of(name); facts && !file_.find(name) && dtype != DType::string) {
+      const Tensor tensor = sparse_plain(name, dtype, *facts);
+      if (is_small(dtype) && !safetensors_name(dtype) && !are_elements(tensor.data().bytes(), dtype))
+        fail("{}: constant \"{}\" has bytes that are no {}", file_.path(), name, to_string(dtype));
+      return tensor;
+    }
     Tensor tensor = file_.tensor(name);
     if (!is_small(dtype) || safetensors_name(dtype) || tensor.dtype() != DType::u8) return tensor;
     if (!are_elements(tensor.data().bytes(), dtype))
@@ -146,20 +223,17 @@ class Reader {
   }
 
   Tensor packed(const std::string& name) const {
-    const std::string key = std::string(kTensorKey) + name, where = file_.path() + ": metadata \"" + key + "\"";
-    const auto found = file_.metadata().find(key);
-    if (found == file_.metadata().end())
-      fail("{}: packed constant \"{}\" has no metadata \"{}\"", file_.path(), name, key);
-    const Json facts = parse_json(found->second, where);
-    const auto text = json_get<std::string>(facts, "format", where);
+    const std::string where = this->where(name);
+    const std::optional<Json> facts = facts_of(name);
+    if (!facts) fail("{}: packed constant \"{}\" has no metadata \"{}{}\"", file_.path(), name, kTensorKey, name);
+    const auto text = json_get<std::string>(*facts, "format", where);
     const Format format = located(where, [&] { return parse_format(text); });
-    auto shape = json_get<std::vector<int64_t>>(facts, "shape", where);
-    for (int64_t n : shape)
-      if (n < 0) fail("{}: the shape has the negative dimension {}", where, n);
-    (void)element_count(shape);  // refuses shapes that overflow
+    std::vector<int64_t> shape = shape_in(*facts, where);
     const PlaneBytes expected = located(where, [&] { return plane_bytes(format, shape); });
     std::array<Buffer, kPlanes.size()> planes;
-    for (size_t i = 0; i < kPlanes.size(); ++i)
+    const bool is_sparse = file_.find(name + kBitmap) && !file_.find(name + kPlanes[0].suffix);
+    if (is_sparse) planes[0] = located(where, [&] { return whole_codes(sparse_parts(name, *facts), format, shape); });
+    for (size_t i = is_sparse; i < kPlanes.size(); ++i)
       planes[i] = plane(name + kPlanes[i].suffix, expected.*kPlanes[i].bytes, format, shape);
     const Tensor tensor = Tensor::packed(format, std::move(shape), planes[0], planes[1], planes[2], planes[3]);
     located(where, [&] { check_codes(format, tensor.shape(), tensor.planes()); });
@@ -258,21 +332,15 @@ const std::string& stored_label(const Value& held, const std::string& path) {
   return held.label;
 }
 
-struct Contents {
-  std::vector<NamedTensor> tensors;
-  std::map<std::string, std::string> metadata;
-};
-
 Contents contents_of(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files) {
   const Graph labelled = as_stored(graph, path);
-  std::vector<NamedTensor> tensors;
-  std::map<std::string, std::string> metadata{{kVersionKey, std::to_string(kVersion)},
-                                              {kGraphKey, print(labelled, {.max_inline_elements = 0})}};
+  Contents contents{.metadata = {{kVersionKey, std::to_string(kWholeVersion)},
+                                 {kGraphKey, print(labelled, {.max_inline_elements = 0})}}};
+  const auto store = labelled.metadata.find(kStoreKey);
+  const bool sparse = store != labelled.metadata.end() && store->second == kSparse;
   for_each_graph(labelled, [&](const Graph& each) {
     const auto add = [&](const std::string& label, const Tensor& tensor) {
-      if (label.empty()) return;
-      if (tensor.is_packed()) add_packed(label, tensor, tensors, metadata);
-      else tensors.push_back({label, as_named_type(tensor)});
+      if (!label.empty()) add_tensor(label, tensor, sparse, contents);
     };
     for (ValueId id : each.constants()) add(each.value(id).label, *each.constant(id));
     for (ValueId id : each.inputs())
@@ -280,9 +348,10 @@ Contents contents_of(const std::string& path, const Graph& graph, const std::map
   });
   for (const auto& [name, content] : files) {
     if (!is_plain_file_name(name)) fail("{}: \"{}\" is no plain name of a file that a model carries", path, name);
-    tensors.push_back({std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
+    contents.tensors.push_back(
+        {std::string(kFilePrefix) + name, raw_bytes(Buffer::copy_of(std::as_bytes(std::span(content))))});
   }
-  return {std::move(tensors), std::move(metadata)};
+  return contents;
 }
 
 }  // namespace

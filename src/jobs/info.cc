@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
+#include "io/artefact.h"
+#include "io/sparse_storage.h"
 #include "ir/bodies.h"
 #include "ir/flops.h"
 #include "ops/calls.h"
@@ -124,6 +127,21 @@ int64_t codes_beyond_scales(const Graph& graph) {
   return count;
 }
 
+// How an artefact has its constants (io/artefact.h).
+std::string stored_text(const Graph& graph) {
+  const auto store = graph.metadata.find(kStoreKey);
+  if (store == graph.metadata.end() || store->second != kSparse) return "whole";
+  int64_t sparse = 0, before = 0, after = 0;
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId id : each.constants()) {
+      const int64_t bytes = each.constant(id)->bytes(), stored = sparse_bytes(*each.constant(id));
+      before += bytes, after += stored, sparse += stored < bytes;
+    }
+  });
+  return fmt::format("{} tensors as a bitmap and values: {} instead of {}", sparse,
+                     human_bytes(static_cast<double>(after)), human_bytes(static_cast<double>(before)));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, double>> flops_by_op(const Graph& graph, const Bindings& bindings) {
@@ -156,6 +174,7 @@ Record info(const LoadedModel& model, const ShapeOptions& shapes) {
            number(parameters ? 8.0 * static_cast<double>(total.weight_bytes) / static_cast<double>(parameters) : 0),
            "",
            {NumberFormat::fixed, 2}},
+          {"store", "weights are stored", stored_text(graph)},
           {"compute", "compute", std::string(to_string(stored_compute(graph)))},
           {"nodes", "nodes", number(static_cast<double>(graph.nodes().size())), "", kCount},
           {"mflop",

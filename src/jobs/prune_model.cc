@@ -11,6 +11,10 @@
 #include "base/text.h"
 #include "calibrate/collect.h"
 #include "data/reader.h"
+#include "io/artefact.h"
+#include "io/sparse_storage.h"
+#include "ir/bodies.h"
+#include "jobs/bench.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/save_model.h"
@@ -146,6 +150,12 @@ class Pruner {
       fail("there is nothing to train on; give --data FILE");
     if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
       fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
+    const std::vector<std::string> stores{"whole", kSparse};
+    if (!std::ranges::count(stores, options_.store))
+      fail("store is \"{}\"; accepted: {}{}", options_.store, fmt::join(stores, ", "),
+           did_you_mean(options_.store, stores));
+    if (is_sparse() && !options_.output.ends_with(".safetensors"))
+      fail("{}: a bitmap and values are stored in .safetensors; ONNX has all elements", options_.output);
   }
 
   // The weights as they were before training, without those that went: Frankle and Carbin, "The lottery ticket
@@ -218,16 +228,30 @@ class Pruner {
     }
     int64_t all = 0, gone = 0;
     for (const PrunedPart& part : parts_) all += part.all, gone += part.gone;
-    const SparseBytes sparse = sparse_bytes(graph);
+    const StoredBytes stored = stored_bytes(graph);
     return fmt::format(
-        "{} of {} weights in {} layers are 0 ({}). Stored compactly, as a bitmap and the values that are "
-        "left, all weights would take {} instead of {}; the file stores zeros as other numbers. It is not "
-        "faster: kernels multiply by zeros, too",
+        "{} of {} weights in {} layers are 0 ({}). As a bitmap and the values that are left, all weights {} {} "
+        "instead of {}{}. It is not faster: kernels multiply by zeros, too",
         gone, all, parts_.size(), percent(static_cast<double>(gone) / static_cast<double>(std::max<int64_t>(all, 1))),
-        bytes(sparse.compact), bytes(sparse.dense));
+        is_sparse() ? "take" : "would take", bytes(stored.sparse), bytes(stored.whole),
+        is_sparse() ? "" : " (--store sparse); the file stores zeros as other numbers");
   }
 
-  Record record(const LoadedModel& pruned) const {
+  bool is_sparse() const { return options_.store == kSparse; }
+
+  // The original and what was written, by the bytes of their files and the time of a run.
+  void add_measured(Record& record) const {
+    Record timed = bench({.models = {model_.path, options_.output},
+                          .open = options_.open,
+                          .seconds = options_.seconds,
+                          .progress = options_.progress});
+    for (Block& block : timed.sections.at(0).blocks)
+      if (const Table* table = std::get_if<Table>(&block); table && table->key == "results")
+        record.sections.push_back({"Measured", {std::move(block)}});
+  }
+
+  Record record(LoadedModel pruned) const {
+    if (is_sparse()) pruned.graph.metadata[kStoreKey] = kSparse;
     const SavedModel saved = save_model(options_.output, pruned.graph, pruned);
     Record record{.title = fmt::format("{} pruned", model_.name),
                   .command = options_.command,
@@ -238,6 +262,7 @@ class Pruner {
     record.findings.insert(record.findings.end(), trained_.begin(), trained_.end());
     record.findings.push_back(size_finding(options_.output, saved, model_));
     add_check(record, options_.output, saved);
+    if (options_.seconds > 0) add_measured(record);
     if (!model_.weight_files.empty())
       record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
     record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
@@ -280,19 +305,14 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
 
 Record prune_model(const LoadedModel& model, const PruneModelOptions& options) { return Pruner(model, options).run(); }
 
-SparseBytes sparse_bytes(const Graph& graph) {
-  SparseBytes bytes;
-  for (ValueId id : graph.constants()) {
-    const Tensor& tensor = *graph.constant(id);
-    bytes.dense += tensor.bytes();
-    int64_t compact = tensor.bytes();
-    if (!tensor.is_packed() && is_float(tensor.dtype()) && tensor.shape().size() >= 2) {
-      const std::vector<float> values = tensor.to_floats();
-      const int64_t left = tensor.elements() - std::ranges::count(values, 0.0f);
-      compact = std::min(compact, (tensor.elements() + 7) / 8 + left * size_bytes(tensor.dtype()));
+StoredBytes stored_bytes(const Graph& graph) {
+  StoredBytes bytes;
+  for_each_graph(graph, [&](const Graph& each) {
+    for (ValueId id : each.constants()) {
+      bytes.whole += each.constant(id)->bytes();
+      bytes.sparse += sparse_bytes(*each.constant(id));
     }
-    bytes.compact += compact;
-  }
+  });
   return bytes;
 }
 

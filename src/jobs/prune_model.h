@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/candidate.h"
 #include "jobs/load_model.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
@@ -25,8 +26,11 @@ std::span<const OptionField<PruneSchedule>> prune_schedule_fields();
 struct PruneModelOptions {
   PruneOptions prune;
   PruneSchedule schedule;
-  Calibration data;          // what scores and training learn from; file empty: none
-  std::string train_config;  // TOML of hone train: of the training after each stage; empty: none
+  Calibration data;             // what scores and training learn from; file empty: none
+  std::string train_config;     // TOML of hone train: of the training after each stage; empty: none
+  std::string store = "whole";  // sparse: as a bitmap and the values that are left, where that is smaller
+  CandidateOptions open;        // how the original and the written file are measured beside each other
+  double seconds = 0;           // of that; 0: not
   std::string output, command;
   Progress progress = {};
 };
@@ -39,10 +43,11 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
 // Throws Error before anything is written where options, data and model do not fit.
 Record prune_model(const LoadedModel& model, const PruneModelOptions& options);
 
-// Bytes of the weights as they are stored, and what those with zeros would take as a bitmap and the others' values.
-struct SparseBytes {
-  int64_t dense = 0, compact = 0;
+// Bytes of all constants, and what they take where those of which many elements are alike are a bitmap and the others'
+// values (io/sparse_storage.h).
+struct StoredBytes {
+  int64_t whole = 0, sparse = 0;
 };
-SparseBytes sparse_bytes(const Graph& graph);
+StoredBytes stored_bytes(const Graph& graph);
 
 }  // namespace hone

@@ -81,7 +81,7 @@ class PruneSweeper {
         sources_[prune.method] =
             score_sources(study_.model, study_.graph, prune, options_.calibration, PruneSchedule().score_rate);
       const Graph graph = prune_weights(study_.graph, prune, sources_.at(prune.method)).graph;
-      return {graph, {static_cast<double>(sizes(graph).parameters), static_cast<double>(sparse_bytes(graph).compact)}};
+      return {graph, {static_cast<double>(sizes(graph).parameters), static_cast<double>(stored_bytes(graph).sparse)}};
     });
     return {prune.method,
             prune.sparsity,

@@ -57,16 +57,17 @@ void check_classes(const LoadedModel& teacher, const TrainingData& data) {
   }
 }
 
-// Sizes that are not known before a run may be called otherwise.
-void check_shape(const TensorType& teacher, const TensorType& student, const std::string& what) {
+// Sizes that are not known before a run may be called otherwise. Of layers the last one may differ: `projected`.
+void check_shape(const TensorType& teacher, const TensorType& student, const std::string& what,
+                 bool projected = false) {
   bool fits = teacher.ranked && student.ranked && teacher.rank() == student.rank();
-  for (size_t i = 0; fits && i < teacher.rank(); ++i) {
+  for (size_t i = 0; fits && i + projected < teacher.rank(); ++i) {
     const Dim &a = teacher.shape[i], &b = student.shape[i];
     fits = !a.is_constant() || !b.is_constant() || a == b;
   }
   if (!fits || !is_float(teacher.dtype))
-    fail("{}: the teacher gives {}, and the student {}; they must have one shape", what, to_string(teacher),
-         to_string(student));
+    fail("{}: the teacher gives {}, and the student {}; they must have one shape{}", what, to_string(teacher),
+         to_string(student), projected ? " but for the last dimension" : "");
 }
 
 }  // namespace
@@ -90,7 +91,8 @@ Teacher::Teacher(const TeacherOptions& options, const LoadedModel& student_model
   const std::vector<ValueId> own = compared_layers(graph_), other = compared_layers(student);
   CHECK(own.size() == other.size());
   for (size_t i = 0; i < own.size(); ++i)
-    check_shape(graph_.type(own[i]), student.type(other[i]), fmt::format("distill-layers: \"{}\"", options.layers[i]));
+    check_shape(graph_.type(own[i]), student.type(other[i]), fmt::format("distill-layers: \"{}\"", options.layers[i]),
+                true);
   graph_ = run_pass(std::move(graph_), "remove_dead");
   const std::vector<ValueId> inputs(graph_.inputs().begin(), graph_.inputs().end());
   for (ValueId input : inputs)

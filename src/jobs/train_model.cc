@@ -23,6 +23,7 @@
 #include "jobs/training_data.h"
 #include "jobs/training_record.h"
 #include "jobs/training_run.h"
+#include "measure/environment.h"
 #include "measure/memory.h"
 #include "passes/pipelines.h"
 #include "train/adapters.h"
@@ -124,9 +125,10 @@ std::string memory_line(const TrainingMemory& m) {
   return fmt::format(
       "training takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations "
       "and gradients, {} of scratch memory, {} of weights laid out for products, {} of outputs, {} of data, {} of "
-      "machine code and what made it{}",
+      "machine code and what made it{}{}",
       bytes(m.total()), bytes(m.parameters), bytes(m.state), bytes(m.constants), bytes(m.values), bytes(m.scratch),
       bytes(m.laid_out), bytes(m.outputs), bytes(m.data), bytes(m.code),
+      m.exchange > 0 ? fmt::format(", {} of gradients of other processes", bytes(m.exchange)) : "",
       m.teacher > 0 ? fmt::format(", {} of the teacher", bytes(m.teacher)) : "");
 }
 
@@ -135,6 +137,17 @@ class Job {
   Job(const TrainModelOptions& options, const Say& say) : options_(options), say_(say) {}
 
   Record run() {
+    try {
+      return run_alone();
+    } catch (const Error& problem) {
+      if (!options_.ranks || met_) throw;
+      options_.ranks->meet(problem.what(), "");
+      throw;
+    }
+  }
+
+ private:
+  Record run_alone() {
     optimizer_ = choose_optimizer(options_.training);
     check_distillation(options_.training);
     if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
@@ -147,12 +160,15 @@ class Job {
     fit_model();
     const int64_t before = resident_before();
     const Graph trained = train();
+    if (!is_first()) return {};
     const SavedModel saved = save(trained);
     facts_.resident = memory_use().peak_bytes - before;
     return record(saved);
   }
 
- private:
+  bool is_first() const { return !options_.ranks || options_.ranks->is_first(); }
+  int ranks() const { return options_.ranks ? options_.ranks->size() : 1; }
+
   void say(const std::string& line) const {
     if (say_ && !line.empty()) say_(line);
   }
@@ -203,6 +219,12 @@ class Job {
     if (o.learn_scales && o.qat.empty())
       fail("learn-scales is given, and no formats: qat names them, e.g. --qat op:linear=int4.channel");
     if (!o.qat.empty()) round_weights(rules);
+    if (teacher_) {
+      fitted_ = with_projections(std::move(fitted_), teacher_->graph(), static_cast<uint64_t>(o.seed));
+      for (ValueId layer : fitted_.constants())
+        if (is_projection(fitted_.value(layer).label) && !of_adapters.empty())
+          of_adapters.insert(of_adapters.begin(), kProjectionRule);
+    }
     rules.insert(rules.end(), of_adapters.begin(), of_adapters.end());
     graphs_ =
         make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
@@ -218,6 +240,7 @@ class Job {
                                     .seed = static_cast<uint64_t>(o.seed),
                                     .recompute = o.recompute,
                                     .accumulate = o.parts > 1,
+                                    .ranks = ranks(),
                                     .keep_zeros = o.keep_zeros,
                                     .packer = &packer_,
                                     .distillation = distillation()});
@@ -310,9 +333,9 @@ class Job {
     constexpr int64_t kHeld = 2 + BatchReader::kAhead;
     const int64_t parts = options_.training.parts;
     const auto data_of = [&](const Bindings& sizes) { return kHeld * parts * argument_bytes(graphs_.evaluate, sizes); };
-    TrainingSizes sizes{.step = data_->largest(graphs_.evaluate, parts, data_->train())};
+    TrainingSizes sizes{.step = data_->largest(graphs_.evaluate, parts * ranks(), data_->train())};
     sizes.step_data = data_of(sizes.step);
-    if (const Batches* judged = data_->validation()) {
+    if (const Batches* judged = data_->validation(); judged && is_first()) {
       sizes.validation = data_->largest(graphs_.evaluate, parts, *judged);
       sizes.validation_data = sizes.step_data + data_of(*sizes.validation);
     }
@@ -320,10 +343,11 @@ class Job {
   }
 
   Graph train() {
-    Trainer trainer(graphs_, options_.session);
+    Trainer trainer(graphs_, options_.session, options_.ranks);
     facts_.memory = planned(trainer);
     if (teacher_)
-      facts_.memory.teacher = teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts));
+      facts_.memory.teacher =
+          teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts * ranks()));
     say(memory_line(facts_.memory));
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
@@ -331,15 +355,31 @@ class Job {
                             to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
     if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
     TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
-                    model_digest_, decisive);
+                    model_digest_, decisive, options_.ranks);
     run.validated = options_.validated;
-    prepare_folder();
+    if (is_first()) prepare_folder();
     if (has_checkpoint_) {
       run.resume();
       say(fmt::format("resumed after step {}", trainer.steps()));
     }
+    if (options_.ranks) meet(run, decisive);
     outcome_ = run.run(options_.progress);
-    return with_trained(fitted_, trainer.parameters());
+    auto parameters = trainer.parameters();
+    std::erase_if(parameters, [](const auto& parameter) { return is_projection(parameter.first); });
+    return with_trained(fitted_, parameters);
+  }
+
+  // Sums have the same bits everywhere, and so must have what is computed of them: by the same instructions, too.
+  void meet(TrainingRun& run, const std::string& decisive) {
+    met_ = true;
+    const std::string instructions =
+        to_string((options_.session.target ? *options_.session.target : host_target()).features());
+    options_.ranks->meet(
+        "", fmt::format("version = {}\ninstructions = {}\n{}", environment().hone_version, instructions, decisive));
+    run.share_what_resumed();
+    const std::string note = fmt::format("{} processes have a part of each batch", ranks());
+    facts_.notes.push_back(note);
+    say(note);
   }
 
   SavedModel save(const Graph& trained) {
@@ -378,6 +418,7 @@ class Job {
   LoadedModel model_;
   std::string model_digest_, data_digest_, folder_;
   bool has_checkpoint_ = false;
+  bool met_ = false;  // by the other ranks
   std::optional<TrainingData> data_;
   std::optional<Teacher> teacher_;
   Graph fitted_;

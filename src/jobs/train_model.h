@@ -10,6 +10,7 @@
 #include "jobs/progress.h"
 #include "jobs/train_options.h"
 #include "jobs/training_run.h"
+#include "mpi/ranks.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -24,6 +25,7 @@ struct TrainModelOptions {
   TrainingOptions training;
   SessionOptions session;  // compute: what products read; weights and sums are f32
   bool resume = false;     // from the folder's last checkpoint, where there is one
+  Ranks* ranks = nullptr;  // of which this process is one, each with a share of every batch; rank 0 alone writes
   std::string command;     // for the record
   Progress progress = {};
   std::function<void(const Validation&)> validated = {};  // after each validation; what it throws ends the run
@@ -36,7 +38,8 @@ using Say = std::function<void(const std::string& line)>;
 
 // Findings; curves of loss, metric and rate; tables "validation" and "confusion". Throws Error before anything is
 // written where options, data and model don't fit each other; for a loss that is no number, naming the step and the
-// first operation that computed NaN or an infinity: the folder's last checkpoint is then from before it.
+// first operation that computed NaN or an infinity: the folder's last checkpoint is then from before it. With ranks all
+// of them get what is wrong with one before the first step; the Record is rank 0's, that of others is empty.
 Record train_model(const TrainModelOptions& options, const Say& say = {});
 
 }  // namespace hone

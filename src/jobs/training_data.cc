@@ -34,7 +34,7 @@ LabelNeeds of_classes(const std::vector<std::string>& names, bool per_word) {
 // Rows [begin, end) of a tensor whose first axis counts rows.
 Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t end) {
   std::vector<int64_t> shape = tensor.shape();
-  const size_t row_bytes = tensor.data().size() / static_cast<size_t>(shape[0]);
+  const size_t row_bytes = shape[0] == 0 ? 0 : tensor.data().size() / static_cast<size_t>(shape[0]);
   shape[0] = end - begin;
   return Tensor(tensor.dtype(), shape,
                 Buffer::copy_of(tensor.data().bytes().subspan(static_cast<size_t>(begin) * row_bytes,
@@ -230,14 +230,14 @@ Tensor TrainingData::source_of(const Source& source, const Batch& batch) const {
 namespace {
 
 // Parts of alike many rows.
-std::vector<NamedTensors> divided(NamedTensors whole, int64_t rows, int64_t parts) {
-  const int64_t of_each = (rows + parts - 1) / parts;
-  if (of_each >= rows) return {std::move(whole)};
+std::vector<NamedTensors> divided(NamedTensors whole, const Batch& batch, int64_t parts) {
+  const int64_t rows = std::ssize(batch.rows), of_each = (batch.largest_share + parts - 1) / parts;
+  if (of_each >= batch.largest_share) return {std::move(whole)};
   std::vector<NamedTensors> split;
-  for (int64_t begin = 0; begin < rows; begin += of_each) {
+  for (int64_t begin = 0; begin < batch.largest_share; begin += of_each) {
     NamedTensors& part = split.emplace_back();
     for (const auto& [name, tensor] : whole)
-      part.emplace(name, rows_of(tensor, begin, std::min(rows, begin + of_each)));
+      part.emplace(name, rows_of(tensor, std::min(rows, begin), std::min(rows, begin + of_each)));
   }
   return split;
 }
@@ -247,7 +247,7 @@ std::vector<NamedTensors> divided(NamedTensors whole, int64_t rows, int64_t part
 std::vector<NamedTensors> TrainingData::teacher_parts(const Batch& batch, int64_t parts) const {
   NamedTensors whole;
   for (const Source& source : teacher_sources_) whole.emplace(source.name, source_of(source, batch));
-  return divided(std::move(whole), std::ssize(batch.rows), parts);
+  return divided(std::move(whole), batch, parts);
 }
 
 std::vector<NamedTensors> TrainingData::parts(const Batch& batch, int64_t parts) const {
@@ -257,7 +257,7 @@ std::vector<NamedTensors> TrainingData::parts(const Batch& batch, int64_t parts)
   if (needs_.kind == TargetKind::numbers && labels.shape().size() == 1)
     labels = labels.reshaped({labels.dim(0), needs_.width});
   whole.emplace(TrainNames::kLabels, std::move(labels));
-  return divided(std::move(whole), std::ssize(batch.rows), parts);
+  return divided(std::move(whole), batch, parts);
 }
 
 Answers TrainingData::answers(const NamedTensors& part, const std::vector<float>& predictions) const {

@@ -47,7 +47,8 @@ class TrainingData {
   const std::vector<std::string>& notes() const { return notes_; }
   const ImageTransform& images() const { return images_; }
 
-  // The model's inputs and labels, in at most `parts` parts of alike many rows.
+  // The model's inputs and labels, in at most `parts` parts of alike many rows: as many for each share of a batch, the
+  // last ones perhaps without rows.
   std::vector<NamedTensors> parts(const Batch& batch, int64_t parts) const;
   // The teacher's inputs, in the same parts.
   std::vector<NamedTensors> teacher_parts(const Batch& batch, int64_t parts) const;

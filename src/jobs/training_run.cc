@@ -1,6 +1,7 @@
 #include "jobs/training_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -9,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
-#include "data/batch_reader.h"
 
 namespace hone {
 namespace {
@@ -33,7 +33,7 @@ double number_of(const Json& value) { return value.is_number() ? value.get<doubl
 }  // namespace
 
 TrainingRun::TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData& data, const TrainingOptions& options,
-                         double rate, std::string folder, std::string identity, std::string decisive)
+                         double rate, std::string folder, std::string identity, std::string decisive, Ranks* ranks)
     : trainer_(trainer),
       teacher_(teacher),
       data_(data),
@@ -41,6 +41,7 @@ TrainingRun::TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData&
       folder_(std::move(folder)),
       identity_(std::move(identity)),
       decisive_(std::move(decisive)),
+      ranks_(ranks),
       metric_(metric_of(options, data.needs())),
       per_epoch_(data.train().per_epoch()),
       steps_in_all_(options.steps > 0 ? options.steps : options.epochs * per_epoch_),
@@ -54,19 +55,21 @@ double TrainingRun::epochs_seen() const {
 
 TrainingOutcome TrainingRun::run(const Progress& progress) {
   begin_ns_ = steady_ns();
-  log_.emplace(folder_, std::vector<std::string>{"loss", "rate", "gradient_norm", metric_.name()}, trainer_.steps());
+  if (is_first())
+    log_.emplace(folder_, std::vector<std::string>{"loss", "rate", "gradient_norm", metric_.name()}, trainer_.steps());
   const auto epochs = static_cast<uint64_t>((steps_in_all_ + per_epoch_ - 1) / per_epoch_);
   if (trainer_.steps() < steps_in_all_ && ended_.empty()) {
-    BatchReader reader(data_.train(), epochs, position_.epoch, position_.index);
+    BatchReader batches = reader(epochs);
     while (trainer_.steps() < steps_in_all_ && ended_.empty()) {
       check_stop();
-      const std::optional<Batch> batch = reader.next();
+      const std::optional<Batch> batch = batches.next();
       CHECK(batch, "the data end before step {}", steps_in_all_);
       step(*batch, progress);
       after_step(*batch, progress);
     }
   }
   const int64_t made = trainer_.steps();
+  if (!is_first()) return {.steps = made};
   if (best_ && best_->step != made) {
     const Checkpoint best = load_checkpoint(best_path());
     trainer_.restore(best.tensors, best_->step, best_path());
@@ -84,6 +87,11 @@ TrainingOutcome TrainingRun::run(const Progress& progress) {
           .metric = metric_};
 }
 
+BatchReader TrainingRun::reader(uint64_t epochs) const {
+  const BatchShare share = ranks_ ? BatchShare{ranks_->rank(), ranks_->size()} : BatchShare();
+  return BatchReader(data_.train(), epochs, position_.epoch, position_.index, BatchReader::kAhead, share);
+}
+
 std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
   std::vector<NamedTensors> parts = data_.parts(batch, options_.parts);
   if (!teacher_) return parts;
@@ -95,7 +103,7 @@ std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
 void TrainingRun::step(const Batch& batch, const Progress& progress) {
   const int64_t number = trainer_.steps();
   const std::vector<NamedTensors> parts = lessons(batch);
-  const Trainer::Step done = trainer_.step(parts, schedule_.rate(number));
+  const Trainer::Step done = trainer_.step(parts, schedule_.rate(number), false, batch.first);
   if (!std::isfinite(done.loss)) name_first_fault(number + 1, done.loss, progress);
   loss_sum_ += done.loss;
   ++loss_steps_;
@@ -126,7 +134,7 @@ void TrainingRun::after_step(const Batch& batch, const Progress& progress) {
 }
 
 void TrainingRun::log_training() {
-  if (loss_steps_ == 0) return;
+  if (loss_steps_ == 0 || !log_) return;
   const auto steps = static_cast<double>(loss_steps_);
   LogEntry entry{.step = trainer_.steps(),
                  .epoch = epochs_seen(),
@@ -166,18 +174,28 @@ Validation TrainingRun::validate(bool with_interval) {
   return validation;
 }
 
+// Rank 0 judges, the others wait: all decide by the same numbers.
+void TrainingRun::share_validation() {
+  std::array<double, 2> numbers{};
+  if (last_) numbers = {last_->loss, last_->metric};
+  ranks_->broadcast(std::as_writable_bytes(std::span(numbers)));
+  if (!is_first()) last_ = Validation{.step = trainer_.steps(), .loss = numbers[0], .metric = numbers[1]};
+}
+
 bool TrainingRun::is_better(const Validation& a, const Validation& b) const {
   return metric_.def->larger_is_better ? a.metric > b.metric : a.metric < b.metric;
 }
 
 void TrainingRun::judge(const Progress& progress) {
   tell(progress, fmt::format("validation after step {}", trainer_.steps()));
-  last_ = validate();
-  log_->add({.step = trainer_.steps(),
-             .epoch = epochs_seen(),
-             .split = "validation",
-             .seconds = seconds(),
-             .values = {{"loss", last_->loss}, {metric_.name(), last_->metric}}});
+  if (is_first()) last_ = validate();
+  if (ranks_) share_validation();
+  if (log_)
+    log_->add({.step = trainer_.steps(),
+               .epoch = epochs_seen(),
+               .split = "validation",
+               .seconds = seconds(),
+               .values = {{"loss", last_->loss}, {metric_.name(), last_->metric}}});
   if (validated) validated(*last_);
   if (!best_ || is_better(*last_, *best_)) {
     best_ = last_;
@@ -203,6 +221,7 @@ Json TrainingRun::progress_json() const {
 }
 
 void TrainingRun::save(const std::string& path) const {
+  if (!is_first()) return;
   save_checkpoint(
       path, {.model = identity_, .options = decisive_, .progress = progress_json(), .tensors = trainer_.tensors()});
 }
@@ -213,8 +232,25 @@ void TrainingRun::resume() {
   restore(checkpoint, last_path());
 }
 
+void TrainingRun::share_what_resumed() {
+  const Json progress = parse_json(ranks_->broadcast(progress_json().dump()), "rank 0");
+  std::map<std::string, Tensor> tensors = trainer_.tensors();
+  for (auto& [name, tensor] : tensors) {
+    if (!is_first()) tensor = own_copy(tensor);
+    ranks_->broadcast(
+        {is_first() ? const_cast<std::byte*>(tensor.data().address()) : tensor.mutable_data(), tensor.data().size()});
+  }
+  if (is_first()) return;
+  set_progress(progress, "rank 0");
+  trainer_.restore(tensors, json_get<int64_t>(progress, "step", "rank 0"), "rank 0");
+}
+
 void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& path) {
-  const Json& json = checkpoint.progress;
+  set_progress(checkpoint.progress, path);
+  trainer_.restore(checkpoint.tensors, json_get<int64_t>(checkpoint.progress, "step", path), path);
+}
+
+void TrainingRun::set_progress(const Json& json, const std::string& path) {
   const auto integer = [&](const char* key) { return json_get<int64_t>(json, key, path); };
   const int64_t step = integer("step");
   position_ = {json_get<uint64_t>(json, "epoch", path), integer("index")};
@@ -222,7 +258,6 @@ void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& path)
       step != static_cast<int64_t>(position_.epoch) * per_epoch_ + position_.index)
     fail("{}: says that it was written after step {}, at batch {} of epoch {}, and the data have {} batches", path,
          step, position_.index, position_.epoch, per_epoch_);
-  trainer_.restore(checkpoint.tensors, step, path);
   seconds_before_ = json_get<double>(json, "seconds", path);
   loss_sum_ = json_get<double>(json, "loss_sum", path);
   norm_sum_ = json_get<double>(json, "norm_sum", path);
@@ -241,33 +276,35 @@ void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& path)
 // Steps are the same bits each time: those since the last checkpoint are made once more, the last two with every result
 // looked at. The step before the loss that is no number may have been what spoilt the weights.
 void TrainingRun::name_first_fault(int64_t step, double loss, const Progress& progress) {
-  const bool has_checkpoint = std::filesystem::exists(last_path());
   std::optional<Checkpoint> checkpoint;
-  if (has_checkpoint) {
+  if (is_first() && std::filesystem::exists(last_path())) {
     checkpoint = load_checkpoint(last_path());
     if (checkpoint->model != identity_ || checkpoint->options != decisive_) checkpoint.reset();
   }
   if (checkpoint) restore(*checkpoint, last_path());
   else position_ = {}, trainer_.reset();
-  const std::string kept = checkpoint ? fmt::format("{} is from after step {}", last_path(), trainer_.steps())
-                                      : std::string("no checkpoint was written before it");
+  if (ranks_) share_what_resumed();
+  const std::string kept = trainer_.steps() > 0 ? fmt::format("{} is from after step {}", last_path(), trainer_.steps())
+                                                : std::string("no checkpoint was written before it");
   std::string first = "no single operation computes NaN or an infinity: they are sums of large numbers, or in the data";
   try {
-    BatchReader reader(data_.train(), position_.epoch + 1 + static_cast<uint64_t>(step / per_epoch_), position_.epoch,
-                       position_.index);
+    BatchReader batches = reader(position_.epoch + 1 + static_cast<uint64_t>(step / per_epoch_));
     while (trainer_.steps() < step) {
       check_stop();
-      const std::optional<Batch> batch = reader.next();
+      const std::optional<Batch> batch = batches.next();
       if (!batch) break;
       const int64_t number = trainer_.steps();
       tell(progress, fmt::format("the loss of step {} is {}; looking for where it comes from, at step {}", step, loss,
                                  number + 1));
-      trainer_.step(lessons(*batch), schedule_.rate(number), number + 2 >= step);
+      trainer_.step(lessons(*batch), schedule_.rate(number), number + 2 >= step, batch->first);
     }
   } catch (const Error& error) {
     first = fmt::format("in step {}, {}", trainer_.steps() + 1, error.what());
   }
-  fail("the loss of step {} is {}: {}. {}. Try a smaller rate, a longer warm-up or clip-norm", step, loss, first, kept);
+  const std::string text = fmt::format(
+      "the loss of step {} is {}: {}. {}. Try a smaller rate, a longer warm-up or clip-norm", step, loss, first, kept);
+  if (ranks_ && trainer_.steps() == step) ranks_->meet(text, "");  // a rank that has found it ends the others
+  throw Error(text);
 }
 
 }  // namespace hone

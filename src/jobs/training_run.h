@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "data/batch_reader.h"
 #include "jobs/progress.h"
 #include "jobs/teacher.h"
 #include "jobs/train_options.h"
 #include "jobs/training_data.h"
 #include "measure/confusion.h"
 #include "measure/estimate.h"
+#include "mpi/ranks.h"
 #include "train/checkpoint.h"
 #include "train/trainer.h"
 #include "train/training_log.h"
@@ -38,15 +40,17 @@ struct TrainingOutcome {
 class TrainingRun {
  public:
   // Files go into `folder`, which is there. `identity` is of the model, `decisive` what else decides the bits.
+  // `ranks`, null for one process alone: each has a run of its own; the files are rank 0's.
   TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData& data, const TrainingOptions& options, double rate,
-              std::string folder, std::string identity, std::string decisive);
+              std::string folder, std::string identity, std::string decisive, Ranks* ranks = nullptr);
 
-  void resume();  // from the last checkpoint
+  void resume();              // from the last checkpoint; of rank 0
+  void share_what_resumed();  // what that has given rank 0
 
   // Called after each validation; what it throws ends the run.
   std::function<void(const Validation&)> validated = {};
 
-  // Trains to the end; the trainer has the best weights then, or where nothing was validated the last.
+  // Trains to the end; the trainer (that of rank 0) has the best weights then, or where nothing was validated the last.
   TrainingOutcome run(const Progress& progress);
 
   std::string last_path() const { return folder_ + "/last.safetensors"; }
@@ -61,12 +65,16 @@ class TrainingRun {
   void step(const Batch& batch, const Progress& progress);
   std::vector<NamedTensors> lessons(const Batch& batch);  // inputs, labels and what the teacher gives
   Validation validate(bool with_interval = false);
+  void share_validation();
+  bool is_first() const { return !ranks_ || ranks_->is_first(); }
+  BatchReader reader(uint64_t epochs) const;
   void after_step(const Batch& batch, const Progress& progress);
   void judge(const Progress& progress);
   void log_training();
   void save(const std::string& path) const;
   Json progress_json() const;
   void restore(const Checkpoint& checkpoint, const std::string& path);
+  void set_progress(const Json& json, const std::string& path);
   [[noreturn]] void name_first_fault(int64_t step, double loss, const Progress& progress);
   bool is_better(const Validation& a, const Validation& b) const;
   double seconds() const;
@@ -78,6 +86,7 @@ class TrainingRun {
   const TrainingData& data_;
   const TrainingOptions& options_;
   const std::string folder_, identity_, decisive_;
+  Ranks* const ranks_;
   const Metric metric_;
   const int64_t per_epoch_, steps_in_all_;
   const Schedule schedule_;

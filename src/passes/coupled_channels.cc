@@ -172,13 +172,14 @@ class Coupling {
   }
 
   bool attention(const Node& node) {
-    const auto heads = static_cast<size_t>(node.attributes.get<int64_t>("heads"));
-    if (node.attributes.get_or<int64_t>("kv_heads", static_cast<int64_t>(heads)) != static_cast<int64_t>(heads))
-      return false;
-    return tie_heads(node, heads);
+    const auto heads = node.attributes.get<int64_t>("heads"),
+               shared = node.attributes.get_or<int64_t>("kv_heads", heads);
+    if (shared < 1 || heads % shared != 0) return false;
+    return tie_heads(node, static_cast<size_t>(shared), static_cast<size_t>(heads / shared));
   }
 
-  bool tie_heads(const Node& node, size_t heads) {
+  // `heads` of keys and values, each with `readers` heads of queries beside each other, which go with it.
+  bool tie_heads(const Node& node, size_t heads, size_t readers = 1) {
     std::vector<int> of_head(heads, -1);
     for (size_t i = 0; i < 3; ++i) {
       const Atoms& atoms = of(node.operands[i]).back();
@@ -198,7 +199,11 @@ class Coupling {
     if (node.op == &attention_def && node.operands.size() > 4 && node.operands[4] != kNone)  // a sink for each head
       keep(of(node.operands[4])[0], name_of(node));
     Axes axes = of(node.operands[0]);
-    axes.back() = of(node.operands[2]).back();
+    const Atoms values = of(node.operands[2]).back();
+    const auto columns = static_cast<int64_t>(values.size() / heads);
+    axes.back().clear();
+    for (auto head = values.begin(); head != values.end(); head += columns)
+      for (size_t reader = 0; reader < readers; ++reader) axes.back().insert(axes.back().end(), head, head + columns);
     of(node.results[0]) = std::move(axes);
     return true;
   }
@@ -495,7 +500,8 @@ Graph remove_units(Graph graph, std::span<const ChannelUnit> units) {
       const int64_t left = left_of(coupling, atoms, gone) / (static_cast<int64_t>(atoms.size()) / heads);
       if (left == heads) continue;
       graph.set_attribute(id, "heads", left);
-      if (node.attributes.has("kv_heads")) graph.set_attribute(id, "kv_heads", left);
+      if (node.attributes.has("kv_heads"))
+        graph.set_attribute(id, "kv_heads", left * node.attributes.get<int64_t>("kv_heads") / heads);
     } else if (node.op == &conv_def && node.attributes.get_or<int64_t>("groups", 1) > 1) {
       const auto groups = node.attributes.get<int64_t>("groups");
       const Atoms& atoms = coupling.axes(node.operands[0])[1];

@@ -133,7 +133,11 @@ AdapterTensors new_adapter(const Graph& graph, const AdaptableLayer& layer, cons
   }
   if (!options.dora) return made;
   if (layer.op != &linear_def)
-    fail("{}: dora is of linear layers, and this is a {}; leave it out of the rules", layer.label, layer.op->name);
+    fail(
+        "{}: dora is of linear layers, and this is a {}: the length of each row of W + B A would be summed anew in "
+        "each "
+        "step, of convolutions over all taps and of tables over all rows, read or not. Leave it out of the rules",
+        layer.label, layer.op->name);
   std::vector<double> lengths = squares_of_rows(*graph.constant(layer.weight));
   // As the graph computes them, so that the factor of a new adapter is 1.
   for (double& length : lengths) length = std::sqrt(static_cast<float>(length));

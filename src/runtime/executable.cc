@@ -52,6 +52,7 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       parameters_(&shared.parameters),
       threads_(shared.threads) {
   place_values();
+  find_last_looks();
   plan_calls();
   require_memory_for_runs(shared, held);
   find_code(shared);
@@ -96,6 +97,19 @@ void Executable::place_values() {
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
   for (const auto& [value, output] : plan_.outputs)
     places_[static_cast<size_t>(value)] = {Place::Kind::output, static_cast<int64_t>(output)};
+}
+
+void Executable::find_last_looks() {
+  std::map<ValueId, size_t> last, outputs;
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    for (ValueId v : lowered_.steps[i]->reads) last[holder(v)] = i;
+    for (ValueId v : lowered_.steps[i]->writes) last[holder(v)] = i;
+  }
+  for (const Output& output : graph().outputs()) ++outputs[holder(output.value)];
+  for (const auto& [value, i] : plan_.outputs)
+    if (graph().outputs()[i].updates != kNone && outputs[value] == 1 && last.contains(value))
+      written_.push_back({last.at(value), i});
+  std::ranges::sort(written_, {}, &Written::step);
 }
 
 // Of a step that copies, whether there is nothing to do.
@@ -571,21 +585,29 @@ void Executable::require_finite_results(const Step& step, const NamedTensors& in
 }
 
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
-                                    const OutputViews& views, Workspace& workspace, RunProfile* profile,
-                                    bool check) const {
+                                    const OutputViews& views, Workspace& workspace, const Watch& watch) const {
   const Busy busy;
   Queue& queue = workspace.queue();
-  std::vector<OutputMemory> memory = output_memory(inputs, check ? nullptr : lent, views, queue);
+  std::vector<OutputMemory> memory = output_memory(inputs, watch.check ? nullptr : lent, views, queue);
   const Drained drained{queue};  // before what it reads and writes goes
   bind(inputs, apart, memory, workspace);
   lay_out_kept(inputs, workspace);
   for (size_t i : checked_first_) check_trusted(i, workspace);
   const auto mark = [&] {
-    if (!profile) return;
+    if (!watch.profile) return;
     queue.synchronise();
-    profile->marks_ns.push_back(steady_ns());
+    watch.profile->marks_ns.push_back(steady_ns());
   };
-  if (profile && profile->marks_ns.empty()) mark();
+  if (watch.profile && watch.profile->marks_ns.empty()) mark();
+  auto written = written_.begin();
+  const auto tell_of_written = [&](size_t step) {
+    for (; watch.written && written != written_.end() && written->step == step; ++written) {
+      const Output& output = graph().outputs()[written->output];
+      const auto bytes = static_cast<size_t>(bytes_of(output.value));
+      (*watch.written)(graph().value(output.updates).label,
+                       {workspace.bound.outputs[written->output * kPlanes], bytes});
+    }
+  };
   std::optional<Unstoppable> changing;
   for (size_t i = 0; i < ready_.size(); ++i) {
     if (i < plan_.first_overwriting) workspace.check_step();
@@ -593,7 +615,8 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
     lay_out_computed(i, workspace);
     run_step(i, workspace);
     mark();
-    if (check) require_finite_results(lowered_.steps[i], inputs, workspace);
+    if (watch.written && backend_->is_host()) tell_of_written(i);
+    if (watch.check) require_finite_results(lowered_.steps[i], inputs, workspace);
   }
   return outputs(memory, views, workspace);
 }

@@ -22,14 +22,19 @@ class Executable {
   // may take; `held` bytes of it are there already.
   Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held);
 
+  // Who looks on while steps run.
+  struct Watch {
+    RunProfile* profile = nullptr;  // gets the marks of the steps: a first one, unless it has that, and each one's end
+    bool check = false;             // every result must be finite (check_finite.h)
+    const UpdateWritten* written = nullptr;
+  };
+
   void reserve(Workspace& workspace) const;  // what a run takes
   // In a workspace that has that, and has begun a run. `apart`: where those inputs lie whose elements lie apart.
-  // `views` are memory for outputs, checked; what is returned of those that lie apart is an empty tensor. `profile`,
-  // when given, gets the marks of the steps: a first one, unless it has that, and each one's end. `check`: every result
-  // must be finite (check_finite.h). `lent`, null or &inputs: those that the graph updates may be written over, once
-  // nothing can fail any more.
+  // `views` are memory for outputs, checked; what is returned of those that lie apart is an empty tensor. `lent`, null
+  // or &inputs: those that the graph updates may be written over, once nothing can fail any more.
   std::vector<Tensor> run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
-                          const OutputViews& views, Workspace& workspace, RunProfile* profile, bool check) const;
+                          const OutputViews& views, Workspace& workspace, const Watch& watch) const;
 
   std::vector<StepProfile> step_profiles() const;
 
@@ -77,7 +82,12 @@ class Executable {
     Attributes attributes;
     std::vector<TensorType> results;
   };
+  // An update in memory that no other output has, after the last step that looks at it.
+  struct Written {
+    size_t step, output;
+  };
   void place_values();
+  void find_last_looks();
   void plan_calls();
   void require_memory_for_runs(const SharedKernels& shared, int64_t held) const;
   void find_code(SharedKernels& shared);
@@ -127,6 +137,7 @@ class Executable {
   std::vector<KernelArgs> args_;       // per step, complete but for inputs and the arena
   std::vector<ArenaPointer> arena_pointers_;
   std::vector<CallerPointer> input_pointers_, output_pointers_;
+  std::vector<Written> written_;   // by step
   std::vector<LaidOut> laid_out_;  // by step
   ParameterStore* parameters_;
   int threads_;

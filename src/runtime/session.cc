@@ -324,6 +324,10 @@ std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, c
   return impl_->timed_run(inputs, views, outputs, profile, &context);
 }
 
+std::vector<Tensor> Session::run(Context& context, const NamedTensors& inputs, const UpdateWritten& written) {
+  return impl_->run(inputs, {{}, {}, nullptr, {}}, {.written = &written}, &context);
+}
+
 std::vector<Tensor> Session::run_checked(const NamedTensors& inputs) { return impl_->checked_run(inputs, nullptr); }
 
 std::vector<Tensor> Session::run_checked(Context& context, const NamedTensors& inputs) {

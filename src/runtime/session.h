@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,11 @@ struct SessionStatistics {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
+// Is told, between steps, of updates whose bytes are written and which the run does not look at any more, by the names
+// of what they update: they may be changed, until the next run. Some are not told of: those that are interpreted, lie
+// on a device or share their memory with another output.
+using UpdateWritten = std::function<void(const std::string& name, std::span<std::byte> bytes)>;
+
 // All but construction, destruction and moving may be called by any number of threads at once.
 class Session {
  public:
@@ -89,6 +95,9 @@ class Session {
   // way (other dimensions together, repeated or in another order) makes code for it; other strides are arguments.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const InputViews& views,
                           const OutputViews& outputs, RunProfile* profile = nullptr);
+
+  // Tells of updates while the later ones are computed.
+  std::vector<Tensor> run(Context& context, const NamedTensors& inputs, const UpdateWritten& written);
 
   // The same, and every result of the way is looked at: throws Error naming the first step that computes NaN or an
   // infinity, and which of its operands were finite.

@@ -106,7 +106,7 @@ std::vector<Tensor> Specialised::run(const NamedTensors& inputs, Workspace& work
   const InputViews& apart = notes.apart ? *notes.apart : kNoViews;
   std::vector<Tensor> results =
       executable.run(inputs, apart, tail ? nullptr : notes.lent, tail || !notes.views ? OutputViews() : *notes.views,
-                     workspace, notes.profile, notes.check);
+                     workspace, {notes.profile, notes.check, tail ? nullptr : notes.written});
   if (!tail) return results;
   NamedTensors known = inputs;
   for (const auto& [label, view] : apart)

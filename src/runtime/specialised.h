@@ -22,6 +22,7 @@ struct RunNotes {
   NamedTensors* lent = nullptr;        // the inputs, see Executable::run()
   RunProfile* profile = nullptr;
   bool check = false;
+  const UpdateWritten* written = nullptr;
 };
 
 // What is done between two nodes that are interpreted. Refers to all that it is given.

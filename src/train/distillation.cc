@@ -12,6 +12,7 @@
 #include "passes/layer.h"
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
+#include "train/initialise.h"
 
 namespace hone {
 namespace {
@@ -169,7 +170,31 @@ Graph without_compared_layers(Graph graph) {
   std::vector<Output> outputs(graph.outputs().begin(), graph.outputs().end());
   if (std::erase_if(outputs, is_compared_layer) == 0) return graph;
   graph.set_outputs(std::move(outputs));
-  return run_pass(std::move(graph), "remove_dead");
+  graph = run_pass(std::move(graph), "remove_dead");
+  graph.erase_unused_constants();
+  return graph;
+}
+
+bool is_projection(const std::string& parameter) { return parameter.starts_with("distill.projection."); }
+
+Graph with_projections(Graph student, const Graph& teacher, uint64_t seed) {
+  const std::vector<ValueId> own = compared_layers(student), wanted = compared_layers(teacher);
+  CHECK(own.size() == wanted.size());
+  std::vector<Output> outputs(student.outputs().begin(), student.outputs().end());
+  std::erase_if(outputs, is_compared_layer);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const Dim from = student.type(own[i]).shape.back(), to = teacher.type(wanted[i]).shape.back();
+    ValueId layer = own[i];
+    if (from.is_constant() && to.is_constant() && from != to) {
+      const std::string name = fmt::format("distill.projection.{}.weight", i);
+      layer = ops::linear(
+          student,
+          {.x = layer, .w = student.add_constant(name, random_matrix(seed, name, to.constant(), from.constant()))});
+    }
+    outputs.push_back({layer, TeacherNames::layer(i)});
+  }
+  student.set_outputs(std::move(outputs));
+  return student;
 }
 
 LossTerms add_distillation(Graph& graph, LossTerms of_labels, ValueId predictions, std::span<const ValueId> layers,

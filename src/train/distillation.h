@@ -33,7 +33,15 @@ std::pair<std::string, std::string> parse_layer_pair(const std::string& text);
 Graph with_compared_layers(Graph graph, std::span<const std::string> layers, const std::string& whose);
 bool is_compared_layer(const Output& output);              // whether it is one of those
 std::vector<ValueId> compared_layers(const Graph& graph);  // all of them, in order
-Graph without_compared_layers(Graph graph);
+Graph without_compared_layers(Graph graph);                // and without what is trained for them alone
+
+// The student, whose compared layers are brought to the teacher's width where the last dimension has another: by
+// linears without a bias, with weights [teacher's, student's] that are trained with the rest and go with the
+// comparison. As of TinyBERT, too.
+Graph with_projections(Graph student, const Graph& teacher, uint64_t seed);
+// A rule of groups (train/parameter_groups.h) that has those weights trained, and whether one has such a name.
+constexpr const char* kProjectionRule = "^distill\\.projection\\.=rate:1";
+bool is_projection(const std::string& parameter);
 
 // The loss of labels and of the teacher's outputs, which become arguments. Over the mean of all rows, or of the tokens
 // that an argument "attention_mask" marks:

@@ -7,21 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/philox.h"
 #include "base/text.h"
 #include "ops/calls.h"
+#include "train/initialise.h"
 
 namespace hone {
 namespace {
-
-Tensor random_matrix(uint64_t seed, const std::string& name, int64_t rows, int64_t columns) {
-  Philox random(seed, hash_text(name));
-  const auto limit = static_cast<float>(1 / std::sqrt(static_cast<double>(columns)));
-  Tensor tensor(DType::f32, {rows, columns});
-  for (float& v : tensor.mutable_as<float>()) v = random.uniform(-limit, limit);
-  return tensor;
-}
 
 std::string free_label(const Graph& graph, const std::string& wanted) {
   std::string label = wanted;

@@ -37,6 +37,14 @@ Tensor new_value(const Graph& graph, ValueId id, uint64_t seed) {
 
 }  // namespace
 
+Tensor random_matrix(uint64_t seed, const std::string& name, int64_t rows, int64_t columns) {
+  Philox random(seed, hash_text(name));
+  const auto limit = static_cast<float>(1 / std::sqrt(static_cast<double>(columns)));
+  Tensor tensor(DType::f32, {rows, columns});
+  for (float& v : tensor.mutable_as<float>()) v = random.uniform(-limit, limit);
+  return tensor;
+}
+
 Graph with_new_weights(Graph model, uint64_t seed) {
   for (const ParameterGroup& group : choose_trainable(model, {}).groups)
     for (ValueId id : group.parameters) model.set_constant(id, new_value(model, id, seed));

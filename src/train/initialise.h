@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ir/graph.h"
 
@@ -12,5 +13,8 @@ namespace hone {
 // as torch.nn.Linear has them; scales of normalisations 1, other vectors 0; running means 0 and variances 1. Each
 // depends on the seed, its name and its shape.
 Graph with_new_weights(Graph model, uint64_t seed);
+
+// Of a linear: [rows,columns], uniform in ±1/sqrt(columns).
+Tensor random_matrix(uint64_t seed, const std::string& name, int64_t rows, int64_t columns);
 
 }  // namespace hone

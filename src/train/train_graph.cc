@@ -14,6 +14,7 @@
 #include "passes/lora.h"
 #include "passes/pipelines.h"
 #include "train/recompute.h"
+#include "train/synchronised_norm.h"
 
 namespace hone {
 namespace {
@@ -83,19 +84,25 @@ ValueId number_input(Graph& graph, const char* label, DType dtype) {
 }
 
 // A batch_norm whose running statistics are parameters goes by those of the batch, which they follow.
-void train_batch_norms(Graph& graph) {
+void train_batch_norms(Graph& graph, int ranks) {
   for (NodeId id : graph.nodes(batch_norm_def)) {
     const Node node = graph.node(id);
     const ValueId mean = node.operands[3], variance = node.operands[4];
     if (graph.value(mean).role != InputRole::parameter || graph.value(variance).role != InputRole::parameter) continue;
     graph.set_insertion_point(id);
-    Call call{.op = &batch_norm_train_def, .operands = node.operands, .attributes = node.attributes};
-    const std::vector<ValueId> results = graph.emit_all(std::move(call));
+    SynchronisedNorm made{};
+    if (ranks > 1) {
+      made = synchronised_norm(graph, node);
+    } else {
+      Call call{.op = &batch_norm_train_def, .operands = node.operands, .attributes = node.attributes};
+      const std::vector<ValueId> results = graph.emit_all(std::move(call));
+      made = {.y = results[0], .running_mean = results[3], .running_variance = results[4]};
+    }
     graph.set_insertion_point(kNone);
-    graph.replace_all_uses(node.results[0], results[0]);
+    graph.replace_all_uses(node.results[0], made.y);
     graph.erase(id);
-    graph.add_update(mean, results[3]);
-    graph.add_update(variance, results[4]);
+    graph.add_update(mean, made.running_mean);
+    graph.add_update(variance, made.running_variance);
   }
 }
 
@@ -172,9 +179,10 @@ void add_optimizer(Graph& graph, const std::vector<Group>& groups, std::vector<V
 
 std::string sum_label(const std::string& parameter) { return state_label(parameter, "gradients"); }
 
-// sum2 = keep ? sum + value : value.
+// sum2 = keep ? sum + value : value, and without `keep` the value.
 void accumulate(Graph& graph, ValueId keep, const std::string& label, ValueId value) {
   const ValueId sum = graph.add_state(label, graph.type(value));
+  if (keep == kNone) return graph.add_update(sum, value);
   const ValueId kept = ops::where(graph, {.condition = keep, .a = sum, .b = graph.add_scalar(0.0f)});
   graph.add_update(sum, ops::add(graph, {.a = kept, .b = value}));
 }
@@ -201,7 +209,7 @@ class Builder {
     const LossTerms terms = loss_of(made_.evaluate);
     made_.evaluate.add_output(terms.sum, Names::kLossSum);
     made_.evaluate.add_output(terms.count, Names::kCount);
-    if (options_.accumulate) {
+    if (options_.accumulate || options_.ranks > 1) {
       build_gradients();
       build_update();
     } else {
@@ -247,7 +255,7 @@ class Builder {
   Graph training_form(const char* name) const {
     Graph graph = model_;
     graph.name = name;
-    train_batch_norms(graph);
+    train_batch_norms(graph, options_.ranks);
     if (options_.dropout > 0) add_dropout(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
     if (options_.adapter_dropout > 0) add_adapter_dropout(graph, options_.adapter_dropout, options_.seed);
     return graph;
@@ -306,11 +314,14 @@ class Builder {
     Graph& graph = made_.gradients = training_form("gradients");
     const LossTerms terms = training_loss(graph);
     const std::vector<ValueId> gradients = gradients_of(graph, terms.sum);
-    const ValueId keep = graph.add_input(Names::kKeep, plain_type(DType::boolean, {}));
-    accumulate(graph, keep, Names::kLossSum, terms.sum);
-    accumulate(graph, keep, Names::kCount, terms.count);
-    for (size_t i = 0; i < gradients.size(); ++i)
-      accumulate(graph, keep, sum_label(made_.parameters[i].name), gradients[i]);
+    const ValueId keep = options_.accumulate ? graph.add_input(Names::kKeep, plain_type(DType::boolean, {})) : kNone;
+    const auto sum = [&](const std::string& label, ValueId value) {
+      accumulate(graph, keep, label, value);
+      made_.sums.push_back(label);
+    };
+    sum(Names::kLossSum, terms.sum);
+    sum(Names::kCount, terms.count);
+    for (size_t i = 0; i < gradients.size(); ++i) sum(sum_label(made_.parameters[i].name), gradients[i]);
   }
 
   void build_update() {

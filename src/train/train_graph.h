@@ -24,7 +24,7 @@ struct TrainNames {
   static constexpr const char* kStep = "step";  // f32[]: its number, 1 for the first
   static constexpr const char* kSample =
       "sample";  // i64[]: number of the first row, counted through the parts of a batch
-  static constexpr const char* kKeep = "keep_sums";      // bool[]: false in the first part of a batch
+  static constexpr const char* kKeep = "keep_sums";      // bool[]: false in the first part of a batch; `accumulate`
   static constexpr const char* kLoss = "loss";           // f32[]: the mean
   static constexpr const char* kLossSum = "loss_sum";    // f32[]
   static constexpr const char* kCount = "loss_count";    // f32[]: what the sum is divided by
@@ -43,6 +43,7 @@ struct TrainGraphOptions {
   uint64_t seed = 1;
   int64_t recompute = 0;           // see recompute.h; 0: activations are kept
   bool accumulate = false;         // a batch may be taken in parts
+  int ranks = 1;                   // processes that have a part of each batch (mpi/ranks.h)
   bool keep_zeros = false;         // weights of rank 2 and more that are 0 stay 0: what was pruned
   std::string predictions;         // label of the output; empty: "logits", or the only one
   const Packer* packer = nullptr;  // of rounded weights that are frozen; null: the reference
@@ -57,12 +58,13 @@ struct TrainedParameter {
 
 struct TrainGraphs {
   // Of whole batches: the model's arguments, labels, what a teacher gives, rate, step, sample → predictions, loss, and
-  // the norm where it is clipped. With `accumulate` there are two in its place, since the number that a loss is divided
-  // by is known at the end alone:
+  // the norm where it is clipped. With `accumulate`, and with several ranks, there are two in its place, since the
+  // number that a loss is divided by is known at the end alone:
   Graph step;
   Graph gradients;  // the model's arguments, labels, keep, step, sample → predictions; sums of losses, counts and
                     // gradients are state
-  Graph update;     // rate, step → loss, and the norm where it is clipped
+  std::vector<std::string> sums;  // the names of that state, of which nothing outlives a step
+  Graph update;                   // rate, step → loss, and the norm where it is clipped
   // The model's arguments, labels → predictions, loss_sum, loss_count.
   Graph evaluate;
   std::vector<TrainedParameter> parameters;

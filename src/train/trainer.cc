@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "measure/memory.h"
@@ -21,7 +22,9 @@ double number_in(const Tensor& tensor) { return tensor.to_doubles().at(0); }
 
 }  // namespace
 
-Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(std::move(graphs)) {
+Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options, const Ranks* ranks)
+    : graphs_(std::move(graphs)), ranks_(ranks) {
+  CHECK(!ranks_ || accumulates(graphs_));
   const int64_t before = memory_use().resident_bytes;
   SessionOptions shared = options;
   const auto open = [&](const Graph& graph) {
@@ -30,7 +33,7 @@ Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options) : graphs_(st
     for (ValueId input : graph.inputs()) {
       const Value& value = graph.value(input);
       if (value.role != InputRole::state || std::ranges::count(state_, value.label, &Held::name)) continue;
-      state_.push_back({value.label, value.type});
+      state_.push_back({value.label, value.type, std::ranges::count(graphs_.sums, value.label) > 0});
     }
     return session;
   };
@@ -69,7 +72,33 @@ Trainer::Step Trainer::outputs_of(const Session& session, std::vector<Tensor> ou
   return step;
 }
 
-Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked) {
+// Sums over ranks are under way from when they are there to the end of the run.
+std::vector<Tensor> Trainer::run_last_part(const NamedTensors& inputs, bool checked) {
+  if (!ranks_) return run(*gradients_, inputs, checked);
+  OrderedSum sum(*ranks_);
+  std::set<size_t> begun;
+  const auto begin = [&](const std::string& name, std::span<std::byte> bytes) {
+    const auto found = std::ranges::find(graphs_.sums, name);
+    if (found == graphs_.sums.end()) return;  // statistics of batch norms, which are of all ranks
+    const auto number = static_cast<size_t>(found - graphs_.sums.begin());
+    begun.insert(number);
+    sum.begin(static_cast<int>(number), {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
+    sum.progress();
+  };
+  std::vector<Tensor> outputs =
+      checked ? gradients_->run_checked(context_, inputs) : gradients_->run(context_, inputs, UpdateWritten(begin));
+  std::map<std::string, Tensor> others;
+  for (size_t i = 0; i < graphs_.sums.size(); ++i) {
+    if (begun.contains(i)) continue;
+    Tensor& own = others[graphs_.sums[i]] = own_copy(context_.state(graphs_.sums[i]));
+    begin(graphs_.sums[i], std::as_writable_bytes(own.mutable_as<float>()));
+  }
+  sum.finish();
+  for (auto& [name, tensor] : others) context_.set_state(name, std::move(tensor));
+  return outputs;
+}
+
+Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked, int64_t first) {
   CHECK(!parts.empty() && (gradients_ || parts.size() == 1));
   if (has_evaluated_) evaluate_->forget_laid_out();  // updates are in place again
   has_evaluated_ = false;
@@ -78,16 +107,17 @@ Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bo
   Step step;
   if (gradients_) {
     std::vector<Tensor> predictions;
-    int64_t sample = 0;
+    int64_t sample = first;
     for (const NamedTensors& part : parts) {
       NamedTensors inputs = part;
-      inputs[TrainNames::kKeep] = Tensor::scalar(!predictions.empty());
+      if (takes(graphs_.gradients, TrainNames::kKeep)) inputs[TrainNames::kKeep] = Tensor::scalar(!predictions.empty());
       if (takes(graphs_.gradients, TrainNames::kSample)) {
         inputs[TrainNames::kSample] = Tensor::scalar(sample);
         inputs[TrainNames::kStep] = numbers.at(TrainNames::kStep);
       }
       sample += rows_of(part);
-      predictions.push_back(run(*gradients_, inputs, checked)[0]);
+      const bool is_last = &part == &parts.back();
+      predictions.push_back((is_last ? run_last_part(inputs, checked) : run(*gradients_, inputs, checked))[0]);
     }
     gradients_->forget_laid_out();
     step = outputs_of(*update_, run(*update_, numbers, checked), 0);
@@ -129,8 +159,11 @@ TrainingMemory Trainer::plan(const TrainingSizes& sizes) {
     memory.parameters += bytes;
     largest = std::max(largest, bytes);
   }
-  for (const Held& held : state_)
-    memory.state += element_count(constant_shape(held.type.shape)) * size_bytes(held.type.dtype);
+  for (const Held& held : state_) {
+    const int64_t bytes = element_count(constant_shape(held.type.shape)) * size_bytes(held.type.dtype);
+    memory.state += bytes;
+    if (ranks_ && held.is_sum) memory.exchange += OrderedSum::most_bytes(bytes, ranks_->size());
+  }
   main().prepare(sizes.step, Session::Code::any_sizes);
   consider(main().statistics(), sizes.step_data);
   memory.constants = main().statistics().prepacked_bytes;
@@ -154,7 +187,8 @@ TrainingMemory Trainer::plan(const TrainingSizes& sizes) {
 std::map<std::string, Tensor> Trainer::tensors() const {
   std::map<std::string, Tensor> tensors;
   for (auto& [name, tensor] : parameters()) tensors.emplace("parameter/" + name, std::move(tensor));
-  for (const Held& held : state_) tensors.emplace("state/" + held.name, context_.state(held.name));
+  for (const Held& held : state_)
+    if (!held.is_sum) tensors.emplace("state/" + held.name, context_.state(held.name));
   return tensors;
 }
 
@@ -171,7 +205,8 @@ void Trainer::restore(const std::map<std::string, Tensor>& tensors, int64_t step
   for (ValueId input : graph.inputs())
     if (const Value& value = graph.value(input); value.role == InputRole::parameter)
       parameters[value.label] = find("parameter/" + value.label, value.type);
-  for (const Held& held : state_) states[held.name] = find("state/" + held.name, held.type);
+  for (const Held& held : state_)
+    if (!held.is_sum) states[held.name] = find("state/" + held.name, held.type);
   if (tensors.size() != parameters.size() + states.size())
     fail("{}: holds {} tensors; the model and its optimizer have {}", source, tensors.size(),
          parameters.size() + states.size());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/ordered_sum.h"
 #include "runtime/session.h"
 #include "train/train_graph.h"
 
@@ -24,9 +25,10 @@ struct TrainingMemory {
   int64_t outputs = 0;     // predictions, and updates that are not written in place
   int64_t data = 0;        // batches at work and ahead, or a tensor of a checkpoint beside the one that it replaces
   int64_t code = 0;        // machine code, graphs and what made both, as it was measured
+  int64_t exchange = 0;    // gradients of other ranks
   int64_t teacher = 0;     // all that one takes which the model learns from (train/distillation.h)
   int64_t total() const {
-    return parameters + state + constants + values + scratch + laid_out + outputs + data + code + teacher;
+    return parameters + state + constants + values + scratch + laid_out + outputs + data + code + exchange + teacher;
   }
 };
 
@@ -40,8 +42,8 @@ struct TrainingSizes {
 
 class Trainer {
  public:
-  // State begins as zeros.
-  Trainer(TrainGraphs graphs, const SessionOptions& options);
+  // State begins as zeros. `ranks`: the processes that the graphs are for, each of which has such a trainer.
+  Trainer(TrainGraphs graphs, const SessionOptions& options, const Ranks* ranks = nullptr);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -52,8 +54,9 @@ class Trainer {
   };
   // One update by one batch, in as many parts as the graphs allow: one unless they accumulate. A part has the model's
   // inputs and labels. With `checked`, the first operation that computes NaN or an infinity is an Error that names it,
-  // and nothing changes.
-  Step step(std::span<const NamedTensors> parts, double rate, bool checked = false);
+  // and nothing changes. `first` is the number of the first row in the batch that all ranks have together: the loss and
+  // the update are of that.
+  Step step(std::span<const NamedTensors> parts, double rate, bool checked = false, int64_t first = 0);
 
   struct Evaluation {
     Tensor predictions;
@@ -66,7 +69,8 @@ class Trainer {
   // What training takes, before the first step. Code for it is made.
   TrainingMemory plan(const TrainingSizes& sizes);
 
-  // All that a later step depends on beside its batch and rate: parameters and state by their names, and steps().
+  // All that a later step depends on beside its batch and rate: parameters and state by their names, and steps(). It is
+  // the same on all ranks, and for any number of them.
   std::map<std::string, Tensor> tensors() const;
   // Throws Error, which begins with `source`, unless they are those of these graphs.
   void restore(const std::map<std::string, Tensor>& tensors, int64_t steps, const std::string& source);
@@ -82,14 +86,17 @@ class Trainer {
   struct Held {
     std::string name;
     TensorType type;
+    bool is_sum;  // of one step
   };
   std::vector<Tensor> run(Session& session, const NamedTensors& inputs, bool checked);
+  std::vector<Tensor> run_last_part(const NamedTensors& inputs, bool checked);
   Session& main() { return *(gradients_ ? gradients_ : step_); }
   void own_parameters();
   void set_zero_state();
   Step outputs_of(const Session& session, std::vector<Tensor> outputs, size_t first) const;
 
   TrainGraphs graphs_;
+  const Ranks* const ranks_;
   std::vector<Held> state_;
   int64_t opened_bytes_ = 0;  // that opening the sessions took
   std::unique_ptr<Session> step_, gradients_, update_, evaluate_;

@@ -144,6 +144,28 @@ TEST_F(TrainKinds, AKilledTrainingOnImagesGoesOnToTheSameBits) {
   EXPECT_EQ(read_file(output()), bytes);
 }
 
+TEST_F(TrainKinds, AKilledTrainingInFewBitsFromATeacherGoesOnToTheSameBits) {
+  const std::string data = put_classes(), teacher = folder / "teacher.safetensors";
+  ASSERT_EQ(hone_program({"train", model, "--data", data, "-o", teacher, "--batch", "16", "--rate", "5e-3"}).exit_code,
+            0);
+  const Arguments arguments = training(
+      teacher, data,
+      {"--teacher", teacher, "--distill-weight", "0.7", "--distill-layers",
+       "encoder.layer.0.output.dense=encoder.layer.0.intermediate.dense", "--qat", "op:linear=int4.channel", "--qat",
+       "op:linear.in=int8", "--learn-scales", "--checkpoint-every", "1", "--epochs", "12", "--resume"});
+  const ProgramResult whole = hone_program(arguments);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string bytes = read_file(output());
+  std::filesystem::remove_all(out);
+  std::filesystem::create_directories(out);
+  int killed = 0;
+  for (int run = 0; run < 3; ++run) killed += killed_after(arguments, 2);
+  EXPECT_GT(killed, 0);
+  const ProgramResult resumed = hone_program(arguments);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(read_file(output()), bytes);
+}
+
 // What it said it would take before the first step, and what the system counted: within a twentieth.
 TEST_F(TrainKinds, ThePlannedMemoryIsWhatItTakes) {
   const std::string config =

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
         if (i % 2 == 0 && graph.type(id).dtype == hone::DType::f32 && graph.type(id).rank() == 2)
           graph.replace_all_uses(id, graph.add_constant("packed", hone::pack(format, *graph.constant(id))));
       graph.erase_unused_constants();
+      if (i % 3 == 0) graph.metadata[hone::kStoreKey] = hone::kSparse;
       hone::save_artefact(std::string(argv[1]) + "/" + std::to_string(written) + ".safetensors", graph,
                           {{"config.json", "{}"}});
       ++written;

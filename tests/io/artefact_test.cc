@@ -210,7 +210,7 @@ std::string error_after(Edit edit, const std::string& format = "mxint8") {
 TEST(Artefact, EachDamageIsNamed) {
   const std::string key = "hone.tensor.layer.weight";
   EXPECT_EQ(error_after([](auto&, auto&) {}), "");
-  EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.version"] = "2"; }), HasSubstr("newer hone (file version 2"));
+  EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.version"] = "3"; }), HasSubstr("newer hone (file version 3"));
   EXPECT_THAT(error_after([](auto& m, auto&) { m["hone.version"] = "x"; }), HasSubstr("expected a number"));
   EXPECT_THAT(error_after([](auto& m, auto&) { m.erase("hone.version"); }), HasSubstr("not one that hone wrote"));
   EXPECT_THAT(error_after([](auto& m, auto&) { m.erase("hone.graph"); }), HasSubstr("hone.graph"));

@@ -144,6 +144,7 @@ const std::multimap<std::string, std::string> kRefused = {
     {"conv_weight_gradient", "no operator for it"},
     {"dropout_train", "has mulhi"},
     {"max_pool_gradient", "no operator for it"},
+    {"sum_over_ranks", "no operator for it"},
     {"cosine_window", "coefficients"},  // other than those of Hann, Hamming and Blackman
 };
 

@@ -7,6 +7,9 @@
 #include "passes/pipelines.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
+#include "train/checkpoint.h"
+#include "train/distillation.h"
+#include "train/initialise.h"
 
 namespace hone {
 namespace {
@@ -104,6 +107,25 @@ TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
   EXPECT_EQ(written.outputs().size(), 1);
 }
 
+// By a matrix that is trained beside the student, adapters or not, and goes at the end.
+TEST_F(RoundedTrainingTest, LayersOfAnotherWidthAreComparedThroughAProjection) {
+  const std::string classifier = put_classifier();
+  for (const char* lora : {"", "query"}) {
+    TrainModelOptions o = options(classifier, fmt::format("student{}.safetensors", lora));
+    o.training.teacher = o.model;
+    if (*lora) o.training.lora = {lora};
+    o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.intermediate.dense"};
+    EXPECT_GT(accuracy(train_model(o)), 0.8);
+    const Checkpoint last = load_checkpoint(run_folder(o) + "/last.safetensors");
+    const std::string name = "distill.projection.0.weight";
+    const Tensor& trained = last.tensors.at("parameter/" + name);
+    EXPECT_EQ(trained.shape(), (std::vector<int64_t>{64, 32}));
+    EXPECT_FALSE(trained.same_bits(random_matrix(static_cast<uint64_t>(o.training.seed), name, 64, 32)));
+    const Graph written = load_model(o.output).graph;
+    for (ValueId id : written.constants()) EXPECT_FALSE(is_projection(written.value(id).label));
+  }
+}
+
 TEST_F(RoundedTrainingTest, DistillationGoesWithRoundingAndAdaptersAndParts) {
   TrainModelOptions o = options(put_classifier(), "student.safetensors");
   o.training.teacher = o.model;
@@ -129,8 +151,8 @@ TEST_F(RoundedTrainingTest, RefusesATeacherThatDoesNotFit) {
   EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has no layer \"encoder.layer.7.output.dense\""));
   o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.9.output.dense"};
   EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("the teacher classifier.safetensors has no layer"));
-  o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.intermediate.dense"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("they must have one shape"));
+  o.training.distill_layers = {"encoder.layer.1.output.dense=classifier"};
+  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("they must have one shape but for the last dimension"));
   o.training.distill_layers.clear();
   o.training.distill_weight = 0.5;
   o.data = put_texts({.rows = 128, .file = "others.csv", .yes = "good", .no = "bad"});

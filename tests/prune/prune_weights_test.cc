@@ -28,8 +28,9 @@ using testing::HasSubstr;
 
 constexpr int64_t kWidth = 8, kInner = 16;
 
-// Residual blocks of an encoder: attention of 4 heads, an inner layer, normalisations; a classifier behind the mean.
-Graph encoder(int layers) {
+// Residual blocks of an encoder: attention of 4 heads, with as many of keys and values or fewer, an inner layer,
+// normalisations; a classifier behind the mean.
+Graph encoder(int layers, int64_t shared = 4) {
   Graph g;
   uint64_t seed = 1;
   const auto constant = [&](const std::string& name, std::vector<int64_t> shape) {
@@ -42,9 +43,9 @@ Graph encoder(int layers) {
   ValueId x = ops::gather(g, {.table = constant("words.weight", {7, kWidth}), .indices = ids});
   for (int l = 0; l < layers; ++l) {
     const std::string at = fmt::format("layer.{}.", l);
-    const ValueId q = linear(x, at + "query", kWidth, kWidth), k = linear(x, at + "key", kWidth, kWidth),
-                  v = linear(x, at + "value", kWidth, kWidth);
-    const ValueId mixed = ops::attention(g, {.q = q, .k = k, .v = v, .heads = 4});
+    const ValueId q = linear(x, at + "query", kWidth, kWidth), k = linear(x, at + "key", 2 * shared, kWidth),
+                  v = linear(x, at + "value", 2 * shared, kWidth);
+    const ValueId mixed = ops::attention(g, {.q = q, .k = k, .v = v, .heads = 4, .kv_heads = shared});
     const ValueId sum = ops::add(g, {.a = x, .b = linear(mixed, at + "output", kWidth, kWidth)});
     const ValueId h = ops::layer_norm(
         g, {.x = sum, .weight = constant(at + "norm.weight", {kWidth}), .bias = constant(at + "norm.bias", {kWidth})});
@@ -259,6 +260,27 @@ TEST(PruneWeights, HeadsGoFromQueryKeyValueAndOutput) {
     for (int64_t row = 0; row < kWidth; ++row)
       if (!std::ranges::count(left, row)) set_zero(masked, at + ".weight", row), set_zero(masked, at + ".bias", row);
   }
+  expect_same_outputs(masked, pruned.graph, 1e-5);
+}
+
+TEST(PruneWeights, HeadsThatShareKeysAndValuesGoTogether) {
+  const Graph graph = encoder(1, 2);
+  const PrunedGraph pruned = prune_weights(graph, structured("heads", 0.5), {});
+  verify(pruned.graph);
+  const auto shape = [&](const char* name) {
+    return weight(pruned.graph, fmt::format("layer.0.{}.weight", name)).shape();
+  };
+  EXPECT_EQ(shape("query"), (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(shape("key"), (std::vector<int64_t>{2, 8}));
+  EXPECT_EQ(shape("value"), (std::vector<int64_t>{2, 8}));
+  EXPECT_EQ(shape("output"), (std::vector<int64_t>{8, 4}));
+  Graph masked = graph;  // the same as a head of values that are 0
+  const std::vector<int64_t> left =
+      rows_left(weight(graph, "layer.0.value.bias"), weight(pruned.graph, "layer.0.value.bias"));
+  ASSERT_EQ(left.size(), 2);
+  for (int64_t row = 0; row < 4; ++row)
+    if (!std::ranges::count(left, row))
+      set_zero(masked, "layer.0.value.weight", row), set_zero(masked, "layer.0.value.bias", row);
   expect_same_outputs(masked, pruned.graph, 1e-5);
 }
 
