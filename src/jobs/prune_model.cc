@@ -61,31 +61,6 @@ CalibrationData labelled_samples(const LoadedModel& model, const Calibration& da
       model, {.data = {.path = data.file, .reading = {}, .split = has_train ? "train" : "", .batch = data.batch}});
 }
 
-// Batches with their labels, shaped as the predictions are but for the classes.
-LossData loss_data(const LoadedModel& model, const Graph& graph, const PruneOptions& options, const Calibration& data) {
-  const CalibrationData read = labelled_samples(model, data);
-  if (read.right.empty() || !loss_of(read.right[0].kind) || read.judged != Judged::rows)
-    fail("{}: method {} needs data with labels: a data set, or .npz with an array labels", data.file, options.method);
-  LossData found{.loss = loss_of(read.right[0].kind)};
-  const std::string label = predictions_label(graph, "");
-  const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
-  const TensorType& type = graph.type(output->value);
-  for (size_t b = 0; b < read.batches.size(); ++b) {
-    NamedTensors batch = read.batches[b];
-    const int64_t rows = batch.begin()->second.dim(0);
-    const RightAnswers& right = read.right[b];
-    const bool classes = right.kind == TargetKind::classes;
-    const auto count = static_cast<int64_t>(classes ? right.classes.size() : right.values.size());
-    std::vector<int64_t> shape{rows};
-    if (count % std::max<int64_t>(rows, 1) != 0) fail("{}: {} labels for {} samples", data.file, count, rows);
-    if (type.rank() > 2 || !classes) shape.push_back(count / rows);
-    batch[TrainNames::kLabels] =
-        classes ? Tensor::of<int64_t>(shape, right.classes) : Tensor::of<float>(shape, right.values);
-    found.batches.push_back(std::move(batch));
-  }
-  return found;
-}
-
 double sparsity_of_stage(const PruneSchedule& schedule, double whole, int64_t stage) {
   const double t = static_cast<double>(stage) / static_cast<double>(schedule.stages);
   return schedule.schedule == "gradual" ? whole * (1 - std::pow(1 - t, 3)) : 1 - std::pow(1 - whole, t);
@@ -281,6 +256,29 @@ class Pruner {
 
 std::span<const OptionField<PruneSchedule>> prune_schedule_fields() { return kFields; }
 
+LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what) {
+  if (read.right.empty() || !loss_of(read.right[0].kind) || read.judged != Judged::rows)
+    fail("{}: {} needs data with labels: a data set, or .npz with an array labels", file, what);
+  LossData found{.loss = loss_of(read.right[0].kind)};
+  const std::string label = predictions_label(graph, "");
+  const auto output = std::ranges::find(graph.outputs(), label, &Output::label);
+  const TensorType& type = graph.type(output->value);
+  for (size_t b = 0; b < read.batches.size(); ++b) {
+    NamedTensors batch = read.batches[b];
+    const int64_t rows = batch.begin()->second.dim(0);
+    const RightAnswers& right = read.right[b];
+    const bool classes = right.kind == TargetKind::classes;
+    const auto count = static_cast<int64_t>(classes ? right.classes.size() : right.values.size());
+    std::vector<int64_t> shape{rows};
+    if (count % std::max<int64_t>(rows, 1) != 0) fail("{}: {} labels for {} samples", file, count, rows);
+    if (type.rank() > 2 || !classes) shape.push_back(count / rows);
+    batch[TrainNames::kLabels] =
+        classes ? Tensor::of<int64_t>(shape, right.classes) : Tensor::of<float>(shape, right.values);
+    found.batches.push_back(std::move(batch));
+  }
+  return found;
+}
+
 ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
                            const Calibration& data, double score_rate) {
   using Needs = ScoreDef::Needs;
@@ -297,7 +295,7 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
         collect_statistics(graph, read.batches, {.moments = true, .only = labels, .session = data.session});
     return sources;
   }
-  const LossData loss = loss_data(model, graph, options, data);
+  const LossData loss = loss_data(graph, labelled_samples(model, data), data.file, fmt::format("method {}", def.name));
   sources.gradients = def.needs == Needs::gradient ? loss_gradients(graph, labels, loss, data.session)
                                                    : weight_movements(graph, labels, loss, score_rate, data.session);
   return sources;

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "jobs/candidate.h"
+#include "jobs/calibration_data.h"
 #include "jobs/load_model.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"
 #include "jobs/train_options.h"
+#include "prune/loss_gradients.h"
 #include "prune/prune_weights.h"
 #include "report/record.h"
 
@@ -39,6 +41,10 @@ struct PruneModelOptions {
 // there.
 ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
                            const Calibration& data, double score_rate);
+
+// Batches with their labels, shaped as the graph's predictions are but for the classes. Throws Error where there are
+// none, saying that `what` needs them.
+LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what);
 
 // Throws Error before anything is written where options, data and model do not fit.
 Record prune_model(const LoadedModel& model, const PruneModelOptions& options);

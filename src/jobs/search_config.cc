@@ -14,10 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kKeys{
-    "model",  "inputs",          "data",       "tokenizer",      "vocabulary", "inherit",       "objective",
-    "budget", "trials",          "sampler",    "sampler-option", "pruner",     "pruner-option", "seed",
-    "seeds",  "latency-seconds", "parameters", "constraints",    "reading",    "evaluate",      "studies"};
+const std::vector<std::string> kKeys{"model",           "inputs",     "data",          "tokenizer", "vocabulary",
+                                     "inherit",         "objective",  "budget",        "trials",    "sampler",
+                                     "sampler-option",  "pruner",     "pruner-option", "seed",      "seeds",
+                                     "latency-seconds", "parameters", "constraints",   "reading",   "evaluate",
+                                     "studies",         "first"};
 
 std::vector<std::string> texts(const Json& tree, const std::string& key, const std::string& source) {
   const Json value = json_get<Json>(tree, key, source);
@@ -71,6 +72,24 @@ void read_evaluation(const Json& tree, const std::string& source, EvaluationOpti
     else
       fail("{}: [evaluate] has no key {}; it has {}{}", source, key, fmt::join(known, ", "), did_you_mean(key, known));
   }
+}
+
+void read_first(const Json& tree, const std::string& source, FirstPoints& first) {
+  const std::string where = source + ": [first]";
+  if (!tree.is_object()) fail("{} is no table", where);
+  const std::vector<std::string> known{"by", "of", "take"};
+  for (const auto& [key, unused] : tree.items())
+    if (!std::ranges::count(known, key))
+      fail("{} has no key {}; it has {}{}", where, key, fmt::join(known, ", "), did_you_mean(key, known));
+  first.by = json_get<std::string>(tree, "by", where);
+  if (tree.contains("of")) first.of = json_get<int64_t>(tree, "of", where);
+  if (tree.contains("take")) first.take = json_get<int64_t>(tree, "take", where);
+  constexpr int64_t kMost = 100000;
+  if (first.take < 1 || first.of < first.take || first.of > kMost)
+    fail("{}: take {} of {}; expected 1 <= take <= of <= {}", where, first.take, first.of, kMost);
+  const FigureSource known_from = figure_kind(first.by).source;
+  if (known_from != FigureSource::start && known_from != FigureSource::file)
+    fail("{}: {} is known of trained candidates only; take e.g. snip, synflow or parameters", where, first.by);
 }
 
 // Tables of knobs that are no parameters: all candidates share them.
@@ -132,6 +151,10 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   for (const Objective& o : study.objectives)
     for (const Objective::Term& term : o.terms) study.life.figures.insert(term.figure);
   for (const FigureLimit& limit : study.limits) study.life.figures.insert(limit.figure);
+  if (tree.contains("first")) {
+    read_first(tree.at("first"), source, study.first);
+    study.life.figures.insert(study.first.by);
+  }
   if (tree.contains("parameters")) study.parameters = tree.at("parameters");
   if (tree.contains("constraints")) study.constraints = tree.at("constraints");
   read_fixed(tree, study);

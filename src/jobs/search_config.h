@@ -28,6 +28,12 @@ namespace hone {
 
 using OptionPairs = std::vector<std::pair<std::string, std::string>>;
 
+// Points to begin with: of so many drawn at random, those with the best of a figure that is known without training.
+struct FirstPoints {
+  std::string by;  // empty: none
+  int64_t of = 64, take = 8;
+};
+
 // One study, of one seed.
 struct SearchStudy {
   std::string name;   // in its storage
@@ -36,6 +42,7 @@ struct SearchStudy {
   OptionPairs sampler_options, pruner_options;
   std::vector<Objective> objectives;
   std::vector<FigureLimit> limits;
+  FirstPoints first;
   int64_t trials = 30;
   uint64_t seed = 1;
   Json parameters = Json::object(), constraints = Json::array();

@@ -16,6 +16,7 @@ namespace {
 struct KnownFigure {
   const char *name, *doc;
   FigureSource source;
+  bool larger_is_better = false;
 };
 
 constexpr KnownFigure kFigures[] = {
@@ -27,6 +28,10 @@ constexpr KnownFigure kFigures[] = {
     {"memory", "bytes that the opened file takes: weights as kernels read them, activations, scratch memory",
      FigureSource::time},
     {"loss", "cross-entropy of classes, the squared error of numbers", FigureSource::answers},
+    {"snip", "before training: sum of |w dL/dw| on 64 labelled rows", FigureSource::start, true},
+    {"gradient-norm", "before training: of all weights, on 64 labelled rows", FigureSource::start, true},
+    {"synflow", "before training: sum of |w| dR/d|w| of inputs of ones, of models that take floats",
+     FigureSource::start, true},
 };
 
 // "1e-3*bits": the sign of an exponent is none between terms.
@@ -70,7 +75,7 @@ Objective::Term term_of(double sign, std::string_view text, const std::string& w
 
 FigureKind figure_kind(const std::string& name) {
   for (const KnownFigure& known : kFigures)
-    if (name == known.name) return {known.name, known.doc, known.source, false, ""};
+    if (name == known.name) return {known.name, known.doc, known.source, known.larger_is_better, ""};
   try {
     const Metric metric = parse_metric(name);
     return {name, metric.def->doc, FigureSource::answers, metric.def->larger_is_better, name};
@@ -84,7 +89,7 @@ FigureKind figure_kind(const std::string& name) {
 
 std::string figures_text() {
   std::string text;
-  for (const KnownFigure& known : kFigures) text += fmt::format("  {:10} {}\n", known.name, known.doc);
+  for (const KnownFigure& known : kFigures) text += fmt::format("  {:13} {}\n", known.name, known.doc);
   return text;
 }
 

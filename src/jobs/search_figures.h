@@ -13,8 +13,9 @@ namespace hone {
 
 using Figures = std::map<std::string, double>;
 
-// What must be done to know a figure. Figures of the file are known without training.
-enum class FigureSource : uint8_t { file, answers, time };
+// What must be done to know a figure. Figures of the file are known without training, those of the start are only known
+// before it.
+enum class FigureSource : uint8_t { file, start, answers, time };
 
 struct FigureKind {
   std::string name, doc;
@@ -23,7 +24,7 @@ struct FigureKind {
   std::string metric;  // of answers: by name; empty for loss, which suits the labels
 };
 
-// bytes, bits, parameters, flops, latency, memory, loss, or a metric ("accuracy", "f1"). Throws Error with the nearest.
+// bytes, bits, parameters, flops, latency, memory, loss, snip, gradient-norm, synflow, or a metric ("accuracy", "f1"). Throws Error with the nearest.
 FigureKind figure_kind(const std::string& name);
 std::string figures_text();  // of those that are no metrics, for --help
 

@@ -226,6 +226,38 @@ int64_t SearchRun::left(const Study& study) const {
   return config_.trials - std::ranges::count_if(*all, [](const TrialPtr& t) { return counts(*t); });
 }
 
+// What is not possible is not among them: a trial of it would say why.
+void SearchRun::enqueue_first(Study& study) const {
+  const FirstPoints& first = config_.first;
+  if (first.by.empty() || !study.trials()->empty()) return;
+  tell(options_.progress, fmt::format("{}: {} of {} points", config_.name, first.by, first.of));
+  const FigureKind kind = figure_kind(first.by);
+  Study drawn(open_storage("memory"), {.name = config_.name, .seed = config_.seed},
+              make_sampler("random", config_.seed, {}));
+  std::vector<std::pair<double, Json>> points;
+  for (int64_t i = 0; i < first.of; ++i) {
+    check_stop();
+    LiveTrial trial = drawn.ask(space_);
+    Json values = trial.values();
+    drawn.tell(trial, TrialState::failed);
+    try {
+      const TrialPlan plan = plan_of(config_.fixed, values);
+      const Figures figures = kind.source == FigureSource::start ? life_.of_start(plan) : life_.of_untrained(plan);
+      const double value = figures.at(first.by);
+      for (const SpaceTie& tie : space_.ties()) values.erase(tie.name);
+      points.emplace_back(kind.larger_is_better ? -value : value, std::move(values));
+    } catch (const Stopped&) {
+      throw;
+    } catch (const Error&) {
+      if (i + 1 == first.of && points.empty()) throw;
+    }
+  }
+  std::ranges::stable_sort(points, {}, &std::pair<double, Json>::first);
+  int64_t taken = 0;
+  for (const auto& [value, values] : points)
+    if (taken < first.take && study.enqueue(values, true)) ++taken;
+}
+
 void SearchRun::run() {
   Study study(storage_,
               {.name = config_.name,
@@ -235,6 +267,7 @@ void SearchRun::run() {
                .heartbeat_seconds = storage_->has_heartbeats() ? kHeartbeat : 0},
               sampler(), make_pruner(config_.pruner, config_.pruner_options));
   hold_to_identity(study);
+  enqueue_first(study);
   const int64_t trials = left(study);
   state_.begin(config_.trials - trials, config_.trials, options_.workers);
   const auto after = [&](const TrialRecord& trial) {

@@ -40,6 +40,7 @@ class SearchRun {
   void check_budget() const;
   Json identity() const;
   void hold_to_identity(Study& study) const;
+  void enqueue_first(Study& study) const;
   std::vector<double> evaluate(LiveTrial& trial);
   Figures live(LiveTrial& trial, const TrialPlan& plan);
   void report(LiveTrial& trial, int64_t step, const Figures& figures) const;

@@ -16,8 +16,10 @@
 #include "jobs/scratch_folder.h"
 #include "jobs/train_model.h"
 #include "jobs/trial_start.h"
+#include "jobs/zero_cost.h"
 #include "measure/timing.h"
 #include "passes/lora.h"
+#include "train/initialise.h"
 #include "train/train_graph.h"
 
 namespace hone {
@@ -213,6 +215,7 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   ScratchFolder scratch;
   tell(hooks.progress, "making the model");
   LoadedModel model = start(plan);
+  Figures figures = of_start(plan, model);
   if (plan.trains) {
     TrainingOptions training = plan.train;
     training.from_scratch |=
@@ -231,13 +234,31 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   model.graph.metadata["compute"] = to_string(plan.compute);
   const SavedModel saved = save_as_artefact(output, model.graph, model.files);
   const LoadedModel written = load_model(output);  // what is measured is the file
-  Figures figures{{"bytes", static_cast<double>(saved.bytes)}};
+  figures["bytes"] = static_cast<double>(saved.bytes);
   file_figures(written.graph, options_.shapes, options_.figures.contains("flops"), figures);
   tell(hooks.progress, "judging");
   judge(written, figures, hooks.progress);
   if (options_.figures.contains("latency") || options_.figures.contains("memory")) time(written, figures);
   return figures;
 }
+
+// A built model's weights are those that its training would begin with.
+Figures TrialLife::of_start(const TrialPlan& plan, const LoadedModel& model) const {
+  std::set<std::string> wanted;
+  for (const std::string& figure : options_.figures)
+    if (figure_kind(figure).source == FigureSource::start) wanted.insert(figure);
+  if (wanted.empty()) return {};
+  LoadedModel begun = model;
+  if (plan.is_built() && options_.inherit.empty())
+    begun.graph = with_new_weights(canonicalise_for_training(begun.graph), static_cast<uint64_t>(plan.train.seed));
+  return zero_cost_figures(begun, wanted,
+                           {.data = options_.data,
+                            .reading = options_.judged.data.reading,
+                            .shapes = options_.shapes,
+                            .session = options_.session});
+}
+
+Figures TrialLife::of_start(const TrialPlan& plan) const { return of_start(plan, start(plan)); }
 
 // Scores that learn from data decide which weights go, not how many.
 Figures TrialLife::of_untrained(const TrialPlan& plan) const {

@@ -50,6 +50,9 @@ class TrialLife {
   // Figures of the file as it would be without training: what budgets are held to before anything is trained.
   Figures of_untrained(const TrialPlan& plan) const;
 
+  // Zero-cost scores that are asked for, of what would be trained.
+  Figures of_start(const TrialPlan& plan) const;
+
   // The model that a plan begins with.
   LoadedModel start(const TrialPlan& plan) const;
 
@@ -60,6 +63,7 @@ class TrialLife {
   std::string metric_of(const std::string& figure) const;
 
  private:
+  Figures of_start(const TrialPlan& plan, const LoadedModel& model) const;
   std::vector<std::string> training_texts() const;
   LoadedModel trained(LoadedModel model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
                       const LifeHooks& hooks, int64_t steps_before) const;

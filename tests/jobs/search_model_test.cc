@@ -182,6 +182,27 @@ TEST_F(SearchJobTest, BudgetsMakeCandidatesInfeasible) {
   for (const TrialPtr& t : trials()) EXPECT_EQ(t->violation() > 0, figures_of(*t).at("bits") > 12);
 }
 
+TEST_F(SearchJobTest, BeginsWithThePointsOfTheBestZeroCostScore) {
+  const Json wide = tree(R"({"trials": 4, "parameters": {"build.widths.1": {"low": 1, "high": 64}},
+                             "first": {"by": "synflow", "of": 30, "take": 3}})");
+  search_model(options(wide));
+  const TrialList all = trials();
+  ASSERT_EQ(all.size(), 4u);
+  // Twice the flow for twice the paths: of 30 widths the largest come first.
+  double before = INFINITY;
+  for (size_t i = 0; i < 3; ++i) {
+    const double flow = figures_of(*all[i]).at("synflow");
+    EXPECT_LT(flow, before);
+    EXPECT_GT(all[i]->parameters.at(0).value, 40);
+    before = flow;
+  }
+  EXPECT_EQ(trials().size(), 4u);
+  search_model(options(tree(R"({"trials": 5, "parameters": {"build.widths.1": {"low": 1, "high": 64}},
+                                "first": {"by": "synflow", "of": 30, "take": 3}})"),
+                       true));
+  EXPECT_EQ(trials().size(), 5u);  // what begins is not enqueued again
+}
+
 TEST_F(SearchJobTest, RefusesBeforeAnythingIsDone) {
   const auto refused = [&](const std::string& more) {
     const std::string error = error_of(options(tree(more)));
@@ -201,6 +222,9 @@ TEST_F(SearchJobTest, RefusesBeforeAnythingIsDone) {
   EXPECT_THAT(refused(R"({"pruner": "median"})"), HasSubstr("no single metric"));
   EXPECT_THAT(refused(R"({"model": "mlpp"})"), HasSubstr("mlpp"));
   EXPECT_THAT(refused(R"({"sampler": "ilp"})"), HasSubstr("changes the model"));
+  EXPECT_THAT(refused(R"({"objective": "snip"})"), HasSubstr("give --data"));
+  EXPECT_THAT(refused(R"({"first": {"by": "loss"}})"), HasSubstr("known of trained candidates only"));
+  EXPECT_THAT(refused(R"({"first": {"by": "synflow", "of": 2, "take": 3}})"), HasSubstr("take 3 of 2"));
   EXPECT_THAT(refused(R"({"sampler": "grid", "sampler-option": "max-points=3"})"), HasSubstr("4 points"));
 }
 
