@@ -6,8 +6,10 @@
 #include <string>
 
 #include "data/reader.h"
+#include "jobs/default_inputs.h"
 #include "jobs/load_model.h"
 #include "jobs/search_figures.h"
+#include "runtime/session.h"
 
 namespace hone {
 
