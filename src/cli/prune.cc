@@ -57,7 +57,8 @@ int run() {
       .writes("--output", options.output)
       .check();
   options.data.session = flags.run.options();
-  options.open = {.inputs = flags.model.inputs, .session = options.data.session};
+  options.open.inputs = flags.model.inputs;
+  options.open.session = options.data.session;
   options.command = this_command();
   options.progress = terminal_progress();
   flags.result.print(prune_model(flags.model.load(), options));

@@ -1,29 +1,24 @@
 // Synaptic flow beside sums over paths.
 #include "prune/synaptic_flow.h"
 
+#include <gtest/gtest.h>
+
 #include "base/error.h"
-#include "gmock/gmock.h"
-#include "ir/parser.h"
-#include "ops/registry.h"
-#include "train/train_graph.h"
+#include "tests/passes/parse_ops.h"
 
 namespace hone {
 namespace {
 
 Graph two_layers() {
-  Graph graph = parse_graph(R"(graph g {
+  return test::parse(R"(graph g {
   %x : f32[B,2] = input "x"
-  %a : f32[3,2] = const "a"
-  %b : f32[1,3] = const "b"
+  %a : f32[3,2] = const "a" {1, -2, 3, -4, 5, -6}
+  %b : f32[1,3] = const "b" {-1, 2, 0.5}
   %h : f32[B,3] = linear %x, %a
   %r : f32[B,3] = relu %h
   %y : f32[B,1] = linear %r, %b
   return %y as "logits"
-})",
-                            ops::all());
-  graph.set_constant(graph.find_constant("a"), Tensor::of<float>({3, 2}, {1, -2, 3, -4, 5, -6}));
-  graph.set_constant(graph.find_constant("b"), Tensor::of<float>({1, 3}, {-1, 2, 0.5}));
-  return graph;
+})");
 }
 
 // |b| |a| 1 = 3 + 14 + 5.5 flows through each of the two layers, of each sample.
@@ -37,7 +32,7 @@ TEST(SynapticFlow, IsTheSumOverPathsForEachLayer) {
 TEST(SynapticFlow, RefusesIntegersAndInfinities) {
   const Graph graph = two_layers();
   EXPECT_THROW(synaptic_flow(graph, {"a"}, {{"x", Tensor::of<int64_t>({1, 2}, {1, 1})}}, {}), Error);
-  Graph large = graph;
+  Graph large = graph;  // beyond f32
   large.set_constant(large.find_constant("a"), Tensor::of<float>({3, 2}, std::vector<float>(6, 3e38f)));
   EXPECT_THROW(synaptic_flow(large, {"a"}, {{"x", Tensor::of<float>({1, 2}, {1, 1})}}, {}), Error);
 }
