@@ -16,7 +16,7 @@ namespace {
 struct KnownFigure {
   const char *name, *doc;
   FigureSource source;
-  bool larger_is_better = false;
+  bool larger_is_better = false, needs_data = false;
 };
 
 constexpr KnownFigure kFigures[] = {
@@ -27,9 +27,9 @@ constexpr KnownFigure kFigures[] = {
     {"latency", "milliseconds of one sample, the median of runs of the written file", FigureSource::time},
     {"memory", "bytes that the opened file takes: weights as kernels read them, activations, scratch memory",
      FigureSource::time},
-    {"loss", "cross-entropy of classes, the squared error of numbers", FigureSource::answers},
-    {"snip", "before training: sum of |w dL/dw| on 64 labelled rows", FigureSource::start, true},
-    {"gradient-norm", "before training: of all weights, on 64 labelled rows", FigureSource::start, true},
+    {"loss", "cross-entropy of classes, the squared error of numbers", FigureSource::answers, false, true},
+    {"snip", "before training: sum of |w dL/dw| on 64 labelled rows", FigureSource::start, true, true},
+    {"gradient-norm", "before training: of all weights, on 64 labelled rows", FigureSource::start, true, true},
     {"synflow", "before training: sum of |w| dR/d|w| of inputs of ones, of models that take floats",
      FigureSource::start, true},
 };
@@ -75,10 +75,10 @@ Objective::Term term_of(double sign, std::string_view text, const std::string& w
 
 FigureKind figure_kind(const std::string& name) {
   for (const KnownFigure& known : kFigures)
-    if (name == known.name) return {known.name, known.doc, known.source, known.larger_is_better, ""};
+    if (name == known.name) return {known.name, known.doc, known.source, known.larger_is_better, "", known.needs_data};
   try {
     const Metric metric = parse_metric(name);
-    return {name, metric.def->doc, FigureSource::answers, metric.def->larger_is_better, name};
+    return {name, metric.def->doc, FigureSource::answers, metric.def->larger_is_better, name, true};
   } catch (const Error& unknown) {
     std::vector<std::string> names;
     for (const KnownFigure& known : kFigures) names.emplace_back(known.name);

@@ -22,6 +22,7 @@ struct FigureKind {
   FigureSource source = FigureSource::answers;
   bool larger_is_better = false;
   std::string metric;  // of answers: by name; empty for loss, which suits the labels
+  bool needs_data = false;
 };
 
 // bytes, bits, parameters, flops, latency, memory, loss, snip, gradient-norm, synflow, or a metric ("accuracy", "f1"). Throws Error with the nearest.

@@ -78,8 +78,8 @@ std::shared_ptr<const EvaluationData> TrialLife::read_data(const LifeOptions& op
 TrialLife::TrialLife(LifeOptions options, std::shared_ptr<const EvaluationData> data)
     : options_(std::move(options)), data_(std::move(data)) {
   for (const std::string& figure : options_.figures)
-    if (figure_kind(figure).source == FigureSource::answers && options_.data.empty())
-      fail("{} is a figure of answers to data; give --data", figure);
+    if (figure_kind(figure).needs_data && options_.data.empty())
+      fail("{} is a figure of labelled data; give --data", figure);
   options_.judged.data.path = options_.data;
   if (!data_) data_ = read_data(options_);
   if (options_.vocabulary > 0) vocabulary_ = word_vocabulary(training_texts(), options_.vocabulary);
