@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jobs/candidate.h"
 #include "jobs/calibration_data.h"
+#include "jobs/candidate.h"
 #include "jobs/load_model.h"
 #include "jobs/progress.h"
 #include "jobs/quantize_model.h"

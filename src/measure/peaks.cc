@@ -1,13 +1,11 @@
 #include "measure/peaks.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -17,6 +15,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/regular_file.h"
+#include "base/system_memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "measure/peaks_kernels.h"
@@ -48,19 +47,12 @@ double gflops(const ArithmeticLoop& loop) {
   return best_rate(loop.flop_per_step * kSteps * 1e-9, 0.15, [&] { loop.run(kSteps); });
 }
 
-struct Free {
-  void operator()(std::byte* p) const { std::free(p); }
-};
-
 constexpr size_t kSmallest = size_t{16} << 10, kLargest = size_t{256} << 20;  // half a first-level cache; main memory
 
 // By size, each twice the one before.
 std::vector<MachinePeaks::Read> read_rates(ReadLoop read) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const std::unique_ptr<std::byte, Free> data(static_cast<std::byte*>(std::aligned_alloc(kHugePage, kLargest)));
+  const std::shared_ptr<std::byte> data = system_memory(kLargest);  // as laid-out weights have it
   if (!read || !data) return {};
-  // Laid-out weights lie on huge pages too; on small ones translation is measured, not memory.
-  madvise(data.get(), kLargest, MADV_HUGEPAGE);
   std::memset(data.get(), 1, kLargest);  // pages that were never written all share one page of zeros
   std::vector<MachinePeaks::Read> rates;
   for (size_t bytes = kSmallest; bytes <= kLargest; bytes *= 2) {

@@ -21,6 +21,21 @@ class TrainKinds : public TrainTest {
     EXPECT_TRUE(first.contains(figure)) << first;
     return first.value(figure, std::nan(""));
   }
+
+  // Killed thrice and gone on with, it writes the bytes of one that was not.
+  void goes_on_to_the_same_bits(const Arguments& arguments) {
+    const ProgramResult whole = hone_program(arguments);
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const std::string bytes = read_file(output());
+    std::filesystem::remove_all(out);
+    std::filesystem::create_directories(out);
+    int killed = 0;
+    for (int run = 0; run < 3; ++run) killed += killed_after(arguments, 2);
+    EXPECT_GT(killed, 0);
+    const ProgramResult resumed = hone_program(arguments);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(read_file(output()), bytes);
+  }
 };
 
 TEST_F(TrainKinds, ClassesOfTexts) { EXPECT_GE(judged(model, put_classes(), "accuracy", {}), 0.95); }
@@ -131,17 +146,7 @@ TEST_F(TrainKinds, AKilledTrainingOnImagesGoesOnToTheSameBits) {
   const Arguments arguments = training(
       network, images,
       {"--channels", "1", "--flip", "--crop-padding", "1", "--checkpoint-every", "1", "--epochs", "30", "--resume"});
-  const ProgramResult whole = hone_program(arguments);
-  ASSERT_EQ(whole.exit_code, 0) << whole.err;
-  const std::string bytes = read_file(output());
-  std::filesystem::remove_all(out);
-  std::filesystem::create_directories(out);
-  int killed = 0;
-  for (int run = 0; run < 3; ++run) killed += killed_after(arguments, 2);
-  EXPECT_GT(killed, 0);
-  const ProgramResult resumed = hone_program(arguments);
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_EQ(read_file(output()), bytes);
+  goes_on_to_the_same_bits(arguments);
 }
 
 TEST_F(TrainKinds, AKilledTrainingInFewBitsFromATeacherGoesOnToTheSameBits) {
@@ -153,17 +158,7 @@ TEST_F(TrainKinds, AKilledTrainingInFewBitsFromATeacherGoesOnToTheSameBits) {
       {"--teacher", teacher, "--distill-weight", "0.7", "--distill-layers",
        "encoder.layer.0.output.dense=encoder.layer.0.intermediate.dense", "--qat", "op:linear=int4.channel", "--qat",
        "op:linear.in=int8", "--learn-scales", "--checkpoint-every", "1", "--epochs", "12", "--resume"});
-  const ProgramResult whole = hone_program(arguments);
-  ASSERT_EQ(whole.exit_code, 0) << whole.err;
-  const std::string bytes = read_file(output());
-  std::filesystem::remove_all(out);
-  std::filesystem::create_directories(out);
-  int killed = 0;
-  for (int run = 0; run < 3; ++run) killed += killed_after(arguments, 2);
-  EXPECT_GT(killed, 0);
-  const ProgramResult resumed = hone_program(arguments);
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_EQ(read_file(output()), bytes);
+  goes_on_to_the_same_bits(arguments);
 }
 
 // What it said it would take before the first step, and what the system counted: within a twentieth.

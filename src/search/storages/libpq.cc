@@ -1,26 +1,16 @@
 #include "search/storages/libpq.h"
 
-#include <dlfcn.h>
-
-#include "base/error.h"
+#include "base/shared_library.h"
 
 namespace hone {
 namespace {
 
-template <class Function>
-void find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (!function) fail("libpq.so.5 has no {}: it is older than version 14. Install a newer one (package libpq5)", name);
-}
-
 Libpq load() {
-  void* library = ::dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = ::dlerror();
-    fail("studies on a PostgreSQL server need its client library (package libpq5): {}", why ? why : "not found");
-  }
+  const SharedLibrary library("libpq.so.5", SharedLibrary::Symbols::own,
+                              "studies on a PostgreSQL server need its client library (package libpq5)");
   Libpq pq{};
-#define HONE_FIND(name) find(library, #name, pq.name)
+#define HONE_FIND(name) \
+  library.find(#name, pq.name, "it is older than version 14. Install a newer one (package libpq5)")
   HONE_FIND(PQconninfoParse);
   HONE_FIND(PQconninfoFree);
   HONE_FIND(PQfreemem);
