@@ -236,6 +236,7 @@ class Job {
                                     .clip_norm = o.clip_norm,
                                     .clip_value = o.clip_value,
                                     .dropout = o.dropout,
+                                    .dropout_layers = o.dropout_layers,
                                     .adapter_dropout = lora_dropout(fitted_),
                                     .seed = static_cast<uint64_t>(o.seed),
                                     .recompute = o.recompute,

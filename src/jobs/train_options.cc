@@ -41,6 +41,7 @@ constexpr OptionField<T> kFields[] = {
     {"clip-norm", "largest norm of all gradients together; 0: any", &T::clip_norm},
     {"clip-value", "largest magnitude of an element of a gradient; 0: any", &T::clip_value},
     {"dropout", "share of what the last layer reads that is left out", &T::dropout},
+    {"dropout-layers", "layers whose inputs go through dropout instead: a regular expression of weights' names", &T::dropout_layers},
     {"loss", "cross-entropy, bce, mse or kl (default: what suits the labels)", &T::loss},
     {"class-weights", "of cross-entropy: \"balanced\", or a number for each class, separated by commas",
      &T::class_weights},

@@ -27,6 +27,7 @@ struct TrainingOptions : ScheduleOptions {
   std::vector<std::string> optimizer_option, rule;
   bool decay_all = false;
   double clip_norm = 0, clip_value = 0, dropout = 0;
+  std::vector<std::string> dropout_layers;  // empty: the last
   std::string loss, class_weights;  // loss: empty for what suits the labels; weights: "balanced", or a number for each
   double label_smoothing = 0;
   int64_t recompute = 0;

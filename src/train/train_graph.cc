@@ -13,6 +13,7 @@
 #include "passes/differentiate.h"
 #include "passes/lora.h"
 #include "passes/pipelines.h"
+#include "passes/quantize.h"
 #include "train/recompute.h"
 #include "train/synchronised_norm.h"
 
@@ -129,24 +130,41 @@ void drop_inputs(Graph& graph, NodeId reader, double rate, uint64_t seed) {
   graph.set_operand(reader, 0, kept);
 }
 
-void add_dropout(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
+void drop_inputs_of_last(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
   const NodeId last = graph.producer(predictions);
   if (last == kNone || graph.node(last).op != &linear_def)
-    fail("dropout stands before the last linear layer, and the predictions come from none");
+    fail("dropout stands before the last linear layer, and the predictions come from none; dropout-layers names others");
   drop_inputs(graph, last, rate, seed);
 }
 
-// Of what the A of low-rank adapters are multiplied with; each has masks of its own.
-void add_adapter_dropout(Graph& graph, double rate, uint64_t seed) {
+// Of linear layers and convolutions whose weights have such names; each has masks of its own.
+template <class IsChosen>
+void drop_inputs_of(Graph& graph, double rate, uint64_t seed, const IsChosen& is_chosen) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
     const Node& node = graph.node(id);
     if (node.op != &linear_def && node.op != &conv_def) continue;
-    const Value& weight = graph.value(node.operands[1]);
-    if (!weight.label.ends_with(".lora_A.weight") || graph.value(node.operands[0]).kind != ValueKind::result) continue;
-    drop_inputs(graph, id, rate, seed ^ hash_text(weight.label));
+    const std::string& weight = graph.value(unrounded(graph, node.operands[1])).label;
+    if (graph.value(node.operands[0]).kind == ValueKind::result && is_chosen(weight))
+      drop_inputs(graph, id, rate, seed ^ hash_text(weight));
   }
 }
+
+void drop_inputs_of(Graph& graph, const std::vector<std::string>& patterns, double rate, uint64_t seed) {
+  std::vector<Regex> names(patterns.begin(), patterns.end());
+  std::vector<bool> used(names.size(), false);
+  drop_inputs_of(graph, rate, seed, [&](const std::string& label) {
+    bool any = false;
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i].search(label)) any = used[i] = true;
+    return any;
+  });
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!used[i])
+      fail("dropout-layers \"{}\": no linear layer or convolution behind another layer has a weight of such a name", patterns[i]);
+}
+
+bool is_adapter(const std::string& label) { return label.ends_with(".lora_A.weight"); }
 
 // Of a table [rows,columns]: boolean [rows,1].
 ValueId rows_with_gradient(Graph& graph, ValueId gradient) {
@@ -197,6 +215,8 @@ class Builder {
     keep_only_output(model_, made_.predictions);
     for (double rate : {options_.dropout, options_.adapter_dropout})
       if (!(rate >= 0 && rate < 1)) fail("dropout is {}; accepted: 0 to below 1", rate);
+    if (options_.dropout == 0 && !options_.dropout_layers.empty())
+      fail("dropout-layers names layers, and dropout is 0: what share of what they read is left out?");
     choose_parameters();
     choose_statistics();
     model_ = run_pass(std::move(model_), "fold_fake_quant", {.packer = options_.packer});  // what is rounded once
@@ -256,8 +276,11 @@ class Builder {
     Graph graph = model_;
     graph.name = name;
     train_batch_norms(graph, options_.ranks);
-    if (options_.dropout > 0) add_dropout(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
-    if (options_.adapter_dropout > 0) add_adapter_dropout(graph, options_.adapter_dropout, options_.seed);
+    if (options_.dropout > 0 && options_.dropout_layers.empty())
+      drop_inputs_of_last(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
+    else if (options_.dropout > 0)
+      drop_inputs_of(graph, options_.dropout_layers, options_.dropout, options_.seed);
+    if (options_.adapter_dropout > 0) drop_inputs_of(graph, options_.adapter_dropout, options_.seed, is_adapter);
     return graph;
   }
 

@@ -38,7 +38,8 @@ struct TrainGraphOptions {
   std::any optimizer_options;  // a struct of its table
   double clip_norm = 0;        // largest norm of all gradients together; 0: as it is
   double clip_value = 0;       // largest magnitude of a gradient's element, looked at before the norm; 0: any
-  double dropout = 0;          // share of the inputs of the last layer that are left out; its masks are the seed's
+  double dropout = 0;          // share of what layers read that is left out; the masks are the seed's
+  std::vector<std::string> dropout_layers;  // regular expressions of weights' names; empty: the last layer
   double adapter_dropout = 0;  // share of what low-rank adapters read (passes/lora.h)
   uint64_t seed = 1;
   int64_t recompute = 0;           // see recompute.h; 0: activations are kept

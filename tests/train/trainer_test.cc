@@ -18,6 +18,7 @@
 namespace hone::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // x[B,inputs] → tanh(linear) → linear: "logits" [B,classes].
@@ -473,6 +474,26 @@ Graph deep_perceptron(int64_t width, int depth) {
   }
   g.add_output(x, "logits");
   return g;
+}
+
+TEST(Trainer, DropoutOfNamedLayersIsBeforeThose) {
+  TrainGraphOptions options = options_with("sgd");
+  options.dropout = 0.5, options.seed = 3;
+  const auto drops = [&](std::vector<std::string> layers) {
+    options.dropout_layers = std::move(layers);
+    const Graph step = make_train_graphs(canonicalise_for_training(deep_perceptron(8, 3)), options).step;
+    std::vector<std::string> readers;
+    const std::vector<std::vector<Graph::Use>> uses = step.all_uses();
+    for (NodeId id : step.nodes(dropout_train_def))
+      for (const Graph::Use& use : uses[static_cast<size_t>(step.node(id).results[0])])
+        if (step.node(use.node).op == &linear_def) readers.push_back(step.value(step.node(use.node).operands[1]).label);
+    return readers;
+  };
+  EXPECT_THAT(drops({}), ElementsAre("3.weight"));
+  EXPECT_THAT(drops({"[12]"}), ElementsAre("1.weight", "2.weight"));
+  EXPECT_THAT(error_of([&] { drops({"1", "attention"}); }), HasSubstr("dropout-layers \"attention\""));
+  options.dropout = 0;
+  EXPECT_THAT(error_of([&] { drops({"1"}); }), HasSubstr("dropout is 0"));
 }
 
 TEST(Trainer, RecomputedActivationsTakeLessMemoryAndGiveTheSameSteps) {
