@@ -1,7 +1,10 @@
 #include "base/cpu.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <initializer_list>
 
@@ -49,16 +52,33 @@ constexpr Fact kFacts[] = {{"avx2", 0},
                            {"avx512_vnni", bits_of({Feature::avx512})},
                            {"avx512_bf16", bits_of({Feature::avx512})},
                            {"amx_bf16", bits_of({Feature::avx512})},
-                           {"amx_int8", bits_of({Feature::avx512})}};
-static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::amx_int8) + 1);
+                           {"amx_int8", bits_of({Feature::avx512})},
+                           {"amx_emulated", bits_of({Feature::avx2})}};
+static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::amx_emulated) + 1);
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
-Features detect() {
-  Features found;
+// 0 once Linux lets the process use tiles, which it does when asked: threads that switch then save 8 KB more. Else the
+// number of its error.
+int request_tiles() {
+  constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0 ? 0 : errno;
+}
+
+struct Detected {
+  Features features;
+  int tiles_error = 0;  // of the system, where the CPU has tiles
+};
+
+Detected detect() {
+  Detected detected;
+  Features& found = detected.features;
   const Registers basic = cpuid(1), extended = cpuid(7, 0), more = cpuid(7, 1), amd = cpuid(0x80000001);
-  if (!bit(basic.ecx, 27)) return found;  // no OSXSAVE
+  if (!bit(basic.ecx, 27)) return detected;  // no OSXSAVE
   const uint64_t state = saved_state();
-  const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6, tiles = (state & 0x60000) == 0x60000;
+  const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
+  bool tiles = (state & 0x60000) == 0x60000 && bit(extended.edx, 24);
+  if (tiles) detected.tiles_error = request_tiles();
+  tiles &= detected.tiles_error == 0;
   const auto add = [&](Feature f, bool present) {
     const uint32_t needed = fact(f).builds_on;
     if (present && (found.bits() & needed) == needed) found = found.with(f);
@@ -74,9 +94,14 @@ Features detect() {
   add(Feature::avx512_vbmi2, bit(extended.ecx, 6));
   add(Feature::avx512_vnni, bit(extended.ecx, 11));
   add(Feature::avx512_bf16, bit(more.eax, 5));
-  add(Feature::amx_bf16, tiles && bit(extended.edx, 22) && bit(extended.edx, 24));
-  add(Feature::amx_int8, tiles && bit(extended.edx, 25) && bit(extended.edx, 24));
-  return found;
+  add(Feature::amx_bf16, tiles && bit(extended.edx, 22));
+  add(Feature::amx_int8, tiles && bit(extended.edx, 25));
+  return detected;
+}
+
+const Detected& detected() {
+  static const Detected once = detect();
+  return once;
 }
 
 CpuModel identify() {
@@ -135,9 +160,18 @@ std::string to_string(Features features) {
   return text;
 }
 
-Features cpu_features() {
-  static const Features features = detect();
-  return features;
+Features cpu_features() { return detected().features; }
+
+Features usable_features() {
+  return cpu_features().has(Feature::avx2) ? cpu_features().with(Feature::amx_emulated) : cpu_features();
+}
+
+std::string why_lacking(Feature feature) {
+  const bool by_tiles = feature == Feature::amx_bf16 || feature == Feature::amx_int8;
+  if (by_tiles && detected().tiles_error)
+    return fmt::format("the operating system does not let this process use the tiles of AMX ({})",
+                       std::strerror(detected().tiles_error));
+  return fmt::format("this CPU lacks {}", to_string(feature));
 }
 
 std::string cpu_name() {

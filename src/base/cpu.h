@@ -9,7 +9,8 @@
 namespace hone {
 
 // What code may ask of a CPU beyond x86-64. `avx2` comes with FMA, F16C and BMI, `avx512` with F, BW, CD, DQ and VL,
-// the two of AMX with its tiles: no CPU has one without the others.
+// the two of AMX with its tiles: no CPU has one without the others. With `amx_emulated` code calls software in place of
+// instructions of AMX (codegen/llvm/tile_registers.h): the same results, slowly, on any CPU.
 enum class Feature : uint8_t {
   avx2,
   avx_vnni,
@@ -19,9 +20,10 @@ enum class Feature : uint8_t {
   avx512_vnni,
   avx512_bf16,
   amx_bf16,
-  amx_int8
+  amx_int8,
+  amx_emulated
 };
-inline constexpr int kFeatures = 9;
+inline constexpr int kFeatures = 10;
 std::string_view to_string(Feature feature);  // "avx_vnni"
 
 class Features {
@@ -39,7 +41,9 @@ class Features {
 };
 std::string to_string(Features features);  // "avx2 avx_vnni avx512"
 
-Features cpu_features();  // of the CPU this runs on
+Features cpu_features();     // of the CPU this runs on, as far as the operating system lets this process use them
+Features usable_features();  // those, and what software stands in for
+std::string why_lacking(Feature feature);  // "this CPU lacks amx_bf16"; where it is the system that refuses, its words
 std::string cpu_name();   // for reports only; never for decisions
 
 // Who made the CPU and which of theirs it is, as CPUID says: for tables of rates, which are hints.

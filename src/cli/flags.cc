@@ -99,8 +99,8 @@ void RunFlags::add_all_but_trust_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
       "--isa", isa,
-      "Instruction set to generate code for: avx2, avx512, avx512_bf16 or host, then +feature or -feature, as "
-      "in avx2+avx_vnni, host-amx_bf16 (default: host)");
+      "Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then +feature or -feature, as "
+      "in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default: host)");
   app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
   app.add_flag("--no-winograd", no_winograd,
                "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");

@@ -46,6 +46,7 @@ std::vector<Level> levels() {
   all.push_back({"avx2", Features().with(Feature::avx2)});
   if (host.has(Feature::avx512)) all.push_back({"avx512", no_tiles.without(Feature::avx512_bf16)});
   if (host.has(Feature::avx512_bf16)) all.push_back({"avx512_bf16", no_tiles});
+  if (host.has(Feature::amx_bf16)) all.push_back({"amx", host});
   return all;
 }
 
@@ -64,8 +65,11 @@ Features start(std::string_view text, std::string_view name) {
   if (name == "host") return host_target().features();
   for (const Level& level : levels())
     if (level.name == name) return level.of_host;
-  for (std::string_view known : {"avx2", "avx512", "avx512_bf16"})
-    if (name == known) refuse(text, fmt::format("this CPU lacks {}", name));
+  for (const auto& [known, feature] : {std::pair("avx2", Feature::avx2),
+                                       {"avx512", Feature::avx512},
+                                       {"avx512_bf16", Feature::avx512_bf16},
+                                       {"amx", Feature::amx_bf16}})
+    if (name == known) refuse(text, why_lacking(feature));
   refuse(text, fmt::format("level '{}' is unknown", name));
 }
 
@@ -104,12 +108,20 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
   if (has(Feature::avx512_bf16)) add({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates.bf16});
   if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni))
     add({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates.int8});
-  if (has(Feature::amx_bf16)) add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
-  if (has(Feature::amx_int8)) add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates.amx_int8});
+  if (has(Feature::amx_bf16) || emulates_tiles())
+    add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
+  if (has(Feature::amx_int8) || emulates_tiles())
+    add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates.amx_int8});
 }
 
 const DotUnit* Target::vector_unit(DType operands) const {
   const auto fits = [&](const DotUnit& unit) { return unit.m == 1 && unit.a == operands && unit.b == operands; };
+  const auto found = std::ranges::find_if(units(), fits);
+  return found == units().end() ? nullptr : &*found;
+}
+
+const DotUnit* Target::tile_unit(DType operands) const {
+  const auto fits = [&](const DotUnit& unit) { return unit.m > 1 && unit.a == operands && unit.b == operands; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }
@@ -125,7 +137,7 @@ Target parse_target(std::string_view text) {
     const size_t end = std::min(text.find_first_of("+-", at + 1), text.size());
     const Feature f = feature_named(text, text.substr(at + 1, end - at - 1));
     if (text[at] == '-' && f == Feature::avx2) refuse(text, "compiled code needs avx2");
-    if (text[at] == '+' && !cpu_features().has(f)) refuse(text, fmt::format("this CPU lacks {}", to_string(f)));
+    if (text[at] == '+' && !usable_features().has(f)) refuse(text, why_lacking(f));
     features = text[at] == '+' ? features.with(f) : features.without(f);
     at = end;
   }

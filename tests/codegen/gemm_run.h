@@ -79,11 +79,17 @@ inline double products_bound(const Products& p, int64_t k) {
   return dot_bound(p.abs_sum, 2 * k + 8, kEpsF32, kEpsF32) + 2 * double(k) * kTinyF32;
 }
 
+// As lowering makes it.
+inline GemmPlan for_target(GemmPlan plan, const Target& target) {
+  plan.by_tiles = fits_tiles(plan, target);
+  return plan;
+}
+
 // A kernel for prepacked weights, for the plan's number of rows.
 class GemmRunner {
  public:
   GemmRunner(const GemmPlan& plan, const Target& target, const Tensor& weights)
-      : plan_(plan), kernel_(plan, target), weights_(lay_out(plan, target, weights, 1)) {}
+      : plan_(for_target(plan, target)), kernel_(plan_, target), weights_(lay_out(plan_, target, weights, 1)) {}
 
   // f32 results of a plan without operands; fails the test when bytes around the result changed.
   std::vector<float> run(const Tensor& a, int64_t chunk = 0) {

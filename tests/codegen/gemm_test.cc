@@ -63,7 +63,7 @@ TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
                wide = Tensor::from_floats(DType::f32, {kN, kK}, w.to_floats());
   for (const Target& target : test_targets())
     for (int64_t m : {9, 17, 128, 200}) {
-      const GemmPlan plan = plain_plan(kN, kK, DType::bf16, DType::bf16);
+      const GemmPlan plan = for_target(plain_plan(kN, kK, DType::bf16, DType::bf16), target);
       if (!gemm_shape(plan, target, gemm_case(m)).widens_rows) continue;
       const Tensor a = random_tensor(DType::bf16, {m, kK}, rng);
       GemmRunner halves(plan, target, w), singles(plain_plan(kN, kK, DType::f32, DType::f32), target, wide);

@@ -43,6 +43,16 @@ TEST(Target, TakesFeaturesAwayFromALevel) {
   EXPECT_EQ(parse_target("avx2+vbmi").lanes(), 16) << "what VBMI builds on comes with it";
 }
 
+TEST(Target, EmulatesTilesOnAnyCpu) {
+  const Target target = parse_target("host+amx_emulated");
+  EXPECT_EQ(target.tile_unit(DType::bf16)->name, "tdpbf16ps");
+  EXPECT_EQ(parse_target(to_string(target)), target);
+  EXPECT_FALSE(host_target().emulates_tiles());
+  EXPECT_EQ(parse_target("avx2").tile_unit(DType::bf16), nullptr);
+  EXPECT_TRUE(fits_tiles(bf16_product(), target));
+  EXPECT_FALSE(fits_tiles(bf16_product(), parse_target("avx2")));
+}
+
 TEST(Target, RefusesNamesAndFeaturesThatThereAreNot) {
   for (const char* text :
        {"", "sse9", "avx2+", "avx2+sse9", "avx2+avx2+", "avx2-avx2", "+avx2", "host-avx2", "avx512 "})

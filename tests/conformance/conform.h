@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/registry.h"
 #include "runtime/registry.h"
 #include "runtime/session.h"
+#include "tests/support/emulated_tiles.h"
 #include "tests/support/graph_bound.h"
 
 namespace hone::test {
@@ -65,6 +67,16 @@ inline void expect_outputs(const Ran& ran, const std::vector<Bounded>& want, con
     EXPECT_EQ(fault_of(ran.outputs[i], want[i]), "") << what << ", output " << ran.names[i];
 }
 
+// The levels of this CPU, and tiles where there is bf16 for them.
+inline std::vector<Target> targets_for(const Graph& graph, Compute compute) {
+  std::vector<Target> targets = target_levels();
+  const auto is_bf16 = [&](ValueId v) { return graph.type(v).dtype == DType::bf16; };
+  bool any = compute == Compute::bf16 || std::ranges::any_of(graph.inputs(), is_bf16);
+  for (NodeId node : graph.nodes()) any |= std::ranges::any_of(graph.node(node).results, is_bf16);
+  if (any && !targets.empty()) targets.push_back(with_emulated_tiles(targets.back()));
+  return targets;
+}
+
 // `check(ran, what)` looks at the results of one thread; two threads must give the same bits.
 template <class Check>
 void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptions options, Check check) {
@@ -72,7 +84,7 @@ void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptio
     options.threads = 2;
     return check(run_session(graph, inputs, options), backend->name);
   }
-  for (const Target& target : target_levels()) {
+  for (const Target& target : targets_for(graph, options.compute.value_or(Compute::f32))) {
     options.target = target;
     options.threads = 1;
     const Ran one = run_session(graph, inputs, options);

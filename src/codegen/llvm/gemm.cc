@@ -14,6 +14,8 @@
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
+#include "codegen/llvm/tile_product.h"
+#include "codegen/llvm/tile_registers.h"
 
 namespace hone {
 namespace {
@@ -47,7 +49,11 @@ class GemmCase {
         shape_(gemm_shape(plan, e.target, m, shrink)),
         shared_(functions) {
     if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
-    if (m > 0) {
+    if (shape_.tiles) {
+      tiles_[shape_.rows] = shared("tiles", [&](const std::string& name) {
+        return emit_tile_product(e_, name, shape_, &format_);
+      });
+    } else if (m > 0) {
       const Strips strips = strips_of(m, shape_.rows);
       for (int64_t height = strips.height; height <= strips.height + (strips.taller > 0); ++height) add_tile(height);
     } else {
@@ -85,6 +91,10 @@ class GemmCase {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
+    if (shape_.tiles) {
+      configured_ = e_.stack(e_.i64, 1);
+      e_.store(e_.num(0), configured_, 8);
+    }
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
@@ -110,6 +120,7 @@ class GemmCase {
       one_item(e_.b.CreateUDiv(rows, blocks), inner, block, panel, e_.b.CreateICmpNE(rows, previous[0]));
       return Values{rows};
     });
+    if (shape_.tiles) TileRegisters(e_).release();
     e_.end_function();
   }
 
@@ -177,6 +188,9 @@ class GemmCase {
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
+    if (shape_.adds_blocks) return blocks_of_k(a, scales, rows, place, [&](Value* first) {
+      return e_.at(w, e_.times(e_.b.CreateLShr(first, e_.num(1)), shape_.row_bytes()));
+    });
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
     Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
@@ -264,7 +278,7 @@ class GemmCase {
   // One row after the other through all panels of the item.
   void wide_rows(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* i, const Values&) {
-      multiply(wide_tile_, i, a, w, scales, sums_, e_.num(0));
+      multiply(wide_tile_, e_.num(1), i, a, w, scales, sums_, e_.num(0));
       e_.loop(e_.num(0), e_.num(shape_.item_panels), 1, {}, [&](Value* p, const Values&) {
         finish(e_.at(sums_, e_.times(p, shape_.row_bytes())), e_.num(1), i, next_panel(place, p));
         return Values{};
@@ -278,21 +292,26 @@ class GemmCase {
     const auto unpack = [&](Value* first) {
       Value* const arguments[] = {panel, first, scratch_};
       e_.b.CreateCall(prepare_, arguments);
+      if (const int64_t filled = (shape_.block_k + 1) / 2 * shape_.row_bytes(); shape_.tiles && filled < shape_.unpacked_bytes())
+        emit_zero(e_, e_.at(scratch_, filled), shape_.unpacked_bytes() - filled);
+      return scratch_;
     };
-    if (!shape_.adds_blocks) {
-      unpack(e_.num(0));
-      return finished_strips(a, scratch_, scales, place);
-    }
-    Value* sums = e_.at(scratch_, shape_.unpacked_bytes());
+    if (shape_.adds_blocks) return blocks_of_k(a, scales, rows, place, unpack);
+    finished_strips(a, unpack(e_.num(0)), scales, place);
+  }
+
+  // `weights` gives the block of the panel that begins at so many k.
+  template <class Weights>
+  void blocks_of_k(Value* a, Value* scales, Value* rows, const Place& place, const Weights& weights) {
+    Value* sums = e_.at(scratch_, shape_.source == WeightSource::unpacked ? shape_.unpacked_bytes() : 0);
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* row, const Values&) {
       emit_zero(e_, e_.at(sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
       return Values{};
     });
     e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
-      unpack(first);
-      Value* part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
-      for_each_strip(e_, strips_, [&](Value* tile, Value*, Value* offset) {
-        multiply(tile, offset, part, scratch_, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
+      Value *w = weights(first), *part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
+      for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
+        multiply(tile, height, offset, part, w, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
       });
       return Values{};
     });
@@ -301,7 +320,7 @@ class GemmCase {
 
   void finished_strips(Value* a, Value* w, Value* scales, const Place& place) {
     const auto strip = [&](Value* tile, Value* height, Value* offset, Value* weights, Value* beside) {
-      multiply(tile, offset, a, weights, beside, sums_, e_.num(0));
+      multiply(tile, height, offset, a, weights, beside, sums_, e_.num(0));
       finish(sums_, height, offset, place);
     };
     Value *done = e_.num(0), *next = nullptr;
@@ -326,9 +345,11 @@ class GemmCase {
   int64_t fetched_per_row() const { return round_up(ceil_div(shape_.panel_bytes(), int64_t{128}), 64); }
 
   // `before`: what lies in front of w in its panel, in k, where scales are read, or k where the tile is not told.
-  void multiply(Value* tile, Value* offset, Value* a, Value* w, Value* scales, Value* sums, Value* before) {
+  void multiply(Value* tile, Value* height, Value* offset, Value* a, Value* w, Value* scales, Value* sums,
+                Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    Value* const operands[] = {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
+    Values operands{rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
+    if (shape_.tiles) operands.insert(operands.end(), {height, configured_});
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {
@@ -352,6 +373,7 @@ class GemmCase {
   Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
+  Value* configured_ = nullptr;                                 // for which height tile registers are, or 0
   TileStrips strips_{};                                         // of an item
 };
 

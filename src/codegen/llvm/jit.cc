@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/tile_file.h"
 
 namespace hone {
 namespace {
@@ -92,7 +93,8 @@ constexpr std::pair<Feature, std::string_view> kSpelled[] = {
     {Feature::avx512_vnni, ",+avx512vnni"},
     {Feature::avx512_bf16, ",+avx512bf16"},
     {Feature::amx_bf16, ",+amx-tile,+amx-bf16"},
-    {Feature::amx_int8, ",+amx-tile,+amx-int8"}};
+    {Feature::amx_int8, ",+amx-tile,+amx-int8"},
+    {Feature::amx_emulated, ""}};
 constexpr bool spells_all() {
   for (size_t i = 0; i < std::size(kSpelled); ++i)
     if (kSpelled[i].first != static_cast<Feature>(i)) return false;
@@ -180,8 +182,8 @@ void expect(llvm::Error error, const char* what) {
   if (error) fail("machine code can't be loaded: {}: {}", what, llvm::toString(std::move(error)));
 }
 
-// What generated code may call: f64 functions that have no vector polynomial (expr_emit.cc), and the three routines
-// that LLVM itself may choose for a copy or a fill.
+// What generated code may call: f64 functions that have no vector polynomial (expr_emit.cc), the three routines that
+// LLVM itself may choose for a copy or a fill, and tiles in software.
 llvm::orc::SymbolMap library_symbols(llvm::orc::ExecutionSession& session) {
   using F1 = double (*)(double);
   using F2 = double (*)(double, double);
@@ -193,6 +195,8 @@ llvm::orc::SymbolMap library_symbols(llvm::orc::ExecutionSession& session) {
   add("erf", static_cast<F1>(std::erf)), add("sin", static_cast<F1>(std::sin)), add("cos", static_cast<F1>(std::cos));
   add("pow", static_cast<F2>(std::pow));
   add("memcpy", &std::memcpy), add("memset", &std::memset), add("memmove", &std::memmove);
+  for (const auto& [name, function] : tile_functions())
+    symbols[session.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
   return symbols;
 }
 

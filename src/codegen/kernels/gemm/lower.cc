@@ -184,6 +184,7 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   }
   const Dim w_stride = has_output_rows ? w.stride(3 - w_k) : w.stride(w_k);
   if (!plan.a_by_columns) plan.a_row_stride = constant_or_zero(a_stride);
+  plan.by_tiles = fits_tiles(plan, lowering.target);
   lowering.bind(step, a.value);
   lowering.bind(step, w.value, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;

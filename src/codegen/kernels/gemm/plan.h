@@ -31,6 +31,8 @@ struct GemmPlan : Epilogue {
   Weights weights = Weights::prepacked;
   DType w = DType::f32;  // f32 or bf16 when not packed
   std::string w_format;  // canonical format string of packed weights, "" otherwise
+  // Prepacked weights lie as tile registers read them, which multiply more than kFewRows rows (fits_tiles()).
+  bool by_tiles = false;
   // The M that there is code for, which may be any; with few of them code is shorter, and its results have the same
   // bits.
   struct Rows {
@@ -50,7 +52,8 @@ struct GemmPlan : Epilogue {
         Epilogue::fields(),
         std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
                    field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
-                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format), field("rows", &GemmPlan::rows),
+                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format),
+                   field("by_tiles", &GemmPlan::by_tiles), field("rows", &GemmPlan::rows),
                    field("a_row_stride", &GemmPlan::a_row_stride),
                    field("result_row_stride", &GemmPlan::result_row_stride)));
   }

@@ -21,7 +21,7 @@ class PlainSource {
       : s_(shape),
         bytes_(weights.data().bytes()),
         row_bytes_(shape.k * size_bytes(weights.dtype())),
-        zero_(static_cast<size_t>(shape.rows_of(shape.plain, shape.k) * 4)) {}
+        zero_(static_cast<size_t>(row_bytes_)) {}
 
   // Columns [first, first + lanes) of the panel at `out`.
   void pack(int64_t first, std::byte* out) const {
@@ -29,7 +29,7 @@ class PlainSource {
     LaneRows rows{};
     for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
     transpose_lanes(rows, s_.lanes, whole, LaneChange::none, out, s_.row_bytes());
-    if (whole == s_.rows_of(s_.plain, s_.k)) return;
+    if (row_bytes_ % 4 == 0) return;
     for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
       std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
   }
@@ -95,9 +95,9 @@ void drop_source(const Tensor& weights) {
 
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
   const GemmShape shape = panel_shape(plan, target);
-  return fmt::format("{}x{} {} lanes {} vectors {}", plan.n, plan.k,
+  return fmt::format("{}x{} {} lanes {} vectors {}{}", plan.n, plan.k,
                      plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
-                     shape.vectors);
+                     shape.vectors, shape.fills_steps ? " whole steps" : "");
 }
 
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {

@@ -12,6 +12,7 @@ namespace {
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
 int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
+  if (plan.by_tiles) return (plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
   if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
   int best = 1;
@@ -26,6 +27,7 @@ int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
 // Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
 // of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
 int most_rows(const GemmShape& s, bool avx512) {
+  if (s.tiles) return 2 * kTileRows;
   const int v = s.vectors;
   if (s.source == WeightSource::codes) {
     const bool bytes = s.codec->stored_bits == 8;
@@ -79,6 +81,15 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   }
 }
 
+// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k. Up to 768
+// k all of it: what the second-level cache gives beside A then costs less than loading sums.
+int64_t choose_tile_block(const GemmShape& s) {
+  if (s.k > 24 * kTileK)
+    for (int64_t block = 18 * kTileK; block >= 12 * kTileK; block -= kTileK)
+      if (s.k % block == 0) return block;
+  return s.k;
+}
+
 // What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
 // quarters of the smallest one (32 KB), whole groups or a part of one, and a divisor of k. Below 4 KB the sums would be
 // loaded and stored too often: then all of k.
@@ -87,7 +98,7 @@ int64_t choose_block_k(const GemmShape& s) {
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
   if (s.crossing_groups || s.k <= most) return s.k;
   for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
-    if (s.k % block == 0 && block % 2 == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
+    if (s.k % block == 0 && block % (s.tiles ? kTileK : 2) == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
       return block;
   return s.k;
 }
@@ -152,7 +163,7 @@ int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
 // GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t GemmShape::block_rows(int64_t m) const {
-  const int64_t target = source == WeightSource::dense ? 128 : 256;
+  const int64_t target = source == WeightSource::dense && !tiles ? 128 : 256;
   const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
   return round_up(ceil_div(m, blocks), 8);
 }
@@ -181,8 +192,10 @@ int64_t GemmShape::rows_bytes(int64_t block_rows) const {
 
 int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
   const int64_t rows = rows_bytes(block_rows);
-  if (source == WeightSource::dense || source == WeightSource::codes) return rows + (keeps_panel ? k * row_bytes() : 0);
-  return rows + unpacked_bytes() + (adds_blocks ? item_panels * block_rows * row_bytes() : 0);
+  const int64_t sums = adds_blocks ? item_panels * block_rows * row_bytes() : 0;
+  if (source == WeightSource::dense || source == WeightSource::codes)
+    return rows + sums + (keeps_panel ? k * row_bytes() : 0);
+  return rows + sums + unpacked_bytes();
 }
 
 Support gemm_support(const GemmPlan& plan, const Target&) {
@@ -207,21 +220,31 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
 
 namespace {
 
-GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens) {
+// Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
+bool tiles_can(const GemmShape& s) {
+  const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
+  return s.panel == PanelType::pairs && has_numbers &&
+         (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
+}
+
+GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
   CHECK(m <= kFewRows);
   const bool avx512 = target.avx512();
   GemmShape s;
   s.n = plan.n, s.k = plan.k, s.a = plan.a;
   s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
+  s.tiles = tiles, s.fills_steps = plan.by_tiles;
   s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
-          dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2, widens);  // for any n
+          (tiles || dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2,
+                             widens));  // for any n
   if (!plan.w_format.empty()) {
     const Format format = parse_format(plan.w_format);
     s.codec = weight_codec(format, target);
     choose_scales(s, format);
   }
   choose_source(s, plan, m, widens);
+  if (tiles && !tiles_can(s)) return shape_of(plan, target, m, shrink, widens, false);
   s.dot = s.dot && s.panel == PanelType::pairs;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
   s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
@@ -230,8 +253,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   if (s.widens_rows || (s.turns_rows && !s.dot)) s.a = DType::f32;
   s.rows = balanced_rows(most_rows(s, avx512), m);
   s.item_panels = wide_item(s, m);
-  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.k;
-  s.adds_blocks = s.source == WeightSource::unpacked && s.block_k < s.k;
+  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.tiles ? choose_tile_block(s) : s.k;
+  s.adds_blocks = s.block_k < s.k;
   if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
   s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
@@ -241,10 +264,17 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
 }  // namespace
 
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
-  return shape_of(plan, target, m, shrink, true);
+  return shape_of(plan, target, m, shrink, true, plan.by_tiles && m == 0);
 }
 
-GemmShape panel_shape(const GemmPlan& plan, const Target& target) { return shape_of(plan, target, 0, 0, false); }
+GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
+  return shape_of(plan, target, 0, 0, false, plan.by_tiles);
+}
+
+bool fits_tiles(GemmPlan plan, const Target& target) {
+  plan.by_tiles = plan.a == DType::bf16 && plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(DType::bf16);
+  return plan.by_tiles && gemm_shape(plan, target).tiles;
+}
 
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {
   if (m <= kFewRows) return {.least = m, .most = m};

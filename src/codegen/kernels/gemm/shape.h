@@ -12,6 +12,10 @@
 // by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
 // Rows of a block are cut into strips of nearly equal height, which decides no bits.
 //
+// Tile registers multiply two tiles of rows by two of columns: strips of up to 32 rows, in two halves, by panels of 32
+// columns (or 16, where there are no more). One step takes 32 k; panels are filled up to that with zeros. They read the
+// panel a block of k at a time, which stays in the first-level cache while all rows of the block meet it.
+//
 // Where bf16 operands are multiplied in f32, what many tiles read is made f32 once, in scratch: the rows of A of a
 // block before they meet a panel, and a panel of W by the first strip, while it is multiplied. What is left is the loop
 // of f32.
@@ -34,6 +38,8 @@ constexpr int64_t kFewRows = 8;
 // lines, so that eight strips of rows that share these lines each fetch them again. Measured: 72 GFLOP/s so, 93 else.
 constexpr int64_t kCrowded = 2048;
 
+constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 32;  // of tile registers; k of bf16
+
 enum class PanelType : uint8_t { f32, pairs };  // what the multiplying loop reads
 enum class WeightSource : uint8_t {
   dense,      // panels as they lie in prepacked memory
@@ -47,6 +53,8 @@ struct GemmShape {
   int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
   int chains = 1;                        // a sum is the sum of so many, whose products lie as far apart in k
   bool dot = false;                      // bf16 dot products of the CPU are used
+  bool tiles = false;                    // by tile registers
+  bool fills_steps = false;              // panels of pairs have whole steps of kTileK
   DType a = DType::f32;                  // as it is multiplied
   bool widens_rows = false;              // rows of bf16 are made f32 in scratch first
   PanelType panel = PanelType::f32;      // of W as it is multiplied
@@ -90,7 +98,8 @@ struct GemmShape {
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
   int64_t rows_of(PanelType type, int64_t elems) const {  // of lanes that so many k make
-    return type == PanelType::f32 ? elems : (elems + 1) / 2;
+    if (type == PanelType::f32) return elems;
+    return fills_steps ? round_up(elems, kTileK) / 2 : (elems + 1) / 2;
   }
   int64_t scales_offset() const;                 // bytes of codes in a prepacked panel
   int64_t numbers_offset() const;                // of the columns' numbers (i32) in a prepacked panel
@@ -105,6 +114,7 @@ struct GemmShape {
 };
 
 Support gemm_support(const GemmPlan& plan, const Target& target);
+bool fits_tiles(GemmPlan plan, const Target& target);  // whether by_tiles is of use to it
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);

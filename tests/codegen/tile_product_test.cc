@@ -1,0 +1,108 @@
+// Products by tile registers: which code is made for a CPU that has them, and what their software does to single bits.
+// Whole products run with the others (gemm_test.cc, gemm_packed_test.cc), on targets that emulate them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "base/float_bits.h"
+#include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/jit.h"
+#include "codegen/llvm/registry.h"
+#include "codegen/llvm/tile_file.h"
+#include "codegen/llvm/tile_registers.h"
+#include "tests/codegen/gemm_run.h"
+
+namespace hone::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Target with_amx() {
+  Features features = Features().with(Feature::avx512_bf16).with(Feature::amx_bf16);
+  for (Feature f : {Feature::avx512_vbmi, Feature::avx512_vbmi2, Feature::avx512_vnni}) features = features.with(f);
+  return Target(features, microarchitecture("sapphire_rapids"));
+}
+
+std::string assembly_of(const GemmPlan& plain, const Target& target) {
+  const KernelPlan plan(for_target(plain, target));
+  return ObjectCompiler(target).assembly(
+      [&](Emitter& e) { codegen_llvm::find(plan.kernel())->emit(e, plan, "product", 0); });
+}
+
+// This CPU need not have them.
+TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
+  for (const char* format : {"", "mxint8", "int8.channel"}) {
+    GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::bf16);
+    plan.w_format = format, plan.rows = {.least = 9};
+    const std::string text = assembly_of(plan, with_amx());
+    for (const char* instruction : {"ldtilecfg", "tilezero", "tileloadd\t", "tileloaddt1", "tdpbf16ps", "tilestored", "tilerelease"})
+      EXPECT_THAT(text, HasSubstr(instruction)) << format;
+    EXPECT_THAT(text, Not(HasSubstr("hone_tile"))) << format;
+  }
+}
+
+TEST(TileProduct, IsNotOfWhatNeedsF32) {
+  for (auto [a, w] : {std::pair{DType::f32, DType::f32}, {DType::f32, DType::bf16}, {DType::bf16, DType::f32}})
+    EXPECT_FALSE(fits_tiles(plain_plan(384, 384, a, w), with_amx()));
+  GemmPlan few = plain_plan(384, 384, DType::bf16, DType::bf16);
+  few.by_tiles = true;
+  EXPECT_TRUE(gemm_shape(few, with_amx()).tiles);
+  EXPECT_FALSE(gemm_shape(few, with_amx(), 8).tiles) << "a few rows stream weights";
+  EXPECT_EQ(prepacked_bytes(few, with_amx()), 384 * 384 * 2);
+}
+
+// The software, called as generated code calls it.
+class TileFile : public testing::Test {
+ protected:
+  template <class Function>
+  static Function* function(std::string_view name) {
+    for (const TileFunction& f : tile_functions())
+      if (f.name == name) return reinterpret_cast<Function*>(f.function);
+    return nullptr;
+  }
+
+  // One sum of k products, from `start` on.
+  static float dot(std::vector<float> a, std::vector<float> b, float start) {
+    TileConfig config{.palette = 1};
+    const auto pairs = static_cast<uint16_t>((a.size() + 1) / 2);
+    config.rows[0] = config.rows[1] = 1, config.row_bytes[0] = 4, config.row_bytes[1] = static_cast<uint16_t>(4 * pairs);
+    config.rows[2] = static_cast<uint8_t>(pairs), config.row_bytes[2] = 4;
+    std::vector<uint16_t> x(2 * size_t{pairs}), y(x);
+    for (size_t i = 0; i < a.size(); ++i) x[i] = f32_to_bf16(a[i]), y[i] = f32_to_bf16(b[i]);
+    function<void(const void*)>(TileNames::kConfigure)(&config);
+    const auto load = function<void(int8_t, const void*, int64_t)>(TileNames::kLoad);
+    load(0, &start, 4), load(1, x.data(), 4 * pairs), load(2, y.data(), 4);
+    function<void(int8_t, int8_t, int8_t)>(TileNames::kDotBf16)(0, 1, 2);
+    float sum = 0;
+    function<void(int8_t, void*, int64_t)>(TileNames::kStore)(0, &sum, 4);
+    return sum;
+  }
+};
+
+TEST_F(TileFile, AddsEvenAndOddProductsApartAndThenToTheSum) {
+  EXPECT_EQ(dot({1, 2, 3, 4}, {5, 6, 7, 8}, 100), 170);
+  // From 0: 2^24 + 1 is lost among the even ones, and both would be kept one by one beside a small sum.
+  EXPECT_EQ(dot({0x1p12f, 1, 1, 0}, {0x1p12f, 0, 1, 0}, -0x1p24f), 0);
+  EXPECT_EQ(dot({0x1p12f, 1, 0, 1}, {0x1p12f, 1, 0, 1}, -0x1p24f), 2);
+}
+
+TEST_F(TileFile, TakesSubnormalNumbersForZero) {
+  const float least = std::numeric_limits<float>::min();
+  EXPECT_EQ(dot({least / 2}, {0x1p100f}, 1), 1) << "an operand";
+  EXPECT_EQ(dot({least}, {0.5f}, 0), 0) << "a result";
+  EXPECT_EQ(dot({0}, {0}, least / 2), 0) << "the sum before";
+  EXPECT_EQ(dot({least}, {1}, 0), least);
+}
+
+TEST_F(TileFile, KeepsInfinitiesAndNan) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(dot({infinity, 1}, {1, 1}, 0), infinity);
+  EXPECT_TRUE(std::isnan(dot({infinity, infinity}, {1, -1}, 0)));
+  EXPECT_TRUE(std::isnan(dot({infinity}, {0}, 0)));
+}
+
+}  // namespace
+}  // namespace hone::test

@@ -1,0 +1,12 @@
+// A target whose products of bf16 go through tiles in software: what a CPU with AMX runs, on any.
+#pragma once
+
+#include "codegen/target.h"
+
+namespace hone {
+
+inline Target with_emulated_tiles(const Target& target) {
+  return Target(target.features().with(Feature::amx_emulated), target.rates(), target.caches());
+}
+
+}  // namespace hone
