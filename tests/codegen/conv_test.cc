@@ -39,6 +39,12 @@ ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
   return plan;
 }
 
+// As lowering makes it.
+ConvPlan for_target(ConvPlan plan, const Target& target) {
+  plan.product.by_tiles = plan.method == ConvPlan::Method::direct && fits_tiles(plan, target);
+  return plan;
+}
+
 // One sum per output, in double.
 std::vector<Products> reference(const ConvPlan& plan, int64_t images, const Tensor& x, const Tensor& w) {
   const PlaneWindow& p = plan.window;
@@ -91,8 +97,9 @@ ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& wi
 
 ConvResult run(const ConvPlan& plan, const Target& target, int64_t images, const Tensor& x, const Tensor& w,
                int64_t chunk = 0) {
-  CompiledPlan kernel(plan, target);
-  return run(kernel, plan, plan.window, {}, target, images, x, w, chunk);
+  const ConvPlan chosen = for_target(plan, target);
+  CompiledPlan kernel(chosen, target);
+  return run(kernel, chosen, plan.window, {}, target, images, x, w, chunk);
 }
 
 std::vector<int64_t> x_shape(const ConvCase& c) { return {c.images, c.height, c.width, c.groups * c.channels}; }
@@ -164,6 +171,10 @@ const ConvCase kCases[] = {
      .bottom = 3,
      .right = 6},
     {.height = 5, .width = 31, .channels = 1024, .outputs = 5},
+    {.images = 2, .height = 7, .width = 7, .channels = 64, .outputs = 40},
+    {.height = 14, .width = 14, .channels = 32, .outputs = 33, .stride_y = 2},
+    {.height = 6, .width = 41, .channels = 32, .outputs = 48, .dilation_y = 2, .dilation_x = 3},
+    {.height = 5, .width = 33, .channels = 32, .outputs = 20, .groups = 2},
     {.height = 37, .width = 40, .channels = 150, .outputs = 3},
 };
 
@@ -394,6 +405,7 @@ void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes
     for (const ConvCase& plane : planes) {
       ConvPlan own = plan_of(plane, a, like.product.w);
       own.method = like.method, own.product.w_format = like.product.w_format, own.leaves_plane = like.leaves_plane;
+      own = for_target(own, target);
       KernelArgs args;
       ConvPlan any = own;
       for_any_plane(any, args.dims);
@@ -470,6 +482,7 @@ TEST(ConvOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
         .left = 0,
         .bottom = 0,
         .right = 0},
+        {.channels = 32, .outputs = 40},
         {.channels = 512,
         .outputs = 5,
         .kernel_height = 2,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/float_bits.h"
+#include "codegen/kernels/conv/shape.h"
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/jit.h"
 #include "codegen/llvm/registry.h"
@@ -26,10 +27,16 @@ Target with_amx() {
   return Target(features, microarchitecture("sapphire_rapids"));
 }
 
-std::string assembly_of(const GemmPlan& plain, const Target& target) {
-  const KernelPlan plan(for_target(plain, target));
+std::string assembly_of(const KernelPlan& plan, const Target& target) {
   return ObjectCompiler(target).assembly(
       [&](Emitter& e) { codegen_llvm::find(plan.kernel())->emit(e, plan, "product", 0); });
+}
+
+void expect_instructions(const std::string& text) {
+  for (const char* instruction :
+       {"ldtilecfg", "tilezero", "tileloadd\t", "tileloaddt1", "tdpbf16ps", "tilestored", "tilerelease"})
+    EXPECT_THAT(text, HasSubstr(instruction));
+  EXPECT_THAT(text, Not(HasSubstr("hone_tile")));
 }
 
 // This CPU need not have them.
@@ -37,11 +44,17 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   for (const char* format : {"", "mxint8", "int8.channel"}) {
     GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::bf16);
     plan.w_format = format, plan.rows = {.least = 9};
-    const std::string text = assembly_of(plan, with_amx());
-    for (const char* instruction : {"ldtilecfg", "tilezero", "tileloadd\t", "tileloaddt1", "tdpbf16ps", "tilestored", "tilerelease"})
-      EXPECT_THAT(text, HasSubstr(instruction)) << format;
-    EXPECT_THAT(text, Not(HasSubstr("hone_tile"))) << format;
+    expect_instructions(assembly_of(for_target(plan, with_amx()), with_amx()));
   }
+  ConvPlan conv;
+  conv.window.height = conv.window.width = conv.window.out_height = conv.window.out_width = 14;
+  conv.window.kernel_height = conv.window.kernel_width = 3, conv.window.pad_top = conv.window.pad_left = 1;
+  conv.channels = 64, conv.product = plain_plan(64, 576, DType::bf16, DType::bf16);
+  ASSERT_TRUE(fits_tiles(conv, with_amx()));
+  conv.product.by_tiles = true;
+  expect_instructions(assembly_of(conv, with_amx()));
+  conv.channels = 3, conv.product.k = 27;
+  EXPECT_FALSE(fits_tiles(conv, with_amx())) << "runs of 9 elements";
 }
 
 TEST(TileProduct, IsNotOfWhatNeedsF32) {

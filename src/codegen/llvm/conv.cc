@@ -13,6 +13,8 @@
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/plane.h"
 #include "codegen/llvm/tile.h"
+#include "codegen/llvm/tile_product.h"
+#include "codegen/llvm/tile_registers.h"
 #include "codegen/llvm/winograd.h"
 
 namespace hone {
@@ -34,7 +36,8 @@ class ConvKernel {
   }
 
   void emit() {
-    if (plan_.any_plane) add_tiles_of_any_plane();
+    if (by_tiles()) tile_ = emit_tile_window(e_, symbol_ + "_tiles", shape_.gemm, tile_runs());
+    else if (plan_.any_plane) add_tiles_of_any_plane();
     else add_tiles_of_plane();
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
     if (shape_.gemm.source == WeightSource::unpacked)
@@ -47,16 +50,20 @@ class ConvKernel {
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
     panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), kConvCopiedBytes));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
-    if (plan_.any_plane) prepare_strips();
+    rule_height_ = size(shape_.rule_height, kConvStripHeight);
+    if (by_tiles()) configured_ = configured_tiles(e_);
+    else if (plan_.any_plane) prepare_strips();
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* place = e_.b.CreateUDiv(item, e_.num(shape_.gemm.panels()));
       one_item(place, e_.b.CreateURem(item, e_.num(shape_.gemm.panels())), previous[0]);
       return Values{place};
     });
+    if (by_tiles()) TileRegisters(e_).release();
     e_.end_function();
   }
 
  private:
+  bool by_tiles() const { return shape_.gemm.tiles; }
   int64_t element() const { return size_bytes(plan_.product.a); }
 
   // A size that is constant or what launch() has derived from the plane.
@@ -171,7 +178,7 @@ class ConvKernel {
       w = panel_scratch_;
     }
     const Place at{args_of(group), image, first, e_.times(panel, shape_.gemm.panel_columns())};
-    if (plan_.any_plane) bands(a, w, at);
+    if (plan_.any_plane || by_tiles()) bands(a, w, at);
     else rows(a, w, at);
   }
 
@@ -289,7 +296,6 @@ class ConvKernel {
       e_.store(e_.b.CreateAdd(e_.times(y, down), e_.times(x, across)), e_.at(row_offsets_, e_.times(i, 8)), 8);
       return Values{};
     });
-    rule_height_ = e_.kernel_dim(frame_, kConvStripHeight);
   }
 
   // A band is an output row, cut into strips, or as many rows as make one strip.
@@ -303,10 +309,46 @@ class ConvKernel {
       Value* before = e_.times(i, height);
       Value* y = e_.b.CreateAdd(place.first, before);
       const TapRows seen = rows_seen_of_band(y);
-      Value* pixels = e_.times(e_.smaller(height, e_.b.CreateSub(rows, before)), p_.out_width);
-      one_band(from_window_row(e_.at(a, e_.times(i, step)), seen), weights_from(w, seen), seen.count, pixels, y, place);
+      Value* of_band = e_.smaller(height, e_.b.CreateSub(rows, before));
+      Value *from = from_window_row(e_.at(a, e_.times(i, step)), seen), *weights = weights_from(w, seen);
+      if (by_tiles()) tile_band(from, weights, seen.count, of_band, y, place);
+      else one_band(from, weights, seen.count, e_.times(of_band, p_.out_width), y, place);
       return Values{};
     });
+  }
+
+  // Two short output rows are the halves of a strip; longer ones are cut into strips of two halves.
+  void tile_band(Value* a, Value* w, Value* window_rows, Value* rows, Value* y, const Place& place) {
+    const int64_t across = w_.stride_x * shape_.pixel_bytes, most = shape_.gemm.rows;
+    const auto strip = [&](Value* from, const TileHalves& halves, Value* to_second, Value* x) {
+      Value* const operands[] = {configured_,  from,         w,       sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
+                                 halves.first, halves.second, to_second};
+      e_.b.CreateCall(tile_, operands);
+      finish(e_.b.CreateAdd(halves.first, halves.second), y, x, place);
+    };
+    Value* is_short = e_.b.CreateICmpSLE(p_.out_width, e_.num(kTileRows));
+    e_.when(is_short, [&] {
+      Value* second = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(1)), p_.out_width, e_.num(0));
+      strip(a, {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y), e_.num(0));
+    });
+    e_.when(e_.b.CreateNot(is_short), [&] {
+      Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(p_.out_width, e_.num(most - 1)), e_.num(most));
+      Value *low = e_.b.CreateUDiv(p_.out_width, count), *taller = e_.b.CreateURem(p_.out_width, count);
+      e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
+        Value* width = e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSLT(i, taller), e_.i64));
+        Value* x = e_.b.CreateAdd(e_.b.CreateMul(i, low), e_.smaller(i, taller));
+        const TileHalves halves = tile_halves(e_, width);
+        strip(e_.at(a, e_.times(x, across)), halves, e_.times(halves.first, across), x);
+        return Values{};
+      });
+    });
+  }
+
+  TileRuns tile_runs() const {
+    return {.segment = shape_.segment,
+            .segments_x = shape_.segments_x,
+            .a_step_x = w_.dilation_x * shape_.pixel_bytes,
+            .a_row_bytes = w_.stride_x * shape_.pixel_bytes};
   }
   TapRows rows_seen_of_band(Value* y) {
     const TapRows all = all_window_rows();
@@ -351,6 +393,7 @@ class ConvKernel {
   Value *row_bytes_ = nullptr, *block_rows_ = nullptr, *blocks_ = nullptr;
   std::map<ConvTile, Function*> tiles_;  // for any plane
   Value *tile_table_ = nullptr, *row_offsets_ = nullptr, *rule_height_ = nullptr;
+  Value* configured_ = nullptr;  // what tile registers are for
 };
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {

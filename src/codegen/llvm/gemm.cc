@@ -91,10 +91,7 @@ class GemmCase {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
-    if (shape_.tiles) {
-      configured_ = e_.stack(e_.i64, 1);
-      e_.store(e_.num(0), configured_, 8);
-    }
+    if (shape_.tiles) configured_ = configured_tiles(e_);
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
@@ -349,7 +346,7 @@ class GemmCase {
                 Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
     Values operands{rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
-    if (shape_.tiles) operands.insert(operands.end(), {height, configured_});
+    if (shape_.tiles) operands.insert(operands.begin(), configured_), operands.push_back(height);
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {
@@ -373,7 +370,7 @@ class GemmCase {
   Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
-  Value* configured_ = nullptr;                                 // for which height tile registers are, or 0
+  Value* configured_ = nullptr;                                 // what tile registers are for
   TileStrips strips_{};                                         // of an item
 };
 

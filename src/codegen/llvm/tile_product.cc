@@ -1,5 +1,7 @@
 #include "codegen/llvm/tile_product.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "codegen/llvm/copy.h"
@@ -9,26 +11,23 @@
 namespace hone {
 namespace {
 
+using llvm::Function;
 using llvm::Value;
 
 // Which tile is what: C of both halves of the rows and both of the columns, A of the rows, B of the columns.
 constexpr int kC[2][2] = {{0, 1}, {2, 3}}, kA[2] = {4, 5}, kB[2] = {6, 7};
 
-// Rows in the first half of a strip, which has a second one where they do not fit one tile.
-constexpr int first_half(int height) { return height > kTileRows ? (height + 1) / 2 : height; }
-
-// A configuration for each height from 1 on.
+// A configuration for each number of rows of two halves that differ by one at most.
 llvm::GlobalVariable* configurations(Emitter& e) {
   std::vector<uint8_t> bytes;
-  for (int height = 1; height <= 2 * kTileRows; ++height) {
-    const int halves[2] = {first_half(height), std::max(1, height - first_half(height))};
+  for (int rows = 1; rows <= 2 * kTileRows; ++rows) {
     TileConfig config{.palette = 1};
-    const auto set = [&](int tile, int rows) {
-      config.rows[tile] = static_cast<uint8_t>(rows), config.row_bytes[tile] = TileConfig::kRowBytes;
+    const auto set = [&](int tile, int own) {
+      config.rows[tile] = static_cast<uint8_t>(std::max(1, own)), config.row_bytes[tile] = TileConfig::kRowBytes;
     };
     for (int half : {0, 1}) {
-      for (int c : kC[half]) set(c, halves[half]);
-      set(kA[half], halves[half]);
+      for (int c : kC[half]) set(c, (rows + 1 - half) / 2);
+      set(kA[half], (rows + 1 - half) / 2);
       set(kB[half], kTileK / 2);
     }
     const auto* raw = reinterpret_cast<const uint8_t*>(&config);
@@ -37,23 +36,106 @@ llvm::GlobalVariable* configurations(Emitter& e) {
   return e.table(e.bytes(bytes));
 }
 
-class TileProduct {
+// Where both halves of the rows of A are, and W.
+struct Places {
+  Value *first, *second, *w;
+};
+
+class TileStrip {
  public:
-  TileProduct(Emitter& e, const GemmShape& shape, const Format* format, llvm::Function* f)
+  TileStrip(Emitter& e, const GemmShape& shape, const TileHalves& rows, Value* a_row_bytes, Value* to_second)
       : e_(e),
-        s_(shape),
         tiles_(e),
         columns_(static_cast<int>(shape.panel_columns() / kTileColumns)),
-        a_row_bytes_(f->getArg(4)),
-        height_(f->getArg(6)) {
-    if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
+        w_row_bytes_(shape.row_bytes()),
+        rows_(rows),
+        a_row_bytes_(a_row_bytes),
+        to_second_(to_second),
+        has_second_(e.b.CreateICmpNE(rows.second, e.num(0))) {}
+
+  void configure(Value* configured) {
+    Value* rows = e_.b.CreateAdd(rows_.first, e_.b.CreateSelect(has_second_, rows_.second, rows_.first));
+    e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows), [&] {
+      Value* place = e_.times(e_.b.CreateSub(rows, e_.num(1)), int64_t{sizeof(TileConfig)});
+      tiles_.configure(e_.at(configurations(e_), place));
+      e_.store(rows, configured, 8);
+    });
   }
 
-  void run(Value* a, Value* w, Value* scales, Value* sums, Value* before, Value* configured) {
-    configure(configured);
-    second_ = e_.b.CreateICmpSGT(height_, e_.num(kTileRows));
-    Value* half = e_.b.CreateLShr(e_.b.CreateAdd(height_, e_.num(1)), e_.num(1));
-    first_rows_ = e_.b.CreateSelect(second_, half, height_);
+  // walk(places) goes over K, and calls step().
+  template <class Walk>
+  void multiply(Value* a, Value* w, Value* sums, bool adds, const Walk& walk) {
+    const auto with = [&](int halves) {
+      halves_ = halves;
+      each_sum(sums, [&](int tile, Value* place) {
+        if (adds) tiles_.load(tile, place, e_.num(w_row_bytes_));
+        else tiles_.zero(tile);
+      });
+      walk(Places{a, halves > 1 ? e_.at(a, to_second_) : a, w});
+      each_sum(sums, [&](int tile, Value* place) { tiles_.store(tile, place, e_.num(w_row_bytes_)); });
+    };
+    e_.when(has_second_, [&] { with(2); });
+    e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
+  }
+
+  // k that lie together, a multiple of kTileK.
+  void run(const Places& from, int64_t k) {
+    const Emitter::Moving moving[] = {{from.first, kTileK * 2}, {from.second, kTileK * 2}, {from.w, step_bytes()}};
+    e_.walk(e_.num(k / kTileK), moving, {}, [&](const Values& p, const Values&) {
+      step({p[0], p[1], p[2]}, a_row_bytes_);
+      return Values{};
+    });
+  }
+
+  // The panel's block stays in the first-level cache; rows of A come from the second, and are read once for each panel.
+  // Two loads from there lie apart.
+  void step(const Places& p, Value* a_row_bytes) {
+    tiles_.load(kA[0], p.first, a_row_bytes, true);
+    for (int c = 0; c < columns_; ++c) {
+      tiles_.load(kB[c], e_.at(p.w, int64_t{c} * TileConfig::kRowBytes), e_.num(w_row_bytes_));
+      tiles_.dot_bf16(kC[0][c], kA[0], kB[c]);
+    }
+    if (halves_ == 1) return;
+    tiles_.load(kA[1], p.second, a_row_bytes, true);
+    for (int c = 0; c < columns_; ++c) tiles_.dot_bf16(kC[1][c], kA[1], kB[c]);
+  }
+
+  int64_t step_bytes() const { return kTileK / 2 * w_row_bytes_; }  // of W
+
+ private:
+  template <class Act>
+  void each_sum(Value* sums, const Act& act) {
+    for (int half = 0; half < halves_; ++half)
+      for (int c = 0; c < columns_; ++c) {
+        Value* row = half ? e_.at(sums, e_.times(rows_.first, w_row_bytes_)) : sums;
+        act(kC[half][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
+      }
+  }
+
+  Emitter& e_;
+  TileRegisters tiles_;
+  const int columns_;  // tiles of them
+  const int64_t w_row_bytes_;
+  const TileHalves rows_;
+  Value *a_row_bytes_, *to_second_, *has_second_;
+  int halves_ = 0;
+};
+
+// Of plain rows, with scales where the weights have some that bf16 can't take.
+class TileProduct {
+ public:
+  TileProduct(Emitter& e, const GemmShape& shape, const Format* format, Function* f)
+      : e_(e),
+        s_(shape),
+        a_row_bytes_(f->getArg(5)),
+        height_(f->getArg(7)),
+        rows_(tile_halves(e, height_)),
+        strip_(e, shape, rows_, a_row_bytes_, e.b.CreateMul(rows_.first, a_row_bytes_)) {
+    if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
+    strip_.configure(f->getArg(0));
+  }
+
+  void run(Value* a, Value* w, Value* scales, Value* sums, Value* before) {
     Value* factor = s_.global_in_sums()
                         ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset() - s_.scales_offset()))
                         : nullptr;
@@ -77,15 +159,6 @@ class TileProduct {
 
  private:
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
-
-  void configure(Value* configured) {
-    Value* other = e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), height_);
-    e_.when(other, [&] {
-      Value* place = e_.times(e_.b.CreateSub(height_, e_.num(1)), int64_t{sizeof(TileConfig)});
-      tiles_.configure(e_.at(configurations(e_), place));
-      e_.store(height_, configured, 8);
-    });
-  }
 
   // Of each vector of columns.
   Values scales_at(Value* row, Value* factor) {
@@ -111,50 +184,15 @@ class TileProduct {
   }
 
   void product(Value* a, Value* w, int64_t k, Value* sums, bool adds) {
-    e_.when(second_, [&] { halves(a, w, k, sums, adds, 2); });
-    e_.when(e_.b.CreateNot(second_), [&] { halves(a, w, k, sums, adds, 1); });
-  }
-
-  template <class Act>
-  void each_sum(Value* sums, int rows, const Act& act) {
-    for (int r = 0; r < rows; ++r)
-      for (int c = 0; c < columns_; ++c) {
-        Value* row = r ? e_.at(sums, e_.times(first_rows_, s_.row_bytes())) : sums;
-        act(kC[r][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
-      }
-  }
-
-  void halves(Value* a, Value* w, int64_t k, Value* sums, bool adds, int rows) {
-    Value* stride = e_.num(s_.row_bytes());
-    each_sum(sums, rows, [&](int tile, Value* place) {
-      if (adds) tiles_.load(tile, place, stride);
-      else tiles_.zero(tile);
+    strip_.multiply(a, w, sums, adds, [&](const Places& from) {
+      strip_.run(from, k);
+      const int64_t steps = k / kTileK;
+      if (k % kTileK) last_step(e_.at(a, steps * kTileK * 2), e_.at(w, steps * strip_.step_bytes()), k % kTileK);
     });
-    Value* second = rows > 1 ? e_.at(a, e_.b.CreateMul(first_rows_, a_row_bytes_)) : a;
-    const int64_t steps = k / kTileK, a_step = kTileK * 2, w_step = kTileK / 2 * s_.row_bytes();
-    const Emitter::Moving moving[] = {{a, a_step}, {second, a_step}, {w, w_step}};
-    e_.walk(e_.num(steps), moving, {}, [&](const Values& p, const Values&) {
-      step({p[0], p[1]}, a_row_bytes_, p[2], rows);
-      return Values{};
-    });
-    if (k % kTileK) rest(e_.at(a, steps * a_step), e_.at(w, steps * w_step), k % kTileK, rows);
-    each_sum(sums, rows, [&](int tile, Value* place) { tiles_.store(tile, place, stride); });
-  }
-
-  // The panel's block stays in the first-level cache; rows of A come from the second, and are read once for each panel.
-  // Two loads from there lie apart.
-  void step(std::array<Value*, 2> a, Value* a_stride, Value* w, int rows) {
-    Value* stride = e_.num(s_.row_bytes());
-    const auto load_b = [&](int c) { tiles_.load(kB[c], e_.at(w, int64_t{c} * TileConfig::kRowBytes), stride); };
-    tiles_.load(kA[0], a[0], a_stride, true);
-    for (int c = 0; c < columns_; ++c) load_b(c), tiles_.dot_bf16(kC[0][c], kA[0], kB[c]);
-    if (rows == 1) return;
-    tiles_.load(kA[1], a[1], a_stride, true);
-    for (int c = 0; c < columns_; ++c) tiles_.dot_bf16(kC[1][c], kA[1], kB[c]);
   }
 
   // Rows of A end where the next begin: what they have of a last step is copied between zeros.
-  void rest(Value* a, Value* w, int64_t k, int rows) {
+  void last_step(Value* a, Value* w, int64_t k) {
     const int64_t row_bytes = TileConfig::kRowBytes;
     if (!padded_) padded_ = e_.stack(e_.i8, int64_t{2} * kTileRows * row_bytes);
     const Emitter::Moving moving[] = {{a, a_row_bytes_}, {padded_, row_bytes}};
@@ -163,27 +201,64 @@ class TileProduct {
       emit_copy(e_, p[0], p[1], k * 2);
       return Values{};
     });
-    step({padded_, e_.at(padded_, e_.times(first_rows_, row_bytes))}, e_.num(row_bytes), w, rows);
+    strip_.step({padded_, e_.at(padded_, e_.times(rows_.first, row_bytes)), w}, e_.num(row_bytes));
   }
 
   Emitter& e_;
   const GemmShape& s_;
-  TileRegisters tiles_;
-  const int columns_;  // tiles of them
   Value *a_row_bytes_, *height_;
-  Value *second_ = nullptr, *first_rows_ = nullptr;      // whether there is a second half; rows of the first
-  Value *part_ = nullptr, *padded_ = nullptr;            // sums before they are scaled; rows of A in a last step
+  TileHalves rows_;
+  TileStrip strip_;
+  Value *part_ = nullptr, *padded_ = nullptr;  // sums before they are scaled; rows of A in a last step
   std::optional<WeightDecoder> decoder_;
 };
 
+Function* begin(Emitter& e, const std::string& symbol, int pointers, int numbers) {
+  std::vector<llvm::Type*> params(static_cast<size_t>(pointers), e.ptr);
+  params.insert(params.end(), static_cast<size_t>(numbers), e.i64);
+  return e.begin_function(symbol, e.b.getVoidTy(), params, false);
+}
+
 }  // namespace
 
-llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
+Value* configured_tiles(Emitter& e) {
+  Value* configured = e.stack(e.i64, 1);
+  e.store(e.num(0), configured, 8);
+  return configured;
+}
+
+TileHalves tile_halves(Emitter& e, Value* height) {
+  Value* half = e.b.CreateLShr(e.b.CreateAdd(height, e.num(1)), e.num(1));
+  Value* first = e.b.CreateSelect(e.b.CreateICmpSGT(height, e.num(kTileRows)), half, height);
+  return {first, e.b.CreateSub(height, first)};
+}
+
+Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
   CHECK(shape.tiles && shape.panel == PanelType::pairs && shape.panel_columns() % kTileColumns == 0);
-  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.ptr};
-  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  TileProduct product(e, shape, format, f);
-  product.run(f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(5), f->getArg(7));
+  Function* f = begin(e, symbol, 5, 3);
+  TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
+  e.end_function();
+  return f;
+}
+
+Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
+  CHECK(shape.tiles && shape.panel == PanelType::pairs && runs.segment % kTileK == 0);
+  Function* f = begin(e, symbol, 4, 5);
+  TileStrip strip(e, shape, {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes), f->getArg(8));
+  strip.configure(f->getArg(0));
+  const int64_t w_step = runs.segment / kTileK * strip.step_bytes();
+  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {
+    const Emitter::Moving down[] = {
+        {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
+    e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
+      const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
+      e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
+        strip.run({q[0], q[1], q[2]}, runs.segment);
+        return Values{};
+      });
+      return Values{};
+    });
+  });
   e.end_function();
   return f;
 }

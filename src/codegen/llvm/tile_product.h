@@ -1,4 +1,7 @@
-// One strip of a matrix product by tile registers: up to 32 rows of bf16 times one panel of pairs.
+// One strip of a matrix product by tile registers: up to 32 rows of bf16, in two halves, times one panel of pairs.
+//
+// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is added
+// to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
 #include "codegen/kernels/gemm/shape.h"
@@ -7,14 +10,32 @@
 
 namespace hone {
 
+// The first argument of all functions below: what tiles are configured for, an i64 that is 0 at first. A kernel has one,
+// and releases its tiles when it ends.
+llvm::Value* configured_tiles(Emitter& e);
+
 // Adds a local function
-//   void(a, w, scales, sums, a_row_bytes, before, height, configured)   pointers; i64 from a_row_bytes on, a pointer last
+//   void(configured, a, w, scales, sums, a_row_bytes, before, height)   pointers; i64 from a_row_bytes on
 // that multiplies shape.block_k of `height` rows and stores the sums as f32 rows, or adds them to what is there where
-// the shape adds blocks. before: the k in front of w, where scales are read. configured: the i64 that says for which
-// height the thread's tiles are configured, at first 0.
-//
-// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is added
-// to those of the steps before. Subnormal operands and results count as 0.
+// the shape adds blocks. before: the k in front of w, where scales are read.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
+
+// K in runs of `segment` elements of A that lie together, a multiple of kTileK: `segments_x` of them a_step_x bytes apart.
+struct TileRuns {
+  int64_t segment = 0, segments_x = 1, a_step_x = 0;
+  int64_t a_row_bytes = 0;  // from pixel to pixel
+};
+
+// Adds a local function
+//   void(configured, a, w, sums, a_step_y, count, first, second, to_second)   pointers; i64 from a_step_y on
+// that multiplies `count` times the runs, a_step_y bytes apart: `first` rows at a, and `second` more (as many, one less or
+// none) to_second bytes behind.
+llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
+
+// Of a strip in one row of pixels: what its two halves have.
+struct TileHalves {
+  llvm::Value *first, *second;
+};
+TileHalves tile_halves(Emitter& e, llvm::Value* height);
 
 }  // namespace hone

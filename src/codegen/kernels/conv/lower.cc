@@ -79,8 +79,10 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     ConvPlan chosen = plan;
     chosen.window = window->plane;
     chosen.product.k = chosen.window.taps() * chosen.channels;
+    chosen.product.by_tiles = fits_tiles(chosen, target);
     const MethodChoice choice = choose_method(chosen, target, window->images, no_winograd, once);
     chosen.method = choice.method;
+    chosen.product.by_tiles &= chosen.method == ConvPlan::Method::direct;
     placed.refused = choice.refused;
     placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;
     placed.dims[1] = window->images;

@@ -36,14 +36,17 @@ void choose_place_of_x(ConvShape& s, const ConvPlan& plan) {
 struct Strip {
   int64_t height, width;
 };
-Strip strip_of(int most, int64_t out_height, int64_t out_width) {
+Strip strip_of(const GemmShape& gemm, int64_t out_height, int64_t out_width) {
+  const int most = gemm.rows;
+  if (gemm.tiles && out_width <= kTileRows) return {std::min<int64_t>(2, out_height), out_width};
+  if (gemm.tiles) return {1, balanced_rows(most, out_width)};
   const int64_t height = std::clamp<int64_t>(most / out_width, 1, out_height);
   return {height, height > 1 ? out_width : balanced_rows(most, out_width)};
 }
 
 // A smaller tile leaves items and chains as they are: one output row divides any block.
 void choose_strips(ConvShape& s, const PlaneWindow& w, const Target& target, int shrink) {
-  const Strip rule = strip_of(s.gemm.rows, w.out_height, w.out_width);
+  const Strip rule = strip_of(s.gemm, w.out_height, w.out_width);
   s.gemm.chains = tile_chains(s.gemm, rule.height * rule.width * s.gemm.vectors, target.avx512());
   s.rule_height = rule.height;
   s.strip_height = shrink > 0 ? 1 : rule.height;
@@ -94,7 +97,7 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
   std::set<ConvTile> tiles;
   for (int64_t width = 1; width <= most * most; ++width)
     for (int64_t out_height = 1; out_height <= 2 * most; ++out_height) {
-      const Strip rule = strip_of(most, out_height, width);
+      const Strip rule = strip_of(gemm, out_height, width);
       const int chains = tile_chains(gemm, rule.height * rule.width * gemm.vectors, target.avx512());
       const int64_t band = shrink > 0 ? 1 : rule.height;
       for (int64_t rows : {band, out_height % band}) {
@@ -113,6 +116,13 @@ Support conv_support(const ConvPlan& plan, const Target& target) {
   return gemm_support(plan.product, target);
 }
 
+bool fits_tiles(ConvPlan plan, const Target& target) {
+  plan.product.by_tiles = plan.product.a == DType::bf16 && target.tile_unit(DType::bf16);
+  if (!plan.product.by_tiles) return false;
+  plan.method = ConvPlan::Method::direct;
+  return conv_shape(plan, target).gemm.tiles;
+}
+
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan);
@@ -126,16 +136,17 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   ConvShape s;
   choose_place_of_x(s, plan);
   s.gemm = panel_shape(laid_out_product(plan, target), target);
+  s.gemm.block_k = s.gemm.k;
+  s.gemm.adds_blocks = false;  // a tile has all of k, and begins from 0
   if (s.gemm.codec) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
     s.gemm.source = WeightSource::unpacked;
-    s.gemm.block_k = s.gemm.k;
-    s.gemm.adds_blocks = false;  // a tile has all of k, and begins from 0
     if (s.gemm.scale_in_loop || s.gemm.global_in_sums() || s.segment % 2 != 0) {
       s.gemm.panel = PanelType::f32;
-      s.gemm.dot = s.gemm.scale_in_loop = false;
+      s.gemm.dot = s.gemm.scale_in_loop = s.gemm.tiles = false;
     }
   }
+  if (s.segment % kTileK != 0) s.gemm.tiles = false;
   if (plan.any_plane) {
     s.gemm.rows = std::max(1, s.gemm.rows - shrink);
     return s;

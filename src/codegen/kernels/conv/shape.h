@@ -5,6 +5,8 @@
 // zeros around the plane, unless the window never leaves the plane; then the window's elements are runs at constant
 // distances. A strip is a piece of an output row (of several, when rows are short) that one tile computes; window rows
 // that lie outside the plane are skipped.
+//
+// Tile registers have two halves of a strip, each in one output row, and take the window's runs in steps of kTileK.
 #pragma once
 
 #include <set>
@@ -35,6 +37,7 @@ struct ConvShape {
 };
 
 Support conv_support(const ConvPlan& plan, const Target& target);
+bool fits_tiles(ConvPlan plan, const Target& target);  // whether product.by_tiles is of use to it as a direct one
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 // A plan for any plane placed on that of a call; any other plan as it is.
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);

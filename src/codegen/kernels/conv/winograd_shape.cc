@@ -16,7 +16,9 @@ int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::w
 
 // Products in a cycle: one vector, times the rate of the unit that is used.
 double products_per_cycle(const GemmShape& shape, const Target& target) {
-  return shape.lanes * target.vector_unit(shape.dot ? DType::bf16 : DType::f32)->rate;
+  const DotUnit* unit =
+      shape.tiles ? target.tile_unit(DType::bf16) : target.vector_unit(shape.dot ? DType::bf16 : DType::f32);
+  return shape.lanes * unit->rate;
 }
 
 double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
@@ -108,6 +110,7 @@ MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t i
   const double direct = 0.9 * direct_cycles(candidate, target, images);
   double least = direct;
   std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
+  candidate.product.by_tiles = false;  // of the others vectors multiply the transformed
   for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
     candidate.method = method;
     Support support = winograd_support(candidate);
