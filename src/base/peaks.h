@@ -7,6 +7,9 @@
 
 namespace hone {
 
+// What multiplies: whose peak a step is measured by.
+enum class ProductUnit : uint8_t { f32, bf16, bf16_tiles };
+
 // Of one thread. Zero, or empty, means not measured or no such instruction.
 struct MachinePeaks {
   struct Read {
@@ -16,8 +19,18 @@ struct MachinePeaks {
   double f32_gflops = 0;         // fused multiply-adds, two FLOP each
   double bf16_gflops = 0;        // vdpbf16ps
   double int8_gops = 0;          // vpdpbusd, a multiplication and an addition are two
+  double bf16_tile_gflops = 0;   // tdpbf16ps, operands loaded from the first-level cache for every other product
+  double int8_tile_gops = 0;     // tdpbusd, likewise
   std::vector<Read> reads = {};  // by size, ascending: from the first-level cache to main memory
   double fork_join_us = 0;       // a parallel region of two threads that does nothing
+
+  // Of such products; of f32 where no peak of theirs is known.
+  double gflops(ProductUnit unit) const {
+    const double rate = unit == ProductUnit::bf16         ? bf16_gflops
+                        : unit == ProductUnit::bf16_tiles ? bf16_tile_gflops
+                                                          : f32_gflops;
+    return rate > 0 ? rate : f32_gflops;
+  }
 
   // GB/s that reading `bytes` over and over can't exceed: the rate of the largest measured range that is no larger.
   double read_gbytes(double bytes) const {

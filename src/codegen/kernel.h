@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/peaks.h"
 #include "codegen/fields.h"
 #include "codegen/panel_memory.h"
 #include "codegen/target.h"
@@ -109,7 +110,7 @@ struct TrustedOperands {
 // bench/predicted_speed.py. Winograd's algorithm exceeds the peak in terms of the products it saves.
 struct KernelSpeed {
   double best = 0.9, worst = 0.05;
-  bool bf16 = false;  // of bf16 dot products, else of f32 multiply-adds
+  ProductUnit unit = ProductUnit::f32;
 };
 
 // What the groups of a class hold besides their anchor: pointwise nodes along its operands and results.

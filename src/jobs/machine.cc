@@ -33,8 +33,9 @@ Table reads_table(const MachinePeaks& peaks) {
 
 // How many times as many products a unit does as f32 multiply-adds do; 0 where none was measured.
 double measured_rate(const DotUnit& unit, const MachinePeaks& peaks) {
-  if (unit.m > 1 || peaks.f32_gflops <= 0) return 0;  // no loop measures tiles
-  const double rate = unit.a == DType::f32    ? peaks.f32_gflops
+  if (peaks.f32_gflops <= 0) return 0;
+  const double rate = unit.m > 1              ? unit.a == DType::bf16 ? peaks.bf16_tile_gflops : peaks.int8_tile_gops
+                      : unit.a == DType::f32  ? peaks.f32_gflops
                       : unit.a == DType::bf16 ? peaks.bf16_gflops
                                               : peaks.int8_gops;
   return rate / peaks.f32_gflops;
@@ -88,6 +89,8 @@ KeyValues peaks_block(const MachinePeaks& peaks) {
           .items = {{"f32_gflops", "f32 multiply-adds", known(peaks.f32_gflops), "GFLOP/s", kThree},
                     {"bf16_gflops", "bf16 dot products", known(peaks.bf16_gflops), "GFLOP/s", kThree},
                     {"int8_gops", "int8 dot products", known(peaks.int8_gops), "GOP/s", kThree},
+                    {"bf16_tile_gflops", "bf16 products of tiles", known(peaks.bf16_tile_gflops), "GFLOP/s", kThree},
+                    {"int8_tile_gops", "int8 products of tiles", known(peaks.int8_tile_gops), "GOP/s", kThree},
                     read_row(peaks, "l1_read_gbytes", "first-level", caches.l1_bytes),
                     read_row(peaks, "l2_read_gbytes", "second-level", caches.l2_bytes),
                     read_row(peaks, "l3_read_gbytes", "third-level", caches.l3_bytes),
@@ -105,6 +108,8 @@ Record machine(const MachineOptions& options) {
   if (cpu_features().has(Feature::avx2)) {
     record.sections[0].blocks.push_back(units_table(host_target(), peaks));
     record.findings = wrong_hints(host_target(), peaks);
+    if (const std::string why = why_lacking(Feature::amx_bf16); why.find("operating system") != std::string::npos)
+      record.findings.push_back(fmt::format("This CPU has AMX, but {}.", why));
   }
   const std::optional<CpuContention> pair = cpu_contention();
   if (!pair) return record;

@@ -32,7 +32,7 @@ PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, co
       continue;
     }
     const KernelSpeed share = step.plan->kernel().speed(*step.plan, target);
-    const double gflops = share.bf16 && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops;
+    const double gflops = peaks.gflops(share.unit);
     // At best a step's bytes come from the smallest cache that holds them, at worst from where all of a run's lie.
     const double nearest = peaks.read_gbytes(work.bytes),
                  farthest = peaks.read_gbytes(std::max(weights, all_bytes / 4));

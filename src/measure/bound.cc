@@ -34,7 +34,7 @@ const char* to_string(Bound::By by) {
 
 Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks& peaks, const StepSetting& setting) {
   const double threads = std::clamp(setting.threads, 1, hardware_threads());
-  const double gflops = threads * (step.bf16_products && peaks.bf16_gflops > 0 ? peaks.bf16_gflops : peaks.f32_gflops);
+  const double gflops = threads * peaks.gflops(step.unit);
   const double activation_bytes = step.bytes - step.weight_bytes;
   const double weights_rate = threads * peaks.read_gbytes(setting.model_bytes),
                activations_rate = threads * peaks.read_gbytes(activation_bytes);
@@ -51,7 +51,7 @@ Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks&
 }
 
 std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound) {
-  const char* peak = step.bf16_products ? "bf16" : "f32";
+  const char* peak = step.unit == ProductUnit::f32 ? "f32" : step.unit == ProductUnit::bf16 ? "bf16" : "tile";
   const std::string taken = time_text(milliseconds), share = share_text(bound.share);
   if (step.kind == "interpreted") return fmt::format("Interpreted, without machine code: {}.", step.why_interpreted);
   switch (bound.by) {

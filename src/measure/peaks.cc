@@ -119,7 +119,7 @@ bool are_plausible(const MachinePeaks& peaks) {
     smaller = read.bytes;
   }
   return is_rate(peaks.f32_gflops) && is_rate(peaks.bf16_gflops) && is_rate(peaks.int8_gops) &&
-         is_rate(peaks.fork_join_us);
+         is_rate(peaks.bf16_tile_gflops) && is_rate(peaks.int8_tile_gops) && is_rate(peaks.fork_join_us);
 }
 
 std::optional<MachinePeaks> load(const std::string& path) try {
@@ -130,6 +130,8 @@ std::optional<MachinePeaks> load(const std::string& path) try {
   MachinePeaks peaks{.f32_gflops = json_get<double>(json, "f32_gflops", path),
                      .bf16_gflops = json_get<double>(json, "bf16_gflops", path),
                      .int8_gops = json_get<double>(json, "int8_gops", path),
+                     .bf16_tile_gflops = json_get<double>(json, "bf16_tile_gflops", path),
+                     .int8_tile_gops = json_get<double>(json, "int8_tile_gops", path),
                      .fork_join_us = json_get<double>(json, "fork_join_us", path)};
   for (const auto& read : json_get<std::vector<std::vector<double>>>(json, "reads", path)) {
     if (read.size() != 2 || !(std::abs(read[0]) < 0x1p53)) return std::nullopt;
@@ -146,6 +148,7 @@ void store(const std::string& path, const MachinePeaks& peaks) try {
   for (const MachinePeaks::Read& read : peaks.reads) reads.push_back({read.bytes, read.gbytes});
   const Json json{{"machine", machine_key()},         {"f32_gflops", peaks.f32_gflops},
                   {"bf16_gflops", peaks.bf16_gflops}, {"int8_gops", peaks.int8_gops},
+                  {"bf16_tile_gflops", peaks.bf16_tile_gflops}, {"int8_tile_gops", peaks.int8_tile_gops},
                   {"reads", std::move(reads)},        {"fork_join_us", peaks.fork_join_us}};
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
@@ -161,6 +164,8 @@ MachinePeaks measure_peaks() {
   return {.f32_gflops = gflops(f32_loop(cpu)),
           .bf16_gflops = gflops(bf16_loop(cpu)),
           .int8_gops = gflops(int8_loop(cpu)),
+          .bf16_tile_gflops = gflops(bf16_tile_loop(cpu)),
+          .int8_tile_gops = gflops(int8_tile_loop(cpu)),
           .reads = read_rates(read_loop(cpu)),
           .fork_join_us = fork_join_us()};
 }

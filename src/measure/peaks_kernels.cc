@@ -65,6 +65,37 @@ __attribute__((target("avx2"))) void int8_avx2(int64_t steps) {
 #undef HONE_DOT
 }
 
+// Two by two tiles, as products have them: four loads and four products a step. The clock follows the data, which therefore
+// are no zeros.
+struct alignas(64) TileOperands {
+  uint8_t config[64] = {};
+  uint32_t a[2][16][16], b[2][16][16];
+  explicit TileOperands(uint32_t bits) {
+    config[0] = 1;
+    for (int tile = 0; tile < 8; ++tile) config[16 + 2 * tile] = 64, config[48 + tile] = 16;
+    for (auto* tiles : {&a, &b})
+      for (auto& tile : *tiles)
+        for (auto& row : tile)
+          for (uint32_t& word : row) word = bits;
+  }
+};
+#define HONE_TILES(name, dot, bits)                                                                                    \
+  void name(int64_t steps) {                                                                                           \
+    static const TileOperands operands(bits);                                                                          \
+    asm volatile(                                                                                                      \
+        "ldtilecfg %[config]\n"                                                                                        \
+        "1:\n tileloadd (%[a],%[stride],1),%%tmm4\n tileloadd (%[b],%[stride],1),%%tmm6\n" dot                        \
+        " %%tmm6,%%tmm4,%%tmm0\n tileloadd 1024(%[b],%[stride],1),%%tmm7\n" dot                                       \
+        " %%tmm7,%%tmm4,%%tmm1\n tileloadd 1024(%[a],%[stride],1),%%tmm5\n" dot " %%tmm6,%%tmm5,%%tmm2\n" dot         \
+        " %%tmm7,%%tmm5,%%tmm3\n dec %[steps]\n jnz 1b\n tilerelease\n"                                               \
+        : [steps] "+r"(steps)                                                                                          \
+        : [config] "m"(operands), [a] "r"(operands.a), [b] "r"(operands.b), [stride] "r"(int64_t{64})                  \
+        : "cc");                                                                                                       \
+  }
+HONE_TILES(bf16_tiles, "tdpbf16ps", 0x3c003c01)  // small normal numbers: sums stay finite
+HONE_TILES(int8_tiles, "tdpbusd", 0x01030507)
+#undef HONE_TILES
+
 __attribute__((target("avx2"))) void read_avx2(const std::byte* data, size_t bytes) {
   const std::byte* end = data + bytes;
 #define HONE_LOAD(offset, r) "vmovdqa " offset "(%0),%%ymm" r "\n"
@@ -108,6 +139,18 @@ ArithmeticLoop int8_loop(Features cpu) {
   return {};
 }
 
+constexpr double kTileProducts = 4 * 16 * 16 * 16;  // of 32-bit words in a step
+
+ArithmeticLoop bf16_tile_loop(Features cpu) {
+  if (cpu.has(Feature::amx_bf16)) return {bf16_tiles, 2 * kTileProducts * 2};
+  return {};
+}
+
+ArithmeticLoop int8_tile_loop(Features cpu) {
+  if (cpu.has(Feature::amx_int8)) return {int8_tiles, 4 * kTileProducts * 2};
+  return {};
+}
+
 ReadLoop read_loop(Features cpu) {
   return cpu.has(Feature::avx512) ? read_avx512 : cpu.has(Feature::avx2) ? read_avx2 : nullptr;
 }
@@ -121,6 +164,8 @@ namespace hone {
 ArithmeticLoop f32_loop(Features) { return {}; }
 ArithmeticLoop bf16_loop(Features) { return {}; }
 ArithmeticLoop int8_loop(Features) { return {}; }
+ArithmeticLoop bf16_tile_loop(Features) { return {}; }
+ArithmeticLoop int8_tile_loop(Features) { return {}; }
 ReadLoop read_loop(Features) { return nullptr; }
 
 }  // namespace hone

@@ -17,6 +17,8 @@ struct ArithmeticLoop {
 ArithmeticLoop f32_loop(Features cpu);
 ArithmeticLoop bf16_loop(Features cpu);
 ArithmeticLoop int8_loop(Features cpu);
+ArithmeticLoop bf16_tile_loop(Features cpu);
+ArithmeticLoop int8_tile_loop(Features cpu);
 
 // Loads every byte of a 64-byte aligned range whose size is a multiple of 512.
 using ReadLoop = void (*)(const std::byte* data, size_t bytes);

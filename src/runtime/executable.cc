@@ -571,7 +571,8 @@ std::vector<StepProfile> Executable::step_profiles() const {
                         .flops = work.flops,
                         .bytes = work.bytes,
                         .weight_bytes = work.weight_bytes,
-                        .bf16_products = step.plan && step.plan->kernel().speed(*step.plan, prepared_->target()).bf16,
+                        .unit = step.plan ? step.plan->kernel().speed(*step.plan, prepared_->target()).unit
+                                          : ProductUnit::f32,
                         .weights = weights_of(step)});
   }
   return profiles;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/peaks.h"
+
 namespace hone {
 
 struct StepProfile {
@@ -16,7 +18,7 @@ struct StepProfile {
   std::string why_interpreted;            // empty for compiled steps
   double flops = 0, bytes = 0;            // predicted
   double weight_bytes = 0;                // the part of `bytes` that is constants
-  bool bf16_products = false;             // by the CPU's bf16 dot products, not by f32 multiply-adds
+  ProductUnit unit = ProductUnit::f32;    // that multiplies
   std::vector<std::string> weights = {};  // labels of the constants it reads
 };
 

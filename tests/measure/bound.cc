@@ -31,7 +31,7 @@ TEST(Bound, WeightsAreReadAtTheRateOfAllWeights) {
 TEST(Bound, ProductsOfBf16HaveTheirOwnPeakAndOtherStepsDoNot) {
   StepProfile step = gemm(1e9, 1e3, 0);
   EXPECT_DOUBLE_EQ(bound_of(step, 20, kPeaks, {}).compute_ms, 10);
-  step.bf16_products = true;
+  step.unit = ProductUnit::bf16;
   EXPECT_DOUBLE_EQ(bound_of(step, 20, kPeaks, {}).compute_ms, 5);
 }
 
@@ -54,7 +54,7 @@ std::string why(const StepProfile& step, double milliseconds, const StepSetting&
 TEST(WhyNotFaster, FollowsTheNumbers) {
   EXPECT_EQ(why(gemm(1e9, 1e3, 0), 10.5), "Compute-bound, at 95 % of the f32 peak.");
   StepProfile bf16 = gemm(1e9, 1e3, 0);
-  bf16.bf16_products = true;
+  bf16.unit = ProductUnit::bf16;
   EXPECT_EQ(why(bf16, 5.5), "Compute-bound, at 91 % of the bf16 peak.");
   EXPECT_EQ(why(gemm(1e9, 1e3, 0), 16), "1 GFLOP: the f32 peak allows 10 ms, it takes 16 ms (62 %).");
   EXPECT_EQ(why(gemm(1e9, 1e6, 0), 40),

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -61,19 +60,26 @@ float flushed(float x) {
 float widened(uint16_t bits) { return flushed(std::bit_cast<float>(uint32_t{bits} << 16)); }
 
 // Sums of even and of odd k begin at 0 and grow by fused multiply-adds in the order of k; even + odd is added to C.
-void dot_bf16(int8_t c, int8_t a, int8_t b) {
-  for (int m = 0; m < file.rows(c); ++m)
-    for (int n = 0; n < file.row_bytes(c) / 4; ++n) {
-      float sums[2] = {0, 0};
-      for (int pair = 0; pair < file.row_bytes(a) / 4; ++pair)
-        for (int half = 0; half < 2; ++half) {
-          const float x = widened(read<uint16_t>(file.at(a, m), 2 * pair + half)),
-                      y = widened(read<uint16_t>(file.at(b, pair), 2 * n + half));
-          sums[half] = flushed(std::fma(x, y, sums[half]));
-        }
-      const float sum = flushed(flushed(read<float>(file.at(c, m), n)) + flushed(sums[0] + sums[1]));
+__attribute__((target("fma"))) void dot_bf16(int8_t c, int8_t a, int8_t b) {
+  const int columns = file.row_bytes(c) / 4, depth = file.row_bytes(a) / 2;
+  std::array<std::array<float, kRows>, 2 * kRows> y{};
+  for (int k = 0; k < depth; ++k)
+    for (int n = 0; n < columns; ++n)
+      y[static_cast<size_t>(k)][static_cast<size_t>(n)] = widened(read<uint16_t>(file.at(b, k / 2), 2 * n + k % 2));
+  for (int m = 0; m < file.rows(c); ++m) {
+    std::array<std::array<float, kRows>, 2> sums{};  // of even k, of odd ones
+    for (int k = 0; k < depth; ++k) {
+      const float x = widened(read<uint16_t>(file.at(a, m), k));
+      auto& of_half = sums[static_cast<size_t>(k % 2)];
+      for (size_t n = 0; n < kRows; ++n)
+        of_half[n] = flushed(__builtin_fmaf(x, y[static_cast<size_t>(k)][n], of_half[n]));
+    }
+    for (int n = 0; n < columns; ++n) {
+      const auto i = static_cast<size_t>(n);
+      const float sum = flushed(flushed(read<float>(file.at(c, m), n)) + flushed(sums[0][i] + sums[1][i]));
       std::memcpy(file.at(c, m) + 4 * n, &sum, 4);
     }
+  }
 }
 
 template <class Function>

@@ -75,15 +75,15 @@ bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const ConvPlan& plan, const Target& target) {
   const double used = used_columns(plan.product.n);
-  const bool bf16 =
-      (plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm : winograd_shape(plan, target).gemm).dot;
+  const ProductUnit unit = unit_of(plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm
+                                                                           : winograd_shape(plan, target).gemm);
   switch (plan.method) {
     case ConvPlan::Method::direct:
-      return {0.98, 0.6 * used, bf16};
+      return {0.98, 0.6 * used, unit};
     case ConvPlan::Method::winograd2:
-      return {1.9, used, bf16};
+      return {1.9, used, unit};
     case ConvPlan::Method::winograd4:
-      return {3.3, 1.2 * used, bf16};
+      return {3.3, 1.2 * used, unit};
   }
   CHECK(false);
 }

@@ -45,7 +45,7 @@ bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
 }
 
 KernelSpeed speed(const GemmPlan& plan, const Target& target) {
-  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), shape_of_most(plan, target).dot};
+  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), unit_of(shape_of_most(plan, target))};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }

@@ -113,6 +113,10 @@ struct GemmShape {
   bool operator==(const GemmShape&) const = default;
 };
 
+inline ProductUnit unit_of(const GemmShape& s) {
+  return s.tiles ? ProductUnit::bf16_tiles : s.dot ? ProductUnit::bf16 : ProductUnit::f32;
+}
+
 Support gemm_support(const GemmPlan& plan, const Target& target);
 bool fits_tiles(GemmPlan plan, const Target& target);  // whether by_tiles is of use to it
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
