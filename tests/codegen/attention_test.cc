@@ -44,16 +44,20 @@ std::vector<int64_t> mask_strides(const AttentionCase& c) {
   return {c.mask_shape[0] == 1 ? 0 : h, c.mask_shape[1] == 1 ? 0 : s, c.mask_shape[2] == 1 ? 0 : t};
 }
 
+AttentionPlan plan_of(const AttentionCase& c) {
+  return {.heads = c.heads,
+          .kv_heads = c.kv_heads,
+          .head_dim = c.head_dim,
+          .value_dim = c.head_dim,
+          .dtype = c.dtype,
+          .result = c.result,
+          .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
+          .limited = c.causal,
+          .scale = 0.3f};
+}
+
 std::vector<float> run(const AttentionCase& c, const Inputs& in, const Target& target, int64_t chunk, bool& intact) {
-  AttentionPlan plan{.heads = c.heads,
-                     .kv_heads = c.kv_heads,
-                     .head_dim = c.head_dim,
-                     .value_dim = c.head_dim,
-                     .dtype = c.dtype,
-                     .result = c.result,
-                     .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
-                     .limited = c.causal,
-                     .scale = 0.3f};
+  const AttentionPlan plan = plan_of(c);
   const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;
   Guarded out(static_cast<size_t>(c.batches * c.queries * q_row * size_bytes(c.result)));
   const auto bytes = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
@@ -130,7 +134,7 @@ void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t 
   for (int64_t b = 0; b < c.batches; ++b)
     for (int64_t h = 0; h < c.heads; ++h)
       for (int64_t s = 0; s < c.queries; ++s) {
-        const Row row = weights_of(c, in, q, k, b, h, s, c.dtype == DType::bf16 && dot_pays(target, 8, 2));
+        const Row row = weights_of(c, in, q, k, b, h, s, attention_shape(plan_of(c), target).dot);
         for (int64_t i = 0; i < d; ++i) {
           double want = 0, abs = 0;
           for (int64_t t = 0; t < c.keys; ++t) {

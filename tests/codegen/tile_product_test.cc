@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/float_bits.h"
+#include "codegen/kernels/attention/shape.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/jit.h"
@@ -53,6 +54,10 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   ASSERT_TRUE(fits_tiles(conv, with_amx()));
   conv.product.by_tiles = true;
   expect_instructions(assembly_of(conv, with_amx()));
+  const AttentionPlan attention{.heads = 12, .kv_heads = 12, .head_dim = 64, .value_dim = 64, .dtype = DType::bf16};
+  const std::string text = assembly_of(attention, with_amx());
+  for (const char* instruction : {"ldtilecfg", "tileloadd\t", "tdpbf16ps", "tilestored", "tilerelease"})
+    EXPECT_THAT(text, HasSubstr(instruction));
   conv.channels = 3, conv.product.k = 27;
   EXPECT_FALSE(fits_tiles(conv, with_amx())) << "runs of 9 elements";
 }

@@ -5,8 +5,11 @@
 #include "codegen/llvm/attention_softmax.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/copy.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
+#include "codegen/llvm/tile_product.h"
+#include "codegen/llvm/tile_registers.h"
 
 namespace hone {
 namespace {
@@ -39,6 +42,7 @@ class AttentionKernel {
     emit_parts(symbol);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
+    if (s_.tiles) configured_ = configured_tiles(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
     Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
     const auto item_at = [&](Value* number) {
@@ -58,6 +62,7 @@ class AttentionKernel {
       one_item(item_at(number), item_at(e.smaller(e.b.CreateAdd(number, e.num(1)), last)));
       return Values{};
     });
+    if (s_.tiles) TileRegisters(e).release();
     e.end_function();
   }
 
@@ -76,6 +81,28 @@ class AttentionKernel {
     const PackSpec keys{plan_.dtype, s_.panel, s_.key_vectors}, values{plan_.dtype, s_.panel, s_.value_vectors};
     pack_keys_ = emit_pack_nk(e_, symbol + "_keys", keys);
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
+    if (s_.tiles) emit_tile_blocks(symbol);
+    else emit_tiles(symbol);
+    softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
+    copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
+    rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
+    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", plan_.head_dim * size_);
+    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", plan_.value_dim * size_);
+    prefetch_result_ =
+        emit_prefetch_rows(e_, symbol + "_soon_written", plan_.value_dim * size_bytes(plan_.result), true);
+    output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
+  }
+  void emit_tile_blocks(const std::string& symbol) {
+    TileBlock scores{.rows = s_.rows, .columns = s_.key_columns(), .k = plan_.head_dim};
+    scores.sums_row_bytes = s_.score_stride * 4;
+    scores_ = emit_tile_block(e_, symbol + "_scores", scores);
+    TileBlock result{.rows = s_.rows, .columns = s_.value_columns(), .a_row_bytes = s_.weight_stride_bytes};
+    result.sums_row_bytes = s_.value_columns() * 4;
+    first_result_ = emit_tile_block(e_, symbol + "_first_result", result);
+    result.accumulate = true;
+    result_ = emit_tile_block(e_, symbol + "_result", result);
+  }
+  void emit_tiles(const std::string& symbol) {
     TileSpec scores;
     scores.rows = s_.rows, scores.vectors = scores.panel_vectors = s_.key_vectors;
     scores.a = s_.dot ? DType::bf16 : DType::f32, scores.panel = s_.panel, scores.dot = s_.dot;
@@ -90,14 +117,6 @@ class AttentionKernel {
     first_result_ = emit_tile(e_, symbol + "_first_result", result);
     result.accumulate = true;
     result_ = emit_tile(e_, symbol + "_result", result);
-    softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
-    copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
-    rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
-    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", plan_.head_dim * size_);
-    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", plan_.value_dim * size_);
-    prefetch_result_ =
-        emit_prefetch_rows(e_, symbol + "_soon_written", plan_.value_dim * size_bytes(plan_.result), true);
-    output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
   }
 
   Value* dim(int i) { return e_.kernel_dim(frame_, i); }
@@ -239,6 +258,17 @@ class AttentionKernel {
     });
     for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
       call(pack_values_, {e_.at(v, c * size_), v_row, count, e_.num(plan_.value_dim - c), value_panel(c)});
+    Value *filled = e_.b.CreateLShr(e_.b.CreateAdd(count, e_.num(1)), e_.num(1)),
+          *missing = e_.b.CreateSub(e_.b.CreateLShr(whole_steps(count), e_.num(1)), filled);
+    for (int64_t c = 0; s_.tiles && c < plan_.value_dim; c += s_.value_columns())
+      emit_zero(e_, e_.at(value_panel(c), e_.times(filled, s_.value_columns() * 4)),
+                e_.times(missing, s_.value_columns() * 4));
+  }
+  Value* whole_steps(Value* keys) { return e_.b.CreateAnd(e_.b.CreateAdd(keys, e_.num(kTileK - 1)), e_.num(-kTileK)); }
+  // sums = a · w, or what is added to them.
+  void multiply(Function* product, Value* a, Value* w, Value* sums, Value* a_row_bytes, Value* k) {
+    if (s_.tiles) call(product, {configured_, a, w, sums, a_row_bytes, k});
+    else call(product, {a, w, none(), sums, a_row_bytes, k});
   }
   int64_t panel_rows(int64_t elements) const { return s_.dot ? (elements + 1) / 2 : elements; }
   Value* key_panel(Value* i) { return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4)); }
@@ -261,8 +291,8 @@ class AttentionKernel {
   // `is_first`: no sums are there yet.
   void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
     e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
-      call(scores_, {strip.queries, key_panel(i), none(), e_.at(scratch(s_.scores_offset), e_.times(i, 4)),
-                     strip.query_stride, e_.num(plan_.head_dim)});
+      multiply(scores_, strip.queries, key_panel(i), e_.at(scratch(s_.scores_offset), e_.times(i, 4)),
+               strip.query_stride, e_.num(plan_.head_dim));
       return Values{};
     });
     Value *mask = none(), *mask_row = e_.num(0);
@@ -274,16 +304,18 @@ class AttentionKernel {
       mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, bytes));
     }
     call(softmax_, {frame_.scratch, strip.state, mask, mask_row, strip.rows, count, from, to});
-    Value* terms = s_.dot ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2)) : count;
-    const auto multiply = [&](Function* tile) {
+    Value* terms = s_.tiles ? whole_steps(count)
+                   : s_.dot ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2))
+                            : count;
+    const auto add_values = [&](Function* product) {
       for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
-        call(tile, {scratch(s_.weights_offset), value_panel(c), none(), e_.at(strip.state, c * s_.rows * 4), e_.num(0),
-                    terms});
+        multiply(product, scratch(s_.weights_offset), value_panel(c), e_.at(strip.state, c * s_.rows * 4), e_.num(0),
+                 terms);
     };
-    e_.when(is_first, [&] { multiply(first_result_); });
+    e_.when(is_first, [&] { add_values(first_result_); });
     e_.when(e_.b.CreateNot(is_first), [&] {
       call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows});
-      multiply(result_);
+      add_values(result_);
     });
   }
 
@@ -295,6 +327,7 @@ class AttentionKernel {
            *result_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr, *rescale_ = nullptr, *output_ = nullptr,
            *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
   KernelFrame frame_{};
+  Value* configured_ = nullptr;  // what tile registers are for
 };
 
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {

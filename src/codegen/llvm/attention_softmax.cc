@@ -210,9 +210,16 @@ class Softmax {
         },
         true);
     e_.store(sum[0], slot, alignment());
+    if (!s_.tiles) return;
+    Value* last = e_.b.CreateAnd(e_.b.CreateAdd(keys_, e_.num(kTileK - 1)), e_.num(-kTileK));
+    e_.loop(e_.times(vectors, e_.lanes), last, e_.lanes, {}, [&](Value* t, const Values&) {
+      e_.store(llvm::Constant::getNullValue(e_.vec(e_.i16)), e_.at(weights, e_.times(t, 2)), e_.lanes * 2);
+      return Values{};
+    });
   }
   // The CPU has it beside its dot product; what it flushes to 0, the dot product does, too.
   Value* rounded(Value* weight) {
+    if (!e_.bf16) return e_.narrow(DType::bf16, weight);
     return e_.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {}, {weight});
   }
 

@@ -43,11 +43,15 @@ struct Places {
 
 class TileStrip {
  public:
-  TileStrip(Emitter& e, const GemmShape& shape, const TileHalves& rows, Value* a_row_bytes, Value* to_second)
+  // `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
+  TileStrip(Emitter& e, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
+            Value* to_second, bool once = true)
       : e_(e),
         tiles_(e),
-        columns_(static_cast<int>(shape.panel_columns() / kTileColumns)),
-        w_row_bytes_(shape.row_bytes()),
+        columns_(static_cast<int>(columns / kTileColumns)),
+        w_row_bytes_(columns * 4),
+        sums_row_bytes_(sums_row_bytes),
+        once_(once),
         rows_(rows),
         a_row_bytes_(a_row_bytes),
         to_second_(to_second),
@@ -68,20 +72,21 @@ class TileStrip {
     const auto with = [&](int halves) {
       halves_ = halves;
       each_sum(sums, [&](int tile, Value* place) {
-        if (adds) tiles_.load(tile, place, e_.num(w_row_bytes_));
+        if (adds) tiles_.load(tile, place, e_.num(sums_row_bytes_));
         else tiles_.zero(tile);
       });
       walk(Places{a, halves > 1 ? e_.at(a, to_second_) : a, w});
-      each_sum(sums, [&](int tile, Value* place) { tiles_.store(tile, place, e_.num(w_row_bytes_)); });
+      each_sum(sums, [&](int tile, Value* place) { tiles_.store(tile, place, e_.num(sums_row_bytes_)); });
     };
+    if (llvm::isa<llvm::ConstantInt>(has_second_)) return with(llvm::cast<llvm::ConstantInt>(has_second_)->isOne() ? 2 : 1);
     e_.when(has_second_, [&] { with(2); });
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }
 
-  // k that lie together, a multiple of kTileK.
-  void run(const Places& from, int64_t k) {
+  // Steps of k that lie together.
+  void run(const Places& from, Value* steps) {
     const Emitter::Moving moving[] = {{from.first, kTileK * 2}, {from.second, kTileK * 2}, {from.w, step_bytes()}};
-    e_.walk(e_.num(k / kTileK), moving, {}, [&](const Values& p, const Values&) {
+    e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
       step({p[0], p[1], p[2]}, a_row_bytes_);
       return Values{};
     });
@@ -90,13 +95,13 @@ class TileStrip {
   // The panel's block stays in the first-level cache; rows of A come from the second, and are read once for each panel.
   // Two loads from there lie apart.
   void step(const Places& p, Value* a_row_bytes) {
-    tiles_.load(kA[0], p.first, a_row_bytes, true);
+    tiles_.load(kA[0], p.first, a_row_bytes, once_);
     for (int c = 0; c < columns_; ++c) {
       tiles_.load(kB[c], e_.at(p.w, int64_t{c} * TileConfig::kRowBytes), e_.num(w_row_bytes_));
       tiles_.dot_bf16(kC[0][c], kA[0], kB[c]);
     }
     if (halves_ == 1) return;
-    tiles_.load(kA[1], p.second, a_row_bytes, true);
+    tiles_.load(kA[1], p.second, a_row_bytes, once_);
     for (int c = 0; c < columns_; ++c) tiles_.dot_bf16(kC[1][c], kA[1], kB[c]);
   }
 
@@ -107,7 +112,7 @@ class TileStrip {
   void each_sum(Value* sums, const Act& act) {
     for (int half = 0; half < halves_; ++half)
       for (int c = 0; c < columns_; ++c) {
-        Value* row = half ? e_.at(sums, e_.times(rows_.first, w_row_bytes_)) : sums;
+        Value* row = half ? e_.at(sums, e_.times(rows_.first, sums_row_bytes_)) : sums;
         act(kC[half][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
       }
   }
@@ -115,7 +120,8 @@ class TileStrip {
   Emitter& e_;
   TileRegisters tiles_;
   const int columns_;  // tiles of them
-  const int64_t w_row_bytes_;
+  const int64_t w_row_bytes_, sums_row_bytes_;
+  const bool once_;
   const TileHalves rows_;
   Value *a_row_bytes_, *to_second_, *has_second_;
   int halves_ = 0;
@@ -130,7 +136,8 @@ class TileProduct {
         a_row_bytes_(f->getArg(5)),
         height_(f->getArg(7)),
         rows_(tile_halves(e, height_)),
-        strip_(e, shape, rows_, a_row_bytes_, e.b.CreateMul(rows_.first, a_row_bytes_)) {
+        strip_(e, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
+               e.b.CreateMul(rows_.first, a_row_bytes_)) {
     if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
     strip_.configure(f->getArg(0));
   }
@@ -185,8 +192,8 @@ class TileProduct {
 
   void product(Value* a, Value* w, int64_t k, Value* sums, bool adds) {
     strip_.multiply(a, w, sums, adds, [&](const Places& from) {
-      strip_.run(from, k);
       const int64_t steps = k / kTileK;
+      strip_.run(from, e_.num(steps));
       if (k % kTileK) last_step(e_.at(a, steps * kTileK * 2), e_.at(w, steps * strip_.step_bytes()), k % kTileK);
     });
   }
@@ -241,10 +248,24 @@ Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmSha
   return f;
 }
 
+Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block) {
+  CHECK(block.rows <= kTileRows && block.columns % kTileColumns == 0 && block.k % kTileK == 0);
+  Function* f = begin(e, symbol, 4, 2);
+  Value* a_row_bytes = block.a_row_bytes ? e.num(block.a_row_bytes) : f->getArg(4);
+  Value* steps = block.k ? e.num(block.k / kTileK) : e.b.CreateUDiv(f->getArg(5), e.num(kTileK));
+  TileStrip strip(e, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes, e.num(0), false);
+  strip.configure(f->getArg(0));
+  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate,
+                 [&](const Places& from) { strip.run(from, steps); });
+  e.end_function();
+  return f;
+}
+
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
   CHECK(shape.tiles && shape.panel == PanelType::pairs && runs.segment % kTileK == 0);
   Function* f = begin(e, symbol, 4, 5);
-  TileStrip strip(e, shape, {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes), f->getArg(8));
+  TileStrip strip(e, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes),
+                  f->getArg(8));
   strip.configure(f->getArg(0));
   const int64_t w_step = runs.segment / kTileK * strip.step_bytes();
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {
@@ -253,7 +274,7 @@ Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShap
     e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
       const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
       e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
-        strip.run({q[0], q[1], q[2]}, runs.segment);
+        strip.run({q[0], q[1], q[2]}, e.num(runs.segment / kTileK));
         return Values{};
       });
       return Values{};

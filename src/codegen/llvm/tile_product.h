@@ -32,6 +32,21 @@ struct TileRuns {
 // none) to_second bytes behind.
 llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
 
+// What is multiplied is in scratch, a block of it at a time, and read more than once.
+struct TileBlock {
+  int rows = kTileRows;  // at most kTileRows
+  int64_t columns = 0;   // of W, a multiple of kTileColumns
+  int64_t k = 0;         // a multiple of kTileK; 0: given when called
+  int64_t a_row_bytes = 0;  // 0: given when called
+  int64_t sums_row_bytes = 0;
+  bool accumulate = false;
+};
+
+// Adds a local function
+//   void(configured, a, w, sums, a_row_bytes, k)   pointers, then i64
+// that stores A · W at `sums`, or adds it to what is there.
+llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block);
+
 // Of a strip in one row of pixels: what its two halves have.
 struct TileHalves {
   llvm::Value *first, *second;

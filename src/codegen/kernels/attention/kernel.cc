@@ -31,7 +31,10 @@ bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
   return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const AttentionPlan&, const Target&) { return {0.75, 0.3}; }
+KernelSpeed speed(const AttentionPlan& plan, const Target& target) {
+  if (attention_shape(plan, target).tiles) return {0.5, 0.03, ProductUnit::bf16_tiles};  // the rest is softmax
+  return {0.75, 0.3};
+}
 
 // It has no element program; its one possible follower is the rounding of its result.
 Support user_fits(const Graph& graph, NodeId user) {

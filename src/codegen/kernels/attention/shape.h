@@ -21,6 +21,7 @@ struct AttentionShape {
   int lanes = 0, rows = 0;                 // rows of a strip
   int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
   bool dot = false;                        // bf16 dot products, of q·k and of weights rounded to bf16 with v
+  bool tiles = false;                      // by tile registers: weights and values of keys that are missing are 0
   PanelType panel = PanelType::f32;
   int64_t block_keys = 0, item_strips = 0;  // of a block of keys; strips of an item at most
   int64_t value_width = 0;                  // value_dim, up to whole panels
