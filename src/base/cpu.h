@@ -44,7 +44,7 @@ std::string to_string(Features features);  // "avx2 avx_vnni avx512"
 Features cpu_features();     // of the CPU this runs on, as far as the operating system lets this process use them
 Features usable_features();  // those, and what software stands in for
 std::string why_lacking(Feature feature);  // "this CPU lacks amx_bf16"; where it is the system that refuses, its words
-std::string cpu_name();   // for reports only; never for decisions
+std::string cpu_name();                    // for reports only; never for decisions
 
 // Who made the CPU and which of theirs it is, as CPUID says: for tables of rates, which are hints.
 struct CpuModel {

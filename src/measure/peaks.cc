@@ -146,10 +146,14 @@ void store(const std::string& path, const MachinePeaks& peaks) try {
   if (!may_replace(path)) return;
   Json reads = Json::array();
   for (const MachinePeaks::Read& read : peaks.reads) reads.push_back({read.bytes, read.gbytes});
-  const Json json{{"machine", machine_key()},         {"f32_gflops", peaks.f32_gflops},
-                  {"bf16_gflops", peaks.bf16_gflops}, {"int8_gops", peaks.int8_gops},
-                  {"bf16_tile_gflops", peaks.bf16_tile_gflops}, {"int8_tile_gops", peaks.int8_tile_gops},
-                  {"reads", std::move(reads)},        {"fork_join_us", peaks.fork_join_us}};
+  const Json json{{"machine", machine_key()},
+                  {"f32_gflops", peaks.f32_gflops},
+                  {"bf16_gflops", peaks.bf16_gflops},
+                  {"int8_gops", peaks.int8_gops},
+                  {"bf16_tile_gflops", peaks.bf16_tile_gflops},
+                  {"int8_tile_gops", peaks.int8_tile_gops},
+                  {"reads", std::move(reads)},
+                  {"fork_join_us", peaks.fork_join_us}};
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   write_file(path, json.dump(2) + "\n");

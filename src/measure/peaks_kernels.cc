@@ -65,8 +65,8 @@ __attribute__((target("avx2"))) void int8_avx2(int64_t steps) {
 #undef HONE_DOT
 }
 
-// Two by two tiles, as products have them: four loads and four products a step. The clock follows the data, which therefore
-// are no zeros.
+// Two by two tiles, as products have them: four loads and four products a step. The clock follows the data, which
+// therefore are no zeros.
 struct alignas(64) TileOperands {
   uint8_t config[64] = {};
   uint32_t a[2][16][16], b[2][16][16];
@@ -79,18 +79,18 @@ struct alignas(64) TileOperands {
           for (uint32_t& word : row) word = bits;
   }
 };
-#define HONE_TILES(name, dot, bits)                                                                                    \
-  void name(int64_t steps) {                                                                                           \
-    static const TileOperands operands(bits);                                                                          \
-    asm volatile(                                                                                                      \
-        "ldtilecfg %[config]\n"                                                                                        \
-        "1:\n tileloadd (%[a],%[stride],1),%%tmm4\n tileloadd (%[b],%[stride],1),%%tmm6\n" dot                        \
-        " %%tmm6,%%tmm4,%%tmm0\n tileloadd 1024(%[b],%[stride],1),%%tmm7\n" dot                                       \
-        " %%tmm7,%%tmm4,%%tmm1\n tileloadd 1024(%[a],%[stride],1),%%tmm5\n" dot " %%tmm6,%%tmm5,%%tmm2\n" dot         \
-        " %%tmm7,%%tmm5,%%tmm3\n dec %[steps]\n jnz 1b\n tilerelease\n"                                               \
-        : [steps] "+r"(steps)                                                                                          \
-        : [config] "m"(operands), [a] "r"(operands.a), [b] "r"(operands.b), [stride] "r"(int64_t{64})                  \
-        : "cc");                                                                                                       \
+#define HONE_TILES(name, dot, bits)                                                                           \
+  void name(int64_t steps) {                                                                                  \
+    static const TileOperands operands(bits);                                                                 \
+    asm volatile(                                                                                             \
+        "ldtilecfg %[config]\n"                                                                               \
+        "1:\n tileloadd (%[a],%[stride],1),%%tmm4\n tileloadd (%[b],%[stride],1),%%tmm6\n" dot                \
+        " %%tmm6,%%tmm4,%%tmm0\n tileloadd 1024(%[b],%[stride],1),%%tmm7\n" dot                               \
+        " %%tmm7,%%tmm4,%%tmm1\n tileloadd 1024(%[a],%[stride],1),%%tmm5\n" dot " %%tmm6,%%tmm5,%%tmm2\n" dot \
+        " %%tmm7,%%tmm5,%%tmm3\n dec %[steps]\n jnz 1b\n tilerelease\n"                                       \
+        : [steps] "+r"(steps)                                                                                 \
+        : [config] "m"(operands), [a] "r"(operands.a), [b] "r"(operands.b), [stride] "r"(int64_t{64})         \
+        : "cc");                                                                                              \
   }
 HONE_TILES(bf16_tiles, "tdpbf16ps", 0x3c003c01)  // small normal numbers: sums stay finite
 HONE_TILES(int8_tiles, "tdpbusd", 0x01030507)

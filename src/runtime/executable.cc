@@ -564,16 +564,16 @@ std::vector<StepProfile> Executable::step_profiles() const {
   std::vector<StepProfile> profiles;
   for (const Step& step : lowered_.steps) {
     const StepWork work = work_of(fixed, step, sizes_);
-    profiles.push_back({.name = step->name,
-                        .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
-                        .ops = ops_of(step),
-                        .why_interpreted = step->why_interpreted,
-                        .flops = work.flops,
-                        .bytes = work.bytes,
-                        .weight_bytes = work.weight_bytes,
-                        .unit = step.plan ? step.plan->kernel().speed(*step.plan, prepared_->target()).unit
-                                          : ProductUnit::f32,
-                        .weights = weights_of(step)});
+    profiles.push_back(
+        {.name = step->name,
+         .kind = step.plan ? std::string(step.plan->kernel().name) : "interpreted",
+         .ops = ops_of(step),
+         .why_interpreted = step->why_interpreted,
+         .flops = work.flops,
+         .bytes = work.bytes,
+         .weight_bytes = work.weight_bytes,
+         .unit = step.plan ? step.plan->kernel().speed(*step.plan, prepared_->target()).unit : ProductUnit::f32,
+         .weights = weights_of(step)});
   }
   return profiles;
 }

@@ -133,7 +133,8 @@ void drop_inputs(Graph& graph, NodeId reader, double rate, uint64_t seed) {
 void drop_inputs_of_last(Graph& graph, ValueId predictions, double rate, uint64_t seed) {
   const NodeId last = graph.producer(predictions);
   if (last == kNone || graph.node(last).op != &linear_def)
-    fail("dropout stands before the last linear layer, and the predictions come from none; dropout-layers names others");
+    fail(
+        "dropout stands before the last linear layer, and the predictions come from none; dropout-layers names others");
   drop_inputs(graph, last, rate, seed);
 }
 
@@ -161,7 +162,8 @@ void drop_inputs_of(Graph& graph, const std::vector<std::string>& patterns, doub
   });
   for (size_t i = 0; i < names.size(); ++i)
     if (!used[i])
-      fail("dropout-layers \"{}\": no linear layer or convolution behind another layer has a weight of such a name", patterns[i]);
+      fail("dropout-layers \"{}\": no linear layer or convolution behind another layer has a weight of such a name",
+           patterns[i]);
 }
 
 bool is_adapter(const std::string& label) { return label.ends_with(".lora_A.weight"); }
@@ -278,8 +280,7 @@ class Builder {
     train_batch_norms(graph, options_.ranks);
     if (options_.dropout > 0 && options_.dropout_layers.empty())
       drop_inputs_of_last(graph, graph.outputs()[0].value, options_.dropout, options_.seed);
-    else if (options_.dropout > 0)
-      drop_inputs_of(graph, options_.dropout_layers, options_.dropout, options_.seed);
+    else if (options_.dropout > 0) drop_inputs_of(graph, options_.dropout_layers, options_.dropout, options_.seed);
     if (options_.adapter_dropout > 0) drop_inputs_of(graph, options_.adapter_dropout, options_.seed, is_adapter);
     return graph;
   }

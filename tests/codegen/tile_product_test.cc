@@ -86,7 +86,8 @@ class TileFile : public testing::Test {
   static float dot(std::vector<float> a, std::vector<float> b, float start) {
     TileConfig config{.palette = 1};
     const auto pairs = static_cast<uint16_t>((a.size() + 1) / 2);
-    config.rows[0] = config.rows[1] = 1, config.row_bytes[0] = 4, config.row_bytes[1] = static_cast<uint16_t>(4 * pairs);
+    config.rows[0] = config.rows[1] = 1, config.row_bytes[0] = 4,
+    config.row_bytes[1] = static_cast<uint16_t>(4 * pairs);
     config.rows[2] = static_cast<uint8_t>(pairs), config.row_bytes[2] = 4;
     std::vector<uint16_t> x(2 * size_t{pairs}), y(x);
     for (size_t i = 0; i < a.size(); ++i) x[i] = f32_to_bf16(a[i]), y[i] = f32_to_bf16(b[i]);

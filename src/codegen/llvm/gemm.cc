@@ -50,9 +50,8 @@ class GemmCase {
         shared_(functions) {
     if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
     if (shape_.tiles) {
-      tiles_[shape_.rows] = shared("tiles", [&](const std::string& name) {
-        return emit_tile_product(e_, name, shape_, &format_);
-      });
+      tiles_[shape_.rows] =
+          shared("tiles", [&](const std::string& name) { return emit_tile_product(e_, name, shape_, &format_); });
     } else if (m > 0) {
       const Strips strips = strips_of(m, shape_.rows);
       for (int64_t height = strips.height; height <= strips.height + (strips.taller > 0); ++height) add_tile(height);
@@ -185,9 +184,10 @@ class GemmCase {
       if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
     }
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
-    if (shape_.adds_blocks) return blocks_of_k(a, scales, rows, place, [&](Value* first) {
-      return e_.at(w, e_.times(e_.b.CreateLShr(first, e_.num(1)), shape_.row_bytes()));
-    });
+    if (shape_.adds_blocks)
+      return blocks_of_k(a, scales, rows, place, [&](Value* first) {
+        return e_.at(w, e_.times(e_.b.CreateLShr(first, e_.num(1)), shape_.row_bytes()));
+      });
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
     Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
@@ -289,7 +289,8 @@ class GemmCase {
     const auto unpack = [&](Value* first) {
       Value* const arguments[] = {panel, first, scratch_};
       e_.b.CreateCall(prepare_, arguments);
-      if (const int64_t filled = (shape_.block_k + 1) / 2 * shape_.row_bytes(); shape_.tiles && filled < shape_.unpacked_bytes())
+      if (const int64_t filled = (shape_.block_k + 1) / 2 * shape_.row_bytes();
+          shape_.tiles && filled < shape_.unpacked_bytes())
         emit_zero(e_, e_.at(scratch_, filled), shape_.unpacked_bytes() - filled);
       return scratch_;
     };

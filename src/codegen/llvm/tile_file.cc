@@ -90,9 +90,10 @@ TileFunction named(std::string_view name, Function* function) {
 }  // namespace
 
 std::span<const TileFunction> tile_functions() {
-  static const std::array<TileFunction, 6> all{named(TileNames::kConfigure, configure), named(TileNames::kRelease, release),
-                                               named(TileNames::kZero, zero),           named(TileNames::kLoad, load),
-                                               named(TileNames::kStore, store),         named(TileNames::kDotBf16, dot_bf16)};
+  static const std::array<TileFunction, 6> all{
+      named(TileNames::kConfigure, configure), named(TileNames::kRelease, release),
+      named(TileNames::kZero, zero),           named(TileNames::kLoad, load),
+      named(TileNames::kStore, store),         named(TileNames::kDotBf16, dot_bf16)};
   return all;
 }
 

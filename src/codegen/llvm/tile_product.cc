@@ -78,7 +78,8 @@ class TileStrip {
       walk(Places{a, halves > 1 ? e_.at(a, to_second_) : a, w});
       each_sum(sums, [&](int tile, Value* place) { tiles_.store(tile, place, e_.num(sums_row_bytes_)); });
     };
-    if (llvm::isa<llvm::ConstantInt>(has_second_)) return with(llvm::cast<llvm::ConstantInt>(has_second_)->isOne() ? 2 : 1);
+    if (llvm::isa<llvm::ConstantInt>(has_second_))
+      return with(llvm::cast<llvm::ConstantInt>(has_second_)->isOne() ? 2 : 1);
     e_.when(has_second_, [&] { with(2); });
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }

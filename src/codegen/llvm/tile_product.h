@@ -1,7 +1,7 @@
 // One strip of a matrix product by tile registers: up to 32 rows of bf16, in two halves, times one panel of pairs.
 //
-// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is added
-// to those of the steps before. Subnormal operands and results count as 0.
+// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is
+// added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
 #include "codegen/kernels/gemm/shape.h"
@@ -10,8 +10,8 @@
 
 namespace hone {
 
-// The first argument of all functions below: what tiles are configured for, an i64 that is 0 at first. A kernel has one,
-// and releases its tiles when it ends.
+// The first argument of all functions below: what tiles are configured for, an i64 that is 0 at first. A kernel has
+// one, and releases its tiles when it ends.
 llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
@@ -20,7 +20,8 @@ llvm::Value* configured_tiles(Emitter& e);
 // the shape adds blocks. before: the k in front of w, where scales are read.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
-// K in runs of `segment` elements of A that lie together, a multiple of kTileK: `segments_x` of them a_step_x bytes apart.
+// K in runs of `segment` elements of A that lie together, a multiple of kTileK: `segments_x` of them a_step_x bytes
+// apart.
 struct TileRuns {
   int64_t segment = 0, segments_x = 1, a_step_x = 0;
   int64_t a_row_bytes = 0;  // from pixel to pixel
@@ -28,15 +29,15 @@ struct TileRuns {
 
 // Adds a local function
 //   void(configured, a, w, sums, a_step_y, count, first, second, to_second)   pointers; i64 from a_step_y on
-// that multiplies `count` times the runs, a_step_y bytes apart: `first` rows at a, and `second` more (as many, one less or
-// none) to_second bytes behind.
+// that multiplies `count` times the runs, a_step_y bytes apart: `first` rows at a, and `second` more (as many, one less
+// or none) to_second bytes behind.
 llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
 struct TileBlock {
-  int rows = kTileRows;  // at most kTileRows
-  int64_t columns = 0;   // of W, a multiple of kTileColumns
-  int64_t k = 0;         // a multiple of kTileK; 0: given when called
+  int rows = kTileRows;     // at most kTileRows
+  int64_t columns = 0;      // of W, a multiple of kTileColumns
+  int64_t k = 0;            // a multiple of kTileK; 0: given when called
   int64_t a_row_bytes = 0;  // 0: given when called
   int64_t sums_row_bytes = 0;
   bool accumulate = false;

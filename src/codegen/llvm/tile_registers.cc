@@ -15,8 +15,8 @@ void TileRegisters::act(llvm::Intrinsic::ID instruction, const char* software,
   }
   std::vector<llvm::Type*> types;
   for (llvm::Value* operand : operands) types.push_back(operand->getType());
-  e_.b.CreateCall(
-      e_.module.getOrInsertFunction(software, llvm::FunctionType::get(e_.b.getVoidTy(), types, false)), operands);
+  e_.b.CreateCall(e_.module.getOrInsertFunction(software, llvm::FunctionType::get(e_.b.getVoidTy(), types, false)),
+                  operands);
 }
 
 void TileRegisters::configure(llvm::Value* config) {

@@ -1,6 +1,6 @@
-// The tile registers of AMX in generated code: instructions, or calls of their software twins (tile_file.h) for a target
-// that emulates them. Eight tiles of up to 16 rows of 64 bytes; a tile of B holds four bytes of k for each of 16 columns
-// in a row, as panels of pairs do.
+// The tile registers of AMX in generated code: instructions, or calls of their software twins (tile_file.h) for a
+// target that emulates them. Eight tiles of up to 16 rows of 64 bytes; a tile of B holds four bytes of k for each of 16
+// columns in a row, as panels of pairs do.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ struct alignas(64) TileConfig {
 static_assert(sizeof(TileConfig) == 64);
 
 struct TileNames {  // of the software
-  static constexpr const char *kConfigure = "hone_tile_configure", *kRelease = "hone_tile_release", *kZero = "hone_tile_zero",
-                              *kLoad = "hone_tile_load", *kStore = "hone_tile_store", *kDotBf16 = "hone_tile_dot_bf16";
+  static constexpr const char *kConfigure = "hone_tile_configure", *kRelease = "hone_tile_release",
+                              *kZero = "hone_tile_zero", *kLoad = "hone_tile_load", *kStore = "hone_tile_store",
+                              *kDotBf16 = "hone_tile_dot_bf16";
 };
 
 class TileRegisters {

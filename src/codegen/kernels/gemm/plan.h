@@ -48,14 +48,13 @@ struct GemmPlan : Epilogue {
   static constexpr int64_t kAnyStride = -1;
   int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims
   static constexpr auto fields() {
-    return std::tuple_cat(
-        Epilogue::fields(),
-        std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
-                   field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
-                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format),
-                   field("by_tiles", &GemmPlan::by_tiles), field("rows", &GemmPlan::rows),
-                   field("a_row_stride", &GemmPlan::a_row_stride),
-                   field("result_row_stride", &GemmPlan::result_row_stride)));
+    return std::tuple_cat(Epilogue::fields(),
+                          std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
+                                     field("a_by_columns", &GemmPlan::a_by_columns),
+                                     field("weights", &GemmPlan::weights), field("w", &GemmPlan::w),
+                                     field("w_format", &GemmPlan::w_format), field("by_tiles", &GemmPlan::by_tiles),
+                                     field("rows", &GemmPlan::rows), field("a_row_stride", &GemmPlan::a_row_stride),
+                                     field("result_row_stride", &GemmPlan::result_row_stride)));
   }
   static const KernelDef& kernel();
 };

@@ -96,8 +96,8 @@ void drop_source(const Tensor& weights) {
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
   const GemmShape shape = panel_shape(plan, target);
   return fmt::format("{}x{} {} lanes {} vectors {}{}", plan.n, plan.k,
-                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes,
-                     shape.vectors, shape.fills_steps ? " whole steps" : "");
+                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes, shape.vectors,
+                     shape.fills_steps ? " whole steps" : "");
 }
 
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {

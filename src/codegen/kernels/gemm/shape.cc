@@ -81,8 +81,8 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   }
 }
 
-// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k. Up to 768
-// k all of it: what the second-level cache gives beside A then costs less than loading sums.
+// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k. Up to
+// 768 k all of it: what the second-level cache gives beside A then costs less than loading sums.
 int64_t choose_tile_block(const GemmShape& s) {
   if (s.k > 24 * kTileK)
     for (int64_t block = 18 * kTileK; block >= 12 * kTileK; block -= kTileK)
@@ -98,7 +98,8 @@ int64_t choose_block_k(const GemmShape& s) {
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
   if (s.crossing_groups || s.k <= most) return s.k;
   for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
-    if (s.k % block == 0 && block % (s.tiles ? kTileK : 2) == 0 && (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
+    if (s.k % block == 0 && block % (s.tiles ? kTileK : 2) == 0 &&
+        (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
       return block;
   return s.k;
 }
@@ -223,8 +224,7 @@ namespace {
 // Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
 bool tiles_can(const GemmShape& s) {
   const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
-  return s.panel == PanelType::pairs && has_numbers &&
-         (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
+  return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
 }
 
 GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
@@ -272,7 +272,8 @@ GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
 }
 
 bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles = plan.a == DType::bf16 && plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(DType::bf16);
+  plan.by_tiles =
+      plan.a == DType::bf16 && plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(DType::bf16);
   return plan.by_tiles && gemm_shape(plan, target).tiles;
 }
 
