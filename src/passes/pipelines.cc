@@ -22,6 +22,7 @@ constexpr std::array kCanonical = {
     "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "expand_fake_quant",
+                                    "expand_recurrent",
                                     "decode_vectors",
                                     "unpack_values",
                                     "expand_attention_gradient",
