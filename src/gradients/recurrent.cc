@@ -1,11 +1,12 @@
 // rnn, gru and lstm: what they compute as a scan over steps of products and pointwise ops, and its gradient.
+#include "gradients/recurrent.h"
+
 #include <array>
 
 #include "base/error.h"
 #include "gradients/accumulate.h"
 #include "gradients/iteration.h"
 #include "ops/calls.h"
-#include "ops/recurrent.h"
 
 namespace hone {
 namespace {
@@ -15,75 +16,75 @@ using Values = std::vector<ValueId>;
 
 enum Operand : size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
 
-// A body of one step: what its inputs are, in the order of the scan's operands.
-struct Step {
-  Graph& g;
-  ValueId pre;            // [B,gates·H]: W·x and the biases that are added to it
-  ValueId r, state_bias;  // of h; kNone: no bias beside that in `pre`
-  ValueId peepholes;      // [3·H], kNone for none
-  std::span<const CellActivation> activations;
-  std::optional<double> clip;
-  const Attributes& attributes;  // of the node
-  Dim hidden;
+using Step = RecurrentStep;
 
-  ValueId activation(size_t which, ValueId v) const {
-    if (clip) v = ops::clip(g, {.x = v, .min = -*clip, .max = *clip});
-    return g.emit(*activations[which].op, {v}, activations[which].attributes);
-  }
-  // Rows [first, first + count) · H of r, as a linear map of h.
-  ValueId from_state(ValueId h, int64_t first, int64_t count) const {
-    const ValueId rows = part(r, 0, first, count);
-    return ops::linear(g, {.x = h, .w = rows, .b = state_bias == kNone ? kNone : part(state_bias, 0, first, count)});
-  }
-  ValueId part(ValueId v, int64_t axis, int64_t first, int64_t count = 1) const {
-    return ops::slice(
-        g, {.x = v, .starts = Shape{hidden * first}, .ends = Shape{hidden * (first + count)}, .axes = List{axis}});
-  }
-  ValueId add(ValueId v, ValueId w) const { return ops::add(g, {v, w}); }
-  ValueId mul(ValueId v, ValueId w) const { return ops::mul(g, {v, w}); }
-  ValueId one_minus(ValueId v) const {
-    return ops::sub(g, {ops::full(g, {.shape = Shape(), .value = 1.0, .dtype = g.type(v).dtype}), v});
-  }
-  ValueId peephole(ValueId v, int64_t which, ValueId c) const {
-    return peepholes == kNone ? v : add(v, mul(part(peepholes, 0, which), c));
-  }
-};
+// Rows [first, first + count) · H of r, as a linear map of h.
+ValueId from_state(const Step& s, ValueId h, int64_t first, int64_t count) {
+  const ValueId rows = s.part(s.r, 0, first, count);
+  return ops::linear(s.g,
+                     {.x = h, .w = rows, .b = s.state_bias == kNone ? kNone : s.part(s.state_bias, 0, first, count)});
+}
+ValueId one_minus(const Step& s, ValueId v) {
+  return ops::sub(s.g, {ops::full(s.g, {.shape = Shape(), .value = 1.0, .dtype = s.g.type(v).dtype}), v});
+}
+ValueId activation(const Step& s, size_t which, ValueId v) {
+  if (s.clip) v = ops::clip(s.g, {.x = v, .min = -*s.clip, .max = *s.clip});
+  return s.g.emit(*s.activations[which].op, {v}, s.activations[which].attributes);
+}
+ValueId peephole(const Step& s, ValueId v, int64_t which, ValueId c) {
+  return s.peepholes == kNone ? v : s.add(v, s.mul(s.part(s.peepholes, 0, which), c));
+}
 
 // The states h, and c of lstm, after a step from those before it: as in ops/rnn.cc, gru.cc and lstm.cc.
 Values rnn_step(const Step& s, const Values& state) {
-  return {s.activation(0, s.add(s.pre, s.from_state(state[0], 0, 1)))};
+  return {activation(s, 0, s.add(s.pre, from_state(s, state[0], 0, 1)))};
 }
 
 Values gru_step(const Step& s, const Values& state) {
   const ValueId h = state[0];
-  const ValueId gates = s.activation(0, s.add(s.part(s.pre, 1, 0, 2), s.from_state(h, 0, 2)));
+  const ValueId gates = activation(s, 0, s.add(s.part(s.pre, 1, 0, 2), from_state(s, h, 0, 2)));
   const ValueId z = s.part(gates, 1, 0), reset = s.part(gates, 1, 1);
   const bool before_reset = s.attributes.get_or<int64_t>("linear_before_reset", 0) != 0;
-  const ValueId inner = before_reset ? s.mul(reset, s.from_state(h, 2, 1)) : s.from_state(s.mul(reset, h), 2, 1);
-  const ValueId candidate = s.activation(1, s.add(s.part(s.pre, 1, 2), inner));
-  return {s.add(s.mul(s.one_minus(z), candidate), s.mul(z, h))};
+  const ValueId inner = before_reset ? s.mul(reset, from_state(s, h, 2, 1)) : from_state(s, s.mul(reset, h), 2, 1);
+  const ValueId candidate = activation(s, 1, s.add(s.part(s.pre, 1, 2), inner));
+  return {s.add(s.mul(one_minus(s, z), candidate), s.mul(z, h))};
 }
 
 Values lstm_step(const Step& s, const Values& state) {
   enum Gate : int64_t { kInput, kOutput, kForget, kCell };
-  const ValueId h = state[0], c = state[1], gates = s.add(s.pre, s.from_state(h, 0, 4));
-  const ValueId input = s.activation(0, s.peephole(s.part(gates, 1, kInput), kInput, c));
+  const ValueId h = state[0], c = state[1], gates = s.add(s.pre, from_state(s, h, 0, 4));
+  const ValueId input = activation(s, 0, peephole(s, s.part(gates, 1, kInput), kInput, c));
   const bool coupled = s.attributes.get_or<int64_t>("input_forget", 0) != 0;
   const ValueId forget =
-      coupled ? s.one_minus(input) : s.activation(0, s.peephole(s.part(gates, 1, kForget), kForget, c));
-  const ValueId next = s.add(s.mul(forget, c), s.mul(input, s.activation(1, s.part(gates, 1, kCell))));
-  const ValueId output = s.activation(0, s.peephole(s.part(gates, 1, kOutput), kOutput, next));
-  return {s.mul(output, s.activation(2, next)), next};
+      coupled ? one_minus(s, input) : activation(s, 0, peephole(s, s.part(gates, 1, kForget), kForget, c));
+  const ValueId next = s.add(s.mul(forget, c), s.mul(input, activation(s, 1, s.part(gates, 1, kCell))));
+  const ValueId output = activation(s, 0, peephole(s, s.part(gates, 1, kOutput), kOutput, next));
+  return {s.mul(output, activation(s, 2, next)), next};
 }
+
+}  // namespace
+
+ValueId RecurrentStep::part(ValueId v, int64_t axis, int64_t first, int64_t count) const {
+  return ops::slice(
+      g, {.x = v, .starts = Shape{hidden * first}, .ends = Shape{hidden * (first + count)}, .axes = List{axis}});
+}
+ValueId RecurrentStep::add(ValueId v, ValueId w) const { return ops::add(g, {v, w}); }
+ValueId RecurrentStep::mul(ValueId v, ValueId w) const { return ops::mul(g, {v, w}); }
+
+Values next_states(const CellKind& kind, const RecurrentStep& step, const Values& state) {
+  const auto next = kind.has_cell ? lstm_step : kind.gates > 1 ? gru_step : rnn_step;
+  return next(step, state);
+}
+
+namespace {
 
 // One recurrent node spelled out.
 class Layer {
  public:
-  Layer(const GradientArgs& a, const CellKind& kind, Values (*step)(const Step&, const Values&))
+  Layer(const GradientArgs& a, const CellKind& kind)
       : a_(a),
         g_(a.graph),
         kind_(kind),
-        step_(step),
         directions_(directions_of(a.op().attributes)),
         activations_(activations_of(a.op().attributes, kind)),
         dtype_(gradient_dtype(a.type(kX).dtype)),
@@ -180,7 +181,7 @@ class Layer {
                     .clip = attributes.has("clip") ? std::optional(attributes.get<double>("clip")) : std::nullopt,
                     .attributes = attributes,
                     .hidden = hidden_};
-    Values after = step_(step, state);
+    Values after = next_states(kind_, step, state);
     ValueId y = after[0];
     if (lengths != kNone) {  // behind its end a sequence keeps its state and gives zeros
       const ValueId runs = ops::less(body, {sliced[1], lengths});
@@ -194,16 +195,15 @@ class Layer {
   const GradientArgs& a_;
   Graph& g_;
   const CellKind& kind_;
-  Values (*step_)(const Step&, const Values&);
   Directions directions_;
   std::vector<CellActivation> activations_;
   DType dtype_;
   Dim batch_, hidden_;
 };
 
-template <const CellKind& kind, Values (*step)(const Step&, const Values&)>
+template <const CellKind& kind>
 Values recurrent_gradient(const GradientArgs& a) {
-  Layer layer(a, kind, step);
+  Layer layer(a, kind);
   const Values results = layer.results();
   std::vector<Seed> seeds;
   for (size_t i = 0; i < results.size(); ++i)
@@ -220,8 +220,8 @@ Values recurrent_gradient(const GradientArgs& a) {
 
 }  // namespace
 
-extern constinit const GradientDef rnn_rule_def{.op = &rnn_def, .rule = recurrent_gradient<kRnnCell, rnn_step>};
-extern constinit const GradientDef gru_rule_def{.op = &gru_def, .rule = recurrent_gradient<kGruCell, gru_step>};
-extern constinit const GradientDef lstm_rule_def{.op = &lstm_def, .rule = recurrent_gradient<kLstmCell, lstm_step>};
+extern constinit const GradientDef rnn_rule_def{.op = &rnn_def, .rule = recurrent_gradient<kRnnCell>};
+extern constinit const GradientDef gru_rule_def{.op = &gru_def, .rule = recurrent_gradient<kGruCell>};
+extern constinit const GradientDef lstm_rule_def{.op = &lstm_def, .rule = recurrent_gradient<kLstmCell>};
 
 }  // namespace hone

@@ -5,9 +5,7 @@
 namespace hone {
 namespace {
 
-constexpr auto kAttributes = recurrent_attributes(
-    AttributeSpec{"linear_before_reset", AttributeKind::integer, false,
-                  "1: n = g(Wn·x + r ∘ (Rn·h + bias)), as PyTorch; default 0: n = g(Wn·x + Rn·(r ∘ h) + bias)"});
+constexpr auto kAttributes = recurrent_attributes(kLinearBeforeReset);
 
 void step(bool linear_before_reset, const CellWeights& cell, CellActivations& activations, const double* x,
           CellState& state) {
@@ -28,12 +26,11 @@ void step(bool linear_before_reset, const CellWeights& cell, CellActivations& ac
   for (size_t i = 0; i < hidden; ++i) state.h[i] = (1 - z[i]) * candidate[i] + z[i] * state.h[i];
 }
 
-std::vector<Tensor> eval_gru(const EvalArgs& a) {
-  return eval_recurrent(a, kGruCell,
-                        std::bind_front(step, a.attributes.get_or<int64_t>("linear_before_reset", 0) != 0));
-}
-
 }  // namespace
+
+CellStep make_gru_step(const Attributes& attributes) {
+  return std::bind_front(step, attributes.get_or<int64_t>("linear_before_reset", 0) != 0);
+}
 
 extern constinit const OpDef gru_def{
     .name = "gru",
@@ -45,7 +42,7 @@ extern constinit const OpDef gru_def{
     .attributes = kAttributes,
     .results = 2,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kGruCell); },
-    .eval = eval_gru,
+    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kGruCell, make_gru_step(a.attributes)); },
     .flops = recurrent_flops};
 
 }  // namespace hone

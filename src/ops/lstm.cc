@@ -8,11 +8,7 @@
 namespace hone {
 namespace {
 
-constexpr auto kAttributes = recurrent_attributes(
-    AttributeSpec{"input_forget", AttributeKind::integer, false, "1: the forget gate is 1 - i; default 0"},
-    AttributeSpec{"round_state", AttributeKind::integer, false,
-                  "1: what R is multiplied with is h in 256 steps from min(h, 0) to max(h, 0), as "
-                  "DynamicQuantizeLinear rounds; default 0"});
+constexpr auto kAttributes = recurrent_attributes(kInputForget, kRoundState);
 
 // To the nearest of 256 steps between the extremes and 0; 0 is one of them.
 void round_to_steps(std::vector<double>& h) {
@@ -56,13 +52,13 @@ void step(Variant variant, const CellWeights& cell, CellActivations& activations
   for (size_t i = 0; i < hidden; ++i) state.h[i] *= gates[kOutput][i];
 }
 
-std::vector<Tensor> eval_lstm(const EvalArgs& a) {
-  const Variant variant{.input_forget = a.attributes.get_or<int64_t>("input_forget", 0) != 0,
-                        .round_state = a.attributes.get_or<int64_t>("round_state", 0) != 0};
-  return eval_recurrent(a, kLstmCell, std::bind_front(step, variant));
-}
-
 }  // namespace
+
+CellStep make_lstm_step(const Attributes& attributes) {
+  const Variant variant{.input_forget = attributes.get_or<int64_t>("input_forget", 0) != 0,
+                        .round_state = attributes.get_or<int64_t>("round_state", 0) != 0};
+  return std::bind_front(step, variant);
+}
 
 extern constinit const OpDef lstm_def{
     .name = "lstm",
@@ -76,7 +72,7 @@ extern constinit const OpDef lstm_def{
     .attributes = kAttributes,
     .results = 3,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kLstmCell); },
-    .eval = eval_lstm,
+    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kLstmCell, make_lstm_step(a.attributes)); },
     .flops = recurrent_flops};
 
 }  // namespace hone

@@ -46,7 +46,9 @@ struct Layer {
   int64_t steps, batch, inputs, hidden, gates;
   Directions directions;
   MemoryCharge room;
-  std::vector<double> x, w, r, bias, peepholes, initial_h, initial_c;
+  std::vector<double> x, w, r;
+  bool has_products;  // x are those of w
+  std::vector<double> bias, peepholes, initial_h, initial_c;
   std::vector<int64_t> lengths;
   std::vector<Program> activations;
   double clip;
@@ -60,9 +62,10 @@ struct Layer {
         directions(directions_of(a.attributes)),
         room(checked_mul(checked_mul(directions.count, batch), kSequenceBytes), "the states of sequences"),
         x(a[kX].to_doubles()),
-        w(a[kW].to_doubles()),
+        w(a.has(kW) ? a[kW].to_doubles() : std::vector<double>()),
         r(a[kR].to_doubles()),
-        bias(given_or_zeros(a, kBias, 2 * gates * hidden)),
+        has_products(!a.has(kW)),
+        bias(given_or_zeros(a, kBias, biases() * gates * hidden)),
         peepholes(given_or_zeros(a, kPeepholes, 3 * hidden)),
         initial_h(given_or_zeros(a, kInitialH, batch * hidden)),
         initial_c(given_or_zeros(a, kInitialC, batch * hidden)),
@@ -79,15 +82,23 @@ struct Layer {
     return std::vector(static_cast<size_t>(directions.count * per_direction), 0.0);
   }
 
+  int64_t biases() const { return has_products ? 1 : 2; }  // of each row
+
   CellWeights weights(int64_t d) const {
-    const double* b = bias.data() + d * 2 * gates * hidden;
+    const int64_t rows = gates * hidden;
+    const double* b = bias.data() + d * biases() * rows;
     return {inputs,
             hidden,
-            w.data() + d * gates * hidden * inputs,
-            r.data() + d * gates * hidden * hidden,
+            has_products,
+            has_products ? nullptr : w.data() + d * rows * inputs,
+            r.data() + d * rows * hidden,
             b,
-            b + gates * hidden,
+            b + (biases() - 1) * rows,
             peepholes.data() + d * 3 * hidden};
+  }
+
+  const double* input(int64_t d, int64_t step, int64_t column) const {
+    return x.data() + (step * batch + column) * inputs + (has_products ? d * gates * hidden : 0);
   }
 
   CellActivations activations_of(int64_t d) const {
@@ -141,10 +152,11 @@ std::vector<TensorType> infer_recurrent(const InferArgs& a, const CellKind& kind
   expect_rank(a[kX], 3, 3, "x [S,B,I]");
   expect_rank(a[kR], 3, 3, "r [D,gates·H,H]");
   const Shape& x = a[kX].shape;
-  const Dim count = directions.count, hidden = a[kR].shape[2];
-  expect_shape(a, kW, {count, kind.gates * hidden, x[2]}, "w [D,gates·H,I]");
-  expect_shape(a, kR, {count, kind.gates * hidden, hidden}, "r [D,gates·H,H]");
-  expect_shape(a, kBias, {count, 2 * kind.gates * hidden}, "b [D,2·gates·H]");
+  const Dim count = directions.count, hidden = a[kR].shape[2], rows = kind.gates * hidden;
+  expect_shape(a, kW, {count, rows, x[2]}, "w [D,gates·H,I]");
+  expect_shape(a, kR, {count, rows, hidden}, "r [D,gates·H,H]");
+  if (!a.has(kW)) expect_dim(x[2], count * rows, "the last dimension of x, one per row of r,");
+  expect_shape(a, kBias, {count, a.has(kW) ? 2 * rows : rows}, a.has(kW) ? "b [D,2·gates·H]" : "b [D,gates·H]");
   expect_shape(a, kInitialH, {count, x[1], hidden}, "initial_h [D,B,H]");
   expect_shape(a, kInitialC, {count, x[1], hidden}, "initial_c [D,B,H]");
   expect_shape(a, kPeepholes, {count, 3 * hidden}, "peepholes [D,3·H]");
@@ -181,10 +193,10 @@ std::vector<Tensor> eval_recurrent(const EvalArgs& a, const CellKind& kind, cons
     const CellWeights weights = layer.weights(direction);
     CellActivations activations = layer.activations_of(direction);
     CellState& state = states[static_cast<size_t>(s)] = layer.initial(s);
-    const int64_t length = layer.lengths[static_cast<size_t>(column)];
+    const int64_t length = layer.hidden > 0 ? layer.lengths[static_cast<size_t>(column)] : 0;
     for (int64_t i = 0; i < length; ++i) {
       const int64_t t = layer.directions.is_reverse(direction) ? length - 1 - i : i;
-      step(weights, activations, layer.x.data() + (t * layer.batch + column) * layer.inputs, state);
+      step(weights, activations, layer.input(direction, t, column), state);
       std::ranges::copy(state.h, y.begin() + (t * sequences + s) * layer.hidden);
     }
   });

@@ -15,6 +15,8 @@ void step(const CellWeights& cell, CellActivations& activations, const double* x
 
 }  // namespace
 
+CellStep make_rnn_step(const Attributes&) { return step; }
+
 extern constinit const OpDef rnn_def{
     .name = "rnn",
     .doc =
@@ -24,7 +26,7 @@ extern constinit const OpDef rnn_def{
     .attributes = kAttributes,
     .results = 2,
     .infer = [](const InferArgs& a) { return infer_recurrent(a, kRnnCell); },
-    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kRnnCell, step); },
+    .eval = [](const EvalArgs& a) { return eval_recurrent(a, kRnnCell, make_rnn_step(a.attributes)); },
     .flops = recurrent_flops};
 
 }  // namespace hone

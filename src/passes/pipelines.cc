@@ -16,12 +16,13 @@ namespace {
 
 // Spellings of one thing first become one op; what that leaves over is cleaned up after.
 constexpr std::array kCanonical = {
-    "remove_dropout",       "recognise_packed",    "fold_constants",   "resolve_sequences",   "merge_common",
-    "simplify_shapes",      "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",
-    "recognise_layer_norm", "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes",
-    "fold_constants",       "merge_common",        "remove_dead"};
+    "remove_dropout",  "recognise_packed",     "fold_constants",      "resolve_sequences", "merge_common",
+    "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
+    "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
+    "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "expand_fake_quant",
+                                    "expand_recurrent",
                                     "decode_vectors",
                                     "unpack_values",
                                     "expand_attention_gradient",
@@ -30,6 +31,7 @@ constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "expand_conv_transpose",
                                     "expand_avg_pool_gradient",
                                     "expand_conv_gradients",
+                                    "expand_volumes",
                                     "channels_last",
                                     "expand_batch_norm_train",
                                     "fold_constants",

@@ -13,11 +13,12 @@ struct Calls {
   NamedTensors inputs;
 };
 
-// Activations are inputs; the weights and biases of linear and conv are constants, and so are packed operands of every
-// other call.
+// Activations are inputs; the weights and biases of linear and conv are constants, and so are those of every other call
+// of a recurrent layer and packed operands of every other call.
 bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor, int call) {
   const std::string_view name = op.name;
-  return (tensor.is_packed() && call % 2) ||
+  const bool is_recurrent = name == "rnn" || name == "gru" || name == "lstm" || name == "recurrent_steps";
+  return ((tensor.is_packed() || (is_recurrent && operand > 0)) && call % 2) ||
          (!tensor.is_packed() && (name == "linear" || name == "conv") && operand > 0);
 }
 

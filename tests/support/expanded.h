@@ -5,6 +5,7 @@
 
 #include "gradients/attention.h"
 #include "ops/calls.h"
+#include "tests/support/expanded_recurrent.h"
 
 namespace hone::test {
 
@@ -17,8 +18,11 @@ inline Expanded expanded(const OpDef& op, const Attributes& attributes, std::spa
   Expanded made;
   for (const TensorType* type : operands)
     made.inputs.push_back(type ? made.graph.add_input(fmt::format("{}", made.inputs.size()), *type) : kNone);
-  if (&op != &attention_gradient_def) return made;
   const std::vector<ValueId>& v = made.inputs;
+  if (is_expanded_recurrent(op, operands))
+    for (ValueId result : ExpandedRecurrent(made.graph, op, attributes, v).results())
+      made.graph.add_output(result, fmt::format("{}", made.graph.outputs().size()));
+  if (&op != &attention_gradient_def) return made;
   const AttentionGradients all =
       expanded_attention_gradient(made.graph, {v[0], v[1], v[2], v.size() > 4 ? v[4] : kNone, v[3]}, attributes);
   for (ValueId gradient : {all.q, all.k, all.v})

@@ -50,6 +50,7 @@ inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   if (name == "quantize") return to_codes_cases(rng);
   if (name == "dequantize") return from_codes_cases(rng);
   if (name == "rnn" || name == "gru" || name == "lstm") return recurrent_cases(op, rng);
+  if (name == "recurrent_steps") return recurrent_steps_cases(rng);
   if (OpCases cases = signal_cases(op, rng); !cases.empty()) return cases;
   if (OpCases cases = sequence_cases(op, rng); !cases.empty()) return cases;
   if (OpCases cases = table_cases(name, rng); !cases.empty()) return cases;

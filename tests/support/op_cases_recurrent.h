@@ -1,6 +1,7 @@
 // Samples of recurrent layers.
 #pragma once
 
+#include "ops/recurrent.h"
 #include "tests/support/op_cases_products.h"
 
 namespace hone {
@@ -41,6 +42,39 @@ inline OpCases recurrent_cases(const OpDef& op, Philox& rng) {
   if (cell)
     cases.push_back({both.operands, {{"direction", std::string("bidirectional")}, {"round_state", int64_t{1}}}});
   cases.push_back(std::move(both));
+  return cases;
+}
+
+// The same layers behind their input products.
+inline OpCases recurrent_steps_cases(Philox& rng) {
+  OpCases cases;
+  for (const Cell& cell : kCells) {
+    const int64_t gates = cell.kind.gates;
+    const auto sample = [&](int64_t directions, DType dtype, Attributes attributes) {
+      OpCase one = recurrent_case(rng, gates, cell.kind.has_cell, directions, dtype);
+      one.operands.erase(one.operands.begin() + 1);
+      one.operands[0] = random_floats(rng, {3, 2, directions * gates * 4}, dtype, -1, 1);
+      one.operands[2] = random_floats(rng, {directions, gates * 4}, dtype, -1, 1);
+      one.attributes = std::move(attributes);
+      one.attributes.set("cell", std::string(cell.name));
+      return one;
+    };
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      cases.push_back(sample(1, dtype, {}));
+      cases.back().operands.resize(2);
+      cases.push_back(sample(1, dtype, {{"direction", std::string("reverse")}, {"clip", 0.5}}));
+    }
+    const size_t activations = 2 * cell.kind.activations.size();
+    OpCase both = sample(2, DType::f32,
+                         {{"direction", std::string("bidirectional")},
+                          {"activations", std::vector<std::string>(activations, "hard_sigmoid")},
+                          {"activation_alpha", std::vector<double>{0.3, 0.1}},
+                          {"activation_beta", std::vector<double>{0.4}}});
+    if (cell.kind.has_cell) both.attributes.set("input_forget", int64_t{1});
+    if (gates == 3) both.attributes.set("linear_before_reset", int64_t{1});
+    cases.push_back(std::move(both));
+    if (cell.kind.has_cell) cases.push_back(sample(1, DType::f32, {{"round_state", int64_t{1}}}));
+  }
   return cases;
 }
 

@@ -25,6 +25,9 @@ inline OpCases conv_cases(Philox& rng) {
        {{"channels_last", int64_t{1}}, {"kernel_shape", Integers{3, 2}}, {"auto_pad", "same_upper"}}},
       {{random_floats(rng, {2, 7, 9, 4}), random_floats(rng, {4, 1, 3, 3})},
        {{"channels_last", int64_t{1}}, {"groups", int64_t{4}}}},
+      {{random_floats(rng, {2, 2, 4, 3, 5}), random_floats(rng, {3, 2, 2, 3, 2}), random_floats(rng, {3})},
+       {{"strides", Integers{2, 1, 2}}, {"pads", Integers{1, 1, 0, 2, 1, 1}}, {"dilations", Integers{2, 1, 1}}}},
+      {{random_floats(rng, {1, 4, 3, 3, 4}), random_floats(rng, {4, 2, 2, 1, 3})}, {{"groups", int64_t{2}}}},
   };
 }
 
@@ -70,6 +73,11 @@ inline OpCases pool_cases(std::string_view name, Philox& rng) {
         {{random_floats(rng, {2, 7, 9, 3})},
          {{"channels_last", int64_t{1}}, {"kernel_shape", Integers{3, 2}}, {"pads", Integers{1, 0, 1, 1}}}});
   cases.push_back({{random_floats(rng, {1, 2, 4, 5, 3}, DType::f16)}, {{"kernel_shape", Integers{2, 3, 2}}}});
+  cases.push_back({{random_floats(rng, {2, 2, 4, 5, 3})},
+                   {{"kernel_shape", Integers{3, 2, 2}},
+                    {"strides", Integers{2, 1, 2}},
+                    {"pads", Integers{1, 0, 1, 2, 1, 0}},
+                    {"ceil_mode", int64_t{1}}}});
   const auto padded = [&](const char* attribute, int64_t value) {
     return OpCase{{random_floats(rng, {2, 3, 7, 9})},
                   {{"kernel_shape", Integers{3, 3}}, {"pads", Integers{1, 1, 1, 1}}, {attribute, value}}};

@@ -1,0 +1,91 @@
+// Gathers and scatters: bytes are copied, whatever they mean.
+#include "codegen/kernels/indexed/plan.h"
+#include "codegen/llvm/copy.h"
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/emit_def.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class IndexedEmitter {
+ public:
+  IndexedEmitter(Emitter& e, const IndexedPlan& plan) : e_(e), plan_(plan), rank_(static_cast<int>(plan.rank)) {}
+
+  void run(const std::string& symbol) {
+    frame_ = e_.begin_kernel(symbol);
+    data_ = e_.kernel_pointer(frame_, 0), indices_ = e_.kernel_pointer(frame_, 1);
+    updates_ = e_.kernel_pointer(frame_, 2), out_ = e_.kernel_pointer(frame_, 3);
+    slice_ = plan_.slice_bytes ? e_.num(plan_.slice_bytes) : e_.kernel_dim(frame_, 1);
+    if (plan_.scatters)
+      e_.when(e_.b.CreateICmpNE(data_, out_), [&] { emit_copy(e_, data_, out_, e_.kernel_dim(frame_, 2)); });
+    Value *begin = plan_.scatters ? e_.num(0) : frame_.begin,
+          *end = plan_.scatters ? e_.kernel_dim(frame_, 0) : frame_.end;
+    if (plan_.tuples) {
+      e_.loop(begin, end, 1, {}, [&](Value* i, const Values&) {
+        move(by_tuple(i), i);
+        return Values{};
+      });
+    } else {
+      along(0, begin, end, e_.num(0), e_.num(0));
+    }
+    e_.end_function();
+  }
+
+ private:
+  Value* dim(int i) { return e_.kernel_dim(frame_, kIndexedSizes + i); }
+
+  // Of an axis of `size`, from the front.
+  Value* index_at(Value* number, Value* size) {
+    llvm::Type* type = e_.memory_type(plan_.indices);
+    Value* index = e_.load(type, e_.at(indices_, e_.times(number, size_bytes(plan_.indices))));
+    index = e_.b.CreateSExt(index, e_.i64);
+    return e_.b.CreateSelect(e_.b.CreateICmpSLT(index, e_.num(0)), e_.b.CreateAdd(index, size), index);
+  }
+
+  Value* by_tuple(Value* i) {
+    Value *place = e_.num(0), *first = e_.times(i, rank_);
+    for (int axis = 0; axis < rank_; ++axis) {
+      Value* index = index_at(e_.b.CreateAdd(first, e_.num(axis)), dim(axis));
+      place = e_.b.CreateAdd(place, e_.b.CreateMul(index, dim(rank_ + axis)));
+    }
+    return place;
+  }
+
+  // Loops over the indices' axes from `axis` on, behind `number` of them at `place` of the data.
+  void along(int axis, Value* begin, Value* end, Value* number, Value* place) {
+    e_.loop(begin, end, 1, {}, [&](Value* i, const Values&) {
+      Value* here = e_.b.CreateAdd(place, e_.b.CreateMul(i, dim(rank_ + axis)));
+      Value* index = e_.b.CreateAdd(e_.b.CreateMul(number, dim(axis)), i);
+      if (axis + 1 < rank_) {
+        along(axis + 1, e_.num(0), dim(axis + 1), index, here);
+      } else {
+        Value* own = e_.b.CreateMul(index_at(index, dim(2 * rank_)), dim(2 * rank_ + 1));
+        move(e_.b.CreateAdd(here, own), index);
+      }
+      return Values{};
+    });
+  }
+
+  // The slice at `place` of the data, and that of `number`.
+  void move(Value* place, Value* number) {
+    Value* own = e_.b.CreateMul(number, slice_);
+    if (plan_.scatters) emit_copy(e_, e_.at(updates_, own), e_.at(out_, place), slice_);
+    else emit_copy(e_, e_.at(data_, place), e_.at(out_, own), slice_);
+  }
+
+  Emitter& e_;
+  const IndexedPlan& plan_;
+  const int rank_;
+  KernelFrame frame_{};
+  Value *data_ = nullptr, *indices_ = nullptr, *updates_ = nullptr, *out_ = nullptr, *slice_ = nullptr;
+};
+
+void emit(Emitter& e, const IndexedPlan& plan, const std::string& symbol, int) { IndexedEmitter(e, plan).run(symbol); }
+
+}  // namespace
+
+extern constinit const EmitterDef indexed_emitter_def = emitter_def<IndexedPlan, emit>();
+
+}  // namespace hone
