@@ -22,18 +22,28 @@ function(layer name)
   target_include_directories(hone_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND hone_ OUTPUT_VARIABLE deps)
   target_link_libraries(hone_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
-  # Most of what a source file includes is what ir/graph.h does. The release build reads that once; other builds hold every file to
-  # including what it uses.
-  if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT HONE_SANITIZE)
-    target_compile_options(hone_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
-    if(name STREQUAL ir)
-      target_precompile_headers(hone_ir PRIVATE ${PROJECT_SOURCE_DIR}/src/ir/graph.h)
-    elseif(TARGET hone_ir AND NOT "llvm" IN_LIST ARG_PRIVATE_LIBS)  # whose macros a precompiled header must share
-      target_precompile_headers(hone_${name} REUSE_FROM hone_ir)
-    endif()
+  if(name STREQUAL ir)
+    precompile(hone_ir OF "${PROJECT_SOURCE_DIR}/src/ir/graph.h")
+  elseif(TARGET hone_ir AND NOT "llvm" IN_LIST ARG_PRIVATE_LIBS)  # whose macros a precompiled header must share
+    precompile(hone_${name} AS hone_ir)
   endif()
   if(ARG_REGISTRY)
     add_table(hone_${name}_table ${name} "" ${sources})
+  endif()
+endfunction()
+
+# precompile(<target> OF headers... | AS <other target>): reads headers that most of its sources include once, or shares what another target has read.
+# The build of fuzz targets does without, so it holds every file to including what it uses.
+function(precompile target)
+  cmake_parse_arguments(ARG "" "AS" "OF" ${ARGN})
+  if(NOT HONE_PCH)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+  if(ARG_AS)
+    target_precompile_headers(${target} REUSE_FROM ${ARG_AS})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARG_OF})
   endif()
 endfunction()
 
