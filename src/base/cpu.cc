@@ -49,8 +49,9 @@ constexpr Fact kFacts[] = {{"avx2", 0},
                            {"avx512_vnni", bits_of({Feature::avx512})},
                            {"avx512_bf16", bits_of({Feature::avx512})},
                            {"amx_bf16", bits_of({Feature::avx512})},
-                           {"amx_int8", bits_of({Feature::avx512})}};
-static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::amx_int8) + 1);
+                           {"amx_int8", bits_of({Feature::avx512})},
+                           {"vnni_emulated", bits_of({Feature::avx2})}};
+static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::vnni_emulated) + 1);
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
 Features detect() {

@@ -9,7 +9,8 @@
 namespace hone {
 
 // What code may ask of a CPU beyond x86-64. `avx2` comes with FMA, F16C and BMI, `avx512` with F, BW, CD, DQ and VL,
-// the two of AMX with its tiles: no CPU has one without the others.
+// the two of AMX with its tiles: no CPU has one without the others. No CPU has the last one: with it, code that
+// multiplies bytes is that of VNNI with other instructions in place of its own, which any CPU runs (for tests).
 enum class Feature : uint8_t {
   avx2,
   avx_vnni,
@@ -19,9 +20,10 @@ enum class Feature : uint8_t {
   avx512_vnni,
   avx512_bf16,
   amx_bf16,
-  amx_int8
+  amx_int8,
+  vnni_emulated
 };
-inline constexpr int kFeatures = 9;
+inline constexpr int kFeatures = 10;
 std::string_view to_string(Feature feature);  // "avx_vnni"
 
 class Features {

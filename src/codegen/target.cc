@@ -30,6 +30,7 @@ constexpr Row kRows[] = {
 constexpr Microarchitecture kUnknown{.name = "unknown", .bf16 = 1, .int8 = 2, .amx_bf16 = 4, .amx_int8 = 8};
 
 bool is_amx(Feature f) { return f == Feature::amx_bf16 || f == Feature::amx_int8; }
+bool is_emulated(Feature f) { return f == Feature::vnni_emulated; }
 
 struct Level {
   std::string_view name;
@@ -102,7 +103,7 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
   const auto add = [&](const DotUnit& unit) { units_[unit_count_++] = unit; };
   add({"vfmadd231ps", DType::f32, DType::f32, DType::f32, 1, lanes(), 1, 1});
   if (has(Feature::avx512_bf16)) add({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates.bf16});
-  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni))
+  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni) || has(Feature::vnni_emulated))
     add({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates.int8});
   if (has(Feature::amx_bf16)) add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
   if (has(Feature::amx_int8)) add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates.amx_int8});
@@ -110,6 +111,12 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
 
 const DotUnit* Target::vector_unit(DType operands) const {
   const auto fits = [&](const DotUnit& unit) { return unit.m == 1 && unit.a == operands && unit.b == operands; };
+  const auto found = std::ranges::find_if(units(), fits);
+  return found == units().end() ? nullptr : &*found;
+}
+
+const DotUnit* Target::byte_unit() const {
+  const auto fits = [](const DotUnit& unit) { return unit.m == 1 && unit.b == DType::i8; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }
@@ -125,7 +132,7 @@ Target parse_target(std::string_view text) {
     const size_t end = std::min(text.find_first_of("+-", at + 1), text.size());
     const Feature f = feature_named(text, text.substr(at + 1, end - at - 1));
     if (text[at] == '-' && f == Feature::avx2) refuse(text, "compiled code needs avx2");
-    if (text[at] == '+' && !cpu_features().has(f)) refuse(text, fmt::format("this CPU lacks {}", to_string(f)));
+    if (text[at] == '+' && !cpu_features().has(f) && !is_emulated(f)) refuse(text, fmt::format("this CPU lacks {}", to_string(f)));
     features = text[at] == '+' ? features.with(f) : features.without(f);
     at = end;
   }

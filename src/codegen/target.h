@@ -48,6 +48,7 @@ class Target {
   std::span<const DotUnit> units() const { return {units_.data(), unit_count_}; }
   // The one that multiplies vectors of such elements, lane by lane; null when there is none.
   const DotUnit* vector_unit(DType operands) const;
+  const DotUnit* byte_unit() const;  // the one that multiplies vectors of bytes, some with a sign; likewise
 
   bool operator==(const Target& other) const;
 
@@ -61,7 +62,7 @@ class Target {
 
 // As --isa takes it: a level, or `host`, and features added to it or taken away: "avx512", "avx2+avx_vnni",
 // "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
-// avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_".
+// avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_". Emulated ones may be added on any CPU.
 Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
 std::string to_string(const Target& target);  // of one for this CPU, as parse_target() takes it
 

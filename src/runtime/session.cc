@@ -270,7 +270,8 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
-  if (o.target && !cpu_features().has_all_of(o.target->features()))
+  const Features runs = cpu_features().with(Feature::vnni_emulated);  // on any CPU
+  if (o.target && !runs.has_all_of(o.target->features()))
     fail("the target has {}; this CPU has {}", to_string(o.target->features()), to_string(cpu_features()));
   impl_->limits = token_limits(graph);
   if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);

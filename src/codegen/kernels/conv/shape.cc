@@ -20,10 +20,13 @@ bool leaves_plane(const PlaneWindow& w) {
          outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
 }
 
-void choose_place_of_x(ConvShape& s, const ConvPlan& plan) {
+// Codes are always copied, as what multiplies them wants them: bytes or words.
+void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
   const PlaneWindow& w = plan.window;
-  const int64_t element = size_bytes(plan.product.a), own = plan.channels * element;
-  s.copied = plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
+  const bool codes = plan.product.multiplies_codes();
+  const int64_t element = !codes ? size_bytes(plan.product.a) : target.byte_unit() ? 1 : 2,
+                own = plan.channels * element;
+  s.copied = codes || plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
   // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
   if (s.copied) s.pixel_bytes = own * w.stride_x % 4096 == 0 ? own + 64 : own;
   else s.pixel_bytes = own * plan.groups;
@@ -64,7 +67,7 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
 }  // namespace
 
 int64_t ConvShape::panel_rows_of_window_row() const {
-  return segments_x * (gemm.panel == PanelType::pairs ? (segment + 1) / 2 : segment);
+  return segments_x * gemm.rows_of(gemm.panel, segment);
 }
 
 void for_any_plane(ConvPlan& plan, KernelDims& dims) {
@@ -110,12 +113,17 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
 Support conv_support(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     if (Support r = winograd_support(plan); !r.supported()) return r;
+  if (plan.product.multiplies_codes()) {
+    if (plan.method != ConvPlan::Method::direct || plan.turned) return {"codes by another method than the sum itself"};
+    if (plan.any_plane) return {"codes on any plane"};
+    if (plan.channels % 4 != 0) return {fmt::format("codes of {} channels, which share lanes of four", plan.channels)};
+  }
   return gemm_support(plan.product, target);
 }
 
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
-  choose_place_of_x(s, plan);
+  choose_place_of_x(s, plan, target);
   GemmPlan product = plan.product;
   const bool pairs = panel_shape(product, target).panel == PanelType::pairs;
   if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
@@ -124,7 +132,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
 
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   ConvShape s;
-  choose_place_of_x(s, plan);
+  choose_place_of_x(s, plan, target);
   s.gemm = panel_shape(laid_out_product(plan, target), target);
   if (s.gemm.codec) {
     // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
