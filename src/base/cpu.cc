@@ -53,8 +53,9 @@ constexpr Fact kFacts[] = {{"avx2", 0},
                            {"avx512_bf16", bits_of({Feature::avx512})},
                            {"amx_bf16", bits_of({Feature::avx512})},
                            {"amx_int8", bits_of({Feature::avx512})},
-                           {"amx_emulated", bits_of({Feature::avx2})}};
-static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::amx_emulated) + 1);
+                           {"amx_emulated", bits_of({Feature::avx2})},
+                           {"vnni_emulated", bits_of({Feature::avx2})}};
+static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::vnni_emulated) + 1);
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
 // 0 once Linux lets the process use tiles, which it does when asked: threads that switch then save 8 KB more. Else the
@@ -163,7 +164,8 @@ std::string to_string(Features features) {
 Features cpu_features() { return detected().features; }
 
 Features usable_features() {
-  return cpu_features().has(Feature::avx2) ? cpu_features().with(Feature::amx_emulated) : cpu_features();
+  if (!cpu_features().has(Feature::avx2)) return cpu_features();
+  return cpu_features().with(Feature::amx_emulated).with(Feature::vnni_emulated);
 }
 
 std::string why_lacking(Feature feature) {

@@ -9,8 +9,10 @@
 namespace hone {
 
 // What code may ask of a CPU beyond x86-64. `avx2` comes with FMA, F16C and BMI, `avx512` with F, BW, CD, DQ and VL,
-// the two of AMX with its tiles: no CPU has one without the others. With `amx_emulated` code calls software in place of
-// instructions of AMX (codegen/llvm/tile_registers.h): the same results, slowly, on any CPU.
+// the two of AMX with its tiles: no CPU has one without the others. No CPU has the last two: with `amx_emulated` code
+// calls software in place of instructions of AMX (codegen/llvm/tile_registers.h), with `vnni_emulated` code that
+// multiplies bytes is that of VNNI with other instructions in place of its own: the same results on any CPU (for
+// tests).
 enum class Feature : uint8_t {
   avx2,
   avx_vnni,
@@ -21,9 +23,10 @@ enum class Feature : uint8_t {
   avx512_bf16,
   amx_bf16,
   amx_int8,
-  amx_emulated
+  amx_emulated,
+  vnni_emulated
 };
-inline constexpr int kFeatures = 10;
+inline constexpr int kFeatures = 11;
 std::string_view to_string(Feature feature);  // "avx_vnni"
 
 class Features {

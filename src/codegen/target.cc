@@ -106,7 +106,7 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
   const auto add = [&](const DotUnit& unit) { units_[unit_count_++] = unit; };
   add({"vfmadd231ps", DType::f32, DType::f32, DType::f32, 1, lanes(), 1, 1});
   if (has(Feature::avx512_bf16)) add({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates.bf16});
-  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni))
+  if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni) || has(Feature::vnni_emulated))
     add({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates.int8});
   if (has(Feature::amx_bf16) || emulates_tiles())
     add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
@@ -122,6 +122,12 @@ const DotUnit* Target::vector_unit(DType operands) const {
 
 const DotUnit* Target::tile_unit(DType operands) const {
   const auto fits = [&](const DotUnit& unit) { return unit.m > 1 && unit.a == operands && unit.b == operands; };
+  const auto found = std::ranges::find_if(units(), fits);
+  return found == units().end() ? nullptr : &*found;
+}
+
+const DotUnit* Target::byte_unit() const {
+  const auto fits = [](const DotUnit& unit) { return unit.m == 1 && unit.b == DType::i8; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }

@@ -49,6 +49,7 @@ class Target {
   // The one that multiplies vectors of such elements, lane by lane; null when there is none.
   const DotUnit* vector_unit(DType operands) const;
   const DotUnit* tile_unit(DType operands) const;  // the one that multiplies tiles of them
+  const DotUnit* byte_unit() const;  // the one that multiplies vectors of bytes, some with a sign; likewise
   bool emulates_tiles() const { return has(Feature::amx_emulated); }
 
   bool operator==(const Target& other) const;
@@ -63,8 +64,8 @@ class Target {
 
 // As --isa takes it: a level, or `host`, and features added to it or taken away: "avx512", "avx2+avx_vnni",
 // "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
-// avx512_bf16, all but AMX; amx, all. Features of AVX-512 may be written without "avx512_"; amx_emulated can be added
-// anywhere.
+// avx512_bf16, all but AMX; amx, all. Features of AVX-512 may be written without "avx512_". Emulated ones may be added
+// on any CPU.
 Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
 std::string to_string(const Target& target);  // of one for this CPU, as parse_target() takes it
 

@@ -22,8 +22,6 @@ constexpr AttributeSpec kDeformAttributes[] = {
 
 // The result [N,O,...] of x [N,C,...], w [O,C/groups,...] and, at `bias`, b [O].
 Shape convolved(const InferArgs& a, size_t bias) {
-  expect_float(a[0], "x");
-  expect_float(a[1], "w");
   expect_rank(a[0], 3, 5, "x [N,C,...]");
   if (a.attributes.has("kernel_shape")) {
     const auto dims = a.attributes.get<std::vector<int64_t>>("kernel_shape").size();
@@ -39,7 +37,7 @@ Shape convolved(const InferArgs& a, size_t bias) {
   if (w[0].is_constant() && w[0].constant() % groups != 0)
     fail("{} output channels do not fall into {} groups", w[0].constant(), groups);
   if (a.has(bias)) {
-    expect_float(a[bias], "b");
+    expect_added(a[bias], products_dtype(a), "b");
     expect_rank(a[bias], 1, 1, "b");
     expect_dim(a[bias].shape[0], w[0], "the length of b, one per output channel,");
   }
@@ -54,39 +52,57 @@ SlidingWindowOnPlane window_on(const EvalArgs& a) {
 }
 
 // fill(patch, image, place) writes the elements [C, taps] that the window sees into a patch of zeros.
-template <class Fill>
-std::vector<Tensor> eval_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, size_t bias, Fill fill) {
+template <class T, class Fill>
+std::vector<T> products_of_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, const std::vector<T>& w,
+                                   std::vector<T> b, Fill fill) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const std::vector<double> w = a[1].to_doubles();
-  const std::vector<double> b =
-      a.has(bias) ? a[bias].to_doubles() : std::vector<double>(static_cast<size_t>(sizes[1]), 0.0);
+  b.resize(static_cast<size_t>(sizes[1]));  // zeros where there is none
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1), places = window.places();
   const int64_t outputs = sizes[1], row = a[1].dim(1) * window.kernel();
-  std::vector<double> y(static_cast<size_t>(element_count(sizes)));
+  std::vector<T> y(static_cast<size_t>(element_count(sizes)));
   parallel_for(sizes[0] * places, [&](int64_t at) {
     const int64_t image = at / places, place = at % places;
-    std::vector<double> patch(static_cast<size_t>(groups * row));
+    std::vector<T> patch(static_cast<size_t>(groups * row));
     fill(patch, image, place);
     for (int64_t o = 0; o < outputs; ++o) {
-      const double* part = patch.data() + o / (outputs / groups) * row;
+      const T* part = patch.data() + o / (outputs / groups) * row;
       y[static_cast<size_t>((image * outputs + o) * places + place)] =
           dot(part, w.data() + o * row, row) + b[static_cast<size_t>(o)];
     }
   });
-  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+  return y;
 }
 
-std::vector<Tensor> eval_conv(const EvalArgs& a) {
+template <class Fill>
+std::vector<Tensor> eval_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, size_t bias, Fill fill) {
+  const std::vector<double> b = a.has(bias) ? a[bias].to_doubles() : std::vector<double>();
+  return {Tensor::from_doubles(a.results[0].dtype, sizes_of(a.results[0]),
+                               products_of_patches(a, window, a[1].to_doubles(), b, fill))};
+}
+
+template <class T>
+std::vector<T> convolve(const EvalArgs& a, const std::vector<T>& x, const std::vector<T>& w, std::vector<T> b) {
   const SlidingWindowOnPlane window = window_on(a);
-  const std::vector<double> x = a[0].to_doubles();
   const int64_t channels = a[0].dim(1);
-  return eval_patches(a, window, 2, [&](std::vector<double>& patch, int64_t image, int64_t place) {
+  return products_of_patches(a, window, w, std::move(b), [&](std::vector<T>& patch, int64_t image, int64_t place) {
     const std::vector<Tap> taps = window.taps(place);
     for (int64_t c = 0; c < channels; ++c)
       for (const Tap& tap : taps)
         patch[static_cast<size_t>(c * window.kernel() + tap.kernel)] =
             x[static_cast<size_t>((image * channels + c) * window.elements() + tap.element)];
   });
+}
+
+std::vector<Tensor> eval_conv(const EvalArgs& a) {
+  const DType dtype = a.results[0].dtype;
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  if (is_float(dtype))
+    return {Tensor::from_doubles(
+        dtype, sizes,
+        convolve(a, a[0].to_doubles(), a[1].to_doubles(), a.has(2) ? a[2].to_doubles() : std::vector<double>()))};
+  const std::vector<int64_t> y =
+      convolve(a, a[0].to_integers(), a[1].to_integers(), a.has(2) ? a[2].to_integers() : std::vector<int64_t>());
+  return {Tensor::of<int64_t>(sizes, y).converted(dtype)};  // wraps
 }
 
 std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
@@ -99,7 +115,7 @@ std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
   return eval_channels_first({operands, attributes, a.results}, eval_conv);
 }
 
-std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(sum_dtype(a, 0, 1), convolved(a, 2))}; }
+std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(products_dtype(a), convolved(a, 2))}; }
 
 // Channels: of weights [O,C/groups,...], too, but those that are a matrix.
 int64_t channel_axis(const Attributes& attributes, size_t) { return channels_last(attributes) ? -1 : 1; }
@@ -111,6 +127,8 @@ Dim conv_flops(const InferArgs& a) {
 
 // offset [N, offset_groups*kh*kw*2, oh, ow] and mask [N, offset_groups*kh*kw, oh, ow].
 std::vector<TensorType> infer_deform_conv(const InferArgs& a) {
+  expect_float(a[0], "x");
+  expect_float(a[1], "w");
   expect_rank(a[0], 4, 4, "x [N,C,H,W]");
   const Shape shape = convolved(a, 3);
   const int64_t groups = a.attributes.get_or<int64_t>("offset_groups", 1);
@@ -170,7 +188,8 @@ extern constinit const OpDef conv_def{
     .name = "conv",
     .doc =
         "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
-        "where an operand is). Generated code reads channels_last and w as a matrix.",
+        "where an operand is). Integers of 8 bits have sums and b of i32, which wrap. Generated code reads "
+        "channels_last and w as a matrix.",
     .operands = {factor("x"), factor(weight("w")), optional(bias("b"))},
     .attributes = kConvAttributes,
     .infer = infer_conv,

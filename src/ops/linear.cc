@@ -7,34 +7,43 @@ namespace hone {
 namespace {
 
 std::vector<TensorType> infer_linear(const InferArgs& a) {
-  expect_float(a[0], "x");
-  expect_float(a[1], "w");
+  const DType dtype = products_dtype(a);
   if (a[0].rank() < 1) fail("x is a scalar; accepted: [..., K]");
   expect_rank(a[1], 2, 2, "w");
   expect_dim(a[1].shape[1], a[0].shape.back(), "the number of columns of w [N,K], one per column of x [...,K],");
   if (a.has(2)) {
-    expect_float(a[2], "b");
+    expect_added(a[2], dtype, "b");
     expect_rank(a[2], 1, 1, "b");
     expect_dim(a[2].shape[0], a[1].shape[0], "the length of b, one per row of w,");
   }
   Shape shape = a[0].shape;
   shape.back() = a[1].shape[0];
-  return {plain_type(sum_dtype(a, 0, 1), shape)};
+  return {plain_type(dtype, shape)};
 }
 
-std::vector<Tensor> eval_linear(const EvalArgs& a) {
-  const std::vector<double> x = a[0].to_doubles(), w = a[1].to_doubles();
-  const std::vector<double> b =
-      a.has(2) ? a[2].to_doubles() : std::vector<double>(static_cast<size_t>(a[1].dim(0)), 0.0);
+template <class T>
+std::vector<T> sums(const EvalArgs& a, const std::vector<T>& x, const std::vector<T>& w, std::vector<T> b) {
   const int64_t n = a[1].dim(0), k = a[1].dim(1);
-  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  std::vector<double> y(static_cast<size_t>(element_count(sizes)));
+  b.resize(static_cast<size_t>(n));  // zeros where there is none
+  std::vector<T> y(static_cast<size_t>(element_count(sizes_of(a.results[0]))));
   const int64_t rows = n > 0 ? static_cast<int64_t>(y.size()) / n : 0;
   parallel_for(rows, [&](int64_t m) {
     for (int64_t j = 0; j < n; ++j)
       y[static_cast<size_t>(m * n + j)] = dot(x.data() + m * k, w.data() + j * k, k) + b[static_cast<size_t>(j)];
   });
-  return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
+  return y;
+}
+
+std::vector<Tensor> eval_linear(const EvalArgs& a) {
+  const DType dtype = a.results[0].dtype;
+  const std::vector<int64_t> sizes = sizes_of(a.results[0]);
+  if (is_float(dtype))
+    return {Tensor::from_doubles(
+        dtype, sizes,
+        sums(a, a[0].to_doubles(), a[1].to_doubles(), a.has(2) ? a[2].to_doubles() : std::vector<double>()))};
+  const std::vector<int64_t> y =
+      sums(a, a[0].to_integers(), a[1].to_integers(), a.has(2) ? a[2].to_integers() : std::vector<int64_t>());
+  return {Tensor::of<int64_t>(sizes, y).converted(dtype)};  // wraps
 }
 
 bool linear_fits_all_sizes(const InferArgs& a, const TensorType&) {
@@ -49,7 +58,8 @@ Dim linear_flops(const InferArgs& a) { return 2 * element_count(a[0].shape) * a[
 extern constinit const OpDef linear_def{
     .name = "linear",
     .doc =
-        "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed.",
+        "x[...,K] · w[N,K]ᵀ + b[N]: f32 (f64 where an operand is). Operands are floats of any width; w may be packed. "
+        "Integers of 8 bits, with or without sign, have sums and b of i32, which wrap.",
     .operands = {factor("x"), factor(weight("w")), optional(bias("b"))},
     .infer = infer_linear,
     .eval = eval_linear,

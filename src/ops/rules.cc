@@ -72,6 +72,21 @@ DType sum_dtype(const InferArgs& a, size_t first, size_t second) {
   return doubles ? DType::f64 : DType::f32;
 }
 
+DType products_dtype(const InferArgs& a, const char* x, const char* w) {
+  const auto is_byte = [&](size_t i) { return a[i].dtype == DType::i8 || a[i].dtype == DType::u8; };
+  if (is_byte(0) && is_byte(1)) return DType::i32;
+  if (is_byte(0) != is_byte(1))
+    fail("{} is {} and {} is {}; integers of 8 bits only go with their like", x, to_string(a[0]), w, to_string(a[1]));
+  expect_float(a[0], x);
+  expect_float(a[1], w);
+  return sum_dtype(a, 0, 1);
+}
+
+void expect_added(const TensorType& type, DType sums, const char* what) {
+  if (is_float(sums)) return expect_float(type, what);
+  if (type.dtype != sums) fail("{} is {}; sums of integers take {}", what, to_string(type), to_string(sums));
+}
+
 std::optional<Shape> dims_argument(const InferArgs& a, size_t operand, const char* attribute) {
   if (a.attributes.has(attribute)) return a.attributes.get<Shape>(attribute);
   if (!a.has(operand)) fail("neither attribute {} nor operand {} is given", attribute, operand);

@@ -24,6 +24,9 @@ void expect_positive(int64_t value, const char* what);
 
 // The element type of a sum of products: f64 for f64, otherwise f32 (f32, f16, bf16 and packed operands).
 DType sum_dtype(const InferArgs& a, size_t first, size_t second);
+// The same where two integers of 8 bits may be multiplied, too: their sums are i32, which wraps. Error for other types.
+DType products_dtype(const InferArgs& a, const char* x = "x", const char* w = "w");
+void expect_added(const TensorType& type, DType sums, const char* what);  // i32 to such sums, floats to others
 
 // Integers that shape a result are given by an attribute of kind `shape`, where they are known (maybe as symbols), or
 // by a trailing operand. To a shape rule: the attribute, else the values of the operand where it is constant, else

@@ -15,6 +15,7 @@ std::optional<Layer> layer_at(const Graph& graph, NodeId id) {
     const ValueId operand = node.operands[i];
     if (spec.bias && graph.constant(operand)) layer.bias = operand;
     if (!spec.factor) continue;
+    if (!is_float(graph.type(operand).dtype)) return std::nullopt;  // codes
     if (!graph.constant(operand)) layer.inputs.push_back(static_cast<int>(i));
     else if (graph.value(operand).label.empty()) return std::nullopt;
     else layer.weight = operand;

@@ -1,8 +1,10 @@
 // Convolution kernels against double, on every level that this CPU has.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <optional>
 
+#include "base/multiples.h"
 #include "codegen/kernels/conv/prepack.h"
 #include "codegen/kernels/conv/shape.h"
 #include "codegen/kernels/conv/winograd_shape.h"
@@ -86,7 +88,7 @@ ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& wi
   const Buffer weights = lay_out(plan, target, w, 1);
   const int64_t rows = images * window.out_height * window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
-      in(x.data().size(), plan.product.a == DType::bf16 ? 2 : 4);
+      in(x.data().size(), static_cast<size_t>(size_bytes(plan.product.a)));
   std::memcpy(in.data(), x.data().bytes().data(), x.data().size());
   args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data()};
   args.dims[0] = rows, args.dims[1] = images;
@@ -568,6 +570,36 @@ TEST(ConvOfAnyPlane, PiecesOfWinograd) {
     like.method = method, like.leaves_plane = true;
     expect_bits_of_own_code(c, planes_of(c), like, rng);
   }
+}
+
+// Codes of four channels and more: sums of i32 are exact, whatever multiplies them, with padding, strides and groups.
+TEST(Conv, ProductsOfCodesAreExact) {
+  Philox rng(41);
+  std::vector<Target> targets = test_targets();
+  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  const auto codes = [&](DType dtype, const std::vector<int64_t>& shape) {
+    std::vector<int64_t> values(static_cast<size_t>(element_count(shape)));
+    for (int64_t& v : values) v = int64_t{rng.below(256)} - (dtype == DType::i8 ? 128 : 0);
+    return Tensor::of<int64_t>(shape, values).converted(dtype);
+  };
+  for (const Target& target : targets)
+    for (DType dtype : {DType::i8, DType::u8})
+      for (ConvCase c : kCases) {
+        c.channels = round_up(c.channels, 4);
+        ConvPlan plan = plan_of(c, dtype, DType::i8);
+        plan.product.program = flatten(Expr::arg(0, Scalar::i32));
+        plan.product.results = {DType::i32};
+        ASSERT_TRUE(supports(plan, target).supported());
+        const Tensor x = codes(dtype, x_shape(c)), w = codes(DType::i8, w_shape(c));
+        const ConvResult got = run(plan, target, c.images, x, w, 2);
+        const std::vector<Products> want = reference(plan, c.images, x, w);
+        for (size_t i = 0; i < want.size(); ++i)
+          ASSERT_EQ(std::bit_cast<int32_t>(got.values[i]), static_cast<int32_t>(want[i].sum))
+              << name_of(target) << " " << to_string(dtype) << " " << to_string(c) << " output " << i;
+        ASSERT_TRUE(got.intact) << to_string(c);
+      }
+  ConvPlan odd = plan_of({.height = 5, .width = 5, .channels = 6, .outputs = 8}, DType::i8, DType::i8);
+  EXPECT_FALSE(supports(odd, targets[0]).supported()) << "lanes hold four codes of one pixel";
 }
 
 }  // namespace

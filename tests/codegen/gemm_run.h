@@ -94,7 +94,7 @@ class GemmRunner {
   // f32 results of a plan without operands; fails the test when bytes around the result changed.
   std::vector<float> run(const Tensor& a, int64_t chunk = 0) {
     const int64_t m = a.dim(0);
-    Guarded out(static_cast<size_t>(m * plan_.n) * 4), in(a.data().size(), plan_.a == DType::bf16 ? 2 : 4);
+    Guarded out(static_cast<size_t>(m * plan_.n) * 4), in(a.data().size(), static_cast<size_t>(size_bytes(plan_.a)));
     std::memcpy(in.data(), a.data().bytes().data(), a.data().size());
     KernelArgs args;
     args.pointers = {in.data(), const_cast<std::byte*>(weights_.bytes().data()), out.data()};

@@ -71,6 +71,19 @@ TEST(Target, HasTheUnitsOfItsFeatures) {
   EXPECT_EQ(Target(Features().with(Feature::avx_vnni)).units()[1].n, 8);
 }
 
+// Code for VNNI on any CPU, of any width.
+TEST(Target, MayEmulateADotProductOfBytes) {
+  const Target emulated = parse_target("avx2+vnni_emulated");
+  EXPECT_EQ(emulated.byte_unit()->k, 4);
+  EXPECT_EQ(emulated.byte_unit()->n, 8);
+  EXPECT_EQ(parse_target(to_string(emulated)), emulated);
+  EXPECT_EQ(parse_target("avx2").byte_unit(), nullptr);
+  EXPECT_FALSE(host_target().has(Feature::vnni_emulated)) << "no CPU has it";
+  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::vnni_emulated)).byte_unit()->n, 16);
+  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::avx_vnni)).byte_unit(), nullptr)
+      << "of other vectors";
+}
+
 TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {
   EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, 0x8f}).name, "sapphire_rapids");
   EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, 0xd1}).name, "intel");

@@ -129,6 +129,8 @@ const std::multimap<std::string, std::string> kRefused = {
     {"quantize", "no operator for it"},       // values that are codes of a format
     {"dequantize", "no operator for it"},
     {"recurrent_steps", "no operator for it"},
+    {"quantize_dynamic", "no operator for it"},  // scales that are another's than DynamicQuantizeLinear's
+    {"conv", "codes"},                           // of the format's integers
     {"cross_entropy", "smooths no labels"},
     {"softmax_gradient", "no operator for it"},  // of training
     {"log_softmax_gradient", "no operator for it"},

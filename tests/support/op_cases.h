@@ -48,6 +48,7 @@ inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   if (name == "iota") return iota_cases();
   if (name == "fake_quant") return fake_quant_cases(rng);
   if (name == "quantize") return to_codes_cases(rng);
+  if (name == "quantize_dynamic") return quantize_dynamic_cases(rng);
   if (name == "dequantize") return from_codes_cases(rng);
   if (name == "rnn" || name == "gru" || name == "lstm") return recurrent_cases(op, rng);
   if (name == "recurrent_steps") return recurrent_steps_cases(rng);

@@ -92,6 +92,7 @@ inline OpCases pointwise_cases(const OpDef& op, Philox& rng) {
   if (name == "cast") return cast_cases(rng);
   if (name == "quantize_linear") return quantize_cases(rng);
   if (name == "dequantize_linear") return dequantize_cases(rng);
+  if (name == "dequantize_sums") return dequantize_sums_cases(rng);
   if (name == "round_to") {
     OpCases cases = float_cases(rng, 1, {{"format", parse_format("int8.f4")}});
     append(cases, float_cases(rng, 1, {{"format", parse_format("fp8_e4m3")}}));

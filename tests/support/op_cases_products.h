@@ -27,6 +27,17 @@ inline OpCases linear_cases(Philox& rng) {
           {{random_floats(rng, {7, 64}, x), random_packed(rng, {17, 64}, format), random_floats(rng, {17})}, {}});
       cases.push_back({{random_floats(rng, {1, 70}, x), random_packed(rng, {33, 70}, format)}, {}});
     }
+  const auto codes = [&](Sizes64 shape, DType dtype) {
+    return dtype == DType::i8 ? random_integers(rng, std::move(shape), dtype, -128, 127)
+                              : random_integers(rng, std::move(shape), dtype, 0, 255);
+  };
+  for (DType x : {DType::i8, DType::u8})
+    for (int64_t k : {1, 2, 3, 4, 33, 70, 131}) {
+      for (int64_t m : {1, 7, 17}) cases.push_back({{codes({m, k}, x), codes({33, k}, DType::i8)}, {}});
+      cases.push_back(
+          {{codes({2, 3, k}, x), codes({19, k}, DType::i8), random_integers(rng, {19}, DType::i32, -9, 9)}, {}});
+      cases.push_back({{codes({2, k}, x), codes({5, k}, DType::u8)}, {}});
+    }
   return cases;
 }
 

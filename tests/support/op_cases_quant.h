@@ -38,4 +38,26 @@ inline OpCases dequantize_cases(Philox& rng) {
   return cases;
 }
 
+inline OpCases quantize_dynamic_cases(Philox& rng) {
+  OpCases cases;
+  for (const char* format : {"int8", "uint8", "uint8.asym", "int8.g1x0", "uint8.asym.g1x0"})
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (const Sizes64& shape : {Sizes64{1, 1}, Sizes64{3, 17}, Sizes64{2, 3, 70}, Sizes64{5, 96}})
+        cases.push_back({{random_floats(rng, shape, dtype, -3, 2)}, {{"format", parse_format(format)}}});
+  return cases;
+}
+
+inline OpCases dequantize_sums_cases(Philox& rng) {
+  OpCases cases;
+  const auto sums = [&](Sizes64 shape) { return random_integers(rng, std::move(shape), DType::i32, -99999, 99999); };
+  const auto scales = [&](Sizes64 shape) { return random_floats(rng, std::move(shape), DType::f32, 0.01f, 0.1f); };
+  cases.push_back({{sums({3, 17}), scales({}), scales({17})}, {}});
+  cases.push_back({{sums({2, 3, 40}), scales({2, 3, 1}), scales({40})}, {}});
+  for (DType zero : {DType::u8, DType::i8})
+    cases.push_back(
+        {{sums({2, 3, 5}), scales({2, 3, 1}), scales({}), random_integers(rng, {2, 3, 1}, zero, 0, 99), sums({5})},
+         {}});
+  return cases;
+}
+
 }  // namespace hone

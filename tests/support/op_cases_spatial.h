@@ -7,7 +7,15 @@ namespace hone {
 
 inline OpCases conv_cases(Philox& rng) {
   const Tensor image = random_floats(rng, {2, 4, 7, 9});
+  const auto codes = [&](Sizes64 shape) { return random_integers(rng, std::move(shape), DType::i8, -128, 127); };
   return {
+      {{codes({2, 8, 7, 9}), codes({6, 8, 3, 3}), random_integers(rng, {6}, DType::i32, -99, 99)},
+       {{"pads", Integers{1, 1, 1, 1}}}},
+      {{codes({1, 8, 7, 9}), codes({34, 4, 3, 2})}, {{"groups", int64_t{2}}, {"strides", Integers{2, 1}}}},
+      {{random_integers(rng, {1, 4, 5, 6}, DType::u8, 0, 255), codes({3, 4, 3, 3})},
+       {{"dilations", Integers{1, 2}}, {"pads", Integers{1, 2, 1, 2}}}},
+      {{codes({2, 3, 5, 5}), codes({5, 3, 2, 2})}, {}},
+      {{codes({2, 4, 5, 5}), codes({5, 4, 1, 1})}, {}},
       {{image, random_floats(rng, {6, 4, 3, 3}), random_floats(rng, {6})}, {{"pads", Integers{1, 1, 1, 1}}}},
       {{image, random_floats(rng, {6, 4, 1, 1})}, {{"strides", Integers{2, 2}}}},
       {{image, random_floats(rng, {6, 4, 3, 2})}, {{"strides", Integers{2, 3}}, {"auto_pad", "same_lower"}}},

@@ -42,6 +42,7 @@ class ConvKernel {
     epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
     if (shape_.gemm.source == WeightSource::unpacked)
       unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
+    if (shape_.gemm.integers) run_ = emit_code_run(e_, symbol_ + "_codes", shape_.gemm, plan_.product.a);
     if (shape_.copied) copy_ = emit_copy_block();
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
@@ -122,31 +123,48 @@ class ConvKernel {
       Value* to = e_.at(scratch, e_.times(r, row_bytes_));
       Value* inside = e_.b.CreateICmpULT(row, p_.height);
       e_.when(inside, [&] { copy_row(e_.at(x, e_.times(row, source_row)), to); });
-      e_.when(e_.b.CreateNot(inside), [&] { emit_zero(e_, to, row_bytes_); });
+      e_.when(e_.b.CreateNot(inside), [&] { pad(to, row_bytes_); });
       return Values{};
     });
     e_.end_function();
     return f;
   }
 
+  // What 0 is among the numbers of x as they are multiplied.
+  void pad(Value* to, Value* bytes) {
+    if (!shape_.gemm.offset) return emit_zero(e_, to, bytes);
+    e_.loop(e_.num(0), bytes, 4, {}, [&](Value* at, const Values&) {  // pixels are whole lanes
+      e_.store(e_.b.getInt32(0x80808080), e_.at(to, at), 4);
+      return Values{};
+    });
+  }
+
+  void copy_run(Value* from, Value* to, Value* pixels) {
+    if (!run_) return emit_copy(e_, from, to, e_.times(pixels, plan_.channels * element()));
+    Value* const arguments[] = {from, to, e_.times(pixels, plan_.channels / 4)};
+    e_.b.CreateCall(run_, arguments);
+  }
+
   void copy_row(Value* from, Value* to) {
     const int64_t own = plan_.channels * element();
+    const bool together =
+        shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.integers ? shape_.gemm.a : plan_.product.a);
     Value* pixels = e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes));
     Value* before = e_.smaller(p_.pad_left, pixels);
     Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);
-    emit_zero(e_, to, e_.times(before, shape_.pixel_bytes));
+    pad(to, e_.times(before, shape_.pixel_bytes));
     to = e_.at(to, e_.times(before, shape_.pixel_bytes));
-    if (plan_.groups == 1 && shape_.pixel_bytes == own) {
-      emit_copy(e_, from, to, e_.times(inside, own));
+    if (plan_.groups == 1 && together) {
+      copy_run(from, to, inside);
     } else {
       const Emitter::Moving moving[] = {{from, own * plan_.groups}, {to, shape_.pixel_bytes}};
       e_.walk(inside, moving, {}, [&](const Values& p, const Values&) {
-        emit_copy(e_, p[0], p[1], own);
+        copy_run(p[0], p[1], e_.num(1));
         return Values{};
       });
     }
     Value* after = e_.b.CreateSub(e_.b.CreateSub(pixels, before), inside);
-    emit_zero(e_, e_.at(to, e_.times(inside, shape_.pixel_bytes)), e_.times(after, shape_.pixel_bytes));
+    pad(e_.at(to, e_.times(inside, shape_.pixel_bytes)), e_.times(after, shape_.pixel_bytes));
   }
 
   void one_item(Value* place, Value* panel, Value* previous) {
@@ -172,6 +190,7 @@ class ConvKernel {
     const int64_t group_bytes = shape_.gemm.panels() * shape_.gemm.panel_bytes();
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
+    if (shape_.gemm.integers) corrections_ = e_.at(w, shape_.gemm.scales_offset());
     if (unpack_) {
       Value* const arguments[] = {w, e_.num(0), panel_scratch_};
       e_.b.CreateCall(unpack_, arguments);
@@ -227,7 +246,9 @@ class ConvKernel {
     }
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
-      const TapRows seen = shape_.copied && shape_.rule_height == 1 ? window_rows(y) : all_window_rows();
+      // Sums that are corrected are those of all taps.
+      const bool skips = shape_.copied && shape_.rule_height == 1 && !shape_.gemm.offset;
+      const TapRows seen = skips ? window_rows(y) : all_window_rows();
       one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
     });
@@ -268,7 +289,7 @@ class ConvKernel {
   }
 
   void strip(Function* tile, int64_t pixels, Value* a, Value* w, Value* count, Value* y, Value* x, const Place& place) {
-    Value* const operands[] = {a, w, w, sums_, e_.num(0), count};
+    Value* const operands[] = {a, w, shape_.gemm.integers ? corrections_ : w, sums_, e_.num(0), count};
     e_.b.CreateCall(tile, operands);
     finish(e_.num(pixels), y, x, place);
   }
@@ -388,6 +409,8 @@ class ConvKernel {
   const ConvShape shape_;
   Format format_;
   Function *tile_ = nullptr, *tail_ = nullptr, *epilogue_ = nullptr, *unpack_ = nullptr, *copy_ = nullptr;
+  Function* run_ = nullptr;       // copies codes
+  Value* corrections_ = nullptr;  // of the sums of an item's panel
   KernelFrame frame_{};
   Value *sums_ = nullptr, *panel_scratch_ = nullptr, *group_args_ = nullptr;
   PlaneValues p_{};

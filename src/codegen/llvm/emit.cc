@@ -291,6 +291,30 @@ llvm::Value* Emitter::dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y)
   return fma(x_high, y_high, fma(x_low, y_low, acc));
 }
 
+llvm::Value* Emitter::dot_words(llvm::Value* acc, llvm::Value* x, llvm::Value* y) {
+  llvm::Type* pairs = vec(i16, 2 * lanes);
+  const ID products = avx512 ? Intrinsic::x86_avx512_pmaddw_d_512 : Intrinsic::x86_avx2_pmadd_wd;
+  return b.CreateAdd(acc, b.CreateIntrinsic(products, {}, {as(x, pairs), as(y, pairs)}));
+}
+
+std::pair<llvm::Value*, llvm::Value*> Emitter::split_bytes(llvm::Value* x, bool is_signed) {
+  llvm::Type* v_words = vec(i16, 2 * lanes);
+  llvm::Value *pairs = as(x, v_words), *eight = llvm::ConstantInt::get(v_words, 8);
+  if (is_signed) return {b.CreateAShr(b.CreateShl(pairs, eight), eight), b.CreateAShr(pairs, eight)};
+  return {b.CreateAnd(pairs, llvm::ConstantInt::get(v_words, 0xff)), b.CreateLShr(pairs, eight)};
+}
+
+// An emulated unit has the products of the CPU's own, without its saturation: vpdpbusd has none either.
+llvm::Value* Emitter::dot_bytes(llvm::Value* acc, llvm::Value* x, llvm::Value* y) {
+  if (target.has(avx512 ? Feature::avx512_vnni : Feature::avx_vnni)) {
+    const ID dot = avx512 ? Intrinsic::x86_avx512_vpdpbusd_512 : Intrinsic::x86_avx512_vpdpbusd_256;
+    return b.CreateIntrinsic(dot, {}, {acc, x, y});
+  }
+  const auto [x_even, x_odd] = split_bytes(x, false);
+  const auto [y_even, y_odd] = split_bytes(y, true);
+  return dot_words(dot_words(acc, x_even, y_even), x_odd, y_odd);
+}
+
 llvm::Value* Emitter::lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table) {
   CHECK(bits <= (avx512 ? 6 : 4) && table.size() == size_t{1} << bits);
   const size_t wrap = table.size() - 1;

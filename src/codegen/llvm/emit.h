@@ -128,6 +128,10 @@ class Emitter {
   llvm::Value* join_pair(llvm::Value* low, llvm::Value* high);              // inverse, for values that are exactly bf16
   llvm::Value* join_pair_rounded(llvm::Value* low, llvm::Value* high);      // round to nearest even; finite values
   llvm::Value* dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y);  // acc + x.low*y.low + x.high*y.high
+  // Integers, exact: four bytes of each lane, of `x` without sign, of `y` with; or two words with sign. Sums wrap.
+  llvm::Value* dot_bytes(llvm::Value* acc, llvm::Value* x, llvm::Value* y);
+  llvm::Value* dot_words(llvm::Value* acc, llvm::Value* x, llvm::Value* y);
+  std::pair<llvm::Value*, llvm::Value*> split_bytes(llvm::Value* x, bool is_signed);  // even and odd ones, as words
   // words[i] = table[index[i] mod 2^bits], bits <= 6 (AVX2: 4), over 2*lanes 16-bit indices; garbage above `bits` is
   // ignored.
   llvm::Value* lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table);

@@ -70,6 +70,8 @@ class GemmCase {
     if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
     if (shape_.widens_rows)
       make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
+    if (shape_.integers)
+      make_rows_ = shared("codes", [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
     if (shape_.turns_rows)
       make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
         return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
@@ -99,13 +101,14 @@ class GemmCase {
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
+    a_row_bytes_ = shape_.integers ? e_.num(shape_.code_row_bytes()) : make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
     scratch_ = frame_.scratch;
     if (shape_.copies_columns) {
       scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));
     } else if (make_rows_) {  // shape_.rows_bytes() behind
       Value* rows = e_.times(up(block_rows_, shape_.lanes), shape_.lanes);
       Value* bytes = e_.times(e_.b.CreateMul(rows, adds_blocks() ? e_.num(shape_.block_k) : k_), size_bytes(shape_.a));
+      if (shape_.integers) bytes = e_.times(rows, shape_.code_row_bytes());
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
     }
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.b.CreateSub(block_rows_, e_.num(1))), block_rows_);
@@ -142,7 +145,8 @@ class GemmCase {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
       spec.panel = panel, spec.keeps = keeps;
       spec.a_by_columns = reads_columns();
-      if (shape_.widens_rows) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
+      if (shape_.integers) spec.a_row_bytes = shape_.code_row_bytes();
+      else if (shape_.widens_rows) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
       else if (!plan_.a_by_columns) spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
       return emit_tile(e_, symbol, spec);
     });
@@ -181,7 +185,7 @@ class GemmCase {
       w = pack_activation(batch_offset(outer, h, 3, 9), e_.num(0), k_, column);
     } else {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
-      if (shape_.codec) scales = e_.at(w, shape_.scales_offset());
+      if (shape_.codec || shape_.integers) scales = e_.at(w, shape_.scales_offset());
     }
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.adds_blocks)

@@ -94,7 +94,8 @@ constexpr std::pair<Feature, std::string_view> kSpelled[] = {
     {Feature::avx512_bf16, ",+avx512bf16"},
     {Feature::amx_bf16, ",+amx-tile,+amx-bf16"},
     {Feature::amx_int8, ",+amx-tile,+amx-int8"},
-    {Feature::amx_emulated, ""}};
+    {Feature::amx_emulated, ""},
+    {Feature::vnni_emulated, ""}};
 constexpr bool spells_all() {
   for (size_t i = 0; i < std::size(kSpelled); ++i)
     if (kSpelled[i].first != static_cast<Feature>(i)) return false;

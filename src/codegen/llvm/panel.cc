@@ -364,6 +364,70 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
   return f;
 }
 
+namespace {
+
+// As many codes as fill a vector, four to a lane, as they are multiplied.
+Value* multiplied_codes(Emitter& e, const GemmShape& shape, DType from, Value* codes) {
+  if (shape.dot) return shape.offset ? e.b.CreateXor(codes, e.c_i32(0x80808080)) : codes;
+  const auto [even, odd] = e.split_bytes(codes, from == DType::i8);
+  std::vector<int> in_turn;
+  for (int i = 0; i < e.lanes; ++i) in_turn.push_back(i), in_turn.push_back(e.lanes + i);
+  return e.b.CreateShuffleVector(e.as(even, e.v_i32), e.as(odd, e.v_i32), in_turn);
+}
+
+// One code, and where element i of a row of them goes.
+Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, Value* code) {
+  if (shape.dot) return shape.offset ? e.b.CreateXor(code, e.b.getInt8(0x80)) : code;
+  return from == DType::i8 ? e.b.CreateSExt(code, e.i16) : e.b.CreateZExt(code, e.i16);
+}
+int64_t place_of_code(const GemmShape& shape, int64_t i) {
+  return shape.dot ? i : (i & ~3) * 2 + ((i & 1) * 2 + (i >> 1 & 1)) * 2;
+}
+
+}  // namespace
+
+llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from) {
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  const int64_t size = size_bytes(shape.a), block = int64_t{e.lanes} * 4, done = shape.k / block * block,
+                quad = shape.k / 4 * 4;
+  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), shape.code_row_bytes()}};
+  e.walk(f->getArg(2), rows, {}, [&](const Values& row, const Values&) {
+    const Emitter::Moving codes[] = {{row[0], block}, {row[1], block * size}};
+    e.walk(e.num(done / block), codes, {}, [&](const Values& p, const Values&) {
+      e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
+      return Values{};
+    });
+    if (quad < shape.k) e.store(e.b.getIntN(static_cast<unsigned>(32 * size), 0), e.at(row[1], quad * size), 4);
+    for (int64_t i = done; i < shape.k; ++i)
+      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(shape, i)),
+              static_cast<int>(size));
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
+
+llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from) {
+  llvm::Type* const params[] = {e.ptr, e.ptr, e.i64};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  const int64_t size = size_bytes(shape.a), block = int64_t{e.lanes} * 4;
+  Value *quads = f->getArg(2), *whole = e.b.CreateUDiv(quads, e.num(e.lanes)), *done = e.times(whole, e.lanes);
+  const Emitter::Moving codes[] = {{f->getArg(0), block}, {f->getArg(1), block * size}};
+  e.walk(whole, codes, {}, [&](const Values& p, const Values&) {
+    e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
+    return Values{};
+  });
+  e.loop(done, quads, 1, {}, [&](Value* quad, const Values&) {
+    for (int64_t i = 0; i < 4; ++i)
+      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(e.at(f->getArg(0), e.times(quad, 4)), i))),
+              e.at(e.at(f->getArg(1), e.times(quad, 4 * size)), place_of_code(shape, i)), static_cast<int>(size));
+    return Values{};
+  });
+  e.end_function();
+  return f;
+}
+
 llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);

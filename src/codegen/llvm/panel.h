@@ -18,6 +18,14 @@ llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmSha
 // void(a, a_row_bytes, rows, k, scratch): rows of bf16 as f32, one behind the other.
 llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
 
+// void(a, a_row_bytes, rows, k, scratch): rows of shape.k codes of i8 or u8, shape.code_row_bytes() apart in scratch.
+// Bytes are offset where the shape says so; words come as the even ones of each four k, then the odd ones; what is
+// missing of the last four is 0.
+llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
+
+// void(from, to, quads): so many four codes likewise.
+llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
+
 // void(a, k_bytes, rows, k, scratch): k rows of bf16, `k_bytes` apart, as `rows` columns: in scratch rows of k elements
 // of `type` (f32 or bf16), `out_row_bytes` apart, of which as many as fill a vector are written.
 llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes);

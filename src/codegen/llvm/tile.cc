@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/multiples.h"
 #include "codegen/llvm/decode.h"
 
 namespace hone {
@@ -38,7 +39,11 @@ class TileBody {
 
   void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
     if (s_.keeps) kept_ = scales;
-    Values before(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32)), zero = before;
+    Values before(static_cast<size_t>(sums_), zero_sum()), zero = before;
+    for (size_t i = 0; i < before.size() && s_.offset; ++i) {
+      const auto v = static_cast<int64_t>(i) % s_.vectors;
+      before[i] = e_.load(e_.v_i32, e_.at(scales, v * e_.lanes * 4), 4);
+    }
     for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
     Value* factor = s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
     // Where scales are at hand, each becomes the format's own: its code's value times the tensor's.
@@ -67,14 +72,15 @@ class TileBody {
     return joined(product(a, w, s_.k ? nullptr : count, s_.k, split(before)));
   }
 
-  int64_t a_bytes() const { return s_.a == DType::f32 ? 4 : 2; }
+  llvm::Value* zero_sum() const { return llvm::Constant::getNullValue(s_.integers ? e_.v_i32 : e_.v_f32); }
+  int64_t a_bytes() const { return size_bytes(s_.a); }
   int64_t row_bytes() const { return int64_t{s_.panel_vectors} * e_.lanes * 4; }
   // Where a vector of columns starts in a row of panels.
   int64_t place(int v) const { return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * e_.lanes * 4; }
   bool single() const { return !s_.codes && s_.panel == PanelType::f32 && s_.a == DType::f32; }
 
   Values split(Values sums) const {
-    sums.resize(static_cast<size_t>(sums_ * splits_), llvm::Constant::getNullValue(e_.v_f32));
+    sums.resize(static_cast<size_t>(sums_ * splits_), zero_sum());
     return sums;
   }
   Values joined(Values chains) {
@@ -82,14 +88,18 @@ class TileBody {
       for (int i = (width + 1) / 2; i < width; ++i)
         for (int j = 0; j < sums_; ++j) {
           Value*& low = chains[static_cast<size_t>((i - (width + 1) / 2) * sums_ + j)];
-          low = e_.b.CreateFAdd(low, chains[static_cast<size_t>(i * sums_ + j)]);
+          Value* high = chains[static_cast<size_t>(i * sums_ + j)];
+          low = s_.integers ? e_.b.CreateAdd(low, high) : e_.b.CreateFAdd(low, high);
         }
     chains.resize(static_cast<size_t>(sums_));
     return chains;
   }
 
   Values segments(Value* a, Value* w, Value* count, Values sums) {
-    const int64_t w_step = (s_.panel == PanelType::pairs ? (s_.segment + 1) / 2 : s_.segment) * row_bytes();
+    const int64_t rows = s_.panel == PanelType::pairs ? (s_.segment + 1) / 2
+                         : s_.integers                ? s_.segment / 4
+                                                      : s_.segment;
+    const int64_t w_step = rows * row_bytes();
     const Emitter::Moving outer[] = {{a, a_step_y_}, {w, s_.segments_x * w_step}};
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
       const Emitter::Moving inner[] = {{p[0], s_.a_step_x}, {p[1], w_step}};
@@ -139,6 +149,7 @@ class TileBody {
 
   // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
   Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
+    if (s_.integers) return steps(a, w, nullptr, round_up(k, 4), 4, std::max(splits_, 2), sums);
     if (s_.codes) {
       // Two chunks a turn where there is little else, and where one has too few steps for all chains.
       const bool two = e_.avx512 && (s_.rows == 1 || s_.codec->chunk_k() / 2 % splits_ != 0);
@@ -150,7 +161,8 @@ class TileBody {
 
   // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
   Values steps(Value* a, Value* w, Value* count, int64_t k, int64_t step, int64_t unroll, Values sums) {
-    const int64_t rows = s_.codes ? s_.codec->chunk_rows() : single() || s_.panel == PanelType::pairs ? 1 : 2;
+    const bool is_row = single() || s_.panel == PanelType::pairs || s_.integers;
+    const int64_t rows = s_.codes ? s_.codec->chunk_rows() : is_row ? 1 : 2;
     const int64_t w_step = rows * row_bytes();
     const int64_t a_step = step * a_bytes();
     if (count) {
@@ -192,6 +204,7 @@ class TileBody {
 
   void one_step(Value* a, Value* w, int64_t k, Values& sums) {
     if (s_.codes) return code_step(a, w, k, sums);
+    if (s_.integers) return quad_step(a, w, sums);
     if (single()) return single_step(a, w, sums);
     std::vector<WeightStep> step(static_cast<size_t>(s_.vectors));
     for (int v = 0; v < s_.vectors; ++v) {
@@ -215,6 +228,29 @@ class TileBody {
     for (int r = 0; r < s_.rows; ++r) {
       Value* x = e_.splat(e_.load(e_.f32, e_.at(a, row_offset_[static_cast<size_t>(r)]), 4));
       for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, x, weights[static_cast<size_t>(v)]);
+    }
+    ++chain_;
+  }
+
+  // Four k of codes: as bytes, or as words, even ones and then odd ones, so that few registers hold W.
+  void quad_step(Value* a, Value* w, Values& sums) {
+    Values quads;
+    for (int v = 0; v < s_.vectors; ++v) quads.push_back(e_.load(e_.v_i32, e_.at(w, place(v)), e_.lanes * 4));
+    for (int half = 0; half < (s_.dot ? 1 : 2); ++half) {
+      Values weights = quads;
+      for (Value*& weight : weights) {
+        if (s_.dot) break;
+        const auto [even, odd] = e_.split_bytes(weight, true);
+        weight = half ? odd : even;
+      }
+      for (int r = 0; r < s_.rows; ++r) {
+        Value* x = e_.splat(e_.load(e_.i32, e_.at(e_.at(a, row_offset_[static_cast<size_t>(r)]), half * 4), 4));
+        for (int v = 0; v < s_.vectors; ++v) {
+          Value*& sum = sums[index(r, v, chain_)];
+          Value* weight = weights[static_cast<size_t>(v)];
+          sum = s_.dot ? e_.dot_bytes(sum, x, weight) : e_.dot_words(sum, x, weight);
+        }
+      }
     }
     ++chain_;
   }
@@ -311,6 +347,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.chains = shape.chains;
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
+  t.integers = shape.integers, t.offset = shape.offset;
   t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
   t.accumulate = shape.adds_blocks;
   t.sums_row_bytes = shape.row_bytes() * panels;
@@ -338,6 +375,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
   CHECK(!spec.a_by_columns || (!spec.k && spec.a == DType::f32 && spec.panel == PanelType::f32));
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
+  CHECK(!spec.integers || (spec.k && spec.segment % 4 == 0 && !spec.steps_when_called && !spec.accumulate));
   CHECK(!spec.keeps || (spec.k && spec.panel == PanelType::pairs && !spec.codes && !spec.dot && !spec.segment));
   CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};

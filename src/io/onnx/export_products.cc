@@ -12,6 +12,11 @@ using Integers = std::vector<int64_t>;
 
 Names linear(const ExportNode& n) {
   const DType dtype = n.result_type().dtype;
+  if (!is_float(dtype)) {
+    const std::string sums =
+        n.emit("MatMulInteger", {n.in(0), n.rearranged(1, n.type(1).dtype, n.type(1).shape, {1, 0})});
+    return {n.has(2) ? n.emit("Add", {sums, n.in(2)}) : sums};
+  }
   const std::string product = n.emit("MatMul", {n.in_as(0, dtype), n.rearranged(1, dtype, n.type(1).shape, {1, 0})});
   return {n.has(2) ? n.emit("Add", {product, n.in_as(2, dtype)}) : product};
 }

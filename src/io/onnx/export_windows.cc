@@ -61,6 +61,7 @@ std::string conv_weights(const ExportNode& n, DType dtype) {
 
 Names conv(const ExportNode& n) {
   const DType dtype = n.result_type().dtype;
+  if (!is_float(dtype)) not_in_onnx("a convolution of codes gives {}", to_string(dtype));
   return {channels_back(n, product(n, "Conv", {channels_first(n, dtype), conv_weights(n, dtype)}, window_of(n)))};
 }
 

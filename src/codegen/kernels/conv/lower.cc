@@ -47,6 +47,9 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
     return {fmt::format("{} groups of {} channels and {} outputs", groups, channels, outputs)};
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
+  const bool codes = !is_float(graph.type(x).dtype);
+  if (codes)
+    if (Support r = lowering.open_sizes(step.group); !r.supported()) return r;
   if (groups > 1 && groups == channels && groups == outputs) return {"a depthwise convolution"};
   ConvPlan plan;
   plan.turned = node.op == &conv_input_gradient_def;
@@ -66,8 +69,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, x);
   lowering.bind(step, w, Plane::prepacked);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
-  if (Support r = lowering.epilogue(step, plan.product, Expr::arg(0, Scalar::f32), 1, bias, false); !r.supported())
-    return r;
+  const Expr sum = Expr::arg(0, codes ? Scalar::i32 : Scalar::f32);
+  if (Support r = lowering.epilogue(step, plan.product, sum, 1, bias, false); !r.supported()) return r;
   const bool any_plane = has_open_plane(x_shape, y_shape);
   prepared.place = [=, &graph, turned = plan.turned, once = lowering.is_laid_out(w), target = lowering.target,
                     no_winograd = lowering.no_winograd,
@@ -80,7 +83,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     chosen.window = window->plane;
     chosen.product.k = chosen.window.taps() * chosen.channels;
     chosen.product.by_tiles = fits_tiles(chosen, target);
-    const MethodChoice choice = choose_method(chosen, target, window->images, no_winograd, once);
+    const MethodChoice choice =
+        codes ? MethodChoice() : choose_method(chosen, target, window->images, no_winograd, once);
     chosen.method = choice.method;
     chosen.product.by_tiles &= chosen.method == ConvPlan::Method::direct;
     placed.refused = choice.refused;

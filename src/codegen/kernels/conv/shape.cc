@@ -20,10 +20,15 @@ bool leaves_plane(const PlaneWindow& w) {
          outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
 }
 
-void choose_place_of_x(ConvShape& s, const ConvPlan& plan) {
+// Codes are always copied, as what multiplies them wants them: bytes or words.
+void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
   const PlaneWindow& w = plan.window;
-  const int64_t element = size_bytes(plan.product.a), own = plan.channels * element;
-  s.copied = plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
+  const bool codes = plan.product.multiplies_codes();
+  const int64_t element = !codes               ? size_bytes(plan.product.a)
+                          : target.byte_unit() ? 1
+                                               : 2,
+                own = plan.channels * element;
+  s.copied = codes || plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
   // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
   if (s.copied) s.pixel_bytes = own * w.stride_x % 4096 == 0 ? own + 64 : own;
   else s.pixel_bytes = own * plan.groups;
@@ -66,9 +71,7 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
 
 }  // namespace
 
-int64_t ConvShape::panel_rows_of_window_row() const {
-  return segments_x * (gemm.panel == PanelType::pairs ? (segment + 1) / 2 : segment);
-}
+int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
 
 void for_any_plane(ConvPlan& plan, KernelDims& dims) {
   plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);
@@ -113,6 +116,11 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
 Support conv_support(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     if (Support r = winograd_support(plan); !r.supported()) return r;
+  if (plan.product.multiplies_codes()) {
+    if (plan.method != ConvPlan::Method::direct || plan.turned) return {"codes by another method than the sum itself"};
+    if (plan.any_plane) return {"codes on any plane"};
+    if (plan.channels % 4 != 0) return {fmt::format("codes of {} channels, which share lanes of four", plan.channels)};
+  }
   return gemm_support(plan.product, target);
 }
 
@@ -125,7 +133,7 @@ bool fits_tiles(ConvPlan plan, const Target& target) {
 
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
-  choose_place_of_x(s, plan);
+  choose_place_of_x(s, plan, target);
   GemmPlan product = plan.product;
   const bool pairs = panel_shape(product, target).panel == PanelType::pairs;
   if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
@@ -134,7 +142,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
 
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   ConvShape s;
-  choose_place_of_x(s, plan);
+  choose_place_of_x(s, plan, target);
   s.gemm = panel_shape(laid_out_product(plan, target), target);
   s.gemm.block_k = s.gemm.k;
   s.gemm.adds_blocks = false;  // a tile has all of k, and begins from 0

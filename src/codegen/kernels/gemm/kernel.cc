@@ -23,7 +23,8 @@ Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   int64_t items =
       std::min((int64_t{s.tiles ? 16 : 2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
   // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
-  if (s.widens_rows) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
+  // Codes are laid out in scratch likewise.
+  if (s.widens_rows || s.integers) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
   return {.items = batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
           .scratch_bytes = s.scratch_bytes(block)};
@@ -47,7 +48,11 @@ bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
 }
 
 KernelSpeed speed(const GemmPlan& plan, const Target& target) {
-  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), unit_of(shape_of_most(plan, target))};
+  const GemmShape s = shape_of_most(plan, target);
+  const double used = used_columns(std::max<int64_t>(plan.n, 16));
+  // Beside f32 multiply-adds: those of bytes by the table of rates, of words up to twice as many.
+  if (s.integers) return {s.dot ? target.byte_unit()->rate : 2, 0.6 * used};
+  return {0.98, 0.6 * used, unit_of(s)};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }

@@ -133,8 +133,8 @@ Support choose_weights(const Lowering& lowering, GemmPlan& plan, const Matrices&
     plan.w = type.dtype;
     if (plan.w != plan.a) return {fmt::format("operands of {} and {}", to_string(plan.a), to_string(plan.w))};
   }
-  if (plan.w_format.empty() && plan.w != DType::f32 && plan.w != DType::bf16)
-    return {fmt::format("weights of {}", to_string(plan.w))};
+  const bool is_known = plan.w == DType::f32 || plan.w == DType::bf16 || plan.multiplies_codes();
+  if (plan.w_format.empty() && !is_known) return {fmt::format("weights of {}", to_string(plan.w))};
   return {};
 }
 
@@ -148,7 +148,8 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const auto flag = [&](const char* name) { return node.attributes.get_or<int64_t>(name, 0) != 0; };
   GemmPlan plan;
   plan.a = graph.type(node.operands[0]).dtype;
-  if (plan.a != DType::f32 && plan.a != DType::bf16) return {fmt::format("activations of {}", to_string(plan.a))};
+  if (const DType a = plan.a; a != DType::f32 && a != DType::bf16 && !(is_linear && (a == DType::i8 || a == DType::u8)))
+    return {fmt::format("activations of {}", to_string(a))};
   if (graph.type(node.operands[0]).is_packed()) return {"the left operand is a packed constant"};
   const Shape a_shape = lowering.shape(node.operands[0]), out = lowering.shape(node.results[0]);
   if ((a_shape.size() < 2 && !is_linear) || graph.type(node.operands[1]).rank() < 2) return {"a vector operand"};
@@ -188,7 +189,8 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, a.value);
   lowering.bind(step, w.value, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
-  if (Support r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, bias, batched); !r.supported()) return r;
+  const Expr sum = Expr::arg(0, plan.multiplies_codes() ? Scalar::i32 : Scalar::f32);
+  if (Support r = lowering.epilogue(step, plan, sum, 1, bias, batched); !r.supported()) return r;
   std::vector<Extent> strides;
   if (Support r = epilogue_strides(lowering, step, plan, batches.has_value(), strides); !r.supported()) return r;
   const Extent m = batches ? lowering.extent(out[out.size() - 2]) : lowering.count({out.begin(), out.end() - 1}),

@@ -20,16 +20,18 @@ namespace hone {
 //             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride. `full`
 //             operands have the batch strides of the result; `row` ones hold [batches, M]
 //   items     batches * blocks of rows * panel_items
-//   program   arg 0 = the f32 sum over K; arg 1+i = epilogue operand i. Results are [M,N], with rows `n` apart unless
+//   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
+//   [M,N], with rows `n` apart unless
 //             result_row_stride says otherwise
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
-  int64_t n = 0, k = 0;       // of activations, 0: dims[11], dims[12]
-  DType a = DType::f32;       // f32 or bf16; products are exact in bf16 pairs, sums are f32
+  int64_t n = 0, k = 0;  // of activations, 0: dims[11], dims[12]
+  // f32 or bf16: products are exact in bf16 pairs, sums are f32. i8 or u8: codes, beside weights of i8, sums are i32.
+  DType a = DType::f32;
   bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
   Weights weights = Weights::prepacked;
-  DType w = DType::f32;  // f32 or bf16 when not packed
+  DType w = DType::f32;  // f32, bf16 or, beside codes, i8 when not packed
   std::string w_format;  // canonical format string of packed weights, "" otherwise
   // Prepacked weights lie as tile registers read them, which multiply more than kFewRows rows (fits_tiles()).
   bool by_tiles = false;
@@ -44,6 +46,7 @@ struct GemmPlan : Epilogue {
     }
   };
   Rows rows;
+  bool multiplies_codes() const { return w == DType::i8; }
   int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: dims[5]
   static constexpr int64_t kAnyStride = -1;
   int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims

@@ -25,13 +25,22 @@ class PlainSource {
 
   // Columns [first, first + lanes) of the panel at `out`.
   void pack(int64_t first, std::byte* out) const {
-    const int64_t whole = row_bytes_ / 4;
+    const int64_t whole = row_bytes_ / 4, rest = row_bytes_ % 4;
     LaneRows rows{};
     for (int c = 0; c < s_.lanes; ++c) rows[static_cast<size_t>(c)] = first + c < s_.n ? row(first + c) : zero_.data();
     transpose_lanes(rows, s_.lanes, whole, LaneChange::none, out, s_.row_bytes());
-    if (row_bytes_ % 4 == 0) return;
-    for (int c = 0; c < s_.lanes && first + c < s_.n; ++c)  // odd k of bf16: the pair's upper half stays 0
-      std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, 2);
+    for (int c = 0; c < s_.lanes && first + c < s_.n && rest; ++c)  // what is left of the lane stays 0
+      std::memcpy(out + whole * s_.row_bytes() + c * 4, row(first + c) + whole * 4, static_cast<size_t>(rest));
+  }
+
+  // -128 times the sum of each of these columns, modulo 2^32.
+  void correct(int64_t first, std::byte* out) const {
+    for (int c = 0; c < s_.lanes; ++c) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < s_.k && first + c < s_.n; ++k) sum += static_cast<int8_t>(row(first + c)[k]);
+      const auto correction = static_cast<int32_t>(static_cast<uint32_t>(-128 * sum));
+      std::memcpy(out + c * 4, &correction, 4);
+    }
   }
 
  private:
@@ -83,7 +92,10 @@ void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row
     CHECK(first_row == 0);
     const PlainSource source(s, weights);
     each_panel([&](int64_t p, int v) {
-      source.pack(p * s.panel_columns() + v * s.lanes, base + p * s.panel_bytes() + int64_t{v} * s.lanes * 4);
+      const int64_t first = p * s.panel_columns() + v * s.lanes, lanes_bytes = int64_t{v} * s.lanes * 4;
+      std::byte* const panel = base + p * s.panel_bytes();
+      source.pack(first, panel + lanes_bytes);
+      if (s.plain == PanelType::quads) source.correct(first, panel + s.scales_offset() + lanes_bytes);
     });
   }
 }

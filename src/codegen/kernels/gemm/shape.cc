@@ -36,6 +36,8 @@ int most_rows(const GemmShape& s, bool avx512) {
     return s.scale_in_loop ? 1 : 2;
   }
   if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
+  // Beside the sums: W as it lies and taken apart, a pair of A, products.
+  if (s.integers && !s.dot) return std::clamp(((avx512 ? 32 : 16) - 2 * v - 2) / v, 1, 8);
   const bool split_w = s.panel == PanelType::pairs && !s.dot;  // low and high halves of W
   const bool split_a = s.a == DType::bf16 && !s.dot;           // and of A
   const int free = (avx512 ? 31 : 15) - (split_w ? 2 : 1) * v - (split_a ? 2 : 1);
@@ -64,7 +66,7 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
     s.source = WeightSource::activation;
     s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else if (!s.codec) {
-    s.panel = s.plain = plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
+    s.panel = s.plain = s.integers ? PanelType::quads : plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
     s.keeps_panel = widens && m == 0 && s.panel == PanelType::pairs && !s.dot;
   } else {
     const bool few = m > 0;
@@ -155,7 +157,7 @@ bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
 // scales in the loop each group starts new ones, so neighbouring groups overlap and two are enough; more would only add
 // up; 16 registers have no room for more than two while decoding.
 int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
-  if (s.source == WeightSource::activation) return 1;
+  if (s.source == WeightSource::activation || (s.integers && !s.dot)) return 1;  // words are added in one cycle
   const int64_t most = s.scale_in_loop || (s.source == WeightSource::codes && !avx512) ? 2 : 4;
   return static_cast<int>(std::clamp<int64_t>(ceil_div(8, sums), 1, most));
 }
@@ -179,6 +181,7 @@ int64_t GemmShape::numbers_offset() const { return round_up(scales_offset() + gr
 int64_t GemmShape::global_offset() const { return numbers_offset() + (indexes_scales() ? panel_columns() * 4 : 0); }
 
 int64_t GemmShape::panel_bytes() const {
+  if (plain == PanelType::quads) return round_up(scales_offset() + row_bytes(), 64);
   return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
 }
 
@@ -186,6 +189,7 @@ int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block
 
 int64_t GemmShape::rows_bytes(int64_t block_rows) const {
   if (copies_columns) return round_up(block_k * column_bytes(block_rows), 64);
+  if (integers) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
   if (!widens_rows && !turns_rows) return 0;
   const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
   return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
@@ -200,11 +204,18 @@ int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
 }
 
 Support gemm_support(const GemmPlan& plan, const Target&) {
-  const auto is_plain = [](DType d) { return d == DType::f32 || d == DType::bf16; };
+  const bool codes = plan.multiplies_codes();
+  if (codes && (plan.weights != GemmPlan::Weights::prepacked || !plan.w_format.empty()))
+    return {"codes beside others that are not laid out"};
+  const auto is_plain = [&](DType d) {
+    return codes ? d == DType::i8 || d == DType::u8 : d == DType::f32 || d == DType::bf16;
+  };
   const int64_t least = plan.weights == GemmPlan::Weights::prepacked ? 1 : 0;
   if (plan.n < least || plan.k < least) return {fmt::format("a product with n = {}, k = {}", plan.n, plan.k)};
   if (plan.a_by_columns && least) return {"a transposed left operand beside weights that are laid out"};
-  if (!is_plain(plan.a)) return {fmt::format("activations of {}; f32 and bf16 are multiplied", to_string(plan.a))};
+  if (!is_plain(plan.a))
+    return {fmt::format("activations of {} beside weights of {}; f32 and bf16 are multiplied, and i8 and u8 with i8",
+                        to_string(plan.a), to_string(plan.w))};
   if (plan.w_format.empty() && !is_plain(plan.w))
     return {fmt::format("weights of {}; f32, bf16 and packed formats are multiplied", to_string(plan.w))};
   if (!plan.w_format.empty() && plan.weights != GemmPlan::Weights::prepacked)
@@ -232,6 +243,7 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   const bool avx512 = target.avx512();
   GemmShape s;
   s.n = plan.n, s.k = plan.k, s.a = plan.a;
+  s.integers = plan.multiplies_codes();
   s.lanes = target.lanes();
   s.vectors = choose_vectors(plan, avx512, s.lanes);
   s.tiles = tiles, s.fills_steps = plan.by_tiles;
@@ -245,7 +257,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   }
   choose_source(s, plan, m, widens);
   if (tiles && !tiles_can(s)) return shape_of(plan, target, m, shrink, widens, false);
-  s.dot = s.dot && s.panel == PanelType::pairs;
+  s.dot = s.integers ? target.byte_unit() != nullptr : s.dot && s.panel == PanelType::pairs;
+  if (s.integers) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
   s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
   s.copies_columns = plan.a_by_columns && !s.turns_rows;

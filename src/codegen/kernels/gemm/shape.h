@@ -2,11 +2,12 @@
 // codes are decoded, and how the work falls into items.
 //
 // W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
-// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes, chunk_rows() rows per chunk_k() k
-// of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per group, and by
-// what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64 bytes. The
-// layout depends on the plan's n, k, formats and the target only, never on M: kernels for different M read the same
-// prepacked weights.
+// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes that are multiplied as such
+// (quads), one row per four k, followed by what corrects the sums of each column; codes, chunk_rows() rows per
+// chunk_k() k of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per
+// group, and by what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64
+// bytes. The layout depends on the plan's n, k, formats and the target only, never on M: kernels for different M read
+// the same prepacked weights.
 //
 // What decides bits (where codes are decoded, the unit of the products, how many chains a sum runs in) follows from M
 // by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
@@ -19,6 +20,11 @@
 // Where bf16 operands are multiplied in f32, what many tiles read is made f32 once, in scratch: the rows of A of a
 // block before they meet a panel, and a panel of W by the first strip, while it is multiplied. What is left is the loop
 // of f32.
+//
+// Codes of A are laid out anew in scratch for whatever multiplies them, before they meet a panel. The CPU's dot product
+// of bytes takes one factor without sign: i8 are offset by 128 there, and 128 times the sum of each column's weights is
+// what its sum begins with, negated. Where there is no such unit, codes become words, and a lane of four weights is
+// taken apart into two of words in the loop: exact either way.
 #pragma once
 
 #include <memory>
@@ -40,7 +46,7 @@ constexpr int64_t kCrowded = 2048;
 
 constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 32;  // of tile registers; k of bf16
 
-enum class PanelType : uint8_t { f32, pairs };  // what the multiplying loop reads
+enum class PanelType : uint8_t { f32, pairs, quads };  // what the multiplying loop reads
 enum class WeightSource : uint8_t {
   dense,      // panels as they lie in prepacked memory
   codes,      // decoded in the multiplying loop (few rows: weights are streamed once)
@@ -52,7 +58,9 @@ struct GemmShape {
   int64_t n = 0, k = 0;
   int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
   int chains = 1;                        // a sum is the sum of so many, whose products lie as far apart in k
-  bool dot = false;                      // bf16 dot products of the CPU are used
+  bool integers = false;                 // codes are multiplied
+  bool offset = false;                   // those of A 128 too large
+  bool dot = false;                      // dot products of the CPU are used, of bf16 or of bytes
   bool tiles = false;                    // by tile registers
   bool fills_steps = false;              // panels of pairs have whole steps of kTileK
   DType a = DType::f32;                  // as it is multiplied
@@ -99,9 +107,11 @@ struct GemmShape {
   int64_t row_bytes() const { return panel_columns() * 4; }
   int64_t rows_of(PanelType type, int64_t elems) const {  // of lanes that so many k make
     if (type == PanelType::f32) return elems;
+    if (type == PanelType::quads) return (elems + 3) / 4;
     return fills_steps ? round_up(elems, kTileK) / 2 : (elems + 1) / 2;
   }
-  int64_t scales_offset() const;                 // bytes of codes in a prepacked panel
+  int64_t code_row_bytes() const { return round_up(k, 4) * size_bytes(a); }  // of codes of A in scratch
+  int64_t scales_offset() const;                 // bytes of codes in a prepacked panel; of quads: before corrections
   int64_t numbers_offset() const;                // of the columns' numbers (i32) in a prepacked panel
   int64_t global_offset() const;                 // of the tensor's global scale (f32) in a prepacked panel
   int64_t panel_bytes() const;                   // of a prepacked panel

@@ -47,7 +47,7 @@ std::string describe(const QuantizePlan& plan, const Target&) {
                                                  : fmt::format("elements in {}", plan.format);
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"fake_quant", "quantize"}); }
+bool takes(const OpDef& op) { return is_one_of(op, {"fake_quant", "quantize", "quantize_dynamic"}); }
 
 constexpr KernelClass<QuantizePlan> quantize{.name = "quantize",
                                              .doc = "elements rounded to a number format, packed and unpacked",

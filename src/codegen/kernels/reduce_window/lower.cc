@@ -66,6 +66,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   plan.channels = x_shape.back().constant();
   plan.x = graph.type(x).dtype;
   if (graph.type(x).is_packed()) return {"a packed constant under a window"};
+  if (op == &conv_def && !is_float(plan.x)) return {"a convolution of codes"};
   const Scalar scalar = compute_scalar(plan.x);
   Expr value = Expr::arg(0, scalar);
   ValueId bias = kNone;

@@ -1,0 +1,132 @@
+// Products of codes: exact, whatever multiplies them. Where the CPU has no dot product of bytes, code that is made for
+// one runs with it emulated.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "tests/codegen/gemm_run.h"
+#include "tests/codegen/test_targets.h"
+
+namespace hone::test {
+namespace {
+
+std::vector<Target> targets_of_codes() {
+  std::vector<Target> targets = test_targets();
+  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  return targets;
+}
+
+// Of the whole range, and its ends often.
+Tensor random_codes(DType dtype, const std::vector<int64_t>& shape, Philox& rng) {
+  const int64_t low = dtype == DType::i8 ? -128 : 0;
+  std::vector<int64_t> codes(static_cast<size_t>(element_count(shape)));
+  for (int64_t& code : codes) {
+    const int64_t any = rng.below(256), choice = rng.below(4);
+    code = low + (choice == 0 ? 0 : choice == 1 ? 255 : any);
+  }
+  return Tensor::of<int64_t>(shape, codes).converted(dtype);
+}
+
+GemmPlan codes_plan(int64_t n, int64_t k, DType a) {
+  GemmPlan plan = plain_plan(n, k, a, DType::i8, DType::i32);
+  plan.program = flatten(Expr::arg(0, Scalar::i32));
+  return plan;
+}
+
+std::vector<int32_t> exact_sums(const Tensor& a, const Tensor& w) {
+  const std::vector<int64_t> x = a.to_integers(), y = w.to_integers();
+  const auto m = static_cast<size_t>(a.dim(0)), n = static_cast<size_t>(w.dim(0)), k = static_cast<size_t>(a.dim(1));
+  std::vector<int32_t> sums(m * n);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j)
+      for (size_t l = 0; l < k; ++l) sums[i * n + j] += static_cast<int32_t>(x[i * k + l] * y[j * k + l]);
+  return sums;
+}
+
+std::vector<int32_t> as_integers(const std::vector<float>& bits) {
+  std::vector<int32_t> integers;
+  for (float f : bits) integers.push_back(std::bit_cast<int32_t>(f));
+  return integers;
+}
+
+TEST(GemmOfCodes, SumsAreExactAndMemoryAroundIsLeftAlone) {
+  Philox rng(1);
+  for (const Target& target : targets_of_codes())
+    for (DType dtype : {DType::i8, DType::u8})
+      for (int64_t n : {1, 7, 17, 100})
+        for (int64_t k : {1, 2, 3, 4, 31, 64, 131}) {
+          const Tensor w = random_codes(DType::i8, {n, k}, rng);
+          GemmRunner gemm(codes_plan(n, k, dtype), target, w);
+          for (int64_t m : {1, 2, 7, 8, 9, 17, 128}) {
+            if (m == 128 && k != 131) continue;
+            const Tensor a = random_codes(dtype, {m, k}, rng);
+            ASSERT_EQ(as_integers(gemm.run(a, n > 40 ? 2 : 0)), exact_sums(a, w))
+                << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
+            ASSERT_TRUE(gemm.intact()) << name_of(target) << " " << m << "x" << n << "x" << k;
+          }
+        }
+}
+
+TEST(GemmOfCodes, KnownRowsGiveTheSame) {
+  Philox rng(2);
+  for (const Target& target : targets_of_codes())
+    for (int64_t m : {1, 5, 9, 49, 130}) {
+      GemmPlan plan = codes_plan(48, 65, DType::i8);
+      plan.rows = only_rows(plan, target, m);
+      plan.a_row_stride = plan.k;
+      const Tensor w = random_codes(DType::i8, {48, 65}, rng), a = random_codes(DType::i8, {m, 65}, rng);
+      GemmRunner gemm(plan, target, w);
+      ASSERT_EQ(as_integers(gemm.run(a)), exact_sums(a, w)) << name_of(target) << " m " << m;
+      ASSERT_TRUE(gemm.intact());
+    }
+}
+
+// 2^16 products of the largest codes are below 2^31; longer sums wrap, as those of linear do.
+TEST(GemmOfCodes, LongSumsOfTheLargestCodesAreExactAndThenWrap) {
+  for (const Target& target : targets_of_codes())
+    for (int64_t k : {65536, 70000}) {
+      const Tensor
+          w = Tensor::of<int64_t>({3, k}, std::vector<int64_t>(static_cast<size_t>(3 * k), -128)).converted(DType::i8),
+          a = Tensor::of<int64_t>({2, k}, std::vector<int64_t>(static_cast<size_t>(2 * k), 255)).converted(DType::u8);
+      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(-128 * 255 * k));
+      EXPECT_EQ(sum == -128 * 255 * k, k == 65536);
+      GemmRunner gemm(codes_plan(3, k, DType::u8), target, w);
+      EXPECT_EQ(as_integers(gemm.run(a)), std::vector<int32_t>(6, sum)) << name_of(target);
+    }
+}
+
+// The CPU's own instructions are chosen, whether or not this CPU has them.
+TEST(GemmOfCodes, CodeIsMadeForEveryUnit) {
+  const Features avx2 = Features().with(Feature::avx2);
+  for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::avx512})
+    for (DType a : {DType::i8, DType::u8})
+      CompiledPlan(codes_plan(48, 37, a), Target(avx2.with(unit), microarchitecture("unknown")));
+}
+
+TEST(GemmOfCodes, AreRefusedBesideWeightsThatAreNotLaidOutAndOtherTypes) {
+  const Target target = test_targets()[0];
+  EXPECT_TRUE(gemm_support(codes_plan(8, 8, DType::u8), target).supported());
+  GemmPlan activation = codes_plan(8, 8, DType::i8);
+  activation.weights = GemmPlan::Weights::activation_nk;
+  EXPECT_FALSE(gemm_support(activation, target).supported());
+  EXPECT_FALSE(gemm_support(codes_plan(8, 8, DType::f32), target).supported());
+  EXPECT_FALSE(gemm_support(plain_plan(8, 8, DType::i8, DType::f32), target).supported());
+}
+
+TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
+  const Features avx2 = Features().with(Feature::avx2);
+  const auto shape = [&](Features features) {
+    return gemm_shape(codes_plan(64, 64, DType::i8), Target(features, microarchitecture("unknown")));
+  };
+  EXPECT_FALSE(shape(avx2).dot);
+  EXPECT_EQ(shape(avx2).a, DType::i16);
+  for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::vnni_emulated}) {
+    EXPECT_TRUE(shape(avx2.with(unit)).dot) << to_string(unit);
+    EXPECT_TRUE(shape(avx2.with(unit)).offset) << to_string(unit);
+    EXPECT_EQ(shape(avx2.with(unit)).a, DType::u8) << to_string(unit);
+  }
+  EXPECT_FALSE(shape(avx2.with(Feature::avx512)).dot);
+}
+
+}  // namespace
+}  // namespace hone::test
