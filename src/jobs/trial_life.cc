@@ -20,6 +20,7 @@
 #include "measure/timing.h"
 #include "passes/lora.h"
 #include "train/initialise.h"
+#include "train/nested_weights.h"
 #include "train/train_graph.h"
 
 namespace hone {

@@ -98,8 +98,9 @@ std::vector<Tensor> Trainer::run_last_part(const NamedTensors& inputs, bool chec
   return outputs;
 }
 
-Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked, int64_t first) {
-  CHECK(!parts.empty() && (gradients_ || parts.size() == 1));
+Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked, int64_t first,
+                            const BeforeUpdate& before_update) {
+  CHECK(!parts.empty() && (gradients_ || (parts.size() == 1 && !before_update)));
   if (has_evaluated_) evaluate_->forget_laid_out();  // updates are in place again
   has_evaluated_ = false;
   NamedTensors numbers{{TrainNames::kRate, Tensor::scalar(static_cast<float>(rate))},
@@ -120,6 +121,7 @@ Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bo
       predictions.push_back((is_last ? run_last_part(inputs, checked) : run(*gradients_, inputs, checked))[0]);
     }
     gradients_->forget_laid_out();
+    if (before_update) before_update(context_, predictions);
     step = outputs_of(*update_, run(*update_, numbers, checked), 0);
     step.predictions = std::move(predictions);
   } else {

@@ -1,6 +1,7 @@
 // A model in training: sessions of its graphs, which share its parameters, and the optimizer's state.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,7 +57,11 @@ class Trainer {
   // inputs and labels. With `checked`, the first operation that computes NaN or an infinity is an Error that names it,
   // and nothing changes. `first` is the number of the first row in the batch that all ranks have together: the loss and
   // the update are of that.
-  Step step(std::span<const NamedTensors> parts, double rate, bool checked = false, int64_t first = 0);
+  // `before_update`, of graphs that accumulate, is called when the gradients are there, and may change their sums,
+  // which have the names of graphs().sums.
+  using BeforeUpdate = std::function<void(Context& sums, std::span<const Tensor> predictions)>;
+  Step step(std::span<const NamedTensors> parts, double rate, bool checked = false, int64_t first = 0,
+            const BeforeUpdate& before_update = {});
 
   struct Evaluation {
     Tensor predictions;

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "jobs/trial_life.h"
-#include "jobs/trial_start.h"
+#include "train/nested_weights.h"
 
 namespace hone {
 namespace {

@@ -67,10 +67,14 @@ TEST(EventFile, HoldsAVersionAndScalars) {
   const std::vector<std::string> records = records_of(files[0]);
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0][0], '\x09');  // field 1, 64 bits
-  EXPECT_EQ(without_time(records[0]), std::string("\x10\x00\x1a\x0d", 4) + "brain.Event:2");
+  EXPECT_EQ(without_time(records[0]), std::string("\x10\x00\x1a\x0d"
+                                                  "brain.Event:2",
+                                                  17));
   // step: 300; summary { value { tag: "train/loss" simple_value: 0.5 } }
-  EXPECT_EQ(without_time(records[1]),
-            std::string("\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0a", 9) + "train/loss" + std::string("\x15\0\0\0\x3f", 5));
+  EXPECT_EQ(without_time(records[1]), std::string("\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0a"
+                                                  "train/loss"
+                                                  "\x15\0\0\0\x3f",
+                                                  24));
 }
 
 TEST(EventFile, OfAResumedRunVoidsLaterSteps) {
