@@ -100,7 +100,9 @@ TEST(PlanQuantization, PatternsTakeTimeThatIsLinearInTheName) {
     %w : f32[4,4] = const "w" {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}
     %y = linear %x, %w
     return %y as "y")");
-  graph.set_label(graph.find_constant("w"), std::string(1'000'000, 'a') + ".weight");
+  std::string label(1'000'000, 'a');
+  label.append(".weight");
+  graph.set_label(graph.find_constant("w"), label);
   for (const char* pattern : {"(a|b)*c", ".*b", "(a*)*b", "(a+)+$b"})
     EXPECT_NE(error_of([&] {
                 plan_quantization(graph, {.to = "int8", .rule = {}, .skip = {pattern}, .activations = ""});
