@@ -132,7 +132,8 @@ Target parse_target(std::string_view text) {
     const size_t end = std::min(text.find_first_of("+-", at + 1), text.size());
     const Feature f = feature_named(text, text.substr(at + 1, end - at - 1));
     if (text[at] == '-' && f == Feature::avx2) refuse(text, "compiled code needs avx2");
-    if (text[at] == '+' && !cpu_features().has(f) && !is_emulated(f)) refuse(text, fmt::format("this CPU lacks {}", to_string(f)));
+    if (text[at] == '+' && !cpu_features().has(f) && !is_emulated(f))
+      refuse(text, fmt::format("this CPU lacks {}", to_string(f)));
     features = text[at] == '+' ? features.with(f) : features.without(f);
     at = end;
   }

@@ -62,7 +62,8 @@ class Target {
 
 // As --isa takes it: a level, or `host`, and features added to it or taken away: "avx512", "avx2+avx_vnni",
 // "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
-// avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_". Emulated ones may be added on any CPU.
+// avx512_bf16, all but AMX. Features of AVX-512 may be written without "avx512_". Emulated ones may be added on any
+// CPU.
 Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
 std::string to_string(const Target& target);  // of one for this CPU, as parse_target() takes it
 

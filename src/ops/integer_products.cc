@@ -50,8 +50,7 @@ Expr dequantize_sums(Args a) {
     if (i < a.operands.size() && a[i] && a.dtypes[i] != DType::i32)
       fail("operand {} has elements of type {}; accepted: i32", i, to_string(a.dtypes[i]));
   const Expr sums = has_zero ? a[0] - cast(Scalar::i32, number_operand(a, 3)) * a[4] : a[0];
-  return cast(Scalar::f32, sums) *
-         (cast(Scalar::f32, real_operand(a, 1)) * cast(Scalar::f32, real_operand(a, 2)));
+  return cast(Scalar::f32, sums) * (cast(Scalar::f32, real_operand(a, 1)) * cast(Scalar::f32, real_operand(a, 2)));
 }
 
 }  // namespace

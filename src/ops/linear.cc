@@ -38,11 +38,11 @@ std::vector<Tensor> eval_linear(const EvalArgs& a) {
   const DType dtype = a.results[0].dtype;
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   if (is_float(dtype))
-    return {Tensor::from_doubles(dtype, sizes,
-                                 sums(a, a[0].to_doubles(), a[1].to_doubles(),
-                                      a.has(2) ? a[2].to_doubles() : std::vector<double>()))};
-  const std::vector<int64_t> y = sums(a, a[0].to_integers(), a[1].to_integers(),
-                                      a.has(2) ? a[2].to_integers() : std::vector<int64_t>());
+    return {Tensor::from_doubles(
+        dtype, sizes,
+        sums(a, a[0].to_doubles(), a[1].to_doubles(), a.has(2) ? a[2].to_doubles() : std::vector<double>()))};
+  const std::vector<int64_t> y =
+      sums(a, a[0].to_integers(), a[1].to_integers(), a.has(2) ? a[2].to_integers() : std::vector<int64_t>());
   return {Tensor::of<int64_t>(sizes, y).converted(dtype)};  // wraps
 }
 

@@ -85,10 +85,9 @@ TEST(GemmOfCodes, KnownRowsGiveTheSame) {
 TEST(GemmOfCodes, LongSumsOfTheLargestCodesAreExactAndThenWrap) {
   for (const Target& target : targets_of_codes())
     for (int64_t k : {65536, 70000}) {
-      const Tensor w = Tensor::of<int64_t>({3, k}, std::vector<int64_t>(static_cast<size_t>(3 * k), -128))
-                           .converted(DType::i8),
-                   a = Tensor::of<int64_t>({2, k}, std::vector<int64_t>(static_cast<size_t>(2 * k), 255))
-                           .converted(DType::u8);
+      const Tensor
+          w = Tensor::of<int64_t>({3, k}, std::vector<int64_t>(static_cast<size_t>(3 * k), -128)).converted(DType::i8),
+          a = Tensor::of<int64_t>({2, k}, std::vector<int64_t>(static_cast<size_t>(2 * k), 255)).converted(DType::u8);
       const auto sum = static_cast<int32_t>(static_cast<uint32_t>(-128 * 255 * k));
       EXPECT_EQ(sum == -128 * 255 * k, k == 65536);
       GemmRunner gemm(codes_plan(3, k, DType::u8), target, w);

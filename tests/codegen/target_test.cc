@@ -70,7 +70,8 @@ TEST(Target, MayEmulateADotProductOfBytes) {
   EXPECT_EQ(parse_target("avx2").byte_unit(), nullptr);
   EXPECT_FALSE(host_target().has(Feature::vnni_emulated)) << "no CPU has it";
   EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::vnni_emulated)).byte_unit()->n, 16);
-  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::avx_vnni)).byte_unit(), nullptr) << "of other vectors";
+  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::avx_vnni)).byte_unit(), nullptr)
+      << "of other vectors";
 }
 
 TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {

@@ -92,7 +92,9 @@ TEST(RegexFullMatch, ReadsUtf8AndRe2sCharacterClasses) {
   EXPECT_TRUE(matches("\\x41\\.", "A."));
 }
 
-TEST(RegexFullMatch, TakesLongStringsInItsStride) { EXPECT_TRUE(matches("(a|b)*c", std::string(1000000, 'a').append("c"))); }
+TEST(RegexFullMatch, TakesLongStringsInItsStride) {
+  EXPECT_TRUE(matches("(a|b)*c", std::string(1000000, 'a').append("c")));
+}
 
 TEST(RegexFullMatch, ReadsAllOfRe2sSyntax) {
   for (const char* pattern : {"(?i)A", "(?P<n>a)", "\\pL", "\\Qa\\E", "\\Aa", "\\x{61}", "[[:^digit:]]"})

@@ -34,8 +34,8 @@ inline OpCases linear_cases(Philox& rng) {
   for (DType x : {DType::i8, DType::u8})
     for (int64_t k : {1, 2, 3, 4, 33, 70, 131}) {
       for (int64_t m : {1, 7, 17}) cases.push_back({{codes({m, k}, x), codes({33, k}, DType::i8)}, {}});
-      cases.push_back({{codes({2, 3, k}, x), codes({19, k}, DType::i8), random_integers(rng, {19}, DType::i32, -9, 9)},
-                       {}});
+      cases.push_back(
+          {{codes({2, 3, k}, x), codes({19, k}, DType::i8), random_integers(rng, {19}, DType::i32, -9, 9)}, {}});
       cases.push_back({{codes({2, k}, x), codes({5, k}, DType::u8)}, {}});
     }
   return cases;

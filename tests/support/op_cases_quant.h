@@ -55,7 +55,8 @@ inline OpCases dequantize_sums_cases(Philox& rng) {
   cases.push_back({{sums({2, 3, 40}), scales({2, 3, 1}), scales({40})}, {}});
   for (DType zero : {DType::u8, DType::i8})
     cases.push_back(
-        {{sums({2, 3, 5}), scales({2, 3, 1}), scales({}), random_integers(rng, {2, 3, 1}, zero, 0, 99), sums({5})}, {}});
+        {{sums({2, 3, 5}), scales({2, 3, 1}), scales({}), random_integers(rng, {2, 3, 1}, zero, 0, 99), sums({5})},
+         {}});
   return cases;
 }
 

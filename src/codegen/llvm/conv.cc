@@ -140,7 +140,8 @@ class ConvKernel {
 
   void copy_row(Value* from, Value* to) {
     const int64_t own = plan_.channels * element();
-    const bool together = shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.integers ? shape_.gemm.a : plan_.product.a);
+    const bool together =
+        shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.integers ? shape_.gemm.a : plan_.product.a);
     Value* pixels = e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes));
     Value* before = e_.smaller(p_.pad_left, pixels);
     Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);

@@ -95,9 +95,7 @@ class GemmCase {
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = shape_.integers ? e_.num(shape_.code_row_bytes())
-                   : make_rows_    ? e_.times(k_, 4)
-                                   : source_row_bytes_;
+    a_row_bytes_ = shape_.integers ? e_.num(shape_.code_row_bytes()) : make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
     scratch_ = frame_.scratch;
     if (shape_.copies_columns) {
       scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));

@@ -400,8 +400,8 @@ llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const Gemm
     });
     if (quad < shape.k) e.store(e.b.getIntN(static_cast<unsigned>(32 * size), 0), e.at(row[1], quad * size), 4);
     for (int64_t i = done; i < shape.k; ++i)
-      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))),
-              e.at(row[1], place_of_code(shape, i)), static_cast<int>(size));
+      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(shape, i)),
+              static_cast<int>(size));
     return Values{};
   });
   e.end_function();

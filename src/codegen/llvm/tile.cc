@@ -96,7 +96,9 @@ class TileBody {
   }
 
   Values segments(Value* a, Value* w, Value* count, Values sums) {
-    const int64_t rows = s_.panel == PanelType::pairs ? (s_.segment + 1) / 2 : s_.integers ? s_.segment / 4 : s_.segment;
+    const int64_t rows = s_.panel == PanelType::pairs ? (s_.segment + 1) / 2
+                         : s_.integers                ? s_.segment / 4
+                                                      : s_.segment;
     const int64_t w_step = rows * row_bytes();
     const Emitter::Moving outer[] = {{a, a_step_y_}, {w, s_.segments_x * w_step}};
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {

@@ -14,8 +14,8 @@ struct TileSpec {
   int64_t panel_bytes = 0;
   DType a = DType::f32;
   PanelType panel = PanelType::f32;
-  bool keeps = false;         // W is read as pairs and left as a panel of f32 at the call's `scales`
-  bool dot = false;           // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
+  bool keeps = false;  // W is read as pairs and left as a panel of f32 at the call's `scales`
+  bool dot = false;    // pairs of A and W meet in the CPU's bf16 dot product; else products are split into f32
   // Codes: A is u8 (dot: bytes meet in the CPU's dot product) or i16 (words do), laid out by emit_code_rows(); W quads,
   // sums i32. `offset`: they begin with what the call's `scales` points to.
   bool integers = false, offset = false;

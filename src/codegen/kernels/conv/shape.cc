@@ -24,7 +24,9 @@ bool leaves_plane(const PlaneWindow& w) {
 void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
   const PlaneWindow& w = plan.window;
   const bool codes = plan.product.multiplies_codes();
-  const int64_t element = !codes ? size_bytes(plan.product.a) : target.byte_unit() ? 1 : 2,
+  const int64_t element = !codes               ? size_bytes(plan.product.a)
+                          : target.byte_unit() ? 1
+                                               : 2,
                 own = plan.channels * element;
   s.copied = codes || plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
   // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
@@ -66,9 +68,7 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
 
 }  // namespace
 
-int64_t ConvShape::panel_rows_of_window_row() const {
-  return segments_x * gemm.rows_of(gemm.panel, segment);
-}
+int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
 
 void for_any_plane(ConvPlan& plan, KernelDims& dims) {
   plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);

@@ -20,12 +20,13 @@ namespace hone {
 //             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride. `full`
 //             operands have the batch strides of the result; `row` ones hold [batches, M]
 //   items     batches * blocks of rows * panel_items
-//   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are [M,N], with rows `n` apart unless
+//   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
+//   [M,N], with rows `n` apart unless
 //             result_row_stride says otherwise
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
-  int64_t n = 0, k = 0;       // of activations, 0: dims[11], dims[12]
+  int64_t n = 0, k = 0;  // of activations, 0: dims[11], dims[12]
   // f32 or bf16: products are exact in bf16 pairs, sums are f32. i8 or u8: codes, beside weights of i8, sums are i32.
   DType a = DType::f32;
   bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then

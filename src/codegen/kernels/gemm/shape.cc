@@ -64,9 +64,7 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
     s.source = WeightSource::activation;
     s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
   } else if (!s.codec) {
-    s.panel = s.plain = s.integers              ? PanelType::quads
-                        : plan.w == DType::bf16 ? PanelType::pairs
-                                                : PanelType::f32;
+    s.panel = s.plain = s.integers ? PanelType::quads : plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
     s.keeps_panel = widens && m == 0 && s.panel == PanelType::pairs && !s.dot;
   } else {
     const bool few = m > 0;

@@ -3,11 +3,11 @@
 //
 // W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
 // lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes that are multiplied as such
-// (quads), one row per four k, followed by what corrects the sums of each column; codes, chunk_rows() rows per chunk_k() k
-// of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per group, and by
-// what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64 bytes. The
-// layout depends on the plan's n, k, formats and the target only, never on M: kernels for different M read the same
-// prepacked weights.
+// (quads), one row per four k, followed by what corrects the sums of each column; codes, chunk_rows() rows per
+// chunk_k() k of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per
+// group, and by what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64
+// bytes. The layout depends on the plan's n, k, formats and the target only, never on M: kernels for different M read
+// the same prepacked weights.
 //
 // What decides bits (where codes are decoded, the unit of the products, how many chains a sum runs in) follows from M
 // by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
