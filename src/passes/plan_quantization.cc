@@ -25,7 +25,9 @@ constexpr OptionField<FormatRules> kFields[] = {
      "LAYER.bias are a layer's input and bias; the format may be keep",
      &FormatRules::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
-    {"activations", "number format of the inputs of linear, conv, matmul and attention (simulated)",
+    {"activations",
+     "number format of the inputs of linear, conv, matmul and attention (simulated, but for those of 8 bits that "
+     "integer weights meet)",
      &FormatRules::activations, check_format},
 };
 

@@ -1,0 +1,107 @@
+// Layers whose activations are rounded to integers, from fake_quant to the last epilogue: compiled code has the bits of
+// the reference on every level, and where bytes meet in a dot product that is emulated.
+#include <cmath>
+
+#include "tests/conformance/conform_text.h"
+
+namespace hone::test {
+namespace {
+
+// The graph that codegen gets is what -O2 evaluates; in it, only gelu's exp is no exact rule of rounding.
+void expect_same_bits(const std::string& text, const NamedTensors& constants, const NamedTensors& inputs,
+                      const std::string& expected_step) {
+  ParseContext context = op_context();
+  context.find_constant = [&](const std::string& name, const TensorType&) { return std::optional(constants.at(name)); };
+  const Graph graph = parse_graph(text, context);
+  const std::vector<Tensor> want = evaluate(prepare_for_codegen(graph, Compute::f32), inputs);
+  std::vector<Target> targets = target_levels();
+  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  for (const Target& target : targets)
+    for (int threads : {1, 2}) {
+      const Ran ran = run_session(graph, inputs, {.target = target, .threads = threads});
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_TRUE(ran.outputs[i].same_bits(want[i])) << to_string(target) << " " << ran.names[i];
+      std::string steps;
+      for (const StepProfile& step : ran.profile.steps) steps += step.kind + " " + step.ops + "; ";
+      EXPECT_NE(steps.find(expected_step), std::string::npos) << steps;
+      EXPECT_EQ(steps.find("interpreted"), std::string::npos) << steps;
+    }
+}
+
+TEST(IntegerProducts, OfDynamicScalesHaveTheBitsOfTheDefinition) {
+  Philox rng(1);
+  for (const char* format : {"int8", "int8.g1x0", "uint8", "uint8.asym", "uint8.g1x0.asym"})
+    for (int64_t k : {33, 64, 130})
+      for (int64_t m : {1, 3, 40}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", format, m, k));
+        const std::string text = fmt::format(R"(
+          %x : f32[2,{0},{1}] = input "x"
+          %q = fake_quant %x {{format={2}}}
+          %w : int8.channel[50,{1}] = const "w"
+          %b : f32[50] = const "b"
+          %y = linear %q, %w, %b
+          %r = relu %y
+          %v : int4.channel[7,{1}] = const "v"
+          %z = linear %q, %v
+          return %r as "r", %z as "z")",
+                                             m, k, format);
+        expect_same_bits(text,
+                         {{"w", random_packed(rng, {50, k}, "int8.channel")},
+                          {"v", random_packed(rng, {7, k}, "int4.channel")},
+                          {"b", random_floats(rng, {50})}},
+                         {{"x", random_floats(rng, {2, m, k}, DType::f32, -1, 3)}}, "gemm linear+dequantize_sums");
+      }
+}
+
+// The second layer's codes are made in the first one's epilogue.
+TEST(IntegerProducts, OfStaticScalesAreQuantizedInTheEpilogueBefore) {
+  Philox rng(2);
+  for (const char* format : {"int8", "uint8.asym"}) {
+    const bool has_zero = std::string_view(format).ends_with("asym");
+    const std::string zero = has_zero ? "%z : f32[] = const \"zero\"\n" : "";
+    const std::string text = fmt::format(R"(
+      %x : f32[9,40] = input "x"
+      %s : f32[] = const "scale"
+      {1}
+      %q = fake_quant %x, %s{2} {{format={0}}}
+      %w : int8.channel[64,40] = const "w"
+      %y = linear %q, %w
+      %r = relu %y
+      %p = fake_quant %r, %s{2} {{format={0}}}
+      %v : int8.channel[24,64] = const "v"
+      %t = linear %p, %v
+      return %t as "t")",
+                                         format, zero, has_zero ? ", %z" : "");
+    expect_same_bits(text,
+                     {{"w", random_packed(rng, {64, 40}, "int8.channel")},
+                      {"v", random_packed(rng, {24, 64}, "int8.channel")},
+                      {"scale", Tensor::scalar<float>(0.04f)},
+                      {"zero", Tensor::scalar<float>(50)}},
+                     {{"x", random_floats(rng, {9, 40}, DType::f32, -6, 6)}},
+                     has_zero ? "gemm linear+dequantize_sums+relu+quantize_linear"
+                              : "gemm linear+dequantize_sums+relu+max+quantize_linear");
+  }
+}
+
+// Rows are scaled each by itself: what else is in a batch changes no bit of one.
+TEST(IntegerProducts, OfScalesOfRowsDoNotDependOnTheBatch) {
+  Philox rng(3);
+  const Tensor w = random_packed(rng, {40, 48}, "int8.channel"), x = random_floats(rng, {12, 48});
+  Graph graph;
+  const ValueId in = graph.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 48}, .format = {}});
+  const ValueId q = ops::fake_quant(graph, {.x = in, .format = parse_format("int8.g1x0")});
+  graph.add_output(ops::linear(graph, {.x = q, .w = graph.add_constant("w", w)}), "y");
+  const Tensor all = run_session(graph, {{"x", x}}, {}).outputs[0];
+  for (int64_t i = 0; i < 12; ++i) {
+    const Tensor row = take(x, {1, 48}, [&] {
+      std::vector<int64_t> at(48);
+      for (int64_t k = 0; k < 48; ++k) at[static_cast<size_t>(k)] = i * 48 + k;
+      return at;
+    }());
+    const Tensor one = run_session(graph, {{"x", row}}, {}).outputs[0];
+    for (size_t j = 0; j < 40; ++j) EXPECT_EQ(one.to_floats()[j], all.to_floats()[static_cast<size_t>(i) * 40 + j]);
+  }
+}
+
+}  // namespace
+}  // namespace hone::test
