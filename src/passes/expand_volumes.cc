@@ -112,6 +112,7 @@ void expand_conv(Graph& graph, NodeId id) {
 bool is_volume(const Graph& graph, const Node& node) {
   const TensorType& x = graph.type(node.operands[0]);
   if (channels_last(node.attributes) || x.is_packed() || !x.ranked || x.rank() != 5) return false;
+  if (!graph.type(node.results[0]).ranked) return false;  // a bias may be open
   return std::ranges::find(x.shape, Dim(0)) == x.shape.end();
 }
 
