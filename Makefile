@@ -28,8 +28,8 @@ help:
 build: deps build/release/CMakeCache.txt
 	cmake --build --preset release -j $(jobs) --target hone
 
-# End-to-end tests run the program itself, as users do: the release build.
-test: build build/dev/CMakeCache.txt
+# End-to-end tests run the program of the same build.
+test: deps build/dev/CMakeCache.txt
 	@scripts/deps.sh test
 	cmake --build --preset dev -j $(jobs)
 	ctest --test-dir build/dev --output-on-failure -j $(jobs)

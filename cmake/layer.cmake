@@ -33,8 +33,7 @@ function(layer name)
 endfunction()
 
 # precompile(<target> OF headers... | AS <other target>): reads headers that most of its sources include once, or shares what another target has read.
-# The build of fuzz targets and tests do without: the former holds every file to including what it uses, and of what tests make of long
-# strings GCC 12 would warn inside the standard library.
+# The build of fuzz targets does without, which holds every file to including what it uses.
 function(precompile target)
   cmake_parse_arguments(ARG "" "AS" "OF" ${ARGN})
   if(NOT HONE_PCH)
