@@ -56,7 +56,12 @@ inline OpCases more_argmax_cases(Philox& rng) {
 inline OpCases cumsum_cases(Philox& rng) {
   return {{{random_floats(rng, {2, 3, 5})}, {{"axis", int64_t{1}}, {"exclusive", int64_t{1}}}},
           {{random_integers(rng, {7}, DType::i32, -9, 9)}, {{"reverse", int64_t{1}}}},
-          {{random_floats(rng, {3, 5}, DType::f64), Tensor::of<int64_t>({}, {-2})}, {}}};
+          {{random_floats(rng, {3, 5}, DType::f64), Tensor::of<int64_t>({}, {-2})}, {}},
+          {{random_floats(rng, {2, 7, 19})}, {{"axis", int64_t{1}}, {"reverse", int64_t{1}}}},
+          {{random_floats(rng, {3, 33})}, {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}}},
+          {{random_integers(rng, {5, 2, 9}, DType::i8, -9, 9)}, {{"axis", int64_t{0}}}},
+          {{random_integers(rng, {4, 17}, DType::u64, 0, 9)}, {{"axis", int64_t{0}}, {"exclusive", int64_t{1}}}},
+          {{random_floats(rng, {9}, DType::bf16)}, {}}};
 }
 
 inline OpCases einsum_cases(Philox& rng) {
