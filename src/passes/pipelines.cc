@@ -17,10 +17,10 @@ namespace {
 
 // Spellings of one thing first become one op; what that leaves over is cleaned up after.
 constexpr std::array kCanonical = {
-    "remove_dropout",       "recognise_packed",    "fold_constants",   "resolve_sequences",   "merge_common",
-    "simplify_shapes",      "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",
-    "recognise_layer_norm", "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes",
-    "fold_constants",       "merge_common",        "remove_dead"};
+    "remove_dropout",  "recognise_packed",     "fold_constants",      "resolve_sequences", "merge_common",
+    "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
+    "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
+    "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",
