@@ -2,6 +2,7 @@
 // both operands and the result), of sums (in both alone), of rows and of columns (in one operand and the result), and
 // what one operand has alone is summed before.
 #include <algorithm>
+#include <map>
 
 #include "ops/calls.h"
 #include "ops/einsum.h"
@@ -32,7 +33,7 @@ class Expansion {
     std::map<Label, Dim> sizes;
     for (const Term& term : terms_) {
       const TensorType& type = g_.type(term.value);
-      if (type.dtype != DType::f32 || type.is_packed() || !type.ranked) return false;
+      if (!is_float(type.dtype) || type.is_packed() || !type.ranked) return false;
       for (size_t axis = 0; axis < term.labels.size(); ++axis) {
         const Dim& size = sizes.try_emplace(term.labels[axis], type.shape[axis]).first->second;
         if (!(size == type.shape[axis]) || size == Dim(0)) return false;
@@ -42,19 +43,23 @@ class Expansion {
     return terms_.size() <= 2;
   }
 
-  ValueId expanded() {
+  ValueId expanded(DType dtype) {
     for (size_t i = 0; i < terms_.size(); ++i) sum_alone(i);
-    if (terms_.size() == 1) return arranged(terms_[0], equation_.result);
+    if (terms_.size() == 1) return cast(arranged(terms_[0], equation_.result), dtype);
     // The operand whose own dimensions come first in the result is the left one.
     const auto own_first = [&](const Term& term, const Term& other) {
       const auto is_own = [&](Label label) { return contains(term.labels, label) && !contains(other.labels, label); };
       return std::ranges::find_if(equation_.result, is_own) - equation_.result.begin();
     };
     if (own_first(terms_[1], terms_[0]) < own_first(terms_[0], terms_[1])) std::swap(terms_[0], terms_[1]);
-    return product(terms_[0], terms_[1]);
+    return cast(product(terms_[0], terms_[1]), dtype);
   }
 
  private:
+  ValueId cast(ValueId x, DType dtype) {
+    return g_.type(x).dtype == dtype ? x : ops::cast(g_, {.x = x, .dtype = dtype});
+  }
+
   // Sums over what neither the result nor the other operand has.
   void sum_alone(size_t i) {
     Term& term = terms_[i];
@@ -68,7 +73,8 @@ class Expansion {
       else axes.push_back(static_cast<int64_t>(axis));
     }
     if (axes.empty()) return;
-    term = {ops::reduce_sum(g_, {.x = term.value, .axes = axes, .keepdims = 0}), left};
+    const DType dtype = g_.type(term.value).dtype == DType::f64 ? DType::f64 : DType::f32;
+    term = {ops::reduce_sum(g_, {.x = cast(term.value, dtype), .axes = axes, .keepdims = 0}), left};
   }
 
   ValueId arranged(const Term& term, const Labels& wanted) {
@@ -134,7 +140,7 @@ Graph expand_einsum(Graph graph, const PassContext&) {
     Expansion expansion(graph, node, parse_einsum(node.attributes.get<std::string>("equation"), ranks));
     if (!expansion.applies()) continue;
     graph.set_insertion_point(id);
-    const ValueId result = expansion.expanded();
+    const ValueId result = expansion.expanded(graph.type(node.results[0]).dtype);
     graph.set_insertion_point(kNone);
     replace_by_value(graph, id, result);
   }
@@ -145,7 +151,7 @@ Graph expand_einsum(Graph graph, const PassContext&) {
 
 extern constinit const PassDef expand_einsum_def{
     .name = "expand_einsum",
-    .doc = "einsum of one or two f32 operands → transposes, sums and a matmul.",
+    .doc = "einsum of one or two operands of floats → transposes, sums and a matmul.",
     .run = expand_einsum};
 
 }  // namespace hone

@@ -110,7 +110,7 @@ class NodeBound {
     if (name == "conv_input_gradient") return products(operand(1).elements() / channels_of(*value_));
     if (name == "conv_weight_gradient") return products(operand(0).elements() / value_->dim(0));
     if (name == "attention") return attention(3).result();
-    if (name == "einsum" && value_->dtype() == DType::f32 && operands_.size() <= 2) return einsum();
+    if (name == "einsum" && is_float(value_->dtype()) && operands_.size() <= 2) return einsum();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
