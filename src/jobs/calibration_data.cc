@@ -168,8 +168,9 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
 
 // --- data sets -------------------------------------------------------------------------------------------------------
 
-CalibrationData dataset_data(const LoadedModel& model, const std::string& path, int64_t batch) {
-  const Dataset dataset = read_dataset(path);
+CalibrationData dataset_data(const LoadedModel& model, const std::string& path, int64_t batch,
+                             const DataOptions& reading) {
+  const Dataset dataset = read_dataset(path, reading);
   std::vector<int64_t> rows(static_cast<size_t>(dataset.rows));
   std::iota(rows.begin(), rows.end(), int64_t{0});
   if (const Split* train = dataset.find_split("train")) rows = train->rows;
@@ -187,12 +188,13 @@ bool is_calibration_file(const std::string& path) {
   return path.ends_with(".txt") || path.ends_with(".npz") || path.ends_with(".npy");
 }
 
-CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch) {
+CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch,
+                                 const DataOptions& reading) {
   if (path.empty()) fail("no calibration data; give --calib with a .txt, .npz or .npy file, or a data set");
   if (batch < 1) fail("a batch of {} samples; at least 1 is needed", batch);
   CalibrationData data = path.ends_with(".txt")      ? text_data(model, path, batch)
                          : is_calibration_file(path) ? array_data(model, path, batch)
-                                                     : dataset_data(model, path, batch);
+                                                     : dataset_data(model, path, batch, reading);
   if (data.sha256.empty()) data.sha256 = sha256_of_file(path);
   for (const NamedTensors& each : data.batches) try {
       bind_inputs(model.graph, each);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/data_options.h"
 #include "jobs/load_model.h"
 #include "measure/judge.h"
 #include "runtime/session.h"
@@ -29,11 +30,12 @@ bool is_calibration_file(const std::string& path);  // .npz, .npy or .txt, by it
 //   .npz  arrays named like the inputs, whose first axis counts samples; and, where they are known, `labels` [samples]
 //   .npy  the array of a model with one input
 //   .txt  one text a line, for a model with a tokenizer; empty lines are skipped
-//   any data set (data/reader.h): its rows for training, or all where it has no splits
+//   any data set (data/reader.h), read by `reading`: its rows for training, or all where it has no splits
 // Integers are converted to the integer type of an input, floats to its float type. Throws Error naming the file: no
 // samples, arrays of different length, unknown or missing names, a shape or type that the model does not take, and
 // numbers beyond the rows of the table that they select from.
-CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch);
+CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch,
+                                 const DataOptions& reading = {});
 
 // The batches (of pairs, each two) dealt out as cards are: batch b goes to part hands[b % size]. As many parts as the
 // largest hand has, the last of them empty where there are too few batches.

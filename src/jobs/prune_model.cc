@@ -53,12 +53,13 @@ const char* loss_of(TargetKind kind) {
 }
 
 // The rows for training of a data set, or all where it has no splits; or an array file, with labels.
-CalibrationData labelled_samples(const LoadedModel& model, const Calibration& data) {
-  if (is_calibration_file(data.file)) return read_calibration(model, data.file, data.batch);
-  const Dataset dataset = read_dataset(data.file, {});
+CalibrationData labelled_samples(const LoadedModel& model, const Calibration& data, const DataOptions& reading) {
+  const bool is_read_otherwise = !options_toml(DataOptions::fields(), reading).empty();
+  if (is_calibration_file(data.file) && !is_read_otherwise) return read_calibration(model, data.file, data.batch);
+  const Dataset dataset = read_dataset(data.file, reading);
   const bool has_train = std::ranges::count(dataset.splits, "train", &Split::name) > 0;
   return evaluation_samples(
-      model, {.data = {.path = data.file, .reading = {}, .split = has_train ? "train" : "", .batch = data.batch}});
+      model, {.data = {.path = data.file, .reading = reading, .split = has_train ? "train" : "", .batch = data.batch}});
 }
 
 double sparsity_of_stage(const PruneSchedule& schedule, double whole, int64_t stage) {
@@ -280,7 +281,7 @@ LossData loss_data(const Graph& graph, const CalibrationData& read, const std::s
 }
 
 ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate) {
+                           const Calibration& data, double score_rate, const DataOptions& reading) {
   using Needs = ScoreDef::Needs;
   const ScoreDef& def = find_score(options);
   ScoreSources sources;
@@ -290,12 +291,13 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
          def.needs == Needs::inputs ? "" : ", with labels");
   const std::vector<std::string> labels = prunable_weights(graph, options);
   if (def.needs == Needs::inputs) {
-    const CalibrationData read = read_calibration(model, data.file, data.batch);
+    const CalibrationData read = read_calibration(model, data.file, data.batch, reading);
     sources.statistics =
         collect_statistics(graph, read.batches, {.moments = true, .only = labels, .session = data.session});
     return sources;
   }
-  const LossData loss = loss_data(graph, labelled_samples(model, data), data.file, fmt::format("method {}", def.name));
+  const LossData loss =
+      loss_data(graph, labelled_samples(model, data, reading), data.file, fmt::format("method {}", def.name));
   sources.gradients = def.needs == Needs::gradient ? loss_gradients(graph, labels, loss, data.session)
                                                    : weight_movements(graph, labels, loss, score_rate, data.session);
   return sources;

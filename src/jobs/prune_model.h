@@ -37,10 +37,10 @@ struct PruneModelOptions {
   Progress progress = {};
 };
 
-// Scores' sources for the graph, from the data. Throws Error where the method needs data, or labels, that are not
-// there.
+// Scores' sources for the graph, from the data, which `reading` says how to read. Throws Error where the method needs
+// data, or labels, that are not there.
 ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate);
+                           const Calibration& data, double score_rate, const DataOptions& reading = {});
 
 // Batches with their labels, shaped as the graph's predictions are but for the classes. Throws Error where there are
 // none, saying that `what` needs them.

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/threads.h"
 #include "calibrate/collect.h"
+#include "calibrate/ranges.h"
 #include "codegen/llvm/compiled_packer.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
@@ -32,12 +33,22 @@ constexpr OptionField<Calibration> kCalibrationFields[] = {
     {"calib-batch", "samples of it that run at once (16)", &Calibration::batch, check_batch},
 };
 
-StatisticsSource statistics_on(const LoadedModel& model, const Calibration& calibration) {
+// What passes ask of the data, both empty where there are none.
+struct Sources {
+  StatisticsSource statistics;
+  RangeSource ranges;
+};
+
+Sources sources_on(const LoadedModel& model, const Calibration& calibration) {
   if (calibration.file.empty()) return {};
   const auto data = std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch));
-  return [data, session = calibration.session](const Graph& graph, bool moments) {
-    return collect_statistics(graph, data->batches, {.moments = moments, .session = session});
-  };
+  const SessionOptions session = calibration.session;
+  return {[data, session](const Graph& graph, bool moments) {
+            return collect_statistics(graph, data->batches, {.moments = moments, .session = session});
+          },
+          [data, session](const Graph& graph, std::span<const ObservedInput> inputs) {
+            return observed_ranges(graph, inputs, data->batches, session);
+          }};
 }
 
 // The constant of that name as it was rounded: in `exact`, what the passes before rounding left of the model's own.
@@ -133,8 +144,11 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
     is_rounded = is_rounded || std::string_view(pass.name) == "quantize";
     if (!is_rounded) exact = graph;
   };
-  QuantizedModel result{.graph = quantize(original, options, statistics_on(model, calibration),
-                                          {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer})};
+  const Sources sources = sources_on(model, calibration);
+  QuantizedModel result{
+      .graph = quantize(
+          original, options, sources.statistics,
+          {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer, .ranges = sources.ranges})};
   result.input_bits = input_bits(original, plan.activations);
   std::vector<QuantizeChoice> constants;
   gather_choices(original, plan, constants, result);

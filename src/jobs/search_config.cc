@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kKeys{"model",           "inputs",     "data",          "tokenizer", "vocabulary",
-                                     "inherit",         "objective",  "budget",        "trials",    "sampler",
-                                     "sampler-option",  "pruner",     "pruner-option", "seed",      "seeds",
-                                     "latency-seconds", "parameters", "constraints",   "reading",   "evaluate",
-                                     "studies",         "first"};
+const std::vector<std::string> kKeys{"model",           "inputs",     "data",          "tokenizer",    "vocabulary",
+                                     "inherit",         "objective",  "budget",        "trials",       "sampler",
+                                     "sampler-option",  "pruner",     "pruner-option", "seed",         "seeds",
+                                     "latency-seconds", "parameters", "constraints",   "reading",      "evaluate",
+                                     "studies",         "first",      "supernet",      "latency-table"};
 
 std::vector<std::string> texts(const Json& tree, const std::string& key, const std::string& source) {
   const Json value = json_get<Json>(tree, key, source);
@@ -42,13 +42,6 @@ OptionPairs pairs(const Json& tree, const std::string& key, const std::string& s
     if (at == one.npos || at == 0) fail("{}: {} \"{}\": expected NAME=VALUE", source, key, one);
     all.emplace_back(one.substr(0, at), one.substr(at + 1));
   }
-  return all;
-}
-
-std::vector<std::string> option_texts(const Json& value) {
-  std::vector<std::string> all;
-  for (const Json& one : value.is_array() ? value : Json::array({value}))
-    all.push_back(one.is_string() ? one.get<std::string>() : one.dump());
   return all;
 }
 
@@ -134,6 +127,9 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   if (study.life.vocabulary > 0 && !study.life.tokenizer.empty())
     fail("{}: tokenizer and vocabulary are given; leave one out", source);
   if (tree.contains("latency-seconds")) study.life.latency_seconds = json_get<double>(tree, "latency-seconds", source);
+  study.life.latency_table = text(tree, "latency-table", source);
+  if (study.life.latency_table.empty() && session.cache_folder)
+    study.life.latency_table = *session.cache_folder + "/latencies.json";
   if (tree.contains("reading")) read_options(tree.at("reading"), source, study.life.judged.data.reading);
   study.life.judged.data.batch = 64;
   if (tree.contains("evaluate")) read_evaluation(tree.at("evaluate"), source, study.life.judged);
@@ -155,6 +151,7 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
     read_first(tree.at("first"), source, study.first);
     study.life.figures.insert(study.first.by);
   }
+  if (tree.contains("supernet")) study.supernet = read_supernet(tree.at("supernet"), source);
   if (tree.contains("parameters")) study.parameters = tree.at("parameters");
   if (tree.contains("constraints")) study.constraints = tree.at("constraints");
   read_fixed(tree, study);
@@ -182,8 +179,9 @@ Json read_search_config(const std::string& path) {
     if (std::string_view(key) != "model" || fs::exists(seen)) table[key] = seen.string();
   };
   const auto see_all = [&](Json& table) {
-    for (const char* key : {"model", "data", "tokenizer", "inherit"}) see(table, key);
+    for (const char* key : {"model", "data", "tokenizer", "inherit", "latency-table"}) see(table, key);
     if (table.contains("quantize")) see(table["quantize"], "calib");
+    if (table.contains("supernet")) see(table["supernet"], "file");
   };
   see_all(tree);
   if (tree.contains("studies") && tree["studies"].is_object())

@@ -15,12 +15,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "jobs/search_figures.h"
+#include "jobs/supernet.h"
 #include "jobs/trial_life.h"
 #include "jobs/trial_plan.h"
 
@@ -43,6 +45,7 @@ struct SearchStudy {
   std::vector<Objective> objectives;
   std::vector<FigureLimit> limits;
   FirstPoints first;
+  std::optional<SupernetConfig> supernet;
   int64_t trials = 30;
   uint64_t seed = 1;
   Json parameters = Json::object(), constraints = Json::array();

@@ -25,6 +25,9 @@ constexpr KnownFigure kFigures[] = {
     {"parameters", "elements of all constants", FigureSource::file},
     {"flops", "arithmetic of one sample, as counted", FigureSource::file},
     {"latency", "milliseconds of one sample, the median of runs of the written file", FigureSource::time},
+    {"predicted-latency",
+     "the same as a sum over steps, each of which is measured once on this machine and kept for all candidates",
+     FigureSource::time},
     {"memory", "bytes that the opened file takes: weights as kernels read them, activations, scratch memory",
      FigureSource::time},
     {"loss", "cross-entropy of classes, the squared error of numbers", FigureSource::answers, false, true},
@@ -89,7 +92,7 @@ FigureKind figure_kind(const std::string& name) {
 
 std::string figures_text() {
   std::string text;
-  for (const KnownFigure& known : kFigures) text += fmt::format("  {:13} {}\n", known.name, known.doc);
+  for (const KnownFigure& known : kFigures) text += fmt::format("  {:17} {}\n", known.name, known.doc);
   return text;
 }
 

@@ -25,8 +25,8 @@ struct FigureKind {
   bool needs_data = false;
 };
 
-// bytes, bits, parameters, flops, latency, memory, loss, snip, gradient-norm, synflow, or a metric ("accuracy"). Throws
-// Error with the nearest.
+// bytes, bits, parameters, flops, latency, predicted-latency, memory, loss, snip, gradient-norm, synflow, or a metric
+// ("accuracy"). Throws Error with the nearest.
 FigureKind figure_kind(const std::string& name);
 std::string figures_text();  // of those that are no metrics, for --help
 

@@ -36,7 +36,10 @@ class SearchJob {
     if (options_.rebuild) return rebuild();
     results_.recall(*storage_);
     try {
-      for (const auto& run : runs_) run->run();
+      for (const auto& run : runs_) {
+        run->begin_with_supernet(supernets_);
+        run->run();
+      }
     } catch (const Stopped&) {
       if (options_.say && options_.storage != "memory")
         options_.say(fmt::format("{}: trials under way were put back; the same command with --resume goes on",
@@ -85,12 +88,13 @@ class SearchJob {
   Record rebuild() {
     if (runs_.size() != 1) fail("{} studies are given; name the one of the trial by --study", runs_.size());
     if (options_.output.empty()) fail("--rebuild writes a model; give -o FILE.safetensors");
-    const SearchRun& run = *runs_[0];
+    SearchRun& run = *runs_[0];
     const auto trials = run.trials();
     const auto found = std::ranges::find(*trials, *options_.rebuild, [](const TrialPtr& t) { return t->number; });
     if (found == trials->end())
       fail("{}: study \"{}\" has no trial {}; it has {}", storage_->name(), run.config().name, *options_.rebuild,
            trials->size());
+    run.begin_with_supernet(supernets_);
     const Figures now = run.rebuild(**found, options_.output);
     return rebuild_record(run, **found, now, options_);
   }
@@ -99,6 +103,7 @@ class SearchJob {
   std::vector<SearchStudy> studies_;
   std::shared_ptr<Storage> storage_;
   CandidateResults results_;
+  std::map<std::string, std::shared_ptr<const Supernet>> supernets_;
   std::map<std::string, std::shared_ptr<const EvaluationData>> data_;
   std::vector<std::unique_ptr<SearchRun>> runs_;
 };

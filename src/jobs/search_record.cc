@@ -1,6 +1,7 @@
 #include "jobs/search_record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "base/hash.h"
 #include "jobs/study_report.h"
 #include "measure/environment.h"
+#include "measure/statistics.h"
 
 namespace hone {
 namespace {
@@ -154,6 +156,42 @@ Table failures_table(const TrialList& trials, const std::string& key) {
   return table;
 }
 
+// Sums over steps beside whole runs, of the candidates where both were measured.
+Table latency_errors(const TrialList& trials, const std::string& key) {
+  Table table{
+      .key = key,
+      .title = "Predicted latency against whole runs",
+      .columns = {{.key = "number", .title = "trial"},
+                  {.key = "predicted", .title = "predicted", .unit = "ms", .style = {NumberFormat::significant, 4}},
+                  {.key = "measured", .title = "measured", .unit = "ms", .style = {NumberFormat::significant, 4}},
+                  {.key = "error", .title = "error", .style = {NumberFormat::percent, 1}}},
+      .note = "Predicted: the sum over the steps of the plan, each measured once. Measured: the median of runs."};
+  for (const TrialPtr& t : trials) {
+    const Figures figures = figures_of(*t);
+    if (!attribute(*t, kSameAsKey).empty() || !figures.contains("predicted-latency") || !figures.contains("latency"))
+      continue;
+    const double predicted = figures.at("predicted-latency"), measured = figures.at("latency");
+    table.rows.push_back(
+        {std::to_string(t->number), number(predicted), number(measured), number(predicted / measured - 1)});
+  }
+  return table;
+}
+
+std::string latency_finding(const std::string& study, const Table& errors) {
+  std::vector<double> predicted, measured, size;
+  for (const std::vector<Cell>& row : errors.rows) {
+    predicted.push_back(std::get<Number>(row[1]).value);
+    measured.push_back(std::get<Number>(row[2]).value);
+    size.push_back(std::abs(std::get<Number>(row[3]).value));
+  }
+  std::string text = fmt::format(
+      "{}: predicted-latency of {} candidates that were run as a whole, too: its error is {:.1f} % in the median and "
+      "{:.1f} % at most",
+      study, size.size(), 100 * median(size), 100 * *std::ranges::max_element(size));
+  if (size.size() > 2) text += fmt::format("; rank correlation {:.3f}", rank_correlation(predicted, measured));
+  return text;
+}
+
 // The words of a command line, each with its quotes.
 std::vector<std::string> words_of(const std::string& command) {
   std::vector<std::string> words(1);
@@ -205,6 +243,10 @@ Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const 
     record.findings.push_back(finding(*run, *trials));
     for (const std::string& note : run->notes()) record.findings.push_back(note);
     Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix, options)}};
+    if (Table errors = latency_errors(*trials, "predicted_latency" + suffix); !errors.rows.empty()) {
+      record.findings.push_back(latency_finding(run->config().name, errors));
+      section.blocks.emplace_back(std::move(errors));
+    }
     if (Table failures = failures_table(*trials, "failures" + suffix); !failures.rows.empty())
       section.blocks.emplace_back(std::move(failures));
     for (Block& block : study_blocks(studies[i], suffix)) section.blocks.push_back(std::move(block));

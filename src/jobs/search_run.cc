@@ -44,6 +44,7 @@ std::vector<Direction> directions_of(const SearchStudy& study) {
 // What of an identity has changed, in words; empty: nothing.
 std::string changed(const Json& before, const Json& now) {
   for (const auto& [key, value] : now.items()) {
+    if (!before.contains(key) && value.is_null()) continue;  // what studies of earlier versions could not have
     if (!before.contains(key)) return fmt::format("has no {} noted", key);
     if (before.at(key) == value) continue;
     if (!value.is_object() || !before.at(key).is_object())
@@ -81,7 +82,42 @@ SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> da
       fail("{}: pruners go by what validations of a training report, and \"{}\" is no single metric", config_.source,
            o.text);
   }
+  if (config_.supernet) check_supernet(supernet_request());
   check_budget();
+}
+
+SupernetRequest SearchRun::supernet_request() const {
+  return {.config = *config_.supernet,
+          .space = space_,
+          .fixed = config_.fixed,
+          .data = config_.life.data,
+          .reading = config_.life.judged.data.reading,
+          .session = config_.life.session,
+          .network = [this](const TrialPlan& plan) { return life_.network(plan); },
+          .parent_sha256 = config_.life.inherit.empty() ? "" : load_model(config_.life.inherit).sha256(),
+          .progress = [this](const std::string& next) { tell(options_.progress, config_.name + ": " + next); }};
+}
+
+std::string SearchRun::supernet_text() const {
+  if (!config_.supernet) return "";
+  std::string text = config_.supernet->decisive();
+  for (const SpaceParameter& p : space_.parameters())
+    if (p.name.starts_with("build.") || p.name.starts_with("layer."))
+      text += p.name + " = " + p.distribution.describe() + "\n";
+  return text;
+}
+
+void SearchRun::begin_with_supernet(std::map<std::string, std::shared_ptr<const Supernet>>& known) {
+  if (!config_.supernet) return;
+  std::string key =
+      fmt::format("{}{}\n{}\n{}\n{}\n{}\n{}\n{}", supernet_text(), config_.supernet->file, model_sha256_,
+                  config_.life.data, config_.life.tokenizer, config_.life.vocabulary, config_.life.inherit,
+                  options_toml(DataOptions::fields(), config_.life.judged.data.reading));
+  for (const auto& [name, value] : config_.fixed.build) key += name + "=" + value + "\n";
+  auto& supernet = known[key];
+  if (!supernet) supernet = std::make_shared<const Supernet>(supernet_request());
+  notes_.push_back(config_.name + ": " + supernet->what());
+  life_.set_supernet(supernet);
 }
 
 Space SearchRun::make_space() {
@@ -128,6 +164,7 @@ Json SearchRun::identity() const {
           {"budget", budgets},
           {"parameter", space},
           {"key", config_.shared},
+          {"supernet", config_.supernet ? Json(supernet_text()) : Json()},
           {"seed of weights", config_.life.seed}};
 }
 
@@ -162,7 +199,7 @@ std::string SearchRun::candidate_of(const Json& values) const {
                                  fmt::format("{}{}", config_.life.tokenizer, config_.life.vocabulary),
                                  config_.life.inherit, config_.life.seed);
   for (const auto& [name, value] : keys) text += name + "=" + value.dump() + "\n";
-  return sha256_128(text).hex();
+  return sha256_128(text + supernet_text()).hex();
 }
 
 void SearchRun::report(LiveTrial& trial, int64_t step, const Figures& figures) const {

@@ -1,6 +1,7 @@
 // One study of hone search, from its checks to its last trial.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ class SearchRun {
             CandidateResults& results, bool is_folder);
 
   void keep_in(std::shared_ptr<Storage> storage) { storage_ = std::move(storage); }  // before what follows
+  // Trains the supernet that it asks for, unless another study did: `known` has them by what they are of.
+  void begin_with_supernet(std::map<std::string, std::shared_ptr<const Supernet>>& known);
   // Opens the study, or makes it, and carries its trials out.
   void run();
   // The candidate of a trial, written to `output`; what it measures now.
@@ -38,6 +41,8 @@ class SearchRun {
  private:
   Space make_space();
   void check_budget() const;
+  SupernetRequest supernet_request() const;
+  std::string supernet_text() const;  // what decides it, beside the space
   Json identity() const;
   void hold_to_identity(Study& study) const;
   void enqueue_first(Study& study) const;

@@ -85,6 +85,39 @@ double cheapest_looking(const SpaceParameter& parameter) {
   return static_cast<double>(best);
 }
 
+// As a list or the text of one: "[16,32]".
+std::vector<double> numbers_in(const Json& choice) {
+  const Json list = choice.is_string() ? Json::parse(choice.get<std::string>(), nullptr, false) : choice;
+  if (!list.is_array() || !std::ranges::all_of(list, [](const Json& n) { return n.is_number(); })) return {};
+  return list.get<std::vector<double>>();
+}
+
+// Of numbers the least or most, of lists of them each element's, as many as the shortest or longest has; of other
+// choices the first or last, and of layers whether they are there.
+Json extreme(const Json& choices, Corner corner) {
+  const bool most = corner == Corner::largest;
+  const auto better = [&](double a, double b) { return most ? a > b : a < b; };
+  if (std::ranges::all_of(choices, [](const Json& c) { return c.is_number(); }))
+    return most ? *std::ranges::max_element(choices) : *std::ranges::min_element(choices);
+  if (const Json layer = most ? "linear" : "identity"; std::ranges::count(choices, layer) > 0) return layer;
+  std::vector<double> all = numbers_in(choices[0]);
+  for (const Json& choice : choices) {
+    const std::vector<double> list = numbers_in(choice);
+    if (list.empty()) return most ? choices.back() : choices.front();
+    const size_t shared = std::min(all.size(), list.size());
+    for (size_t i = 0; i < shared; ++i)
+      if (better(list[i], all[i])) all[i] = list[i];
+    if (most && list.size() > shared)
+      all.insert(all.end(), list.begin() + static_cast<std::ptrdiff_t>(shared), list.end());
+    if (!most) all.resize(shared);
+  }
+  Json list = Json::array();
+  for (const double value : all)
+    if (value == std::floor(value)) list.push_back(static_cast<int64_t>(value));
+    else list.push_back(value);
+  return list.dump();
+}
+
 class Descent {
  public:
   Descent(const Space& space, std::span<const FigureLimit> limits,
@@ -231,10 +264,20 @@ TrialPlan largest_plan(const Json& parameters, const TrialPlan& fixed) {
     const Json choices = entry.is_array()                                 ? entry
                          : entry.is_object() && entry.contains("choices") ? entry.at("choices")
                                                                           : Json();
-    if (!choices.is_array() || choices.empty()) continue;
-    const bool numbers = std::ranges::all_of(choices, [](const Json& c) { return c.is_number(); });
-    set_knob(plan, name, numbers ? *std::ranges::max_element(choices) : choices.back());
+    if (choices.is_array() && !choices.empty()) set_knob(plan, name, extreme(choices, Corner::largest));
   }
+  return plan;
+}
+
+TrialPlan corner_plan(const Space& space, const TrialPlan& fixed, Corner corner) {
+  TrialPlan plan = fixed;
+  const auto set = [&](const std::string& name, const Distribution& d) {
+    if (!name.starts_with("build.") && !name.starts_with("layer.")) return;
+    if (d.is_category()) set_knob(plan, name, extreme(d.choices, corner));
+    else set_knob(plan, name, d.outside(corner == Corner::largest ? d.high : d.low));
+  };
+  for (const SpaceParameter& p : space.parameters()) set(p.name, p.distribution);
+  for (const SpaceTie& tie : space.ties()) set(tie.name, space.find(tie.same_as)->distribution);
   return plan;
 }
 

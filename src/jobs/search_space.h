@@ -28,8 +28,11 @@ TrialPlan plan_of(const TrialPlan& fixed, const Json& values);
 // accepted.
 void check_space(const Space& space, const TrialPlan& fixed, const std::string& source);
 
-// The plan with each parameter of the architecture at its largest.
+// The plan with each parameter of the architecture at its largest; of lists, each element at its largest.
 TrialPlan largest_plan(const Json& parameters, const TrialPlan& fixed);
+// The same of a space, and with the smallest, which lacks the layers that may be left out.
+enum class Corner : uint8_t { smallest, largest };
+TrialPlan corner_plan(const Space& space, const TrialPlan& fixed, Corner corner);
 
 // Names in "format." and "layer." of the space must be in `largest`.
 void check_addresses(const Space& space, const Graph& largest, const std::string& source);

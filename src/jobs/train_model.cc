@@ -82,22 +82,6 @@ Dataset read_for(const LoadedModel& model, const TrainModelOptions& options) {
   return read_dataset(options.data, as_model);
 }
 
-// What other programs read the names of classes from.
-void name_classes(LoadedModel& model, const LabelNeeds& needs) {
-  if (needs.names.empty()) return;
-  const auto found = model.files.find("config.json");
-  Json config = found == model.files.end() ? Json::object() : parse_json(found->second, model.path + ": config.json");
-  Json names = Json::object(), numbers = Json::object();
-  for (size_t i = 0; i < needs.names.size(); ++i) {
-    names[std::to_string(i)] = needs.names[i];
-    numbers[needs.names[i]] = i;
-  }
-  config["id2label"] = names;
-  config["label2id"] = numbers;
-  if (needs.kind == TargetKind::labels) config["problem_type"] = "multi_label_classification";
-  model.files["config.json"] = config.dump(2);
-}
-
 // Bytes of what a graph is given of a batch.
 int64_t argument_bytes(const Graph& graph, const Bindings& sizes) {
   int64_t bytes = 0;

@@ -93,6 +93,21 @@ std::vector<std::string> classes_of(const LoadedModel& model) {
   return names;
 }
 
+void name_classes(LoadedModel& model, const LabelNeeds& needs) {
+  if (needs.names.empty()) return;
+  const auto found = model.files.find("config.json");
+  Json config = found == model.files.end() ? Json::object() : parse_json(found->second, model.path + ": config.json");
+  Json names = Json::object(), numbers = Json::object();
+  for (size_t i = 0; i < needs.names.size(); ++i) {
+    names[std::to_string(i)] = needs.names[i];
+    numbers[needs.names[i]] = i;
+  }
+  config["id2label"] = names;
+  config["label2id"] = numbers;
+  if (needs.kind == TargetKind::labels) config["problem_type"] = "multi_label_classification";
+  model.files["config.json"] = config.dump(2);
+}
+
 TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
     : data_(std::move(data)), needs_(label_needs(data_)) {
   if (!data_.texts.empty() || !data_.words.empty()) read_tokens(model, options);

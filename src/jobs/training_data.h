@@ -30,6 +30,9 @@ LabelNeeds label_needs(const Dataset& data);
 // Names of the classes by number that the model's files give, unless they are LABEL_0, LABEL_1, …
 std::vector<std::string> classes_of(const LoadedModel& model);
 
+// Writes the names of the classes into the model's config.json, where other programs read them.
+void name_classes(LoadedModel& model, const LabelNeeds& needs);
+
 class TrainingData {
  public:
   // `model` comes with its tokenizer where the data are texts. Throws Error where there are too few rows for a batch.

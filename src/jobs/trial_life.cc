@@ -19,6 +19,7 @@
 #include "jobs/zero_cost.h"
 #include "measure/timing.h"
 #include "passes/lora.h"
+#include "train/head.h"
 #include "train/initialise.h"
 #include "train/nested_weights.h"
 #include "train/train_graph.h"
@@ -77,7 +78,9 @@ std::shared_ptr<const EvaluationData> TrialLife::read_data(const LifeOptions& op
 }
 
 TrialLife::TrialLife(LifeOptions options, std::shared_ptr<const EvaluationData> data)
-    : options_(std::move(options)), data_(std::move(data)) {
+    : options_(std::move(options)),
+      data_(std::move(data)),
+      latencies_(std::make_unique<LatencyTable>(options_.latency_table)) {
   for (const std::string& figure : options_.figures)
     if (figure_kind(figure).needs_data && options_.data.empty())
       fail("{} is a figure of labelled data; give --data", figure);
@@ -116,6 +119,24 @@ LoadedModel TrialLife::start(const TrialPlan& plan) const {
   return model;
 }
 
+LoadedModel TrialLife::network(const TrialPlan& plan) const {
+  const LabelNeeds needs = label_needs(data_->dataset);
+  LoadedModel model = start(plan);
+  model.graph = fit_head(canonicalise_for_training(model.graph),
+                         {.width = needs.width, .per_word = needs.per_word, .seed = options_.seed})
+                    .graph;
+  return model;
+}
+
+LoadedModel TrialLife::begin(const TrialPlan& plan) const {
+  return supernet_ ? supernet_->begun(network(plan)) : start(plan);
+}
+
+// Built weights are made for speed, not to learn.
+bool TrialLife::begins_anew(const TrialPlan& plan) const {
+  return plan.is_built() && options_.inherit.empty() && !supernet_;
+}
+
 LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& training, const std::string& folder,
                                bool keep_zeros, const LifeHooks& hooks, int64_t steps_before) const {
   if (!data_) fail("a candidate is to be trained, and there are no data; give --data");
@@ -146,9 +167,10 @@ LoadedModel TrialLife::pruned(LoadedModel model, const TrialPlan& plan) const {
   check_options(plan.prune);
   model.graph = canonicalise_for_training(model.graph);
   Calibration data = plan.calibration;
-  if (data.file.empty()) data.file = options_.data;
+  DataOptions reading;  // of the study's own data
+  if (data.file.empty()) data.file = options_.data, reading = options_.judged.data.reading;
   data.session = options_.session;
-  const ScoreSources sources = score_sources(model, model.graph, plan.prune, data, PruneSchedule().score_rate);
+  const ScoreSources sources = score_sources(model, model.graph, plan.prune, data, PruneSchedule().score_rate, reading);
   model.graph = prune_weights(model.graph, plan.prune, sources).graph;
   model.graph.compact();
   return model;
@@ -198,6 +220,13 @@ void TrialLife::judge(const LoadedModel& model, Figures& figures, const Progress
 }
 
 void TrialLife::time(const LoadedModel& model, Figures& figures) const {
+  if (options_.figures.contains("predicted-latency")) {
+    const LatencyPrediction predicted =
+        latencies_->predict(model, options_.shapes, options_.session, options_.latency_seconds);
+    figures["predicted-latency"] = predicted.ms;
+    if (predicted.end_to_end_ms) figures["latency"] = *predicted.end_to_end_ms;
+  }
+  if (!options_.figures.contains("latency") && !options_.figures.contains("memory")) return;
   Session session = open_session(model, options_.session);
   const NamedTensors inputs =
       default_inputs(session.graph(), bind_symbols(session.graph(), options_.shapes), options_.seed);
@@ -215,12 +244,11 @@ void TrialLife::time(const LoadedModel& model, Figures& figures) const {
 Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const LifeHooks& hooks) const {
   ScratchFolder scratch;
   tell(hooks.progress, "making the model");
-  LoadedModel model = start(plan);
+  LoadedModel model = begin(plan);
   Figures figures = of_start(plan, model);
   if (plan.trains) {
     TrainingOptions training = plan.train;
-    training.from_scratch |=
-        plan.is_built() && options_.inherit.empty();  // built weights are made for speed, not to learn
+    training.from_scratch |= begins_anew(plan);
     model = trained(std::move(model), training, scratch.path(), false, hooks, 0);
     if (has_adapters(model.graph))
       model.graph = run_pass(canonicalise_for_training(model.graph), "fuse_lora", {FuseLoraOptions()});
@@ -239,7 +267,7 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   file_figures(written.graph, options_.shapes, options_.figures.contains("flops"), figures);
   tell(hooks.progress, "judging");
   judge(written, figures, hooks.progress);
-  if (options_.figures.contains("latency") || options_.figures.contains("memory")) time(written, figures);
+  time(written, figures);
   return figures;
 }
 
@@ -250,7 +278,7 @@ Figures TrialLife::of_start(const TrialPlan& plan, const LoadedModel& model) con
     if (figure_kind(figure).source == FigureSource::start) wanted.insert(figure);
   if (wanted.empty()) return {};
   LoadedModel begun = model;
-  if (plan.is_built() && options_.inherit.empty())
+  if (begins_anew(plan))
     begun.graph = with_new_weights(canonicalise_for_training(begun.graph), static_cast<uint64_t>(plan.train.seed));
   return zero_cost_figures(begun, wanted,
                            {.data = options_.data,
@@ -259,7 +287,7 @@ Figures TrialLife::of_start(const TrialPlan& plan, const LoadedModel& model) con
                             .session = options_.session});
 }
 
-Figures TrialLife::of_start(const TrialPlan& plan) const { return of_start(plan, start(plan)); }
+Figures TrialLife::of_start(const TrialPlan& plan) const { return of_start(plan, begin(plan)); }
 
 // Scores that learn from data decide which weights go, not how many.
 Figures TrialLife::of_untrained(const TrialPlan& plan) const {

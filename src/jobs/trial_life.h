@@ -10,8 +10,10 @@
 
 #include "jobs/default_inputs.h"
 #include "jobs/evaluation.h"
+#include "jobs/latency_table.h"
 #include "jobs/progress.h"
 #include "jobs/search_figures.h"
+#include "jobs/supernet.h"
 #include "jobs/trial_plan.h"
 #include "runtime/session.h"
 
@@ -26,6 +28,7 @@ struct LifeOptions {
   std::set<std::string> figures;  // that are asked for
   ShapeOptions shapes;            // of flops, latency and memory
   double latency_seconds = 2;     // longest measured part of one latency
+  std::string latency_table;      // file of predicted-latency; empty: times are kept by this life alone
   uint64_t seed = 1;              // of random weights
   SessionOptions session;
 };
@@ -53,8 +56,12 @@ class TrialLife {
   // Zero-cost scores that are asked for, of what would be trained.
   Figures of_start(const TrialPlan& plan) const;
 
-  // The model that a plan begins with.
+  // The model that a plan is about.
   LoadedModel start(const TrialPlan& plan) const;
+  // It in the form for training, with a last layer for the labels.
+  LoadedModel network(const TrialPlan& plan) const;
+  // What lives begin with a part of, from now on.
+  void set_supernet(std::shared_ptr<const Supernet> supernet) { supernet_ = std::move(supernet); }
 
   bool has_data() const { return data_ != nullptr; }
   std::string data_title() const { return data_ ? data_->title : ""; }
@@ -63,6 +70,8 @@ class TrialLife {
   std::string metric_of(const std::string& figure) const;
 
  private:
+  LoadedModel begin(const TrialPlan& plan) const;
+  bool begins_anew(const TrialPlan& plan) const;
   Figures of_start(const TrialPlan& plan, const LoadedModel& model) const;
   std::vector<std::string> training_texts() const;
   LoadedModel trained(LoadedModel model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
@@ -76,6 +85,8 @@ class TrialLife {
   LifeOptions options_;
   std::shared_ptr<const EvaluationData> data_;
   std::string vocabulary_;
+  std::shared_ptr<const Supernet> supernet_;
+  std::unique_ptr<LatencyTable> latencies_;
 };
 
 }  // namespace hone

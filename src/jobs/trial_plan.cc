@@ -9,21 +9,21 @@
 #include "models/find_model.h"
 
 namespace hone {
-namespace {
 
-// As on a command line. A list gives one text per element.
-std::vector<std::string> texts_of(const Json& value) {
+std::vector<std::string> option_texts(const Json& value) {
   if (value.is_array()) {
     std::vector<std::string> all;
     for (const Json& element : value)
-      for (std::string& text : texts_of(element)) all.push_back(std::move(text));
+      for (std::string& text : option_texts(element)) all.push_back(std::move(text));
     return all;
   }
   return {value.is_string() ? value.get<std::string>() : value.dump()};
 }
 
+namespace {
+
 std::string text_of(const Json& value) {
-  const std::vector<std::string> texts = texts_of(value);
+  const std::vector<std::string> texts = option_texts(value);
   if (texts.size() != 1) fail("takes one value, found {}", json_excerpt(value));
   return texts[0];
 }
@@ -67,7 +67,7 @@ void set_layer(TrialPlan& plan, const std::string& key, const Json& value) {
 
 // Steps stand instead of epochs; 0 of both: there is no training. Whether there is any.
 bool set_training(TrainingOptions& options, const std::string& key, const Json& value) {
-  set_option(training_fields(), options, key, texts_of(value));
+  set_option(training_fields(), options, key, option_texts(value));
   if (key == "steps") options.epochs = 0;
   if (key == "epochs") options.steps = 0;
   return options.steps > 0 || options.epochs > 0;
@@ -80,20 +80,20 @@ void set_retrain(TrialPlan& plan, const std::string& key, const Json& value) {
 }
 
 void set_prune(TrialPlan& plan, const std::string& key, const Json& value) {
-  set_option(prune_fields(), plan.prune, key, texts_of(value));
+  set_option(prune_fields(), plan.prune, key, option_texts(value));
   check_options(plan.prune);
   plan.prunes = plan.prune.sparsity != 0;
 }
 
 void set_quantize(TrialPlan& plan, const std::string& key, const Json& value) {
   if (key == "calib" || key == "calib-batch") {
-    set_option(calibration_fields(), plan.calibration, key, texts_of(value));
+    set_option(calibration_fields(), plan.calibration, key, option_texts(value));
   } else if (key == "to" || key == "activations") {
     std::string& format = key == "to" ? plan.quantize.to : plan.quantize.activations;
     format = text_of(value) == "keep" ? "" : text_of(value);
     if (!format.empty()) parse_format(format);
   } else {
-    set_option(quantize_fields(), plan.quantize, key, texts_of(value));
+    set_option(quantize_fields(), plan.quantize, key, option_texts(value));
   }
 }
 

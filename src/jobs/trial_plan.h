@@ -39,6 +39,9 @@ struct Knob {
 std::span<const Knob> knobs();
 std::string knobs_text();  // for --help
 
+// A value as the texts of a command line: one for each element of a list.
+std::vector<std::string> option_texts(const Json& value);
+
 // "train.rate", 0.001. Throws Error, the name first, for an unknown table or key with the nearest, and for values that
 // are not accepted.
 void set_knob(TrialPlan& plan, const std::string& name, const Json& value);

@@ -18,6 +18,7 @@ struct PassContext {
   PassOptions options = {};
   const Statistics* statistics = nullptr;
   const Packer* packer = nullptr;
+  std::span<const ObservedInput> observed = {};  // of the graph that is given to the pass quantize
   const Graph* exact = nullptr;  // with the weights as they were before they were rounded, and the same labels
 };
 

@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "ir/bodies.h"
+#include "passes/quantize_rule.h"
 #include "passes/registry.h"
 #include "passes/set_compute.h"
 
@@ -16,10 +17,10 @@ namespace {
 
 // Spellings of one thing first become one op; what that leaves over is cleaned up after.
 constexpr std::array kCanonical = {
-    "remove_dropout",       "recognise_packed",    "fold_constants",   "resolve_sequences",   "merge_common",
-    "simplify_shapes",      "simplify_arithmetic", "recognise_linear", "fold_batch_norm",     "recognise_gelu",
-    "recognise_layer_norm", "recognise_attention", "propagate_full",   "simplify_arithmetic", "simplify_shapes",
-    "fold_constants",       "merge_common",        "remove_dead"};
+    "remove_dropout",  "recognise_packed",     "fold_constants",      "resolve_sequences", "merge_common",
+    "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
+    "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
+    "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",
@@ -207,6 +208,15 @@ Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
   if (quantize.bias_correction) of_inputs = statistics("bias-correction", false);
   const Graph exact = graph;
   context.exact = &exact;
+  std::vector<ObservedInput> observed = observed_inputs(graph, plan_quantization(graph, quantize));
+  if (!observed.empty()) {
+    if (!options.ranges)
+      fail("a static scale ({}@{}) needs calibration data (--calib FILE)", to_string(observed[0].format),
+           observed[0].observer);
+    const std::vector<ValueRange> ranges = options.ranges(graph, observed);
+    for (size_t i = 0; i < observed.size(); ++i) observed[i].range = ranges[i];
+  }
+  context.observed = observed;
   run("quantize");
   if (quantize.method != "nearest") run("round_weights", of_inputs);
   run("fold_fake_quant");
@@ -216,7 +226,13 @@ Graph quantize(Graph graph, const QuantizeOptions& quantize, const StatisticsSou
 }
 
 bool calibrates(const QuantizeOptions& options) {
-  return options.method != "nearest" || options.bias_correction || options.smooth_quant || options.awq_scaling;
+  const auto is_observed = [](const std::string& text) { return InputFormat::parse(text).observer != ""; };
+  const bool observes = (!options.activations.empty() && is_observed(options.activations)) ||
+                        std::ranges::any_of(options.rule, [](const std::string& rule) {
+                          return !QuantizeRule::parse(rule).observer().empty();
+                        });
+  return observes || options.method != "nearest" || options.bias_correction || options.smooth_quant ||
+         options.awq_scaling;
 }
 
 Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {

@@ -21,11 +21,15 @@ std::string_view to_string(Compute compute);
 Compute parse_compute(std::string_view text);
 Compute stored_compute(const Graph& graph);  // of the model's metadata; f32 when it names none
 
+// The ranges of activations of a graph on calibration data, in their order.
+using RangeSource = std::function<std::vector<ValueRange>(const Graph&, std::span<const ObservedInput>)>;
+
 struct PipelineOptions {
   std::vector<std::string> disabled;  // names of passes to leave out; an unknown name is an Error with the nearest ones
   bool verify = false;                // after every pass
   std::function<void(const PassDef&, const Graph&, double milliseconds)> after;  // for --print-after and timing
   const Packer* packer = nullptr;                                                // see PassContext
+  RangeSource ranges = {};  // of quantize(), for static scales; empty: there are no data
 };
 
 // Passes by their names, one after the other, with what `options` asks for around them. Throws Error before the first

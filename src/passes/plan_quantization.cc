@@ -15,6 +15,7 @@ namespace hone {
 namespace {
 
 void check_format(const std::string& text) { parse_format(text); }
+void check_input_format(const std::string& text) { InputFormat::parse(text); }
 void check_rule(const std::string& text) { QuantizeRule::parse(text); }
 void check_regex(const std::string& text) { QuantizeRule::keep_matching(text); }
 
@@ -26,9 +27,10 @@ constexpr OptionField<FormatRules> kFields[] = {
      &FormatRules::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
     {"activations",
-     "number format of the inputs of linear, conv, matmul and attention (simulated, but for those of 8 bits that "
-     "integer weights meet)",
-     &FormatRules::activations, check_format},
+     "number format of the inputs of linear, conv, matmul and attention: int8 and uint8.asym, of the tensor or of each "
+     "row (g1x0), are multiplied as integers where linear has such weights, the rest is simulated; int8@min-max: by a "
+     "scale that calibration data choose (min-max, moving-average, percentile, mse, entropy)",
+     &FormatRules::activations, check_input_format},
 };
 
 using Part = QuantizeCandidate::Part;
@@ -89,10 +91,13 @@ std::string format_text(const TensorType& type) {
   }
 }
 
-void decide(QuantizeChoice& choice, const std::optional<Format>& format, const std::string& by) {
+void decide(QuantizeChoice& choice, const QuantizeRule& rule, Part part) {
+  if (!rule.observer().empty() && part != Part::in)
+    fail("rule \"{}\": {} is no input of a layer; @{} is for those", rule.text(), choice.name, rule.observer());
   if (!choice.decided_by.empty()) choice.overridden.push_back(choice.decided_by);
-  choice.format = format;
-  choice.decided_by = by;
+  choice.format = rule.format();
+  choice.observer = rule.observer();
+  choice.decided_by = rule.text();
 }
 
 // Weights that convs alone read are packed as their matrix. Packed ones stay as they lie.
@@ -131,7 +136,7 @@ void check_fits(const QuantizeChoice& choice, const std::vector<int64_t>& shape)
 
 void settle(QuantizeChoice& choice) {
   if (choice.decided_by.empty()) choice.decided_by = "kept by default";
-  choice.after = choice.format ? to_string(*choice.format) : choice.before;
+  choice.after = choice.format ? to_string(InputFormat{*choice.format, choice.observer}) : choice.before;
   if (choice.after == choice.before) choice.format.reset();
 }
 
@@ -170,7 +175,10 @@ struct Choices {
   // The default is no rule: what it gives way to is not an overridden match.
   void choose_default(const std::string& format, const std::string& by, Part part) {
     for (size_t i = 0; i < choices.size() && !format.empty(); ++i)
-      if (candidates[i].part == part) choices[i].format = parse_format(format), choices[i].decided_by = by;
+      if (candidates[i].part == part) {
+        const InputFormat given = InputFormat::parse(format);
+        choices[i].format = given.format, choices[i].observer = given.observer, choices[i].decided_by = by;
+      }
   }
   bool apply(const QuantizeRule& rule, const std::string& default_by) {
     bool matched = false;
@@ -178,7 +186,7 @@ struct Choices {
       if (!rule.matches(candidates[i])) continue;
       matched = true;
       if (choices[i].decided_by == default_by) choices[i].decided_by.clear();
-      decide(choices[i], rule.format(), rule.text());
+      decide(choices[i], rule, candidates[i].part);
     }
     return matched;
   }
@@ -284,6 +292,25 @@ bool QuantizationPlan::rounds_input(NodeId layer) const {
     for (const Graph::Use& use : choice.uses)
       if (use.node == layer) return choice.format.has_value();
   return false;
+}
+
+std::vector<ObservedInput> observed_inputs(const Graph& graph, const QuantizationPlan& plan) {
+  std::vector<ObservedInput> inputs;
+  for (const QuantizeChoice& choice : plan.activations) {
+    if (!choice.format || choice.observer.empty()) continue;
+    for (const Graph::Use& use : choice.uses) {
+      const ValueId value = unrounded(graph, graph.operand(use.node, use.operand));
+      const auto is_it = [&](const ObservedInput& other) {
+        return other.value == value && other.format == *choice.format && other.observer == choice.observer;
+      };
+      if (std::ranges::none_of(inputs, is_it))
+        inputs.push_back({.value = value, .format = *choice.format, .observer = choice.observer});
+    }
+  }
+  for (const BodyPlan& body : plan.bodies)
+    if (!observed_inputs(graph.node(body.node).subgraphs[body.body], body.plan).empty())
+      fail("inputs of layers in bodies of If, Loop and Scan can't be observed; give them a format without @");
+  return inputs;
 }
 
 ValueId unrounded(const Graph& graph, ValueId input) {

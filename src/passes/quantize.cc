@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "formats/learned_scale.h"
 #include "ops/calls.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
@@ -44,9 +45,24 @@ Format along_sums(Format format, const Graph& graph, const Graph::Use& use) {
   return format;
 }
 
+// By the scale that the format chooses for the range that was observed.
+ops::FakeQuant rounded_statically(Graph& graph, ValueId x, const QuantizeChoice& choice, const PassContext& context) {
+  const auto found = std::ranges::find_if(context.observed, [&](const ObservedInput& input) {
+    return input.value == x && input.format == *choice.format && input.observer == choice.observer;
+  });
+  if (found == context.observed.end()) fail("{} ({}) needs calibration data", choice.name, choice.after);
+  const float ends[] = {found->range.low, found->range.high};
+  const int64_t shape[] = {2};
+  const LearnedValues chosen = chosen_by_format(*choice.format, shape, ends);
+  ops::FakeQuant call{.x = x, .format = *choice.format};
+  call.scale = graph.add_scalar<float>(chosen.learned[0]);
+  if (!chosen.zero_points.empty()) call.zero_point = graph.add_scalar<float>(chosen.zero_points[0]);
+  return call;
+}
+
 // Values that several layers read in one format are rounded once. Activations that were rounded already are rounded
 // anew from what they were before.
-void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choices) {
+void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choices, const PassContext& context) {
   std::map<std::pair<NodeId, int>, const QuantizeChoice*> chosen;
   for (const QuantizeChoice& choice : choices)
     for (const Graph::Use& use : choice.uses)
@@ -58,23 +74,25 @@ void quantize_activations(Graph& graph, const std::vector<QuantizeChoice>& choic
       const int operand = at->first.second;
       const ValueId x = unrounded(graph, graph.operand(id, operand));
       const Format format = along_sums(*at->second->format, graph, {id, operand});
-      ValueId& result = rounded.try_emplace({x, to_string(format)}, kNone).first->second;
+      const std::string& observer = at->second->observer;
+      ValueId& result = rounded.try_emplace({x, to_string(format) + "@" + observer}, kNone).first->second;
       if (result == kNone) {
         graph.set_insertion_point(id);
-        result = ops::fake_quant(graph, {.x = x, .format = format});
+        result = ops::fake_quant(graph, observer.empty() ? ops::FakeQuant{.x = x, .format = format}
+                                                         : rounded_statically(graph, x, *at->second, context));
       }
       graph.set_operand(id, operand, result);
     }
   graph.set_insertion_point(kNone);
 }
 
-Graph apply(Graph graph, const QuantizationPlan& plan) {
+Graph apply(Graph graph, const QuantizationPlan& plan, const PassContext& context) {
   for (const BodyPlan& inner : plan.bodies) {
     std::vector<Graph> bodies = graph.node(inner.node).subgraphs;
-    bodies[inner.body] = apply(std::move(bodies[inner.body]), inner.plan);
+    bodies[inner.body] = apply(std::move(bodies[inner.body]), inner.plan, context);
     graph.set_subgraphs(inner.node, std::move(bodies));
   }
-  quantize_activations(graph, plan.activations);
+  quantize_activations(graph, plan.activations, context);
   for (const QuantizeChoice& choice : plan.constants)
     if (choice.format) quantize_constant(graph, choice);
   for (NodeId id : graph.nodes(fake_quant_def))
@@ -84,17 +102,18 @@ Graph apply(Graph graph, const QuantizationPlan& plan) {
   return graph;
 }
 
-Graph quantize(Graph graph, const PassContext&, const FormatRules& rules) {
+Graph quantize(Graph graph, const PassContext& context, const FormatRules& rules) {
   const QuantizationPlan plan = plan_quantization(graph, rules);
-  return apply(std::move(graph), plan);
+  return apply(std::move(graph), plan, context);
 }
 
 }  // namespace
 
-extern constinit const PassDef quantize_pass_def{.name = "quantize",
-                                            .doc =
-                                                "fake_quant after the constants and before the layers that the options "
-                                                "choose; fold_fake_quant then packs the constants.",
-                                            .run = with_options<quantize>};
+extern constinit const PassDef quantize_pass_def{
+    .name = "quantize",
+    .doc =
+        "fake_quant after the constants and before the layers that the options "
+        "choose; fold_fake_quant then packs the constants.",
+    .run = with_options<quantize>};
 
 }  // namespace hone

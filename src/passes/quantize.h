@@ -9,6 +9,7 @@
 // Rules are address=format, `format` being a format string or `keep`; the last one that matches decides:
 //   op:linear=mxint8                        weights (rank 2 or more) of such ops, tables of gather
 //   op:linear.in=int8  op:conv.bias=int16   inputs and biases of such ops
+//   op:linear.in=int8@min-max               by a scale that an observer of calibration data chooses once, not each run
 //   name:encoder.pooler.dense.bias=fp16     exactly this constant, whatever it is, or exactly this address
 //   layer\.0\..*=mxfp4                      weights and tables in whose name the regular expression (ECMAScript) is
 //   layer\.0\..*\.in=int8                   found; inputs or biases when it ends in .in or .bias
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/statistics.h"
 #include "passes/options.h"
 
 namespace hone {
@@ -29,7 +31,7 @@ struct FormatRules {
   std::string to;                 // default format of weights and tables; empty: they are kept
   std::vector<std::string> rule;  // in order
   std::vector<std::string> skip;  // regular expressions, as in rules: what is kept whatever the rules say
-  std::string activations;        // default format of the inputs of layers; empty: they are kept
+  std::string activations;  // default format, maybe with an observer, of the inputs of layers; empty: they are kept
   static constexpr const char* kPass = "quantize";
   static std::span<const OptionField<FormatRules>> fields();
 };
@@ -42,6 +44,7 @@ struct QuantizeChoice {
   std::vector<Graph::Use> uses;         // of inputs: the operands to round
   std::string before, after;            // formats or element types; equal when nothing changes
   std::optional<Format> format;         // none: kept
+  std::string observer = {};            // of inputs; "": scales follow from the data of each run
   std::string decided_by;               // "to mxint8", "activations int8", the text of a rule, "skip …", …
   std::vector<std::string> overridden;  // earlier rules that matched too
 };
@@ -67,6 +70,9 @@ struct BodyPlan {
 // Throws Error for a malformed rule, one that matches nothing (with the nearest names; all names that the model does
 // not have in one error), a format that does not fit a shape, or when nothing at all is asked for.
 QuantizationPlan plan_quantization(const Graph& graph, const FormatRules& options);
+
+// What calibration data choose scales for, each once, without ranges. Error where a body of if, loop or scan has some.
+std::vector<ObservedInput> observed_inputs(const Graph& graph, const QuantizationPlan& plan);
 
 ValueId unrounded(const Graph& graph, ValueId input);  // what is before the fake_quant, if one produces the input
 

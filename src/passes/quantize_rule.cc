@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/nearest_part.h"
 #include "base/text.h"
+#include "ops/integer_activations.h"
 
 namespace hone {
 namespace {
@@ -15,11 +16,12 @@ constexpr std::string_view kKeep = "keep";
 constexpr size_t kLongestFormat = 200;
 const char* noun(Part part) { return part == Part::bias ? "bias" : part == Part::in ? "input" : "weight"; }
 
-std::optional<Format> try_format(std::string_view text) {
+bool is_format(std::string_view text) {
   try {
-    return parse_format(text);
-  } catch (const FormatError&) {
-    return std::nullopt;
+    InputFormat::parse(text);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -29,7 +31,7 @@ size_t format_separator(const std::string& text) {
   for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
     const std::string_view tail = std::string_view(text).substr(at + 1);
     if (tail.size() > kLongestFormat) continue;
-    if (tail == kKeep || try_format(tail)) return at;
+    if (tail == kKeep || is_format(tail)) return at;
   }
   return std::string::npos;
 }
@@ -41,6 +43,27 @@ bool starts_with_and_drop(std::string& text, std::string_view prefix) {
 }
 
 }  // namespace
+
+// Scales of a power of two, of groups and the like follow from the data of each run; what data choose beforehand is one
+// scale for the whole tensor.
+InputFormat InputFormat::parse(std::string_view text) {
+  const size_t at = text.find('@');
+  InputFormat input{parse_format(text.substr(0, at)), ""};
+  if (at == std::string_view::npos) return input;
+  input.observer = text.substr(at + 1);
+  const auto is_letter = [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); };
+  if (input.observer.empty() || !std::ranges::all_of(input.observer, is_letter))
+    fail("\"{}\": expected the name of an observer after @, e.g. int8@min-max", text);
+  if (const std::string why = no_integer_activations(input.format); !why.empty())
+    fail("\"{}\": no static scale of {}: {}", text, to_string(input.format), why);
+  if (input.format.geometry.kind != Geometry::Kind::tensor)
+    fail("\"{}\": a static scale is that of the whole tensor; of each row it follows from the data", text);
+  return input;
+}
+
+std::string to_string(const InputFormat& input) {
+  return to_string(input.format) + (input.observer.empty() ? "" : "@" + input.observer);
+}
 
 std::string_view suffix_of(QuantizeCandidate::Part part) {
   CHECK(part != Part::other);
@@ -56,16 +79,22 @@ QuantizeRule QuantizeRule::parse(const std::string& text) {
            text);
     try {
       const std::string_view format = std::string_view(text).substr(first + 1);
-      parse_format(format.substr(0, kLongestFormat));
-    } catch (const FormatError& error) {
+      InputFormat::parse(format.substr(0, kLongestFormat));
+    } catch (const Error& error) {
       fail("rule \"{}\": {}", text, error.what());
     }
   }
   QuantizeRule rule;
   rule.text_ = text;
   const std::string format = text.substr(separator + 1);
-  if (format != kKeep) rule.format_ = parse_format(format);
+  if (format != kKeep) {
+    InputFormat given = InputFormat::parse(format);
+    rule.format_ = given.format, rule.observer_ = std::move(given.observer);
+  }
   rule.set_address(text.substr(0, separator));
+  if (!rule.observer_.empty() && rule.part_ != Part::in && !rule.gives_name())
+    fail("rule \"{}\": @{} is for inputs of layers (LAYER.in); scales of {}s follow from themselves", text,
+         rule.observer_, noun(rule.part_));
   return rule;
 }
 

@@ -28,6 +28,7 @@ class QuantizeRule {
 
   bool matches(const QuantizeCandidate& candidate) const;
   const std::optional<Format>& format() const { return format_; }  // none: keep
+  const std::string& observer() const { return observer_; }        // "": scales follow from the data of each run
   const std::string& text() const { return text_; }
   bool gives_name() const { return by_ == By::name; }
 
@@ -47,6 +48,15 @@ class QuantizeRule {
   std::string text_, pattern_;
   std::optional<Regex> regex_;  // of By::regex
   std::optional<Format> format_;
+  std::string observer_;
 };
+
+// FORMAT or FORMAT@OBSERVER, of inputs of layers.
+struct InputFormat {
+  Format format;
+  std::string observer;
+  static InputFormat parse(std::string_view text);  // throws Error
+};
+std::string to_string(const InputFormat& input);
 
 }  // namespace hone

@@ -258,7 +258,7 @@ TEST(SearchExamples, AreReadAndNameWhatThereIs) {
       EXPECT_NE(make_sampler(study.sampler, study.seed, study.sampler_options), nullptr);
     }
   }
-  EXPECT_EQ(count, 5);
+  EXPECT_EQ(count, 6);
 }
 
 TEST_F(SearchJobTest, WorkersShareAStudy) {

@@ -1,6 +1,7 @@
 // Which constants and which inputs of layers get which format, and why: rules, defaults, and what is refused.
 #include <gtest/gtest.h>
 
+#include "passes/pipelines.h"
 #include "tests/passes/quantized_graphs.h"
 
 namespace hone {
@@ -185,6 +186,32 @@ TEST(PlanQuantization, RefusesInputsAndBiasesThatAreNot) {
             std::string::npos);
   EXPECT_NE(error_of([] { plan(with_rules({"op:linear.in=int8.channel.ax3"})); }).find("layer.0.dense.in of shape"),
             std::string::npos);
+}
+
+TEST(PlanQuantization, InputsMayHaveScalesThatAnObserverChooses) {
+  auto choices = plan({.to = "", .rule = {"op:linear.in=uint8.asym@mse"}, .skip = {}, .activations = "int8@min-max"});
+  EXPECT_EQ(choices["layer.0.dense.in"].after, "uint8.asym@mse");
+  EXPECT_EQ(choices["layer.0.dense.in"].observer, "mse");
+  EXPECT_EQ(choices["layer.0.dense.in"].decided_by, "op:linear.in=uint8.asym@mse");
+  choices = plan({.to = "", .rule = {"layer.0.*\\.in=keep"}, .skip = {}, .activations = "int8@min-max"});
+  EXPECT_EQ(choices["layer.1.dense.in"].after, "int8@min-max");
+  EXPECT_FALSE(choices["layer.0.dense.in"].format);
+}
+
+TEST(PlanQuantization, ObserversOfWhatHasNoneAreRefused) {
+  const auto error = [](const std::string& rule) {
+    return error_of([&] { plan({.to = "", .rule = {rule}, .skip = {}, .activations = ""}); });
+  };
+  EXPECT_EQ(error("op:linear.in=int8@entropy"), "");
+  EXPECT_NE(error("op:linear=int8@mse").find("inputs of layers"), std::string::npos);
+  EXPECT_NE(error("name:layer.0.dense.weight=int8@mse").find("no input"), std::string::npos);
+  for (const char* format :
+       {"int8@", "int8@Mse", "int8@a b", "mxint8@mse", "int8.g1x0@mse", "int8.g32@mse", "int16@mse"})
+    EXPECT_NE(error(fmt::format("op:linear.in={}", format)), "") << format;
+  const std::string no_data = error_of([] {
+    quantize(two_layers(), QuantizeOptions{{.to = "int8", .rule = {}, .skip = {}, .activations = "int8@mse"}});
+  });
+  EXPECT_NE(no_data.find("calibration data"), std::string::npos) << no_data;
 }
 
 }  // namespace

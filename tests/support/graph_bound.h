@@ -110,6 +110,7 @@ class NodeBound {
     if (name == "conv_input_gradient") return products(operand(1).elements() / channels_of(*value_));
     if (name == "conv_weight_gradient") return products(operand(0).elements() / value_->dim(0));
     if (name == "attention") return attention(3).result();
+    if (name == "einsum" && is_float(value_->dtype()) && operands_.size() <= 2) return einsum();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
@@ -312,6 +313,14 @@ class NodeBound {
       error[i] = rounded_bound(bias[c], error[i], kEpsF32) + (operands_[2]->exact() ? 0 : operands_[2]->error[c]);
     }
     return error;
+  }
+
+  // Of one operand or two, which may become sums and a product; einsum of ones counts the terms.
+  Errors einsum() {
+    const auto ones = [](const Bounded& x) { return as_f64(x, Errors(static_cast<size_t>(x.value.elements()), 1.0)); };
+    const auto terms = static_cast<int64_t>(evaluate_on(ones)[0].to_doubles()[0]);
+    if (operands_.size() == 2) return products(terms);
+    return terms == 1 ? evaluate_on(errors)[0].to_doubles() : sums(terms);
   }
 
   int64_t channels_of(const Tensor& images) const {

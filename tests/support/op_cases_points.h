@@ -56,13 +56,24 @@ inline OpCases more_argmax_cases(Philox& rng) {
 inline OpCases cumsum_cases(Philox& rng) {
   return {{{random_floats(rng, {2, 3, 5})}, {{"axis", int64_t{1}}, {"exclusive", int64_t{1}}}},
           {{random_integers(rng, {7}, DType::i32, -9, 9)}, {{"reverse", int64_t{1}}}},
-          {{random_floats(rng, {3, 5}, DType::f64), Tensor::of<int64_t>({}, {-2})}, {}}};
+          {{random_floats(rng, {3, 5}, DType::f64), Tensor::of<int64_t>({}, {-2})}, {}},
+          {{random_floats(rng, {2, 7, 19})}, {{"axis", int64_t{1}}, {"reverse", int64_t{1}}}},
+          {{random_floats(rng, {3, 33})}, {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}}},
+          {{random_integers(rng, {5, 2, 9}, DType::i8, -9, 9)}, {{"axis", int64_t{0}}}},
+          {{random_integers(rng, {4, 17}, DType::u64, 0, 9)}, {{"axis", int64_t{0}}, {"exclusive", int64_t{1}}}},
+          {{random_floats(rng, {9}, DType::bf16)}, {}}};
 }
 
 inline OpCases einsum_cases(Philox& rng) {
   const auto equation = [](const char* text) { return Attributes{{"equation", std::string(text)}}; };
   const Tensor a = random_floats(rng, {2, 3, 4}), b = random_floats(rng, {2, 4, 5});
+  const Tensor q = random_floats(rng, {2, 3, 2, 4}), k = random_floats(rng, {2, 5, 2, 4});
   return {{{a, b}, equation("bij,bjk->bik")},
+          {{q, k}, equation("bqhd,bkhd->bhqk")},
+          {{q, k}, equation("bqhd,bkhe->edh")},
+          {{random_floats(rng, {3}), random_floats(rng, {5})}, equation("i,j->ji")},
+          {{a, random_floats(rng, {1, 4, 5})}, equation("bij,bjk->bik")},
+          {{a}, equation("bij->jb")},
           {{a}, equation("...j->j...")},
           {{random_integers(rng, {3, 3}, DType::i64, -9, 9)}, equation("ii")},
           {{random_floats(rng, {3}, DType::f16), random_floats(rng, {2}, DType::f16)}, equation("i,j")}};

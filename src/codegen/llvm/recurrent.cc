@@ -54,9 +54,8 @@ class RecurrentEmitter {
 
  private:
   struct PhaseTiles {
-    TilesByHeight by_height;   // of one panel
-    Function* wide = nullptr;  // of one row and several panels
-    Function* single = nullptr;
+    TilesByHeight by_height;                      // of one part of a panel
+    Function *wide = nullptr, *single = nullptr;  // of one row, and several panels or one
   };
   // Of states that a step reads and makes.
   enum State : size_t { kH, kNextH, kC, kNextC };
@@ -66,18 +65,18 @@ class RecurrentEmitter {
 
   void emit_tiles(size_t p) {
     const RecurrentShape::Phase& phase = s_.phases[p];
-    const auto tile = [&](int rows, int panels) {
+    const auto tile = [&](int rows, int parts) {
       TileSpec spec;
-      spec.rows = rows, spec.panel_vectors = phase.vectors(), spec.vectors = panels * phase.vectors();
-      spec.panel_bytes = phase.panel_bytes;
+      spec.rows = rows, spec.panel_vectors = phase.part_vectors, spec.vectors = parts * phase.part_vectors;
+      spec.panel_bytes = phase.part_bytes;
       spec.k = plan_.hidden, spec.a_row_bytes = s_.row_bytes();
-      spec.sums_row_bytes = int64_t{spec.vectors} * e_.lanes * 4;
-      return emit_tile(e_, fmt::format("{}_tile{}_{}x{}", symbol_, p, rows, panels), spec);
+      spec.sums_row_bytes = int64_t{phase.vectors()} * e_.lanes * 4;
+      return emit_tile(e_, fmt::format("{}_tile{}_{}x{}", symbol_, p, rows, parts), spec);
     };
     PhaseTiles tiles;
     for (int rows = 1; rows <= phase.rows; ++rows) tiles.by_height[rows] = tile(rows, 1);
-    tiles.single = tiles.by_height[1];
-    tiles.wide = phase.wide_panels > 1 ? tile(1, phase.wide_panels) : tiles.single;
+    tiles.single = phase.parts() > 1 ? tile(1, phase.parts()) : tiles.by_height[1];
+    tiles.wide = phase.wide_panels > 1 ? tile(1, phase.wide_panels * phase.parts()) : tiles.single;
     tiles_.push_back(std::move(tiles));
   }
 
@@ -267,13 +266,14 @@ class RecurrentEmitter {
     Value* panels = e_.at(e_.kernel_pointer(frame_, kR),
                           e_.b.CreateAdd(e_.times(direction_, s_.direction_bytes), e_.num(phase.offset)));
     Value* source = p > 0 || round_ ? source_ : now[kH];
-    const auto call_tile = [&](Value* tile, Value* row, Value* panel) {
-      Value* const operands[] = {state_row(source, row),
-                                 e_.at(panels, e_.times(panel, phase.panel_bytes)),
-                                 llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
-                                 sums_,
-                                 e_.num(s_.row_bytes()),
-                                 e_.num(plan_.hidden)};
+    const auto call_tile = [&](Value* tile, Value* row, Value* panel, int64_t part = 0) {
+      Value* const operands[] = {
+          state_row(source, row),
+          e_.at(panels, e_.b.CreateAdd(e_.times(panel, phase.panel_bytes), e_.num(part * phase.part_bytes))),
+          llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
+          e_.at(sums_, part * phase.part_vectors * e_.lanes * 4),
+          e_.num(s_.row_bytes()),
+          e_.num(plan_.hidden)};
       e_.b.CreateCall(tiles.single->getFunctionType(), tile, operands);
     };
     const int64_t sums_bytes = int64_t{phase.vectors()} * e_.lanes * 4;
@@ -301,7 +301,7 @@ class RecurrentEmitter {
       e_.loop(e_.num(0), e_.num(phase.panels), 1, {}, [&](Value* number, const Values&) {
         Value* panel = in_turn(number, phase.panels);
         for_each_strip(e_, strips, [&](Value* tile, Value* height, Value* first) {
-          call_tile(tile, first, panel);
+          for (int64_t part = 0; part < phase.parts(); ++part) call_tile(tile, first, panel, part);
           e_.loop(e_.num(0), height, 1, {}, [&](Value* row, const Values&) {
             call_cells(p, e_.at(sums_, e_.times(row, sums_bytes)), e_.b.CreateAdd(first, row), panel, now);
             return Values{};

@@ -1,9 +1,10 @@
 // Products of codes, summed as integers: MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv; DynamicQuantizeMatMul,
 // MatMulIntegerToFloat and QGemm of com.microsoft.
 //
-// They become products of floats that hold every sum exactly. A code minus its zero point is at most 255 in magnitude,
-// so sums of up to 258 products fit the 24 bits of f32, longer ones with weights that are known and small as well; the
-// rest is computed in f64.
+// Products with a matrix of weights that is known, and fits i8 when its zero points are taken off, are sums of i32 by
+// linear. The others become products of floats that hold every sum exactly. A code minus its zero point is at most 255
+// in magnitude, so sums of up to 258 products fit the 24 bits of f32, longer ones with weights that are known and small
+// as well; the rest is computed in f64.
 #include <cmath>
 
 #include "io/onnx/affine.h"
@@ -76,10 +77,53 @@ ValueId per_column(const OnnxNode& n, ValueId v) {
   return v != kNone && n.rank(v) == 1 && n.shape(v, 1)[0] == Dim(1) ? n.reshape(v, {}) : v;
 }
 
-// Sums of products of codes as floats that are whole numbers. Vectors are rows on the left, columns on the right.
+// Codes [K,N] less their zero points, one or one for each column, as rows [N,K] of i8; none where they don't fit.
+std::optional<Tensor> rows_of_i8(const Tensor& codes, const Tensor* zero) {
+  const bool is_signed = codes.dtype() == DType::i8;
+  const std::vector<int64_t> zeros = zero ? zero->to_integers() : std::vector<int64_t>{0};
+  const auto k = static_cast<size_t>(codes.dim(0)), n = static_cast<size_t>(codes.dim(1));
+  if (zeros.size() != 1 && zeros.size() != n) return std::nullopt;
+  Tensor rows(DType::i8, {codes.dim(1), codes.dim(0)});
+  const std::span<const std::byte> from = codes.data().bytes();
+  const std::span<int8_t> to = rows.mutable_as<int8_t>();
+  for (size_t i = 0; i < k; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      const std::byte code = from[i * n + j];
+      const int64_t value = (is_signed ? static_cast<int8_t>(code) : static_cast<int64_t>(static_cast<uint8_t>(code))) -
+                            zeros[zeros.size() == 1 ? 0 : j];
+      if (value < -128 || value > 127) return std::nullopt;
+      to[j * k + i] = static_cast<int8_t>(value);
+    }
+  return rows;
+}
+
+// Sums of i32, where codes of weights are known, one zero point is taken off all activations and no sum wraps.
+std::optional<ValueId> sums_with_known_weights(const OnnxNode& n, Codes a, const Codes& b) {
+  const auto is_i8_or_u8 = [&](ValueId v) { return n.type(v).dtype == DType::i8 || n.type(v).dtype == DType::u8; };
+  constexpr int64_t kMostProducts = 65536;
+  const Tensor* w = n.plain_constant(b.x);
+  const Tensor* w_zero = b.zero == kNone ? nullptr : n.plain_constant(b.zero);
+  if (!w || w->shape().size() != 2 || w->elements() == 0 || w->dim(0) > kMostProducts || (b.zero != kNone && !w_zero) ||
+      !is_i8_or_u8(a.x) || !is_i8_or_u8(b.x))
+    return std::nullopt;
+  a.zero = per_column(n, a.zero);
+  if (a.zero != kNone && n.rank(a.zero) != 0) return std::nullopt;
+  const std::optional<Tensor> rows = rows_of_i8(*w, w_zero);
+  if (!rows) return std::nullopt;
+  const ValueId sums = ops::linear(n, {.x = a.x, .w = n.constant(*rows)});
+  if (a.zero == kNone) return sums;
+  std::vector<int32_t> of_weights(static_cast<size_t>(rows->dim(0)));
+  for (size_t i = 0; const int8_t code : rows->as<int8_t>())
+    of_weights[i++ / static_cast<size_t>(rows->dim(1))] += code;
+  const ValueId known = n.constant(Tensor::of<int32_t>({rows->dim(0)}, of_weights));
+  return ops::sub(n, {sums, ops::mul(n, {n.cast(a.zero, DType::i32), known})});
+}
+
+// Sums of products of codes as whole numbers, of i32 or of floats. Vectors are rows on the left, columns on the right.
 ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
   for (ValueId x : {a.x, b.x})
     if (n.rank(x) == 0) fail("%{} is a scalar; expected a matrix or vector", n.graph().value(x).name);
+  if (const std::optional<ValueId> sums = sums_with_known_weights(n, a, b)) return *sums;
   const bool row = n.rank(a.x) == 1, column = n.rank(b.x) == 1;
   if (row) a.x = ops::unsqueeze(n, {.x = a.x, .axes = std::vector<int64_t>{0}});
   if (column) b.x = ops::unsqueeze(n, {.x = b.x, .axes = std::vector<int64_t>{1}});

@@ -29,7 +29,7 @@ Launch launch(const RecurrentPlan& plan, const Target& target, KernelArgs& args)
 std::string describe(const RecurrentPlan& plan, const Target& target) {
   std::string tiles;
   for (const RecurrentShape::Phase& phase : recurrent_shape(plan, target).phases)
-    tiles += fmt::format("{}{}x{}", tiles.empty() ? "" : " and ", phase.rows, phase.vectors() * target.lanes());
+    tiles += fmt::format("{}{}x{}", tiles.empty() ? "" : " and ", phase.rows, phase.part_vectors * target.lanes());
   return fmt::format("{} direction{} of {} units with {} gate{}: tiles up to {}", plan.directions.size(),
                      plan.directions.size() == 1 ? "" : "s", plan.hidden, plan.gates(), plan.gates() == 1 ? "" : "s",
                      tiles);

@@ -25,16 +25,16 @@ struct Source {
 
 void lay_out_panel(const Source& source, const RecurrentShape& s, const RecurrentShape::Phase& phase, int64_t first_row,
                    int64_t panel, std::byte* out) {
-  for (int64_t gate = 0; gate < phase.gates; ++gate)
-    for (int v = 0; v < phase.unit_vectors; ++v) {
-      const int64_t unit = (panel * phase.unit_vectors + v) * s.lanes;
-      LaneRows rows{};
-      for (int lane = 0; lane < s.lanes; ++lane)
-        rows[static_cast<size_t>(lane)] =
-            source.row(first_row + (phase.first_gate + gate) * source.hidden, unit + lane);
-      transpose_lanes(rows, s.lanes, source.hidden, LaneChange::none,
-                      out + (gate * phase.unit_vectors + v) * s.lanes * 4, int64_t{phase.vectors()} * s.lanes * 4);
-    }
+  for (int v = 0; v < phase.vectors(); ++v) {
+    const int64_t gate = phase.first_gate + v / phase.unit_vectors,
+                  unit = (panel * phase.unit_vectors + v % phase.unit_vectors) * s.lanes;
+    LaneRows rows{};
+    for (int lane = 0; lane < s.lanes; ++lane)
+      rows[static_cast<size_t>(lane)] = source.row(first_row + gate * source.hidden, unit + lane);
+    transpose_lanes(rows, s.lanes, source.hidden, LaneChange::none,
+                    out + v / phase.part_vectors * phase.part_bytes + v % phase.part_vectors * s.lanes * 4,
+                    int64_t{phase.part_vectors} * s.lanes * 4);
+  }
 }
 
 }  // namespace
@@ -42,7 +42,8 @@ void lay_out_panel(const Source& source, const RecurrentShape& s, const Recurren
 std::string prepack_key(const RecurrentPlan& plan, const Target& target) {
   const RecurrentShape s = recurrent_shape(plan, target);
   std::string key = fmt::format("recurrent {}x{} lanes {}", plan.directions.size(), plan.hidden, s.lanes);
-  for (const RecurrentShape::Phase& phase : s.phases) key += fmt::format(" {}x{}", phase.gates, phase.unit_vectors);
+  for (const RecurrentShape::Phase& phase : s.phases)
+    key += fmt::format(" {}x{}/{}", phase.gates, phase.unit_vectors, phase.part_vectors);
   return key;
 }
 

@@ -1,5 +1,6 @@
 // How the recurrent weights R [D,gates·H,H] are laid out: direction after direction and phase after phase, panels
-// [H][gates][vectors of units][lanes], zero behind the last unit (shape.h).
+// of parts [H][vectors of a part][lanes], of which a panel has [gates][vectors of units], zero behind the last unit
+// (shape.h).
 #pragma once
 
 #include <string>

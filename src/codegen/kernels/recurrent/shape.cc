@@ -34,10 +34,12 @@ RecurrentShape recurrent_shape(const RecurrentPlan& plan, const Target& target, 
     RecurrentShape::Phase p{.gates = phase.gates, .first_gate = gate};
     p.unit_vectors = choose_unit_vectors(phase.gates, unit_vectors);
     p.panels = ceil_div(unit_vectors, int64_t{p.unit_vectors});
-    p.panel_bytes = plan.hidden * p.vectors() * s.lanes * 4;
+    p.part_vectors = p.vectors() == 4 && target.registers() < 32 ? 2 : p.vectors();
+    p.part_bytes = plan.hidden * p.part_vectors * s.lanes * 4;
+    p.panel_bytes = p.parts() * p.part_bytes;
     p.offset = s.direction_bytes;
     // As in gemm: sums, a vector of each column and one of h.
-    p.rows = std::clamp((target.registers() - 2 - p.vectors()) / p.vectors(), 1, 8);
+    p.rows = std::clamp((target.registers() - 2 - p.part_vectors) / p.part_vectors, 1, 8);
     p.rows = std::max(1, p.rows - shrink);
     p.wide_panels = static_cast<int>(std::min<int64_t>(ceil_div(kSums, p.vectors()), p.panels));
     s.direction_bytes += p.panels * p.panel_bytes;
