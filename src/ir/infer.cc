@@ -17,7 +17,10 @@ std::string operand_list(std::span<const TensorType* const> operands) {
   constexpr size_t kShown = 1000;  // characters
   for (const TensorType* type : operands) {
     list += (list.empty() ? "" : ", ") + (type ? to_string(*type) : "_");
-    if (list.size() > kShown) return list.substr(0, kShown) + "…";
+    if (list.size() > kShown) {
+      list.resize(kShown);
+      return list.append("…");
+    }
   }
   return list.empty() ? "no operands" : list;
 }

@@ -157,7 +157,7 @@ std::vector<OptionInfo> describe_options(std::span<const OptionField<T>> fields)
 
 template <class T>
 std::vector<std::string> missing_options(std::span<const OptionField<T>> fields, const T& options) {
-  const T unset{};
+  static const T unset{};
   std::vector<std::string> names;
   for (const OptionField<T>& field : fields)
     std::visit(

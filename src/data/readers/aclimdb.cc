@@ -25,7 +25,7 @@ bool recognises(const std::string& path) {
 
 std::string without_breaks(std::string text) {
   constexpr std::string_view kBreak = "<br />";
-  for (size_t at = 0; (at = text.find(kBreak, at)) != std::string::npos; ++at) text.replace(at, kBreak.size(), "\n");
+  for (size_t at = 0; (at = text.find(kBreak, at)) != std::string::npos; ++at) text.replace(at, kBreak.size(), 1, '\n');
   return text;
 }
 

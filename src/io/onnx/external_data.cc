@@ -104,7 +104,7 @@ Descriptor open_below(const std::string& folder, const std::vector<std::string>&
 
 ExternalData::ExternalData(const std::string& model_path)
     : folder_(std::filesystem::path(model_path).parent_path().string()) {
-  if (folder_.empty()) folder_ = ".";
+  if (folder_.empty()) folder_.push_back('.');
 }
 
 ExternalData::File& ExternalData::open(const std::string& given, const std::string& source) {
