@@ -142,7 +142,8 @@ class BestShare : public OfHistogram {
     ValueRange best = whole;
     double smallest = std::numeric_limits<double>::infinity();
     for (int share = 100; share >= 10; --share) {
-      const ValueRange range{whole.low * static_cast<float>(share) / 100, whole.high * static_cast<float>(share) / 100};
+      const float part = static_cast<float>(share) / 100;
+      const ValueRange range{whole.low * part, whole.high * part};
       const float ends[] = {range.low, range.high};
       const int64_t shape[] = {2};
       LearnedValues chosen = chosen_by_format(format_, shape, ends);

@@ -67,6 +67,14 @@ EpochPlan Batches::plan(uint64_t epoch) const {
   return plan_epoch(rows_, options_.order, epoch, [&](int64_t row) { return tokens_->length(row); });
 }
 
+int64_t Batches::making_bytes() const {
+  const int64_t order = 2 * std::ssize(rows_) * static_cast<int64_t>(sizeof(int64_t));
+  if (!data_.images) return order;
+  size_t most = 0;
+  for (const std::vector<int64_t>& rows : plan(0)) most = std::max(most, rows.size());
+  return order + static_cast<int64_t>(most * image(rows_[0]).data().size());
+}
+
 Batch Batches::make(const EpochPlan& plan, uint64_t epoch, int64_t index, const BatchShare& share) const {
   const std::vector<int64_t>& all = plan[static_cast<size_t>(index)];
   const int64_t largest = (std::ssize(all) + share.count - 1) / share.count,

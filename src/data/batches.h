@@ -55,6 +55,9 @@ class Batches {
   int64_t per_epoch() const;
 
   EpochPlan plan(uint64_t epoch) const;
+  // What making batches takes beside them: rows in their order, twice while it is drawn, and images before they are
+  // numbers.
+  int64_t making_bytes() const;
   // Images are decoded on all threads. Throws Error for one that does not decode.
   Batch make(const EpochPlan& plan, uint64_t epoch, int64_t index, const BatchShare& share = {}) const;
 

@@ -35,10 +35,10 @@ constexpr OptionField<SupernetConfig> kOwnFields[] = {
     {"file", "where it is kept, so that it is trained once", &SupernetConfig::file}};
 // What of a training holds for that of a supernet.
 constexpr std::string_view kTrainingKeys[] = {
-    "steps",      "batch",     "window",       "in-order",   "max-length",  "optimizer",       "rate",
-    "decay",      "decay-all", "clip-norm",    "clip-value", "dropout",     "label-smoothing", "temperature",
-    "image-size", "flip",      "crop-padding", "recompute",  "seed",        "distill-weight",  "checkpoint-every",
-    "schedule",   "warmup",    "final-rate",   "step-every", "step-factor", "optimizer-option"};
+    "steps",      "batch",     "window",       "in-order",   "max-length",  "optimizer",        "rate",
+    "decay",      "decay-all", "clip-norm",    "clip-value", "dropout",     "label-smoothing",  "temperature",
+    "image-size", "flip",      "crop-padding", "recompute",  "seed",        "distill-weight",   "checkpoint-every",
+    "schedule",   "warmup",    "final-rate",   "step-every", "step-factor", "optimizer-option", "dropout-layers"};
 
 bool is_of_architecture(const std::string& name) { return name.starts_with("build.") || name.starts_with("layer."); }
 
@@ -158,6 +158,8 @@ Supernet::Supernet(const SupernetRequest& request) : session_(request.session) {
   const DatasetFacts found = check_dataset(read);
   data_.emplace(usable_rows(std::move(read), found, false), model, request.config);
   data_->fit(largest_);
+  if (data_->needs().loss == "mse" && request.config.temperature != SupernetConfig().temperature)
+    fail("[supernet]: temperature softens the shares of classes, and {} has numbers; leave it out", request.data);
   std::string space;
   for (const SpaceParameter& p : request.space.parameters())
     if (is_of_architecture(p.name)) space += fmt::format("space {} = {}\n", p.name, p.distribution.describe());
@@ -195,6 +197,7 @@ void Supernet::train(const SupernetRequest& request, const std::string& identity
       .clip_norm = config.clip_norm,
       .clip_value = config.clip_value,
       .dropout = config.dropout,
+      .dropout_layers = config.dropout_layers,
       .seed = static_cast<uint64_t>(config.seed),
       .recompute = config.recompute};
   SupernetTrainer trainer(largest_, {.graphs = graphs,

@@ -317,18 +317,21 @@ class Job {
   TrainingMemory planned(Trainer& trainer) const {
     constexpr int64_t kHeld = 2 + BatchReader::kAhead;
     const int64_t parts = options_.training.parts;
-    const auto data_of = [&](const Bindings& sizes) { return kHeld * parts * argument_bytes(graphs_.evaluate, sizes); };
-    TrainingSizes sizes{.step = data_->largest(graphs_.evaluate, parts * ranks(), data_->train())};
-    sizes.step_data = data_of(sizes.step);
+    const Graph& evaluate = trainer.graphs().evaluate;
+    const auto data_of = [&](const Bindings& sizes, const Batches& batches) {
+      return kHeld * parts * argument_bytes(evaluate, sizes) + batches.making_bytes();
+    };
+    TrainingSizes sizes{.step = data_->largest(evaluate, parts * ranks(), data_->train())};
+    sizes.step_data = data_of(sizes.step, data_->train());
     if (const Batches* judged = data_->validation(); judged && is_first()) {
-      sizes.validation = data_->largest(graphs_.evaluate, parts, *judged);
-      sizes.validation_data = sizes.step_data + data_of(*sizes.validation);
+      sizes.validation = data_->largest(evaluate, parts, *judged);
+      sizes.validation_data = sizes.step_data + data_of(*sizes.validation, *judged);
     }
     return trainer.plan(sizes);
   }
 
   Graph train() {
-    Trainer trainer(graphs_, options_.session, options_.ranks);
+    Trainer trainer(std::move(graphs_), options_.session, options_.ranks);
     facts_.memory = planned(trainer);
     if (teacher_)
       facts_.memory.teacher =

@@ -14,6 +14,19 @@ namespace {
 using Complex = std::complex<double>;
 using Line = std::vector<Complex>;
 
+struct Term {
+  int64_t place;
+  Complex value;
+};
+
+// What of a line is not 0: most of it is where x was padded, or is one of the signals that a matrix is made of.
+std::vector<Term> terms_of(const Line& x) {
+  std::vector<Term> terms;
+  for (size_t n = 0; n < x.size(); ++n)
+    if (x[n] != 0.0) terms.push_back({static_cast<int64_t>(n), x[n]});
+  return terms;
+}
+
 constexpr int64_t kLongest = int64_t{1} << 31;  // squares of positions fit into an int64_t
 
 constexpr AttributeSpec kDftAttributes[] = {
@@ -45,11 +58,10 @@ class Transform {
     }
   }
 
-  Complex bin(const Line& x, int64_t k) const {
+  Complex bin(const std::vector<Term>& x, int64_t k) const {
     check_stop();
     Complex sum = 0;
-    for (int64_t n = 0; n < std::ssize(x); ++n)
-      sum += x[static_cast<size_t>(n)] * roots_[static_cast<size_t>(k * n % std::ssize(roots_))];
+    for (const Term& term : x) sum += term.value * roots_[static_cast<size_t>(k * term.place % std::ssize(roots_))];
     return sum * scale_;
   }
 
@@ -149,8 +161,9 @@ std::vector<Tensor> eval_dft(const EvalArgs& a) {
     for (int64_t i = 0; i < std::min(length, from.length); ++i)
       values.push_back(x[static_cast<size_t>((outer * from.length + i) * from.inner + inner)]);
     if (mirrored) complete_spectrum(values, length);
+    const std::vector<Term> terms = terms_of(values);
     for (int64_t k = 0; k < to.length; ++k)
-      y[static_cast<size_t>((outer * to.length + k) * to.inner + inner)] = transform.bin(values, k);
+      y[static_cast<size_t>((outer * to.length + k) * to.inner + inner)] = transform.bin(terms, k);
   });
   return {parts_of(y, a.results[0])};
 }
@@ -190,7 +203,8 @@ std::vector<Tensor> eval_stft(const EvalArgs& a) {
     for (int64_t i = 0; i < length; ++i)
       values.push_back(x[static_cast<size_t>(frame / frames * signal + frame % frames * step + i)] *
                        (a.has(1) ? window[static_cast<size_t>(i)] : 1.0));
-    for (int64_t k = 0; k < bins; ++k) y[static_cast<size_t>(frame * bins + k)] = transform.bin(values, k);
+    const std::vector<Term> terms = terms_of(values);
+    for (int64_t k = 0; k < bins; ++k) y[static_cast<size_t>(frame * bins + k)] = transform.bin(terms, k);
   });
   return {parts_of(y, a.results[0])};
 }

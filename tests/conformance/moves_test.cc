@@ -77,7 +77,8 @@ TEST(Moves, PlacesBetweenElements) {
   for (const char* x : {"f32[2,7,9,24]", "bf16[1,4,5,3]", "f32[3,6,5,1]"})
     for (const char* arguments :
          {"sizes=[14,18], mode=\"linear\"", "sizes=[5,23], mode=\"linear\", coordinates=\"align_corners\"",
-          "sizes=[3,4], mode=\"linear\", antialias=1", "sizes=[17,11]"})
+          "sizes=[3,4], mode=\"linear\", antialias=1", "sizes=[17,11]", "sizes=[14,18], mode=\"cubic\"",
+          "sizes=[3,4], mode=\"cubic\", antialias=1, cubic_coeff_a=-0.5"})
       expect_text_conforms(fmt::format(R"(graph g {{
       %x : {} = input "x"
       %y = resize %x {{axes=[1,2], {}}}

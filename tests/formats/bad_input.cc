@@ -76,12 +76,12 @@ TEST(BadFormatStrings, TheErrorPointsAtTheOffendingCharacter) {
 
 TEST(FakeOnly, PackingIsRefusedAndSaysWhatPacks) {
   const Format format = parse_format("bfp8.compat=mase");
-  const Fault fault = fault_of([&] { pack(format, Shape{4}, std::vector<float>(4)); });
+  const Fault fault = fault_of([&] { pack(format, FormatShape{4}, std::vector<float>(4)); });
   EXPECT_EQ(fault.code, "E_FAKE_ONLY");
   EXPECT_EQ(fault.position, 5u);
   EXPECT_NE(fault.text.find("leave the option out for the format that packs"), std::string::npos) << fault.text;
-  EXPECT_EQ(fault_of([&] { plane_bytes(format, Shape{4}); }).code, "E_FAKE_ONLY");
-  EXPECT_EQ(fault_of([&] { unpack(format, Shape{0}, {}, {}); }).code, "E_FAKE_ONLY");
+  EXPECT_EQ(fault_of([&] { plane_bytes(format, FormatShape{4}); }).code, "E_FAKE_ONLY");
+  EXPECT_EQ(fault_of([&] { unpack(format, FormatShape{0}, {}, {}); }).code, "E_FAKE_ONLY");
 }
 
 // A group longer than its axis is padded: it costs a whole group and decodes as if it were short.
@@ -89,7 +89,7 @@ TEST(BadShapes, AGroupLongerThanItsAxisIsPadded) {
   for (const char* text : {"mxint8", "bfp8.g64", "nvfp4", "int4.g128", "ternary.g32", "rsign2.g32.s=fp16", "bfp8.g0x64",
                            "uint4.g32.asym", "blog8.g64", "mxint8.compat=mase-cuda"}) {
     const Format format = parse_format(text);
-    const Shape shape{2, 5};
+    const FormatShape shape{2, 5};
     const std::vector<float> x{1, -0.5f, 0.25f, 2, -1, 3, 0.1f, -0.2f, 0.7f, 1};
     const Planes planes = pack(format, shape, x);
     std::vector<float> y(10);
@@ -104,8 +104,8 @@ TEST(BadShapes, ScalarsAndVectorsAreTensorsLikeOthers) {
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const bool needs_matrix = format.geometry.kind == Geometry::Kind::tile || format.geometry.axis >= 1;
-    for (const Shape& shape : {Shape{}, Shape{1}, Shape{7}}) {
-      const std::vector<float> x(shape == Shape{7} ? 7 : 1, 0.75f);
+    for (const FormatShape& shape : {FormatShape{}, FormatShape{1}, FormatShape{7}}) {
+      const std::vector<float> x(shape == FormatShape{7} ? 7 : 1, 0.75f);
       if (needs_matrix) {
         EXPECT_EQ(fault_of([&] { packed_layout(format, shape); }).code, "E_AXIS") << text;
         continue;
@@ -119,7 +119,8 @@ TEST(BadShapes, ScalarsAndVectorsAreTensorsLikeOthers) {
 
 TEST(BadShapes, EmptyTensorsAreQuantizedToNothing) {
   for (const std::string& text : example_formats())
-    for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}}) EXPECT_TRUE(quantized(parse_format(text), shape, {}).empty());
+    for (const FormatShape& shape : {FormatShape{0, 4}, FormatShape{4, 0}})
+      EXPECT_TRUE(quantized(parse_format(text), shape, {}).empty());
 }
 
 // FORMATS 3.2: other groups stay as they are without the bad one.
@@ -128,7 +129,7 @@ TEST(BadValues, NanAndInfinityMakeTheirGroupNanAndNoOther) {
     const Format format = parse_format(text);
     if (!has_scale(format) || format.geometry.kind == Geometry::Kind::tensor) continue;
     for (float bad : {kNan, kInf, -kInf}) {
-      const Shape shape{128, 128};
+      const FormatShape shape{128, 128};
       Philox random(5);
       std::vector<float> x = lognormal_values(random, 128 * 128);
       x[0] = 0.5f;  // no largest magnitude, which a global scale follows
@@ -158,9 +159,9 @@ TEST(BadValues, WithoutAScaleInfinitySaturatesAndNanIsZeroOrNan) {
     if (has_scale(format) || is_plain_float(format)) continue;
     const std::vector<float> x{kInf, -kInf, kMax, -kMax, kNan};
     EncodeCounts counts;
-    const Planes planes = pack(format, Shape{5}, x, &counts);
+    const Planes planes = pack(format, FormatShape{5}, x, &counts);
     std::vector<float> y(5);
-    unpack(format, Shape{5}, golden::view(planes), y);
+    unpack(format, FormatShape{5}, golden::view(planes), y);
     EXPECT_EQ(y[0], y[2]) << text;
     EXPECT_EQ(y[1], y[3]) << text;
     EXPECT_TRUE(std::isfinite(y[0]) && std::isfinite(y[1])) << text;
@@ -172,7 +173,7 @@ TEST(BadValues, WithoutAScaleInfinitySaturatesAndNanIsZeroOrNan) {
 
 TEST(BadPlanes, ACodeThatStandsForNothingIsRefused) {
   const Format format = parse_format("ternary.channel");
-  const Shape shape{2, 4};
+  const FormatShape shape{2, 4};
   Planes planes = pack(format, shape, std::vector<float>{1, -1, 0, 1, 0, 2, -2, 1});
   check_codes(format, shape, golden::view(planes));
   planes.codes[1] = std::byte{0b01'10'00'11};
@@ -192,11 +193,11 @@ TEST(BadPlanes, ACodeThatStandsForNothingIsRefused) {
 
 TEST(BadPlanes, AGlobalScaleMustBeThere) {
   const Format format = parse_format("nvfp4");
-  Planes planes = pack(format, Shape{16}, std::vector<float>(16, 1.0f));
+  Planes planes = pack(format, FormatShape{16}, std::vector<float>(16, 1.0f));
   planes.global.clear();
   std::vector<float> y(16);
   try {
-    unpack(format, Shape{16}, golden::view(planes), y);
+    unpack(format, FormatShape{16}, golden::view(planes), y);
     FAIL() << "a missing plane was accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("the global scale has 0 bytes; this shape needs 4"), std::string::npos);
@@ -206,14 +207,16 @@ TEST(BadPlanes, AGlobalScaleMustBeThere) {
 TEST(BadShapes, PlanesOfMoreBytesThanAnIntegerHoldsAreAnError) {
   const int64_t many = int64_t{1} << 50;
   for (const char* text : {"int8.g65536", "mxint8.g65536x65536", "mxint8", "bfp8.g0x65536", "int4"})
-    for (const Shape& shape : {Shape{many, many}, Shape{many, 1}, Shape{1, many, 1}, Shape{many, 0, many}}) try {
+    for (const FormatShape& shape :
+         {FormatShape{many, many}, FormatShape{many, 1}, FormatShape{1, many, 1}, FormatShape{many, 0, many}})
+      try {
         EXPECT_GE(plane_bytes(parse_format(text), shape).total(), 0) << text;
       } catch (const FormatError&) {  // has no such option
       } catch (const Error&) {
       }
-  EXPECT_THROW(plane_bytes(parse_format("mxint8"), Shape{many, many}), Error);
-  EXPECT_THROW(plane_bytes(parse_format("mxint8.g65536"), Shape{many, 1}), Error);
-  EXPECT_THROW(plane_bytes(parse_format("mxint8"), Shape{-1, 4}), Error);
+  EXPECT_THROW(plane_bytes(parse_format("mxint8"), FormatShape{many, many}), Error);
+  EXPECT_THROW(plane_bytes(parse_format("mxint8.g65536"), FormatShape{many, 1}), Error);
+  EXPECT_THROW(plane_bytes(parse_format("mxint8"), FormatShape{-1, 4}), Error);
 }
 
 }  // namespace

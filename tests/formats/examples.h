@@ -30,17 +30,17 @@ inline std::vector<std::string> packable_examples() {
 
 inline bool has_scale(const Format& format) { return format.scale.bits > 0; }
 
-using Shape = std::vector<int64_t>;
+using FormatShape = std::vector<int64_t>;
 
 // A shape of `n` elements that share one group: n at most 8 in the examples' smallest tile.
-inline Shape one_group_shape(const Format& format, int64_t n) {
+inline FormatShape one_group_shape(const Format& format, int64_t n) {
   const bool first_axis = format.geometry.axis == 0 || format.geometry.axis == -2;
-  if (format.geometry.kind == Geometry::Kind::group) return first_axis ? Shape{n, 1} : Shape{1, n};
-  if (format.geometry.kind == Geometry::Kind::channel) return first_axis ? Shape{1, n} : Shape{n, 1};
+  if (format.geometry.kind == Geometry::Kind::group) return first_axis ? FormatShape{n, 1} : FormatShape{1, n};
+  if (format.geometry.kind == Geometry::Kind::channel) return first_axis ? FormatShape{1, n} : FormatShape{n, 1};
   return {1, n};
 }
 
-inline std::vector<float> quantized(const Format& format, const Shape& shape, const std::vector<float>& x) {
+inline std::vector<float> quantized(const Format& format, const FormatShape& shape, const std::vector<float>& x) {
   std::vector<float> y(x.size());
   fake_quantize(format, shape, x, y);
   return y;

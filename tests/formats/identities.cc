@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-const Shape kShape{6, 80};
+const FormatShape kShape{6, 80};
 
 std::vector<float> sample() {
   Philox random(11);

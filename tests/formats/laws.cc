@@ -37,7 +37,7 @@ void for_each_example(F&& fn) {
 }
 
 TEST(FormatLaws, QuantizationIsMonotoneInsideAGroup) {
-  for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
+  for_each_example([](const Format& format, const FormatShape& shape, std::vector<float> x) {
     if (is_residual(format)) return;
     std::ranges::sort(x);
     const std::vector<float> y = quantized(format, shape, x);
@@ -46,7 +46,7 @@ TEST(FormatLaws, QuantizationIsMonotoneInsideAGroup) {
 }
 
 TEST(FormatLaws, QuantizationIsOdd) {
-  for_each_example([](const Format& format, const Shape& shape, std::vector<float> x) {
+  for_each_example([](const Format& format, const FormatShape& shape, std::vector<float> x) {
     if (!format.element.is_signed || format.element.round_floor) return;
     // Unscaled two's complement reaches one step further below zero than above.
     if (!has_scale(format) && format.codec == &int_codec)
@@ -59,7 +59,7 @@ TEST(FormatLaws, QuantizationIsOdd) {
 }
 
 TEST(FormatLaws, QuantizingTwiceChangesNothing) {
-  for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
+  for_each_example([](const Format& format, const FormatShape& shape, const std::vector<float>& x) {
     if (has_zero_point(format) || format.scale_kind->global || is_residual(format)) return;
     const std::vector<float> y = quantized(format, shape, x), z = quantized(format, shape, y);
     // The f32 scale of the second pass may differ in its last place: half an ulp from each of two roundings.
@@ -69,7 +69,7 @@ TEST(FormatLaws, QuantizingTwiceChangesNothing) {
 }
 
 // Narrow powers of two and fp16 reach only so far: there a scale is the smallest or the largest.
-bool at_the_end_of_its_range(const Format& format, const Shape& shape, const std::vector<float>& x) {
+bool at_the_end_of_its_range(const Format& format, const FormatShape& shape, const std::vector<float>& x) {
   const bool is_pow2 = format.scale_kind == &pow2_scale;
   if (!is_pow2 && format.scale.type != ScaleType::fp16) return false;
   const uint32_t lowest = is_pow2 ? 0 : 0x0400, highest = is_pow2 ? (1u << format.scale.bits) - 2 : 0x7bff;
@@ -80,7 +80,7 @@ bool at_the_end_of_its_range(const Format& format, const Shape& shape, const std
 
 TEST(FormatLaws, ScaledFormatsCommuteWithPowersOfTwo) {
   int compared = 0;
-  for_each_example([&](const Format& format, const Shape& shape, const std::vector<float>& x) {
+  for_each_example([&](const Format& format, const FormatShape& shape, const std::vector<float>& x) {
     if (!has_scale(format) || at_the_end_of_its_range(format, shape, x)) return;
     const std::vector<float> y = quantized(format, shape, x);
     for (int j : {-20, -1, 3, 30}) {
@@ -96,7 +96,7 @@ TEST(FormatLaws, ScaledFormatsCommuteWithPowersOfTwo) {
 }
 
 // The scale of the first group as its elements read it.
-double first_scale(const Format& format, const Shape& shape, const Planes& planes) {
+double first_scale(const Format& format, const FormatShape& shape, const Planes& planes) {
   if (!has_scale(format)) return 1;
   float global = 1;
   if (!planes.global.empty()) std::memcpy(&global, planes.global.data(), sizeof global);
@@ -114,7 +114,7 @@ std::vector<double> emitted_values(const Format& format, double scale) {
 }
 
 TEST(FormatLaws, NoOtherCodeIsNearer) {
-  for_each_example([](const Format& format, const Shape& shape, const std::vector<float>& x) {
+  for_each_example([](const Format& format, const FormatShape& shape, const std::vector<float>& x) {
     if (format.element.bits > 8 || format.element.round_floor || has_zero_point(format)) return;
     if (format.codec == &log_codec) return;                            // nearest in the log domain: the next test
     if (is_residual(format) || format.family == &ternary_def) return;  // a sum; a threshold
@@ -135,7 +135,7 @@ TEST(FormatLaws, NoOtherCodeIsNearer) {
 // But for the largest code, where values saturate, and the smallest, which reaches down to half of itself.
 TEST(FormatLaws, PowersOfTwoAreWithinAFactorOfTheRootOfTwo) {
   int compared = 0;
-  for_each_example([&](const Format& format, const Shape& shape, const std::vector<float>& x) {
+  for_each_example([&](const Format& format, const FormatShape& shape, const std::vector<float>& x) {
     if (format.codec != &log_codec) return;
     const std::vector<uint32_t> codes = codes_of(format, shape, golden::view(pack(format, shape, x)));
     const std::vector<float> y = quantized(format, shape, x);
@@ -167,7 +167,7 @@ TEST(FormatLaws, FiniteInputsOfScaledFormatsStayFinite) {
 TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
-    for (const Shape& shape : {Shape{3, 37}, Shape{2, 3, 7}, Shape{1, 5}}) {
+    for (const FormatShape& shape : {FormatShape{3, 37}, FormatShape{2, 3, 7}, FormatShape{1, 5}}) {
       SCOPED_TRACE(text);
       size_t elems = 1;
       for (int64_t d : shape) elems *= static_cast<size_t>(d);
@@ -187,7 +187,7 @@ TEST(FormatLaws, APartOfATensorDecodesAsInTheWhole) {
 TEST(FormatLaws, FakeQuantizingEqualsPackingAndUnpacking) {
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
-    const Shape shape{9, 1000};  // more than one batch of elements
+    const FormatShape shape{9, 1000};  // more than one batch of elements
     Philox random(3);
     const std::vector<float> x = lognormal_values(random, 9000);
     const Planes planes = pack(format, shape, x);
@@ -203,7 +203,7 @@ TEST(FormatLaws, EveryCodeTimesEveryPowerOfTwoIsRoundedOnce) {
     Format format = parse_format(head);
     const int64_t codes = int64_t{1} << format.element.bits;
     format.geometry.columns = codes;
-    const Shape shape{256, codes};
+    const FormatShape shape{256, codes};
     Planes planes = pack(format, shape, std::vector<float>(static_cast<size_t>(256 * codes)));
     for (size_t c = 0; c < 256; ++c) planes.scales[c] = static_cast<std::byte>(c);
     const int bits = format.element.bits;

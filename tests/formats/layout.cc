@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-std::string code_of_error(const char* format, const Shape& shape) {
+std::string code_of_error(const char* format, const FormatShape& shape) {
   try {
     packed_layout(parse_format(format), shape);
   } catch (const FormatError& error) {
@@ -20,7 +20,7 @@ std::string code_of_error(const char* format, const Shape& shape) {
 }
 
 TEST(Layout, GroupsPadTheTailOfALine) {
-  const PackedLayout p = packed_layout(parse_format("mxint4"), Shape{3, 37});
+  const PackedLayout p = packed_layout(parse_format("mxint4"), FormatShape{3, 37});
   EXPECT_EQ(p.lines, 3);
   EXPECT_EQ(p.line_elems, 37);
   EXPECT_EQ(p.padded_elems, 64);
@@ -31,7 +31,7 @@ TEST(Layout, GroupsPadTheTailOfALine) {
 }
 
 TEST(Layout, TilesPadRowsAndColumns) {
-  const PackedLayout p = packed_layout(parse_format("int4.g2x8"), Shape{2, 5, 13});
+  const PackedLayout p = packed_layout(parse_format("int4.g2x8"), FormatShape{2, 5, 13});
   EXPECT_EQ(p.lines, 10);
   EXPECT_EQ(p.padded_lines, 12);
   EXPECT_EQ(p.padded_elems, 16);
@@ -43,7 +43,7 @@ TEST(Layout, TilesPadRowsAndColumns) {
 TEST(Layout, AGroupAlongTheFirstAxisTakesColumns) {
   // Two columns with different magnitudes: each gets its own scale.
   const Format format = parse_format("mxint8.ax0");
-  const Shape shape{2, 2};
+  const FormatShape shape{2, 2};
   const std::vector<float> x{1, 8, 0.5f, 4};
   const Planes planes = pack(format, shape, x);
   EXPECT_EQ(scale_codes_of(format, shape, golden::view(planes)), (std::vector<uint32_t>{127, 130}));
@@ -61,22 +61,22 @@ TEST(Layout, AxesThatDoNotExistAreRefused) {
 TEST(Layout, ATensorWithoutElementsHasNoBytesButAGlobalScale) {
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
-    const PlaneBytes bytes = plane_bytes(format, Shape{0, 4});
+    const PlaneBytes bytes = plane_bytes(format, FormatShape{0, 4});
     EXPECT_EQ(bytes.total(), bytes.global) << text;
-    const Planes planes = pack(format, Shape{0, 4}, {});
-    unpack(format, Shape{0, 4}, golden::view(planes), {});
+    const Planes planes = pack(format, FormatShape{0, 4}, {});
+    unpack(format, FormatShape{0, 4}, golden::view(planes), {});
   }
 }
 
 TEST(Layout, AScalarIsATensorOfOneElement) {
-  const Planes planes = pack(parse_format("mxint8"), Shape{}, std::vector<float>{1.0f});
+  const Planes planes = pack(parse_format("mxint8"), FormatShape{}, std::vector<float>{1.0f});
   EXPECT_EQ(planes.codes.size(), 32u);
   EXPECT_EQ(planes.codes[0], std::byte{64});
 }
 
 TEST(Layout, PlanesOfAnotherSizeAreRefused) {
   const Format format = parse_format("mxint8");
-  const Shape shape{2, 32};
+  const FormatShape shape{2, 32};
   Planes planes = pack(format, shape, std::vector<float>(64, 1.0f));
   planes.codes.pop_back();
   std::vector<float> values(64);

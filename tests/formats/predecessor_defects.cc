@@ -17,7 +17,7 @@ std::vector<float> through(const char* format, const std::vector<float>& x) {
 float through(const char* format, float x) { return through(format, std::vector<float>{x})[0]; }
 
 // Typical trained weights: 64 rows of 128.
-const Shape kWeights{64, 128};
+const FormatShape kWeights{64, 128};
 std::vector<float> weights() {
   Philox random(7);
   std::vector<float> values(64 * 128);
@@ -106,8 +106,8 @@ TEST(PredecessorDefects, AGroupOfZerosNeedsNoOtherGroup) {
   std::vector<float> x(32);
   std::fill(x.begin() + 16, x.end(), 1e20f);
   const Format format = parse_format("bfp8");
-  const Planes planes = pack(format, Shape{1, 32}, x);
-  EXPECT_EQ(scale_codes_of(format, Shape{1, 32}, golden::view(planes))[0], 0u);
+  const Planes planes = pack(format, FormatShape{1, 32}, x);
+  EXPECT_EQ(scale_codes_of(format, FormatShape{1, 32}, golden::view(planes))[0], 0u);
   const std::vector<float> y = quantized(format, {1, 32}, x);
   EXPECT_TRUE(std::all_of(y.begin(), y.begin() + 16, [](float v) { return v == 0; }));
 }
@@ -157,7 +157,7 @@ TEST(PredecessorDefects, AGroupStaysInItsRow) {
 TEST(PredecessorDefects, EveryFormatTakesEveryRank) {
   for (const char* text : {"bfp8", "bminifloat_e4m3", "blog8", "mxint8", "mxfp4", "nvfp4", "int4.g32", "bfp8.tensor",
                            "binary", "binary.channel", "ternary", "ternary.channel", "rsign2", "denorm_e4m3", "log8"})
-    for (const Shape& shape : {Shape{24}, Shape{4, 6}, Shape{2, 3, 4}, Shape{2, 2, 3, 2}})
+    for (const FormatShape& shape : {FormatShape{24}, FormatShape{4, 6}, FormatShape{2, 3, 4}, FormatShape{2, 2, 3, 2}})
       for (float y : quantized(parse_format(text), shape, std::vector<float>(24, 1.0f))) EXPECT_FLOAT_EQ(y, 1) << text;
 }
 

@@ -101,7 +101,7 @@ TEST(NominalBits, CountScalesAndZeroPoints) {
 
 // At large sizes the bytes of the planes approach the nominal bits.
 TEST(NominalBits, AreWhatALargeTensorCosts) {
-  const Shape shape{4096, 4096};
+  const FormatShape shape{4096, 4096};
   for (const std::string& text : packable_examples()) {
     const Format format = parse_format(text);
     const double bits = 8.0 * static_cast<double>(plane_bytes(format, shape).total()) / (4096.0 * 4096.0);

@@ -7,6 +7,7 @@
 
 #include "base/registry.h"
 #include "ops/registry.h"
+#include "passes/pipelines.h"
 #include "passes/registry.h"
 #include "tests/io/one_node.h"
 #include "tests/support/error_of.h"
@@ -85,7 +86,8 @@ TEST(OnnxEinsum, AProductOfTwoOperandsIsAMatmul) {
     SCOPED_TRACE(equation);
     const std::string left = to_string(TensorType{.dtype = DType::f32, .shape = to_shape(a), .format = {}}),
                       right = to_string(TensorType{.dtype = DType::f32, .shape = to_shape(b), .format = {}});
-    const Graph graph = OneNode("Einsum", 12).input(left).input(right).set("equation", equation).graph();
+    const Graph graph =
+        run_pass(OneNode("Einsum", 12).input(left).input(right).set("equation", equation).graph(), "expand_einsum");
     EXPECT_EQ(graph.nodes("matmul").size(), 1u);
     EXPECT_EQ(graph.nodes("einsum").size(), 0u);
     const std::vector<Tensor> inputs{counting(a), counting(b)};

@@ -58,7 +58,9 @@ TEST_F(LatencyTableTest, WhatDecidesAStepDecidesItsKey) {
   };
   differ(keys(model, {.batch = 3}), 3);
   LoadedModel rounded = model;
-  rounded.graph = quantize_model(model, {.rule = {"name:layers.0.weight=int8"}}, std::nullopt).graph;
+  QuantizeOptions options;
+  options.rule = {"name:layers.0.weight=int8"};
+  rounded.graph = quantize_model(model, options, std::nullopt).graph;
   differ(keys(rounded), 1);
   std::set<std::string> narrow = keys(model, {}, {.target = Target(Features().with(Feature::avx2))}), shared;
   const std::set<std::string> wide = keys(model, {}, {.target = Target(Features().with(Feature::avx512))});

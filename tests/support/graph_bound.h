@@ -111,6 +111,7 @@ class NodeBound {
     if (name == "conv_weight_gradient") return products(operand(0).elements() / value_->dim(0));
     if (name == "attention") return attention(3).result();
     if (name == "einsum" && is_float(value_->dtype()) && operands_.size() <= 2) return einsum();
+    if (name == "dft" || name == "stft") return transformed();
     if (name == "softmax" || name == "log_softmax") return softmax(name == "log_softmax");
     if (name == "layer_norm" || name == "rms_norm" || name == "l2_normalise") return normalised();
     if (name == "softmax_gradient" || name == "log_softmax_gradient" || name == "layer_norm_gradient" ||
@@ -276,10 +277,11 @@ class NodeBound {
     });
   }
 
-  // A place reads at most twice as many elements along each of two axes as it stands for. Their weights, rounded twice,
-  // sum up to 1; those of the cubic may be below 0, but that is not compiled.
+  // A place reads at most twice as many elements along each of two axes as it stands for, of the cubic four times as
+  // many. Their weights, rounded twice, sum up to 1.
   Errors resized() {
     const auto keep = [](const Bounded& x) { return x.value; };
+    if (attributes_.get_or<std::string>("mode", "") == "cubic") return resized_cubic();
     Errors error(static_cast<size_t>(value_->elements()), 0.0);
     if (!operands_[0]->exact()) error = evaluate_on(keep, 0, errors)[0].to_doubles();
     const Errors size = evaluate_on(keep, 0, magnitudes)[0].to_doubles();
@@ -287,6 +289,22 @@ class NodeBound {
     for (size_t i = 0; i < error.size(); ++i)
       error[i] = std::abs(error[i]) + (4 * stands_for + 8) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
     return error;
+  }
+
+  // Weights of the cubic may be below 0: half way between elements they are (4 - a)/8 and a/8, whose magnitudes sum up
+  // to 1 + |a|/2, and to no more elsewhere. Where elements outside weigh nothing the others are divided by 1/2 at
+  // least.
+  Errors resized_cubic() {
+    const Bounded& x = *operands_[0];
+    double most = 0, off = 0;
+    for (const double v : x.value.to_doubles()) most = std::max(most, std::abs(v));
+    if (!x.exact()) off = *std::ranges::max_element(x.error);
+    const bool excludes = attributes_.get_or<int64_t>("exclude_outside", 0) != 0;
+    const double along = (1 + std::abs(attributes_.get_or<double>("cubic_coeff_a", -0.75)) / 2) * (excludes ? 2 : 1);
+    const double stands_for =
+        std::ceil(static_cast<double>(x.value.elements()) / static_cast<double>(value_->elements()));
+    const double error = along * along * (off + (8 * stands_for + 12) * kEpsF32 * (most + off));
+    return Errors(static_cast<size_t>(value_->elements()), error);
   }
 
   // --- sums of products ----------------------------------------------------------------------------------------------
@@ -321,6 +339,28 @@ class NodeBound {
     const auto terms = static_cast<int64_t>(evaluate_on(ones)[0].to_doubles()[0]);
     if (operands_.size() == 2) return products(terms);
     return terms == 1 ? evaluate_on(errors)[0].to_doubles() : sums(terms);
+  }
+
+  // Sums over all of x, or over one of its dimensions and parts: of coefficients that are rounded once, and at most 1
+  // times what the window has, or 2 where a spectrum's half stands for both.
+  Errors transformed() {
+    const Bounded& x = *operands_[0];
+    double most = 0, off = 0, window = 1;
+    for (const double v : x.value.to_doubles()) most = std::max(most, std::abs(v));
+    if (!x.exact()) off = *std::ranges::max_element(x.error);
+    int64_t terms = 0;
+    for (size_t i = 0; i + 1 < x.value.shape().size(); ++i)
+      terms = std::max(terms, x.value.shape()[i] * x.value.dim(-1));
+    if (std::string_view(op_.name) == "stft" && operands_.size() > 1 && operands_[1]) {
+      window = 0;
+      for (const double v : operands_[1]->value.to_doubles()) window = std::max(window, std::abs(v));
+      if (!operands_[1]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    } else if (attributes_.get_or<int64_t>("inverse", 0) != 0 && attributes_.get_or<int64_t>("onesided", 0) != 0) {
+      window = 2;
+    }
+    const double all = static_cast<double>(terms) * window;
+    const double error = all * off + product_sum_bound(all * (most + off), terms) + kEpsF32 * all * (most + off);
+    return Errors(static_cast<size_t>(value_->elements()), error);
   }
 
   int64_t channels_of(const Tensor& images) const {

@@ -10,15 +10,13 @@ namespace {
 
 constexpr size_t kMostSamples = size_t{1} << 18;  // of one axis, in the tables of a kernel: 4 MB of code
 
-// The same number of taps at each place, those that are missing with a weight of 0. None: the border's value, or
-// weights below 0, whose sums lose more than f32 arithmetic promises.
+// The same number of taps at each place, those that are missing with a weight of 0. None: the border's value.
 std::optional<ResizePlan::Axis> sampled(const std::vector<Sample>& places) {
   ResizePlan::Axis axis;
   std::vector<Sample> used;
   for (Sample sample : places) {
     std::erase_if(sample, [](const Weighted& each) { return each.weight == 0; });
-    if (sample.empty() || std::ranges::any_of(sample, [](const Weighted& each) { return each.weight < 0; }))
-      return std::nullopt;
+    if (sample.empty()) return std::nullopt;
     axis.taps = std::max(axis.taps, static_cast<int64_t>(std::ssize(sample)));
     used.push_back(std::move(sample));
   }
@@ -67,7 +65,7 @@ Support lower_resize(const Lowering& lowering, Prepared& prepared) {
   if (last != first) plan.height = in[static_cast<size_t>(first)];
   const auto columns = sampled(resized.back().places);
   const auto rows = last != first ? sampled(resized.front().places) : ResizePlan::Axis{1, {0}, {1}};
-  if (!rows || !columns) return {"weights below 0, or places outside x"};
+  if (!rows || !columns) return {"places outside x"};
   for (const ResizePlan::Axis* axis : {&*rows, &*columns})
     if (axis->positions.size() > kMostSamples) return {"more places than the tables of a kernel hold"};
   plan.rows = *rows, plan.columns = *columns;
