@@ -55,13 +55,13 @@ std::string machine_of(const SessionOptions& session) {
 
 std::vector<PlannedStep> planned_steps(const Graph& graph, const ShapeOptions& shapes, const SessionOptions& session) {
   if (!session.backend->compiles || session.optimise < 2)
-    fail("predicted-latency is the sum of compiled steps; leave --backend reference and -O0, -O1 out");
+    fail("predicted_latency is the sum of compiled steps; leave --backend reference and -O0, -O1 out");
   const Target target = session.target ? *session.target : host_target();
   Graph prepared =
       prepare_for_codegen(graph, session.compute ? *session.compute : stored_compute(graph), session.pipeline);
   prepared.compact();
   const SpecialisedParts parts = specialised_parts(prepared, bind_symbols(prepared, shapes));
-  if (!parts.turns.empty()) fail("predicted-latency is of models whose sizes follow from those of the inputs");
+  if (!parts.turns.empty()) fail("predicted_latency is of models whose sizes follow from those of the inputs");
   const LoweredGraph lowered =
       lower(parts.head, {.target = target, .fuse = session.fuse, .no_winograd = session.no_winograd});
   std::vector<PlannedStep> steps;

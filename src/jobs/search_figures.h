@@ -25,7 +25,7 @@ struct FigureKind {
   bool needs_data = false;
 };
 
-// bytes, bits, parameters, flops, latency, predicted-latency, memory, loss, snip, gradient-norm, synflow, or a metric
+// bytes, bits, parameters, flops, latency, predicted_latency, memory, loss, snip, gradient_norm, synflow, or a metric
 // ("accuracy"). Throws Error with the nearest.
 FigureKind figure_kind(const std::string& name);
 std::string figures_text();  // of those that are no metrics, for --help

@@ -168,9 +168,9 @@ Table latency_errors(const TrialList& trials, const std::string& key) {
       .note = "Predicted: the sum over the steps of the plan, each measured once. Measured: the median of runs."};
   for (const TrialPtr& t : trials) {
     const Figures figures = figures_of(*t);
-    if (!attribute(*t, kSameAsKey).empty() || !figures.contains("predicted-latency") || !figures.contains("latency"))
+    if (!attribute(*t, kSameAsKey).empty() || !figures.contains("predicted_latency") || !figures.contains("latency"))
       continue;
-    const double predicted = figures.at("predicted-latency"), measured = figures.at("latency");
+    const double predicted = figures.at("predicted_latency"), measured = figures.at("latency");
     table.rows.push_back(
         {std::to_string(t->number), number(predicted), number(measured), number(predicted / measured - 1)});
   }
@@ -185,7 +185,7 @@ std::string latency_finding(const std::string& study, const Table& errors) {
     size.push_back(std::abs(std::get<Number>(row[3]).value));
   }
   std::string text = fmt::format(
-      "{}: predicted-latency of {} candidates that were run as a whole, too: its error is {:.1f} % in the median and "
+      "{}: predicted_latency of {} candidates that were run as a whole, too: its error is {:.1f} % in the median and "
       "{:.1f} % at most",
       study, size.size(), 100 * median(size), 100 * *std::ranges::max_element(size));
   if (size.size() > 2) text += fmt::format("; rank correlation {:.3f}", rank_correlation(predicted, measured));

@@ -220,10 +220,10 @@ void TrialLife::judge(const LoadedModel& model, Figures& figures, const Progress
 }
 
 void TrialLife::time(const LoadedModel& model, Figures& figures) const {
-  if (options_.figures.contains("predicted-latency")) {
+  if (options_.figures.contains("predicted_latency")) {
     const LatencyPrediction predicted =
         latencies_->predict(model, options_.shapes, options_.session, options_.latency_seconds);
-    figures["predicted-latency"] = predicted.ms;
+    figures["predicted_latency"] = predicted.ms;
     if (predicted.end_to_end_ms) figures["latency"] = *predicted.end_to_end_ms;
   }
   if (!options_.figures.contains("latency") && !options_.figures.contains("memory")) return;

@@ -28,7 +28,7 @@ struct LifeOptions {
   std::set<std::string> figures;  // that are asked for
   ShapeOptions shapes;            // of flops, latency and memory
   double latency_seconds = 2;     // longest measured part of one latency
-  std::string latency_table;      // file of predicted-latency; empty: times are kept by this life alone
+  std::string latency_table;      // file of predicted_latency; empty: times are kept by this life alone
   uint64_t seed = 1;              // of random weights
   SessionOptions session;
 };

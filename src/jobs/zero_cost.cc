@@ -31,9 +31,9 @@ Figures zero_cost_figures(const LoadedModel& model, const std::set<std::string>&
   if (wanted.contains("synflow"))
     figures["synflow"] =
         synaptic_flow(graph, labels, default_inputs(graph, bind_symbols(graph, options.shapes), 1), options.session);
-  if (!wanted.contains("snip") && !wanted.contains("gradient-norm")) return figures;
-  if (options.data.empty()) fail("snip and gradient-norm are of a loss on data; give --data");
-  const LossData data = loss_data(graph, first_rows(model, options), options.data, "the score snip or gradient-norm");
+  if (!wanted.contains("snip") && !wanted.contains("gradient_norm")) return figures;
+  if (options.data.empty()) fail("snip and gradient_norm are of a loss on data; give --data");
+  const LossData data = loss_data(graph, first_rows(model, options), options.data, "the score snip or gradient_norm");
   double squares = 0, sensitivity = 0;
   for (const auto& [label, gradient] : loss_gradients(graph, labels, data, options.session)) {
     const std::vector<float> weight = graph.constant(graph.find_constant(label))->to_floats();
@@ -44,7 +44,7 @@ Figures zero_cost_figures(const LoadedModel& model, const std::set<std::string>&
     }
   }
   if (wanted.contains("snip")) figures["snip"] = sensitivity;
-  if (wanted.contains("gradient-norm")) figures["gradient-norm"] = std::sqrt(squares);
+  if (wanted.contains("gradient_norm")) figures["gradient_norm"] = std::sqrt(squares);
   return figures;
 }
 

@@ -14,14 +14,14 @@
 namespace hone {
 
 struct ZeroCostOptions {
-  std::string data;  // of snip and gradient-norm: labelled rows for training
+  std::string data;  // of snip and gradient_norm: labelled rows for training
   DataOptions reading;
   int64_t samples = 64;  // the first so many of them
   ShapeOptions shapes;   // of the ones that synflow sends through
   SessionOptions session;
 };
 
-// snip: sum |w dL/dw|; gradient-norm: of dL/dw of all weights; synflow: prune/synaptic_flow.h. Those of them that are
+// snip: sum |w dL/dw|; gradient_norm: of dL/dw of all weights; synflow: prune/synaptic_flow.h. Those of them that are
 // in `wanted`. Throws Error where the data have no labels, or the model has no gradient.
 Figures zero_cost_figures(const LoadedModel& model, const std::set<std::string>& wanted,
                           const ZeroCostOptions& options);

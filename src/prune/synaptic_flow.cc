@@ -24,7 +24,7 @@ double synaptic_flow(Graph graph, const std::vector<std::string>& labels, NamedT
                      const SessionOptions& options) {
   for (auto& [name, tensor] : like) {
     if (tensor.is_packed() || !is_float(tensor.dtype()))
-      fail("input {} takes {}; synflow is of models whose inputs are floats (snip and gradient-norm are of any)", name,
+      fail("input {} takes {}; synflow is of models whose inputs are floats (snip and gradient_norm are of any)", name,
            to_string(tensor.type()));
     const std::vector<float> ones(static_cast<size_t>(tensor.elements()), 1.0f);
     tensor = Tensor::from_floats(tensor.dtype(), tensor.shape(), ones);

@@ -127,8 +127,8 @@ TEST_F(LatencyTableTest, InterpretedModelsHaveNone) {
 }
 
 TEST_F(LatencyTableTest, ASearchGoesByItAndSaysItsError) {
-  const Json tree = parse_json(R"({"model": "mlp", "objective": ["predicted-latency", "-parameters"], "trials": 4,
-      "sampler": "grid", "latency-seconds": 0.05, "budget": "predicted-latency<=1000",
+  const Json tree = parse_json(R"({"model": "mlp", "objective": ["predicted_latency", "-parameters"], "trials": 4,
+      "sampler": "grid", "latency-seconds": 0.05, "budget": "predicted_latency<=1000",
       "parameters": {"build.widths": ["[16]", "[32]", "[64]", "[128]"]}})",
                                "test");
   Json all = tree;

@@ -165,10 +165,10 @@ TEST_F(SupernetTest, BatchNormsOfPartsAreMeasuredAnew) {
 
 TEST_F(SupernetTest, LayersThatAreLeftOutAndHeads) {
   const std::string config = folder.put("bert.json", R"({"architectures": ["BertForSequenceClassification"],
-      "model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+      "model_type": "bert", "vocab_size": 150, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
       "intermediate_size": 32, "hidden_act": "gelu", "max_position_embeddings": 16, "type_vocab_size": 2,
       "num_labels": 2})");
-  Json tree = json(R"({"objective": "accuracy", "trials": 6, "sampler": "random", "vocabulary": 30,
+  Json tree = json(R"({"objective": "accuracy", "trials": 6, "sampler": "random", "vocabulary": 150,
                        "supernet": {"steps": 80, "batch": 16, "rate": 0.005, "sub-nets": 2, "points": 4},
                        "parameters": {"build.num_hidden_layers": [1, 2], "build.hidden_size": [8, 16],
                                       "build.num_attention_heads": [1, 2]}})");
@@ -191,7 +191,7 @@ TEST_F(SupernetTest, RefusesBeforeAnythingIsTrained) {
   EXPECT_THAT(of(R"({"supernet": {"steps": 9, "statistics": 0}})"), HasSubstr("at least 1 batch"));
   EXPECT_THAT(of(R"({"supernet": {"steps": 9, "optimizer": "adm"}})"), HasSubstr("unknown optimizer adm"));
   EXPECT_THAT(of(R"({"supernet": 3})"), HasSubstr("supernet is no table"));
-  EXPECT_THAT(of(R"({"parameters": {"train.rate": {"low": 0.1, "high": 0.2}}, "train": {"steps": 3}})"),
+  EXPECT_THAT(of(R"({"parameters": {"train.rate": [0.1, 0.2]}, "train": {"steps": 3}})"),
               HasSubstr("no parameter begins with build. or layer."));
   EXPECT_THAT(of(R"({"data": null, "objective": "bits"})"), HasSubstr("[supernet] is trained on data"));
   EXPECT_THAT(of(R"({"parameters": {"build.num_features": [2, 4]}, "build": {"num_classes": 2}})"),

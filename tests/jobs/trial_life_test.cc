@@ -44,7 +44,7 @@ TEST_F(TrialLifeTest, LatencyAndMemoryOfTheFile) {
   EXPECT_GT(large.at("memory"), 4 * (784 * 512 + 512 * 10));
   EXPECT_LT(large.at("memory"), 1.1 * 4 * (784 * 512 + 512 * 10));
   EXPECT_LT(small.at("memory"), large.at("memory") / 10);
-  EXPECT_FALSE(small.contains("predicted-latency"));
+  EXPECT_FALSE(small.contains("predicted_latency"));
 }
 
 TEST_F(TrialLifeTest, ASearchForTheLeastMemoryAndLatency) {

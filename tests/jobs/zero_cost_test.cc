@@ -51,11 +51,11 @@ TEST_F(ZeroCost, SnipAndGradientNormAreOfTheLoss) {
   for (size_t c = 0; c < kClasses; ++c)
     for (size_t i = 0; i < kInputs; ++i)
       snip += std::abs(w[c * kInputs + i] * slope[c][i]), squares += slope[c][i] * slope[c][i];
-  const Figures found = figures({"snip", "gradient-norm"}, folder / "rows.npz");
+  const Figures found = figures({"snip", "gradient_norm"}, folder / "rows.npz");
   EXPECT_EQ(found.size(), 2u);
   const double rounding = 64 * kRows * std::ldexp(1.0, -24);  // of sums and exponentials in f32
   EXPECT_NEAR(found.at("snip"), snip, rounding * snip);
-  EXPECT_NEAR(found.at("gradient-norm"), std::sqrt(squares), rounding * std::sqrt(squares));
+  EXPECT_NEAR(found.at("gradient_norm"), std::sqrt(squares), rounding * std::sqrt(squares));
 }
 
 TEST_F(ZeroCost, WhatIsNotAskedForTakesNoData) {

@@ -291,9 +291,12 @@ llvm::Value* Emitter::dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y)
   return fma(x_high, y_high, fma(x_low, y_low, acc));
 }
 
+// LLVM may not add products up before they join the sum: they would wait in registers, of which there are too few.
 llvm::Value* Emitter::dot_words(llvm::Value* acc, llvm::Value* x, llvm::Value* y) {
   llvm::Type* pairs = vec(i16, 2 * lanes);
   const ID products = avx512 ? Intrinsic::x86_avx512_pmaddw_d_512 : Intrinsic::x86_avx2_pmadd_wd;
+  if (!llvm::isa<llvm::Constant>(acc))
+    acc = as(b.CreateIntrinsic(Intrinsic::arithmetic_fence, {v_f32}, {as(acc, v_f32)}), v_i32);
   return b.CreateAdd(acc, b.CreateIntrinsic(products, {}, {as(x, pairs), as(y, pairs)}));
 }
 
