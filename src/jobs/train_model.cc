@@ -143,7 +143,7 @@ class Job {
     read_data();
     fit_model();
     const int64_t before = resident_before();
-    const Graph trained = train();
+    const Graph trained = train(before);
     if (!is_first()) return {};
     const SavedModel saved = save(trained);
     facts_.resident = memory_use().peak_bytes - before;
@@ -314,7 +314,7 @@ class Job {
 
   // Of batches one is at work, BatchReader has some ahead and one more in the making. While validation has its own,
   // those of training wait.
-  TrainingMemory planned(Trainer& trainer) const {
+  TrainingSizes largest_sizes(const Trainer& trainer) const {
     constexpr int64_t kHeld = 2 + BatchReader::kAhead;
     const int64_t parts = options_.training.parts;
     const Graph& evaluate = trainer.graphs().evaluate;
@@ -327,16 +327,17 @@ class Job {
       sizes.validation = data_->largest(evaluate, parts, *judged);
       sizes.validation_data = sizes.step_data + data_of(*sizes.validation, *judged);
     }
-    return trainer.plan(sizes);
+    return sizes;
   }
 
-  Graph train() {
+  // `before`: bytes of memory that the process had; what is there beside the trainer's own when it stands ready is
+  // counted with the code.
+  Graph train(int64_t before) {
+    const auto resident = [] { return memory_use().resident_bytes; };
+    int64_t beside = resident() - before;
     Trainer trainer(std::move(graphs_), options_.session, options_.ranks);
-    facts_.memory = planned(trainer);
-    if (teacher_)
-      facts_.memory.teacher =
-          teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts * ranks()));
-    say(memory_line(facts_.memory));
+    const int64_t made = resident();
+    const TrainingSizes sizes = largest_sizes(trainer);
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
     decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_digest_,
@@ -344,6 +345,13 @@ class Job {
     if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
     TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
                     model_digest_, decisive, options_.ranks);
+    beside += resident() - made;
+    facts_.memory = trainer.plan(sizes);
+    facts_.memory.code += std::max<int64_t>(beside, 0);
+    if (teacher_)
+      facts_.memory.teacher =
+          teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts * ranks()));
+    say(memory_line(facts_.memory));
     run.validated = options_.validated;
     if (is_first()) prepare_folder();
     if (has_checkpoint_) {
