@@ -132,6 +132,18 @@ bool lies_along(const Lowering& lowering, ValueId v, const Dim& length, RowAcces
   return stride.has_value();
 }
 
+// Whether a result has one element for each row of `length` elements of `shape`, and not the rows themselves. Other
+// dimensions than those of the row say nothing: open ones that are equal in every run may have other names.
+bool is_one_a_row(const Shape& result, const Shape& shape, const Dim& length) {
+  if (result.size() != shape.size()) return true;
+  Dim along = 1;
+  for (size_t i = shape.size(); i-- > 0 && !(along == length);) {
+    if (!(result[i] == shape[i])) return true;
+    along = along * shape[i];
+  }
+  return false;
+}
+
 Support operands_support(const Graph& graph, const Group& group) {
   for (NodeId n : group.nodes)
     for (ValueId v : graph.node(n).operands)
@@ -178,7 +190,7 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   plan.results = lowering.dtypes(results);
   std::vector<Extent> result_strides;
   for (ValueId v : results) {
-    const bool scalar = graph.type(v).shape != graph.type(node.operands[0]).shape;
+    const bool scalar = is_one_a_row(lowering.shape(v), shape, run->length);
     const std::optional<Dim> stride = lowering.row_stride(v, scalar ? Dim(1) : like.back());
     if (!stride) return {fmt::format("rows of %{} that do not lie along those of the operands", graph.value(v).name)};
     result_strides.push_back(lowering.extent(*stride));
