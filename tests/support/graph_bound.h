@@ -291,14 +291,18 @@ class NodeBound {
     return error;
   }
 
+  static double largest_magnitude(const Tensor& x) {
+    double most = 0;
+    for (const double v : x.to_doubles()) most = std::max(most, std::abs(v));
+    return most;
+  }
+
   // Weights of the cubic may be below 0: half way between elements they are (4 - a)/8 and a/8, whose magnitudes sum up
   // to 1 + |a|/2, and to no more elsewhere. Where elements outside weigh nothing the others are divided by 1/2 at
   // least.
   Errors resized_cubic() {
     const Bounded& x = *operands_[0];
-    double most = 0, off = 0;
-    for (const double v : x.value.to_doubles()) most = std::max(most, std::abs(v));
-    if (!x.exact()) off = *std::ranges::max_element(x.error);
+    const double most = largest_magnitude(x.value), off = x.exact() ? 0 : *std::ranges::max_element(x.error);
     const bool excludes = attributes_.get_or<int64_t>("exclude_outside", 0) != 0;
     const double along = (1 + std::abs(attributes_.get_or<double>("cubic_coeff_a", -0.75)) / 2) * (excludes ? 2 : 1);
     const double stands_for =
@@ -345,15 +349,13 @@ class NodeBound {
   // times what the window has, or 2 where a spectrum's half stands for both.
   Errors transformed() {
     const Bounded& x = *operands_[0];
-    double most = 0, off = 0, window = 1;
-    for (const double v : x.value.to_doubles()) most = std::max(most, std::abs(v));
-    if (!x.exact()) off = *std::ranges::max_element(x.error);
+    const double most = largest_magnitude(x.value), off = x.exact() ? 0 : *std::ranges::max_element(x.error);
+    double window = 1;
     int64_t terms = 0;
     for (size_t i = 0; i + 1 < x.value.shape().size(); ++i)
       terms = std::max(terms, x.value.shape()[i] * x.value.dim(-1));
     if (std::string_view(op_.name) == "stft" && operands_.size() > 1 && operands_[1]) {
-      window = 0;
-      for (const double v : operands_[1]->value.to_doubles()) window = std::max(window, std::abs(v));
+      window = largest_magnitude(operands_[1]->value);
       if (!operands_[1]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
     } else if (attributes_.get_or<int64_t>("inverse", 0) != 0 && attributes_.get_or<int64_t>("onesided", 0) != 0) {
       window = 2;
