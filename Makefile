@@ -32,14 +32,14 @@ build: deps build/release/CMakeCache.txt
 test: deps build/dev/CMakeCache.txt
 	@scripts/deps.sh test
 	cmake --build --preset dev -j $(jobs)
-	ctest --test-dir build/dev --output-on-failure -j $(jobs)
+	GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs)
 
 test-full: test
 	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass'
 	HONE_TEST_FULL=1 build/dev/tests/test_search --gtest_filter='*KilledWorkers*'
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
-	ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
-	ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
+	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
+	GTEST_BRIEF=1 ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
 
 fuzz:
 	scripts/deps.sh tools

@@ -66,7 +66,7 @@ TEST_F(TrainRanks, RepeatBitForBit) {
 }
 
 TEST_F(TrainRanks, GoOnWhereAnotherNumberOfThemEnded) {
-  const Arguments arguments = of_texts({"--checkpoint-every", "1", "--resume"});
+  const Arguments arguments = of_texts({"--checkpoint-every", "1", "--epochs", "20", "--resume"});
   ASSERT_TRUE(killed_after(arguments, 2));
   const ProgramResult resumed = by(2, arguments);
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
