@@ -1,6 +1,6 @@
-// Reductions of columns. A block of columns is walked down its rows, four at a time, while its sums lie in scratch,
+// Reductions of columns. A block of columns is walked down its rows, some at a time, while its sums lie in scratch,
 // which stays in the first-level cache: what is read comes in order, and each vector of sums is loaded and stored once
-// for four of elements. Four neighbouring rows are joined in a tree and then with the sum, the rest row by row.
+// for those rows. Neighbouring rows are joined in a tree and then with the sum, the rest row by row.
 #include <algorithm>
 #include <limits>
 
@@ -20,12 +20,20 @@ using llvm::Value;
 using Access = Epilogue::Access;
 using Task = ColumnsPlan::Task;
 
-constexpr int64_t kRowsAtOnce = 4;
+// Sums of few columns wait for each other in scratch: the more rows join them at once, the less. Only of what is read
+// from one place, so that registers and code suffice.
+int64_t rows_at_once(const ColumnsPlan& plan) {
+  return plan.operands.size() == 1 && plan.reductions.size() == 1 ? 16 : 4;
+}
 
 class ColumnsEmitter {
  public:
   ColumnsEmitter(Emitter& e, const ColumnsPlan& plan)
-      : e_(e), plan_(plan), operands_(plan.operands.size()), reductions_(plan.reductions.size()) {}
+      : e_(e),
+        plan_(plan),
+        operands_(plan.operands.size()),
+        reductions_(plan.reductions.size()),
+        rows_at_once_(rows_at_once(plan)) {}
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
@@ -112,9 +120,9 @@ class ColumnsEmitter {
     });
     Values phases;  // of each operand: its row
     for (size_t i = 0; i < operands_; ++i) phases.push_back(e_.b.CreateURem(begin, placed_[i].period));
-    Value* whole = e_.b.CreateSub(end, e_.b.CreateURem(e_.b.CreateSub(end, begin), e_.num(kRowsAtOnce)));
-    phases = e_.loop(begin, whole, kRowsAtOnce, phases,
-                     [&](Value* row, const Values& at) { return add_rows(row, kRowsAtOnce, at); });
+    Value* whole = e_.b.CreateSub(end, e_.b.CreateURem(e_.b.CreateSub(end, begin), e_.num(rows_at_once_)));
+    phases = e_.loop(begin, whole, rows_at_once_, phases,
+                     [&](Value* row, const Values& at) { return add_rows(row, rows_at_once_, at); });
     e_.loop(whole, end, 1, phases, [&](Value* row, const Values& at) { return add_rows(row, 1, at); });
   }
 
@@ -225,6 +233,7 @@ class ColumnsEmitter {
   Emitter& e_;
   const ColumnsPlan& plan_;
   const size_t operands_, reductions_;
+  const int64_t rows_at_once_;
   KernelFrame frame_{};
   Value *rows_ = nullptr, *columns_ = nullptr, *part_rows_ = nullptr, *parts_ = nullptr;
   std::vector<Operand> placed_;

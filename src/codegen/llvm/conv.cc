@@ -12,6 +12,7 @@
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/plane.h"
+#include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_product.h"
 #include "codegen/llvm/tile_registers.h"
@@ -52,6 +53,7 @@ class ConvKernel {
     panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), kConvCopiedBytes));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
     rule_height_ = size(shape_.rule_height, kConvStripHeight);
+    band_rows_ = shrink_ > 0 ? e_.num(1) : rule_height_;
     if (by_tiles()) configured_ = configured_tiles(e_);
     else if (plan_.any_plane) prepare_strips();
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
@@ -311,6 +313,8 @@ class ConvKernel {
       e_.store(function, e_.at(table, tile.chains * pitch + int64_t{tile.rows} * 8), 8);
     tile_table_ = e_.at(table, e_.times(e_.kernel_dim(frame_, kConvChains), pitch));
     row_offsets_ = e_.stack(e_.i64, most, 8);
+    full_band_ = strips_of_band(band_rows_);
+    last_band_ = strips_of_band(e_.larger(e_.b.CreateURem(p_.out_height, band_rows_), e_.num(1)));
     Value *down = e_.times(row_bytes_, w_.stride_y), *across = e_.num(w_.stride_x * shape_.pixel_bytes);
     e_.loop(e_.num(0), e_.num(most), 1, {}, [&](Value* i, const Values&) {
       Value *y = e_.b.CreateUDiv(i, p_.out_width), *x = e_.b.CreateURem(i, p_.out_width);
@@ -319,11 +323,15 @@ class ConvKernel {
     });
   }
 
+  TileStrips strips_of_band(Value* rows) {
+    return cut_into_strips(e_, e_.times(rows, p_.out_width), shape_.gemm.rows,
+                           [&](Value* height) { return e_.load(e_.ptr, e_.at(tile_table_, e_.times(height, 8)), 8); });
+  }
+
   // A band is an output row, cut into strips, or as many rows as make one strip.
   void bands(Value* a, Value* w, const Place& place) {
     Value* end = e_.smaller(e_.b.CreateAdd(place.first, block_rows_), p_.out_height);
-    Value* height = shrink_ > 0 ? e_.num(1) : rule_height_;
-    Value* rows = e_.b.CreateSub(end, place.first);
+    Value *height = band_rows_, *rows = e_.b.CreateSub(end, place.first);
     Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(rows, e_.b.CreateSub(height, e_.num(1))), height);
     Value* step = e_.times(e_.times(row_bytes_, w_.stride_y), height);
     e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
@@ -332,8 +340,9 @@ class ConvKernel {
       const TapRows seen = rows_seen_of_band(y);
       Value* of_band = e_.smaller(height, e_.b.CreateSub(rows, before));
       Value *from = from_window_row(e_.at(a, e_.times(i, step)), seen), *weights = weights_from(w, seen);
-      if (by_tiles()) tile_band(from, weights, seen.count, of_band, y, place);
-      else one_band(from, weights, seen.count, e_.times(of_band, p_.out_width), y, place);
+      if (by_tiles()) return tile_band(from, weights, seen.count, of_band, y, place), Values{};
+      Value* is_full = e_.b.CreateICmpEQ(of_band, height);
+      one_band(from, weights, seen.count, select_strips(e_, is_full, full_band_, last_band_), y, place);
       return Values{};
     });
   }
@@ -380,25 +389,14 @@ class ConvKernel {
     return {e_.b.CreateSelect(one_row, seen.first, all.first), e_.b.CreateSelect(one_row, seen.count, all.count)};
   }
 
-  // strips_of(pixels).
-  void one_band(Value* a, Value* w, Value* window_rows, Value* pixels, Value* y, const Place& place) {
-    const int64_t most = shape_.gemm.rows;
-    Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(pixels, e_.num(most - 1)), e_.num(most));
-    Value *height = e_.b.CreateUDiv(pixels, count), *taller = e_.b.CreateURem(pixels, count);
-    const auto strips = [&](Value* first, Value* last, Value* rows, Value* before) {
-      Value* tile = e_.load(e_.ptr, e_.at(tile_table_, e_.times(rows, 8)), 8);
-      e_.loop(first, last, 1, {}, [&](Value* i, const Values&) {
-        Value* x = e_.b.CreateAdd(e_.times(i, rows), before);
-        Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
-        Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
-        Value* const operands[] = {from, w, row_offsets_, sums_, a_step_y, window_rows};
-        e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
-        finish(rows, y, x, place);
-        return Values{};
-      });
-    };
-    strips(e_.num(0), taller, e_.b.CreateAdd(height, e_.num(1)), e_.num(0));
-    strips(taller, count, height, taller);
+  void one_band(Value* a, Value* w, Value* window_rows, const TileStrips& strips, Value* y, const Place& place) {
+    for_each_strip(e_, strips, [&](Value* tile, Value* pixels, Value* x) {
+      Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
+      Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
+      Value* const operands[] = {from, w, row_offsets_, sums_, a_step_y, window_rows};
+      e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+      finish(pixels, y, x, place);
+    });
   }
 
   Emitter& e_;
@@ -417,7 +415,9 @@ class ConvKernel {
   Value *row_bytes_ = nullptr, *block_rows_ = nullptr, *blocks_ = nullptr;
   std::map<ConvTile, Function*> tiles_;  // for any plane
   Value *tile_table_ = nullptr, *row_offsets_ = nullptr, *rule_height_ = nullptr;
-  Value* configured_ = nullptr;  // what tile registers are for
+  Value* band_rows_ = nullptr;            // output rows of a band
+  TileStrips full_band_{}, last_band_{};  // the last may have fewer rows
+  Value* configured_ = nullptr;           // what tile registers are for
 };
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {

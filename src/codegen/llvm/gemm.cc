@@ -111,14 +111,7 @@ class GemmCase {
       if (shape_.integers) bytes = e_.times(rows, shape_.code_row_bytes());
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
     }
-    Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(m_, e_.b.CreateSub(block_rows_, e_.num(1))), block_rows_);
-    e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
-      Value* panel = e_.times(e_.b.CreateURem(item, panel_items), shape_.item_panels);
-      Value* rows = e_.b.CreateUDiv(item, panel_items);  // which block of which batch
-      Value* block = e_.b.CreateURem(rows, blocks);
-      one_item(e_.b.CreateUDiv(rows, blocks), inner, block, panel, e_.b.CreateICmpNE(rows, previous[0]));
-      return Values{rows};
-    });
+    for_each_item(panel_items, inner);
     if (shape_.tiles) TileRegisters(e_).release();
     e_.end_function();
   }
@@ -151,30 +144,68 @@ class GemmCase {
       return emit_tile(e_, symbol, spec);
     });
   }
-  Value* up(Value* value, int64_t divisor) {
-    return e_.b.CreateUDiv(e_.b.CreateAdd(value, e_.num(divisor - 1)), e_.num(divisor));
+  Value* up(Value* value, Value* divisor) {
+    return e_.b.CreateUDiv(e_.b.CreateAdd(value, e_.b.CreateSub(divisor, e_.num(1))), divisor);
   }
+  Value* up(Value* value, int64_t divisor) { return up(value, e_.num(divisor)); }
 
   struct Place {
     Value *row, *column, *result_offset, *batch;
   };
 
+  // Number outer * inner + h.
+  struct Batch {
+    Value *outer, *h, *number;
+  };
   // outer * dims[a] + h * dims[b] elements.
-  Value* batch_offset(Value* outer, Value* h, int a, int b) {
-    return e_.b.CreateAdd(e_.b.CreateMul(outer, e_.kernel_dim(frame_, a)), e_.b.CreateMul(h, e_.kernel_dim(frame_, b)));
+  Value* batch_offset(const Batch& batch, int a, int b) {
+    return e_.b.CreateAdd(e_.b.CreateMul(batch.outer, e_.kernel_dim(frame_, a)),
+                          e_.b.CreateMul(batch.h, e_.kernel_dim(frame_, b)));
   }
 
-  void one_item(Value* batch, Value* inner, Value* block, Value* panel, Value* has_other_rows) {
-    Value *outer = e_.b.CreateUDiv(batch, inner), *h = e_.b.CreateURem(batch, inner);
+  // Counts through panels, blocks of rows and batches: divisions once a call, not once an item.
+  void for_each_item(Value* panel_items, Value* inner) {
+    Value* blocks = up(m_, block_rows_);
+    last_rows_ = m_case_ ? m_ : e_.b.CreateSub(m_, e_.b.CreateMul(e_.b.CreateSub(blocks, e_.num(1)), block_rows_));
+    last_strips_ = cut_into_strips(e_, last_rows_, shape_.rows, tiles_);
+    full_strips_ = m_case_ ? last_strips_ : cut_into_strips(e_, block_rows_, shape_.rows, tiles_);
+    Value *rows = e_.b.CreateUDiv(frame_.begin, panel_items), *batch = e_.b.CreateUDiv(rows, blocks);
+    const Values start{e_.b.CreateURem(frame_.begin, panel_items),
+                       e_.b.CreateURem(rows, blocks),
+                       e_.b.CreateURem(batch, inner),
+                       e_.b.CreateUDiv(batch, inner),
+                       batch,
+                       e_.b.getTrue()};
+    e_.loop(frame_.begin, frame_.end, 1, start, [&](Value*, const Values& at) {
+      const Batch of{at[3], at[2], at[4]};
+      Value* is_last = e_.b.CreateICmpEQ(e_.b.CreateAdd(at[1], e_.num(1)), blocks);
+      one_item(of, at[1], is_last, e_.times(at[0], shape_.item_panels), at[5]);
+      const auto next = [&](Value* value, Value* steps, Value* end) -> std::pair<Value*, Value*> {
+        Value* more = e_.b.CreateAdd(value, e_.b.CreateZExt(steps, e_.i64));
+        Value* wraps = e_.b.CreateICmpEQ(more, end);
+        return {e_.b.CreateSelect(wraps, e_.num(0), more), wraps};
+      };
+      const auto [panel, other_rows] = next(at[0], e_.b.getTrue(), panel_items);
+      const auto [block, other_batch] = next(at[1], other_rows, blocks);
+      const auto [h, other_outer] = next(at[2], other_batch, inner);
+      return Values{panel,
+                    block,
+                    h,
+                    e_.b.CreateAdd(at[3], e_.b.CreateZExt(other_outer, e_.i64)),
+                    e_.b.CreateAdd(at[4], e_.b.CreateZExt(other_batch, e_.i64)),
+                    other_rows};
+    });
+  }
+
+  void one_item(const Batch& batch, Value* block, Value* is_last, Value* panel, Value* has_other_rows) {
     Value* first = e_.b.CreateMul(block, block_rows_);
-    Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(outer, h, 2, 8), size_bytes(plan_.a)));
+    Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(batch, 2, 8), size_bytes(plan_.a)));
     a = e_.at(a, e_.times(first, plan_.a_by_columns ? e_.num(size_bytes(plan_.a)) : source_row_bytes_));
-    Value* left = e_.b.CreateSub(m_, first);
-    Value* rows = m_case_ ? m_ : e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, block_rows_);
-    strips_ = cut_into_strips(e_, rows, shape_.rows, tiles_);
+    Value* rows = m_case_ ? m_ : e_.b.CreateSelect(is_last, last_rows_, block_rows_);
+    strips_ = m_case_ ? last_strips_ : select_strips(e_, is_last, last_strips_, full_strips_);
     Value* column = e_.times(panel, shape_.panel_columns());
-    const Place place{first, column, batch_offset(outer, h, 4, 10), batch};
-    if (adds_blocks()) return added_blocks(a, batch_offset(outer, h, 3, 9), rows, panel, place);
+    const Place place{first, column, batch_offset(batch, 4, 10), batch.number};
+    if (adds_blocks()) return added_blocks(a, batch_offset(batch, 3, 9), rows, panel, place);
     if (make_rows_) {
       Value* const arguments[] = {a, source_row_bytes_, rows, k_, frame_.scratch};
       e_.when(has_other_rows, [&] { e_.b.CreateCall(make_rows_, arguments); });
@@ -182,7 +213,7 @@ class GemmCase {
     }
     Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (shape_.source == WeightSource::activation) {
-      w = pack_activation(batch_offset(outer, h, 3, 9), e_.num(0), k_, column);
+      w = pack_activation(batch_offset(batch, 3, 9), e_.num(0), k_, column);
     } else {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
       if (shape_.codec || shape_.integers) scales = e_.at(w, shape_.scales_offset());
@@ -325,11 +356,11 @@ class GemmCase {
       multiply(tile, height, offset, a, weights, beside, sums_, e_.num(0));
       finish(sums_, height, offset, place);
     };
-    Value *done = e_.num(0), *next = nullptr;
+    Value *done = nullptr, *next = nullptr;
     if (shape_.keeps_panel) {
       next = e_.at(w, shape_.panel_bytes());
-      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, done), strips_.tall, strips_.low);
-      strip(tile_of(e_, first_tiles_, first), first, done, w, scratch_);
+      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
+      strip(tile_of(e_, first_tiles_, first), first, e_.num(0), w, scratch_);
       done = e_.num(1), w = scratch_;
     }
     const auto others = [&](Value* tile, Value* height, Value* offset) {
@@ -376,7 +407,8 @@ class GemmCase {
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
   Value* configured_ = nullptr;                                 // what tile registers are for
-  TileStrips strips_{};                                         // of an item
+  TileStrips strips_{}, full_strips_{}, last_strips_{};         // of an item, of whole blocks of rows and of the last
+  Value* last_rows_ = nullptr;                                  // of the last block
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {

@@ -11,22 +11,34 @@ Value* tile_of(Emitter& e, const TilesByHeight& tiles, Value* height) {
   return chosen;
 }
 
-TileStrips cut_into_strips(Emitter& e, Value* rows, int most, const TilesByHeight& tiles) {
+TileStrips cut_into_strips(Emitter& e, Value* rows, int most, const std::function<Value*(Value*)>& tile) {
   Value* count = e.b.CreateUDiv(e.b.CreateAdd(rows, e.num(most - 1)), e.num(most));
   Value *low = e.b.CreateUDiv(rows, count), *tall = e.b.CreateAdd(low, e.num(1));
-  return {count, e.b.CreateURem(rows, count), tall, low, tile_of(e, tiles, tall), tile_of(e, tiles, low)};
+  return {count, e.b.CreateURem(rows, count), tall, low, tile(tall), tile(low)};
+}
+
+TileStrips cut_into_strips(Emitter& e, Value* rows, int most, const TilesByHeight& tiles) {
+  return cut_into_strips(e, rows, most, [&](Value* height) { return tile_of(e, tiles, height); });
+}
+
+TileStrips select_strips(Emitter& e, Value* condition, const TileStrips& yes, const TileStrips& no) {
+  const auto of = [&](Value* TileStrips::*part) {
+    return yes.*part == no.*part ? yes.*part : e.b.CreateSelect(condition, yes.*part, no.*part);
+  };
+  return {of(&TileStrips::count), of(&TileStrips::taller),    of(&TileStrips::tall),
+          of(&TileStrips::low),   of(&TileStrips::tall_tile), of(&TileStrips::low_tile)};
 }
 
 void for_each_strip(Emitter& e, const TileStrips& s, const std::function<void(Value*, Value*, Value*)>& strip,
                     Value* done) {
-  if (!done) done = e.num(0);
-  e.loop(done, s.taller, 1, {}, [&](Value* i, const Values&) {
-    strip(s.tall_tile, s.tall, e.b.CreateMul(i, s.tall));
-    return Values{};
-  });
-  e.loop(e.larger(s.taller, done), s.count, 1, {}, [&](Value* i, const Values&) {
-    strip(s.low_tile, s.low, e.b.CreateAdd(e.b.CreateMul(i, s.low), s.taller));
-    return Values{};
+  const auto of = [&](Value* i, Value* tall, Value* low) {
+    return tall == low ? low : e.b.CreateSelect(e.b.CreateICmpSLT(i, s.taller), tall, low);
+  };
+  Value* covered = done ? e.b.CreateMul(done, of(e.num(0), s.tall, s.low)) : e.num(0);
+  e.loop(done ? done : e.num(0), s.count, 1, {covered}, [&](Value* i, const Values& at) {
+    Value* height = of(i, s.tall, s.low);
+    strip(of(i, s.tall_tile, s.low_tile), height, at[0]);
+    return Values{e.b.CreateAdd(at[0], height)};
   });
 }
 

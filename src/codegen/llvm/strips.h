@@ -19,6 +19,10 @@ struct TileStrips {
   llvm::Value *count, *taller, *tall, *low, *tall_tile, *low_tile;
 };
 TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most, const TilesByHeight& tiles);
+// `tile` gives the tile of a height.
+TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most,
+                           const std::function<llvm::Value*(llvm::Value*)>& tile);
+TileStrips select_strips(Emitter& e, llvm::Value* condition, const TileStrips& yes, const TileStrips& no);
 
 // Calls `strip` with a tile, its height and the row where it starts until all rows are covered; `done` strips are.
 void for_each_strip(Emitter& e, const TileStrips& strips,
