@@ -1,6 +1,6 @@
 // Reductions of columns. A block of columns is walked down its rows, some at a time, while its sums lie in scratch,
 // which stays in the first-level cache: what is read comes in order, and each vector of sums is loaded and stored once
-// for those rows. Neighbouring rows are joined in a tree and then with the sum, the rest row by row.
+// for those rows. Four neighbouring rows are joined in a tree and then with the sum, the rest row by row.
 #include <algorithm>
 #include <limits>
 
@@ -20,10 +20,13 @@ using llvm::Value;
 using Access = Epilogue::Access;
 using Task = ColumnsPlan::Task;
 
-// Sums of few columns wait for each other in scratch: the more rows join them at once, the less. Only of what is read
+constexpr int64_t kTreeRows = 4;  // bits follow from it: the same in each plan
+
+// Sums of few columns wait for each other in scratch: the more trees join them at once, the less. Only of what is read
 // from one place, so that registers and code suffice.
-int64_t rows_at_once(const ColumnsPlan& plan) {
-  return plan.operands.size() == 1 && plan.reductions.size() == 1 ? 16 : 4;
+std::vector<int64_t> rows_at_once(const ColumnsPlan& plan) {
+  if (plan.operands.size() == 1 && plan.reductions.size() == 1) return {4 * kTreeRows, kTreeRows, 1};
+  return {kTreeRows, 1};
 }
 
 class ColumnsEmitter {
@@ -120,10 +123,12 @@ class ColumnsEmitter {
     });
     Values phases;  // of each operand: its row
     for (size_t i = 0; i < operands_; ++i) phases.push_back(e_.b.CreateURem(begin, placed_[i].period));
-    Value* whole = e_.b.CreateSub(end, e_.b.CreateURem(e_.b.CreateSub(end, begin), e_.num(rows_at_once_)));
-    phases = e_.loop(begin, whole, rows_at_once_, phases,
-                     [&](Value* row, const Values& at) { return add_rows(row, rows_at_once_, at); });
-    e_.loop(whole, end, 1, phases, [&](Value* row, const Values& at) { return add_rows(row, 1, at); });
+    for (int64_t count : rows_at_once_) {
+      Value* whole = e_.b.CreateSub(end, e_.b.CreateURem(e_.b.CreateSub(end, begin), e_.num(count)));
+      phases =
+          e_.loop(begin, whole, count, phases, [&](Value* row, const Values& at) { return add_rows(row, count, at); });
+      begin = whole;
+    }
   }
 
   // What holds for one row: where operands begin, and what is the same along it.
@@ -166,9 +171,14 @@ class ColumnsEmitter {
               emit_program(e_, plan_.reductions[j].element, args, e_.b.CreateAdd(row.index, c), row.invariants[j])[0]);
       }
       for (size_t j = 0; j < reductions_; ++j) {
-        for (size_t half = rows.size() / 2; half > 0; half /= 2)
-          for (size_t r = 0; r < half; ++r) elements[j][r] = combine(j, elements[j][r], elements[j][r + half]);
-        e_.store(combine(j, load_sum(sum_at(j, c)), elements[j][0]), sum_at(j, c), 64);
+        Value* sum = load_sum(sum_at(j, c));
+        for (int64_t tree = 0; tree < count; tree += kTreeRows) {
+          Value** of = &elements[j][static_cast<size_t>(tree)];
+          for (int64_t half = std::min(count, kTreeRows) / 2; half > 0; half /= 2)
+            for (int64_t r = 0; r < half; ++r) of[r] = combine(j, of[r], of[r + half]);
+          sum = combine(j, sum, of[0]);
+        }
+        e_.store(sum, sum_at(j, c), 64);
       }
     });
     return phases;
@@ -233,7 +243,7 @@ class ColumnsEmitter {
   Emitter& e_;
   const ColumnsPlan& plan_;
   const size_t operands_, reductions_;
-  const int64_t rows_at_once_;
+  const std::vector<int64_t> rows_at_once_;
   KernelFrame frame_{};
   Value *rows_ = nullptr, *columns_ = nullptr, *part_rows_ = nullptr, *parts_ = nullptr;
   std::vector<Operand> placed_;

@@ -114,13 +114,24 @@ class TileBody {
     const int64_t rows = s_.codes ? chunks(s_.group) * s_.codec->chunk_rows() : s_.group / 2;
     const int64_t a_step = s_.group * a_bytes(), w_step = rows * row_bytes();
     const int64_t s_step = s_.panel_vectors * s_.scale_vector_bytes;
-    const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_step}};
-    sums = e_.walk(e_.num(whole), moving, sums, [&](const Values& p, const Values& before) {
-      return add_group(p[0], p[1], p[2], s_.group, before);
+    // The next group's pointers come before this one's sums are scaled: behind that, Zen 5 reads a row of weights 6 %
+    // slower.
+    Values state = sums;
+    state.insert(state.end(), {a, w, scales});
+    state = e_.loop(e_.num(0), e_.num(whole), 1, state, [&](Value*, const Values& now) {
+      const size_t kept = now.size() - 3;
+      Value* scales0 = now[kept + 2];
+      const Values chains = chains_of_group(now[kept], now[kept + 1], scales0, s_.group);
+      const Values next{e_.at(now[kept], a_step), e_.at(now[kept + 1], w_step), e_.at(scales0, s_step)};
+      Values out = add_scaled(chains, scales0, Values(now.begin(), now.end() - 3));
+      out.insert(out.end(), next.begin(), next.end());
+      return out;
     });
-    if (rest)
-      sums = add_group(e_.at(a, whole * a_step), e_.at(w, whole * w_step), e_.at(scales, whole * s_step), rest, sums);
-    return sums;
+    sums.assign(state.begin(), state.end() - 3);
+    if (!rest) return sums;
+    Value* last_scales = e_.at(scales, whole * s_step);
+    return add_scaled(chains_of_group(e_.at(a, whole * a_step), e_.at(w, whole * w_step), last_scales, rest),
+                      last_scales, sums);
   }
   int64_t chunks(int64_t k) const { return (k + s_.codec->chunk_k() - 1) / s_.codec->chunk_k(); }
   // Where the scales of a vector of columns start in a row of them.
@@ -130,13 +141,16 @@ class TileBody {
   Value* first_lane(Value* x) {  // in every lane
     return s_.shared_scale ? e_.splat(e_.b.CreateExtractElement(x, uint64_t{0})) : x;
   }
-  Values add_group(Value* a, Value* w, Value* scales, int64_t k, Values sums) {
+  Values chains_of_group(Value* a, Value* w, Value* scales, int64_t k) {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
     zero_points_.assign(static_cast<size_t>(s_.vectors), nullptr);
     for (int v = 0; v < s_.vectors && s_.codes && s_.codec->zero_point_bytes; ++v)
       zero_points_[static_cast<size_t>(v)] =
           first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + s_.zero_points_offset)));
-    const Values group = joined(product(a, w, nullptr, k, split(zero)));
+    return product(a, w, nullptr, k, split(zero));
+  }
+  Values add_scaled(const Values& chains, Value* scales, Values sums) {
+    const Values group = joined(chains);
     for (int v = 0; v < s_.vectors; ++v) {
       Value* scale = first_lane(decoder_->scales(e_.at(scales, scale_place(v)), of_tensor_));
       for (int r = 0; r < s_.rows; ++r) {
