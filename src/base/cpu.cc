@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
@@ -66,9 +67,31 @@ int request_tiles() {
 }
 
 struct Detected {
-  Features features;
+  Features features;    // less what is hidden
+  Features hidden;      // by HONE_WITHOUT
   int tiles_error = 0;  // of the system, where the CPU has tiles
 };
+
+Feature parse_feature(std::string_view name) {
+  std::string names;
+  for (int f = 0; f < kFeatures; ++f) {
+    if (kFacts[f].name == name) return static_cast<Feature>(f);
+    names += fmt::format("{}{}", f ? ", " : "", kFacts[f].name);
+  }
+  fail("HONE_WITHOUT names '{}', which is no feature of a CPU; known: {}", name, names);
+}
+
+// A CPU that lacks more than this one, for tests on it.
+void hide(Detected& detected) {
+  const char* hidden = std::getenv("HONE_WITHOUT");
+  if (!hidden || !*hidden) return;
+  const Features all = detected.features;
+  for (const std::string& name : split(hidden, ','))
+    detected.features = detected.features.without(parse_feature(trim(name)));
+  for (int f = 0; f < kFeatures; ++f)
+    if (const Feature feature = static_cast<Feature>(f); all.has(feature) && !detected.features.has(feature))
+      detected.hidden = detected.hidden.with(feature);
+}
 
 Detected detect() {
   Detected detected;
@@ -97,6 +120,7 @@ Detected detect() {
   add(Feature::avx512_bf16, bit(more.eax, 5));
   add(Feature::amx_bf16, tiles && bit(extended.edx, 22));
   add(Feature::amx_int8, tiles && bit(extended.edx, 25));
+  hide(detected);
   return detected;
 }
 
@@ -169,6 +193,8 @@ Features usable_features() {
 }
 
 std::string why_lacking(Feature feature) {
+  if (detected().hidden.has(feature))
+    return fmt::format("HONE_WITHOUT={} hides {}", std::getenv("HONE_WITHOUT"), to_string(feature));
   const bool by_tiles = feature == Feature::amx_bf16 || feature == Feature::amx_int8;
   if (by_tiles && detected().tiles_error)
     return fmt::format("the operating system does not let this process use the tiles of AMX ({})",

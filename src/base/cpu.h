@@ -44,8 +44,10 @@ class Features {
 };
 std::string to_string(Features features);  // "avx2 avx_vnni avx512"
 
-Features cpu_features();     // of the CPU this runs on, as far as the operating system lets this process use them
-Features usable_features();  // those, and what software stands in for
+// Of the CPU this runs on, as far as the operating system lets this process use them, less what the environment hides:
+// HONE_WITHOUT=avx512,avx_vnni, nor what builds on those. Error: HONE_WITHOUT names no feature.
+Features cpu_features();
+Features usable_features();                // those, and what software stands in for
 std::string why_lacking(Feature feature);  // "this CPU lacks amx_bf16"; where it is the system that refuses, its words
 std::string cpu_name();                    // for reports only; never for decisions
 

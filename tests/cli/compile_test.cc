@@ -1,6 +1,7 @@
 // hone compile as users type it.
 #include <filesystem>
 
+#include "base/cpu.h"
 #include "base/json.h"
 #include "tests/cli/cli_fixture.h"
 
@@ -40,6 +41,17 @@ TEST_F(Compile, WithoutACacheNothingIsWrittenToOneNorByTheCheck) {
   EXPECT_TRUE(std::filesystem::exists(chosen));
   compile({});
   EXPECT_TRUE(std::filesystem::exists(cache));
+}
+
+TEST_F(Compile, FeaturesThatTheEnvironmentHidesAreNotUsed) {
+  const auto run = [&](const std::string& hidden, const std::string& target) {
+    return hone_program({"run", model, "--batch", "2", "--seq", "16", "--isa", target},
+                        {.environment = {{"HONE_WITHOUT", hidden}}});
+  };
+  expect_refusal(run("avx513", "avx2"), {"HONE_WITHOUT", "'avx513'", "avx512_bf16"});
+  if (!cpu_features().has(Feature::avx512)) GTEST_SKIP() << "this CPU lacks AVX-512";
+  expect_refusal(run("avx512_vnni,avx512", "avx512"), {"HONE_WITHOUT=avx512_vnni,avx512 hides avx512"});
+  expect_done(run("avx512_vnni,avx512", "avx2"));
 }
 
 TEST_F(Compile, CodeInAFileRunsOnlyWhereItIsTrusted) {
