@@ -8,7 +8,7 @@ sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'be
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
-	@echo "make test-full    also ONNX's cases without each pass, all tests under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-full    also ONNX's cases without each pass, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
 	@echo "make demo         a real model quantized, compiled, measured and reported (one to four minutes after the build)"
 	@echo "make models       the demo's model in build/models/"
@@ -21,7 +21,7 @@ help:
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
-	@echo "make train-full   the same with more epochs, and a folder in the layout of aclImdb"
+	@echo "make train-full   beside that training with more epochs, and on a folder in the layout of aclImdb"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
 
@@ -37,6 +37,7 @@ test: deps build/dev/CMakeCache.txt
 test-full: test
 	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass'
 	HONE_TEST_FULL=1 build/dev/tests/test_search --gtest_filter='*KilledWorkers*'
+	HONE_WITHOUT=avx512,avx_vnni GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs) -LE guard
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
 	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
 	GTEST_BRIEF=1 ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
@@ -87,11 +88,14 @@ bench-search: build
 	build/venv/bin/python bench/search.py build/release/bench/bench_search --record
 	build/venv/bin/python bench/search_quality.py build/release/bench/bench_search --record
 
-train train-full: build models
+train: build models
 	scripts/deps.sh peers
 	cmake --build --preset release -j $(jobs) --target debian_tsv
-	build/venv/bin/python bench/training.py build/release/hone build/release/examples/demo/debian_tsv $(if $(filter %full,$@),--full)
+	build/venv/bin/python bench/training.py build/release/hone build/release/examples/demo/debian_tsv
 	build/venv/bin/python bench/compression.py build/release/hone
+
+train-full: train
+	build/venv/bin/python bench/training.py build/release/hone build/release/examples/demo/debian_tsv --full
 
 bench-peers bench-ocr: build
 	scripts/deps.sh ocr

@@ -1,9 +1,10 @@
 """What models that hone trains are worth: MiniLM on a task of Debian's packages, a CNN on Fashion-MNIST beside PyTorch, and losses step by step beside
 PyTorch. Only hone's commands train and judge. Each part leaves its rows in build/bench/training; the section "Training" of bench/results.md is written
-from all that are there. Exits with 1 where a row misses what it must reach. `make train` and `make train-full` run it, from the root of the checkout.
+from all that are there, those of `make train` before those of `make train-full`. Exits with 1 where a row misses what it must reach. Run from the root of
+the checkout.
 
-usage: training.py HONE DEBIAN_TSV [--full] [--only probe,tune,aclimdb,cnn1,cnn2,cnn3,parity] [--dry]
-  HONE: build/release/hone   DEBIAN_TSV: build/release/examples/demo/debian_tsv   --full: three epochs of text, four of images, the layout of aclImdb
+usage: training.py HONE DEBIAN_TSV [--full] [--only probe,tune,cnn1,cnn2,cnn3,parity,aclimdb] [--dry]
+  HONE: build/release/hone   DEBIAN_TSV: build/release/examples/demo/debian_tsv   --full: instead three epochs of text, four of images, the layout of aclImdb
 """
 import argparse
 import json
@@ -39,6 +40,10 @@ def run(command):
 
 def shown(command):
     return "`" + " ".join(str(part) if " " not in str(part) and "|" not in str(part) else f"'{part}'" for part in command) + "`"
+
+
+def epochs_of(what, epochs):
+    return f"{what}, {epochs} epoch{'s' if epochs > 1 else ''}"
 
 
 def trained(hone, name, arguments):
@@ -80,14 +85,15 @@ def text_part(hone, data, name, what, least, arguments):
 
 
 def probe(args):
-    return text_part(args.hone, debian(args.debian_tsv), "probe", "MiniLM-L6, its body frozen, 57 sections of Debian", 0.5,
-                     ["--rule", "embeddings|encoder=frozen", "--epochs", 3 if args.full else 1, "--batch", 32, "--rate", "1e-2", "--schedule", "linear",
-                      "--max-length", 48])
+    epochs = 3 if args.full else 1
+    return text_part(args.hone, debian(args.debian_tsv), args.name("probe"), epochs_of("MiniLM-L6, its body frozen, 57 sections of Debian", epochs), 0.5,
+                     ["--rule", "embeddings|encoder=frozen", "--epochs", epochs, "--batch", 32, "--rate", "1e-2", "--schedule", "linear", "--max-length", 48])
 
 
 def tune(args):
-    return text_part(args.hone, debian(args.debian_tsv), "tune", "MiniLM-L6, all of it, 57 sections of Debian", 0.6,
-                     ["--epochs", 3 if args.full else 1, "--batch", 32, "--rate", "1e-4", "--schedule", "linear", "--warmup", "0.1", "--max-length", 48])
+    epochs = 3 if args.full else 1
+    return text_part(args.hone, debian(args.debian_tsv), args.name("tune"), epochs_of("MiniLM-L6, all of it, 57 sections of Debian", epochs), 0.6,
+                     ["--epochs", epochs, "--batch", 32, "--rate", "1e-4", "--schedule", "linear", "--warmup", "0.1", "--max-length", 48])
 
 
 def aclimdb_folder():
@@ -110,7 +116,7 @@ def aclimdb_folder():
 
 def aclimdb(args):
     folder, what = aclimdb_folder()
-    return text_part(args.hone, folder, "aclimdb", f"MiniLM-L6, all of it, {what}", 0.8,
+    return text_part(args.hone, folder, args.name("aclimdb"), epochs_of(f"MiniLM-L6, all of it, {what}", 1), 0.8,
                      ["--epochs", 1, "--batch", 32, "--rate", "1e-4", "--warmup", "0.1", "--max-length", 128, "--skip-bad"])
 
 
@@ -120,13 +126,14 @@ def cnn(args, seed):
     epochs = 4 if args.full else 1
     start = WORK / f"cnn{seed}.onnx"
     run([*peer, "start", seed, start])
-    record, command = trained(args.hone, f"cnn{seed}", [start, "--data", FASHION, "--epochs", epochs, "--batch", 128, "--optimizer", "adamw",
+    name = args.name(f"cnn{seed}")
+    record, command = trained(args.hone, name, [start, "--data", FASHION, "--epochs", epochs, "--batch", 128, "--optimizer", "adamw",
                                                         "--rate", "4e-3", "--schedule", "one-cycle", "--label-smoothing", "0.05", "--flip", "--head", "keep",
                                                         "--seed", seed])
-    result, judging = judged(args.hone, f"cnn{seed}", FASHION)
+    result, judging = judged(args.hone, name, FASHION)
     beside = [*peer, "train", seed, epochs]
     theirs = json.loads(run(beside)[0])
-    made = row(f"CNN on Fashion-MNIST, seed {seed}, {epochs} epoch{'s' if epochs > 1 else ''}",
+    made = row(epochs_of(f"CNN on Fashion-MNIST, seed {seed}", epochs),
                f"{percent(result['accuracy'], result['accuracy_ci95'])}; PyTorch {percent(theirs['accuracy'])} in {theirs['seconds']:.0f} s", "", True, record,
                [command, judging, ["build/venv/bin/python", *beside[1:]]])
     return made | {"hone": result["accuracy"], "torch": theirs["accuracy"]}
@@ -149,7 +156,9 @@ def parity(args):
     return rows
 
 
-PARTS = {"probe": probe, "tune": tune, **{f"cnn{seed}": lambda args, seed=seed: cnn(args, seed) for seed in SEEDS}, "parity": parity, "aclimdb": aclimdb}
+CNNS = {f"cnn{seed}": lambda args, seed=seed: cnn(args, seed) for seed in SEEDS}
+PARTS = {"probe": probe, "tune": tune, **CNNS, "parity": parity}
+FULL_PARTS = {"probe": probe, "tune": tune, **CNNS, "aclimdb": aclimdb}
 
 
 def mean_interval(values):
@@ -167,18 +176,25 @@ def both_means(rows):
 
 
 def all_rows():
-    found = {name: json.loads((WORK / f"{name}.json").read_text()) for name in PARTS if (WORK / f"{name}.json").exists()}
-    rows, seeds = [], [found[f"cnn{seed}"][0] for seed in SEEDS if f"cnn{seed}" in found]
-    for name, part in found.items():
-        rows += part
-        if name == f"cnn{SEEDS[-1]}" and len(seeds) == len(SEEDS):
-            rows.append(both_means(seeds))
+    rows = []
+    for parts, suffix in ((PARTS, ""), (FULL_PARTS, "_full")):
+        seeds = []
+        for name in parts:
+            file = WORK / f"{name}{suffix}.json"
+            if not file.exists():
+                continue
+            part = json.loads(file.read_text())
+            rows += part
+            seeds += part if name in CNNS else []
+            if name in CNNS and len(seeds) == len(SEEDS):
+                rows.append(both_means(seeds))
+                seeds = []
     return rows
 
 
-def write(rows, args):
+def write(rows):
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    text = (f"`make {'train-full' if args.full else 'train'}` on {cpu}, two threads. Accuracies are on rows that were not trained on, with 95 % intervals: Wilson's of one "
+    text = (f"`make train` and `make train-full` on {cpu}, two threads. Accuracies are on rows that were not trained on, with 95 % intervals: Wilson's of one "
             "model, Student's of three seeds. Memory is the largest above the process before, beside what was planned.\n\n")
     cells = [[r["what"], r["figure"], r["must"], ("reached" if r["reached"] else "MISSED") if r["must"] else "", r["seconds"] or "", r["memory"]] for r in rows]
     text += results.table(["training", "accuracy", "must", "", "s", "memory"], cells) + "\nCommands:\n\n"
@@ -200,18 +216,19 @@ def main():
     parser.add_argument("--dry", action="store_true", help="print, but leave bench/results.md as it is")
     args = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    chosen = args.only.split(",") if args.only else [name for name in PARTS if args.full or name != "aclimdb"]
-    for name in chosen:
-        if name not in PARTS:
-            parser.error(f"unknown part {name}; known: {', '.join(PARTS)}")
-        made = PARTS[name](args)
+    parts, suffix = (FULL_PARTS, "_full") if args.full else (PARTS, "")
+    args.name = lambda part: part + suffix
+    for name in args.only.split(",") if args.only else parts:
+        if name not in parts:
+            parser.error(f"unknown part {name}; known: {', '.join(parts)}")
+        made = parts[name](args)
         made = made if isinstance(made, list) else [made]
-        (WORK / f"{name}.json").write_text(json.dumps(made, indent=1) + "\n")
+        (WORK / f"{args.name(name)}.json").write_text(json.dumps(made, indent=1) + "\n")
         for r in made:
             print(f"{'reached' if r['reached'] else 'MISSED ':8} {r['what']}: {r['figure']}  {r['seconds'] or ''} s  {r['memory']}", flush=True)
     rows = all_rows()
     if not args.dry:
-        write(rows, args)
+        write(rows)
     missed = [r["what"] for r in rows if not r["reached"]]
     print(f"{len(rows) - len(missed)} of {len(rows)} reached" + (f"; missed: {'; '.join(missed)}" if missed else ""))
     raise SystemExit(1 if missed else 0)
