@@ -31,6 +31,7 @@ struct {
   double seconds = 20;
   uint64_t seed = 1;
   bool on_demand = false, no_probe = false, check_finite = false;
+  int64_t queries = 0, kv_heads = 0;
   std::string output_dir, protocol = "fair", samples, op, shape = "32,8,128,64", type = "f32";
   bool causal = false;
 } flags;
@@ -64,6 +65,12 @@ void setup(CLI::App& app) {
   app.add_option("--shape", flags.shape, "With --op: batches,heads,length,columns of a head")
       ->needs(op)
       ->capture_default_str();
+  app.add_option("--queries", flags.queries, "With --op: queries of each head, the last of its keys (default: as many)")
+      ->needs(op)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--kv-heads", flags.kv_heads, "With --op: heads of keys and values, shared (default: one each)")
+      ->needs(op)
+      ->check(CLI::PositiveNumber);
   app.add_option("--type", flags.type, "With --op: of its operands")
       ->needs(op)
       ->check(CLI::IsMember({"f32", "bf16"}))
@@ -99,6 +106,8 @@ int bench_op() {
   if (!flags.models.empty()) fail("--op {} takes no model; {} was given", flags.op, flags.models[0]);
   const SessionOptions session = flags.run.options();
   const Record record = bench_attention({.shape = parse_attention_shape(flags.shape),
+                                         .queries = flags.queries,
+                                         .kv_heads = flags.kv_heads,
                                          .type = flags.type == "bf16" ? DType::bf16 : DType::f32,
                                          .causal = flags.causal,
                                          .session = session,

@@ -22,26 +22,40 @@ constexpr NumberStyle kThree{NumberFormat::significant, 3}, kFour{NumberFormat::
     kPercent{NumberFormat::percent, 1}, kBytes{NumberFormat::bytes, 3};
 
 struct HeadSizes {
-  explicit HeadSizes(const std::array<int64_t, 4>& shape)
-      : batches(shape[0]), heads(shape[1]), length(shape[2]), columns(shape[3]) {}
-  int64_t batches, heads, length, columns;
-  Shape by_head() const { return {batches, heads, length, columns}; }
-  Shape by_row() const { return {batches, length, heads * columns}; }
-  int64_t scores() const { return batches * heads * length * length; }
+  explicit HeadSizes(const AttentionBenchOptions& o)
+      : batches(o.shape[0]),
+        heads(o.shape[1]),
+        keys(o.shape[2]),
+        columns(o.shape[3]),
+        queries(o.queries == 0 ? keys : o.queries),
+        kv_heads(o.kv_heads == 0 ? heads : o.kv_heads) {}
+  int64_t batches, heads, keys, columns, queries, kv_heads;
+
+  int64_t length_of(const std::string& x) const { return x == "k" || x == "v" ? keys : queries; }
+  int64_t heads_of(const std::string& x) const { return x == "k" || x == "v" ? kv_heads : heads; }
+  // Head by head; heads that share keys have a dimension of their own.
+  std::vector<int64_t> by_head(const std::string& x) const {
+    if (kv_heads == heads) return {batches, heads, length_of(x), columns};
+    return {batches, kv_heads, heads_of(x) / kv_heads, length_of(x), columns};
+  }
+  std::vector<int64_t> by_row(const std::string& x) const { return {batches, length_of(x), heads_of(x) * columns}; }
+  int64_t scores() const { return batches * heads * queries * keys; }
 };
 
 Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "naive";
   const auto input = [&](const char* name) {
-    return g.add_input(name, {.dtype = options.type, .shape = s.by_head(), .format = {}});
+    return g.add_input(name, {.dtype = options.type, .shape = to_shape(s.by_head(name)), .format = {}});
   };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   const double scale = 1 / std::sqrt(static_cast<double>(s.columns));
   ValueId scores =
       ops::mul(g, {ops::matmul(g, {.a = q, .b = k, .transpose_b = 1}), g.add_scalar<float>(static_cast<float>(scale))});
   if (options.causal) {
-    const ValueId t = ops::iota(g, {.shape = Shape{s.length}}), row = ops::iota(g, {.shape = Shape{s.length, 1}});
+    const ValueId t = ops::iota(g, {.shape = Shape{s.keys}}),
+                  row = ops::add(
+                      g, {ops::iota(g, {.shape = Shape{s.queries, 1}}), g.add_scalar<int64_t>(s.keys - s.queries)});
     scores = ops::where(
         g, {ops::less_or_equal(g, {t, row}), scores, g.add_scalar<float>(-std::numeric_limits<float>::infinity())});
   }
@@ -55,29 +69,31 @@ Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
   const auto input = [&](const char* name) {
-    return g.add_input(name, {.dtype = options.type, .shape = s.by_row(), .format = {}});
+    return g.add_input(name, {.dtype = options.type, .shape = to_shape(s.by_row(name)), .format = {}});
   };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   g.add_output(ops::attention(g, {.q = q,
                                   .k = k,
                                   .v = v,
                                   .heads = s.heads,
+                                  .kv_heads = s.kv_heads,
                                   .causal = options.causal ? std::optional<int64_t>(1) : std::nullopt}),
                "y");
   return g;
 }
 
-// [B,H,S,D] as [B,S,H*D].
-Tensor rows_of(const HeadSizes& s, const Tensor& x) {
+// Operand or result `name`, given head by head, by rows.
+Tensor rows_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
+  const int64_t length = s.length_of(name), heads = s.heads_of(name);
   const std::vector<float> from = x.to_floats();
   std::vector<float> to(from.size());
   size_t at = 0;
   for (int64_t b = 0; b < s.batches; ++b)
-    for (int64_t h = 0; h < s.heads; ++h)
-      for (int64_t i = 0; i < s.length; ++i)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < length; ++i)
         for (int64_t c = 0; c < s.columns; ++c)
-          to[static_cast<size_t>(((b * s.length + i) * s.heads + h) * s.columns + c)] = from[at++];
-  return Tensor::from_floats(x.dtype(), {s.batches, s.length, s.heads * s.columns}, to);
+          to[static_cast<size_t>(((b * length + i) * heads + h) * s.columns + c)] = from[at++];
+  return Tensor::from_floats(x.dtype(), s.by_row(name), to);
 }
 
 struct Form {
@@ -167,37 +183,45 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
       fail("--shape {}: expected four sizes of 1 or more: batches,heads,length,columns, as 32,8,128,64", text);
     at = after + (i < 3);
   }
-  const int64_t rows = checked_mul(checked_mul(shape[0], shape[1]), shape[2]);
-  const int64_t bytes = checked_mul(checked_add(checked_mul(rows, shape[2]), checked_mul(rows, shape[3])), 16);
-  require_memory(bytes, fmt::format("--shape {}", text));
   return shape;
 }
 
 Record bench_attention(const AttentionBenchOptions& options) {
-  const HeadSizes s(options.shape);
+  const HeadSizes s(options);
+  if (s.queries > s.keys) fail("--queries {}: they are the last of {} keys", s.queries, s.keys);
+  if (s.heads % s.kv_heads != 0) fail("--kv-heads {}: {} heads cannot share them evenly", s.kv_heads, s.heads);
+  const int64_t heads = checked_mul(s.batches, s.heads),
+                elements = checked_mul(heads, checked_mul(s.keys, checked_add(s.queries, s.columns)));
+  require_memory(checked_mul(elements, 16), fmt::format("--shape {}", fmt::join(options.shape, ",")));
   Philox rng(options.seed);
   NamedTensors by_head, by_row;
   for (const char* name : {"q", "k", "v"}) {
-    std::vector<float> values(static_cast<size_t>(s.batches * s.heads * s.length * s.columns));
+    const std::vector<int64_t> shape = s.by_head(name);
+    std::vector<float> values(static_cast<size_t>(element_count(shape)));
     for (float& x : values) x = rng.normal();
-    const Tensor x = Tensor::from_floats(options.type, {s.batches, s.heads, s.length, s.columns}, values);
+    const Tensor x = Tensor::from_floats(options.type, shape, values);
     by_head.emplace(name, x);
-    by_row.emplace(name, rows_of(s, x));
+    by_row.emplace(name, rows_of(s, name, x));
   }
   std::vector<Form> forms;
   forms.push_back(
       {"naive", Session(naive_graph(s, options), options.session), by_head, static_cast<double>(s.scores()) * 4});
   forms.push_back({"fused", Session(fused_graph(s, options), options.session), by_row, 0});
   const double apart =
-      difference(rows_of(s, forms[0].session.run(forms[0].inputs)[0]), forms[1].session.run(forms[1].inputs)[0]);
+      difference(rows_of(s, "y", forms[0].session.run(forms[0].inputs)[0]), forms[1].session.run(forms[1].inputs)[0]);
   // Of a mean of values: sums of S terms, or roundings of weights to bf16.
   CHECK(apart <= (options.type == DType::f32 ? 1e-4 : 0.05), "naive and fused attention differ by {}", apart);
   std::vector<ProfiledModel> models;
   for (Form& form : forms) models.push_back({form.name, form.session, form.inputs});
   const std::vector<StepTimes> times = measure_steps(models, options.seconds, options.seed);
   const int threads = options.session.threads;
-  return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}", s.batches, s.heads, s.length, s.columns,
-                                     to_string(options.type), options.causal ? ", causal" : ""),
+  const auto counted = [](int64_t n, const char* one, const char* many) {
+    return fmt::format(", {} {}", n, n == 1 ? one : many);
+  };
+  std::string some = s.queries < s.keys ? counted(s.queries, "query", "queries") : "";
+  if (s.kv_heads < s.heads) some += counted(s.kv_heads, "head of keys", "heads of keys");
+  return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}{}", s.batches, s.heads, s.keys, s.columns,
+                                     to_string(options.type), some, options.causal ? ", causal" : ""),
                 .command = options.command,
                 .findings = {finding(forms, times)},
                 .sections = {{"Both forms",

@@ -11,7 +11,9 @@
 namespace hone {
 
 struct AttentionBenchOptions {
-  std::array<int64_t, 4> shape{32, 8, 128, 64};  // batches, heads, length of queries and keys, columns of a head
+  std::array<int64_t, 4> shape{32, 8, 128, 64};  // batches, heads, length of keys, columns of a head
+  int64_t queries = 0;                           // of each head, the last of its keys' positions; 0: as many as keys
+  int64_t kv_heads = 0;                          // heads of keys and values, which others share; 0: each has its own
   DType type = DType::f32;                       // of q, k and v: f32 or bf16
   bool causal = false;
   SessionOptions session;
@@ -21,13 +23,14 @@ struct AttentionBenchOptions {
   std::string command;
 };
 
-// "32,8,128,64". Throws Error for anything but four sizes of 1 or more whose operands fit the memory limit.
+// "32,8,128,64". Throws Error for anything but four sizes of 1 or more.
 std::array<int64_t, 4> parse_attention_shape(const std::string& text);
 
 // Both on the same values, interleaved. Naive is MatMul, scale, Softmax, MatMul on [B,H,S,D] and keeps the scores
-// [B,H,S,S]; fused is the op `attention` on [B,S,H*D]. Table "results" (form, median_ms, speed, mflop, gflops, bytes,
-// scores_bytes), table "steps" (form, step, ops, ms, share, mflop, bytes, why). Throws Bug where the two give different
-// answers.
+// [B,H,queries,S]; fused is the op `attention` on [B,S,H*D]. Table "results" (form, median_ms, speed, mflop, gflops,
+// bytes, scores_bytes), table "steps" (form, step, ops, ms, share, mflop, bytes, why). Throws Error where there are
+// more queries than keys, heads that cannot share, or operands beyond the memory limit; Bug where the two give
+// different answers.
 Record bench_attention(const AttentionBenchOptions& options);
 
 }  // namespace hone

@@ -118,6 +118,28 @@ TEST_F(Bench, AttentionIsTimedSpelledOutAndFused) {
     }
 }
 
+TEST_F(Bench, AttentionOfFewQueriesIsThatOfTheLastKeys) {
+  const auto bench = [](const std::string& queries, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"bench",     "--op",  "attention", "--shape", "2,3,40,16",
+                                   "--queries", queries, "--seconds", "0.1",     "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return hone_program(words);
+  };
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--causal", "--type", "bf16"}}) {
+    const ProgramResult result = bench("3", more);
+    expect_done(result);
+    const Json json = parse_json(result.out, "stdout");
+    EXPECT_EQ(json["results"][0]["scores_bytes"], 2 * 3 * 3 * 40 * 4);
+    EXPECT_DOUBLE_EQ(json["results"][1]["mflop"].get<double>(), 2 * 2 * 2 * 3 * 3 * 40 * 16 * 1e-6);
+  }
+  const ProgramResult shared = bench("1", {"--causal", "--kv-heads", "1"});
+  expect_done(shared);
+  EXPECT_THAT(shared.out, HasSubstr("1 query, 1 head of keys, causal"));
+  EXPECT_THAT(bench("1", {"--kv-heads", "2"}).err, HasSubstr("--kv-heads 2: 3 heads cannot share them evenly"));
+  EXPECT_THAT(bench("41").err, HasSubstr("--queries 41: they are the last of 40 keys"));
+  EXPECT_EQ(bench("0").exit_code, 2);
+}
+
 TEST_F(Bench, OpsNeedAShapeOfFourSizesAndNoModel) {
   for (const char* shape : {"32,8,128", "32,8,128,64,2", "0,8,128,64", "a,b,c,d", "32,8,128,-64", "",
                             "1,1,4000000000,64", "9223372036854775807,9,9,9"}) {

@@ -197,6 +197,44 @@ TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
           target, 5);
 }
 
+// Several blocks of keys, rows that no vector divides, more sums than registers.
+TEST(Attention, FewQueriesReadKeysAndValuesInTheirRows) {
+  for (const Target& target : test_targets())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (auto [queries, keys, kv_heads, head_dim] : {std::tuple<int64_t, int64_t, int, int>{1, 700, 2, 64},
+                                                       {3, 301, 4, 20},
+                                                       {1, 75, 2, 130},
+                                                       {2, 24, 1, 7},
+                                                       {16, 20, 4, 72}}) {
+        AttentionCase c{.batches = 2, .queries = queries, .keys = keys, .heads = 4, .kv_heads = kv_heads};
+        ASSERT_TRUE(attention_reads_rows(plan_of(c), queries, keys));
+        c.head_dim = head_dim, c.dtype = dtype;
+        check(c, target, 10);
+        c.causal = true;
+        check(c, target, 11);
+        c.causal = false, c.mask_shape = {2, 1, queries, keys};
+        check(c, target, 12);
+      }
+}
+
+TEST(Attention, ASequenceHasTheSameBitsAloneAndAmongOthers) {
+  for (int64_t queries : {1, 40}) {
+    AttentionCase c{.batches = 3, .queries = queries, .keys = 300, .heads = 4, .kv_heads = 2};
+    Philox rng(13);
+    const Inputs in = random_inputs(c, rng);
+    bool intact = false;
+    const std::vector<float> together = run(c, in, host_target(), 0, intact);
+    const auto first = [](const Tensor& x) {
+      std::vector<float> values = x.to_floats();
+      values.resize(values.size() / 3);
+      return Tensor::from_floats(DType::f32, {1, x.shape()[1], x.shape()[2]}, values);
+    };
+    c.batches = 1;
+    const std::vector<float> alone = run(c, {first(in.q), first(in.k), first(in.v), {}}, host_target(), 0, intact);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), together.begin())) << queries;
+  }
+}
+
 // An additive mask of the lowest f32 over a whole row leaves equal weights or the scores' own order, never NaN.
 TEST(Attention, ARowMaskedWithLowestFiniteStaysFinite) {
   const AttentionCase c{.queries = 8, .keys = 16, .heads = 1, .kv_heads = 1, .mask_shape = {1, 1, 8, 16}};

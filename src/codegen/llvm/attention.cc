@@ -2,6 +2,7 @@
 // (attention_softmax.h).
 #include "codegen/kernels/attention/plan.h"
 #include "codegen/kernels/attention/shape.h"
+#include "codegen/llvm/attention_rows.h"
 #include "codegen/llvm/attention_softmax.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
@@ -44,6 +45,7 @@ class AttentionKernel {
     allow_spills(frame_.function);
     if (s_.tiles) configured_ = configured_tiles(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
+    in_rows_ = e.b.CreateICmpNE(dim(15), e.num(0));
     Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
     const auto item_at = [&](Value* number) {
       Value *queries = e.b.CreateURem(number, of_queries), *rest = e.b.CreateUDiv(number, of_queries);
@@ -83,6 +85,8 @@ class AttentionKernel {
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
     if (s_.tiles) emit_tile_blocks(symbol);
     else emit_tiles(symbol);
+    row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_);
+    row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_);
     softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
     copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
     rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
@@ -191,7 +195,7 @@ class AttentionKernel {
     Value* alone = e_.b.CreateICmpSGE(first_end, to);
     e_.loop(from, to, s_.block_keys, {}, [&, from = from, to = to](Value* t, const Values&) {
       Value* count = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(to, t));
-      lay_out(item, t, count);
+      e_.when(e_.b.CreateNot(in_rows_), [&] { lay_out(item, t, count); });
       Value *after = e_.b.CreateAdd(t, e_.num(s_.block_keys)), *is_last = e_.b.CreateICmpSGE(after, to);
       // What is laid out after this block is asked for bit by bit, with each strip.
       Item soon = item;
@@ -290,10 +294,17 @@ class AttentionKernel {
 
   // `is_first`: no sums are there yet.
   void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
-    e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
-      multiply(scores_, strip.queries, key_panel(i), e_.at(scratch(s_.scores_offset), e_.times(i, 4)),
-               strip.query_stride, e_.num(plan_.head_dim));
-      return Values{};
+    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
+    e_.when(in_rows_, [&] {
+      call(row_scores_,
+           {strip.queries, strip.query_stride, key(item, t), k_row, scratch(s_.scores_offset), strip.rows, count});
+    });
+    e_.when(e_.b.CreateNot(in_rows_), [&] {
+      e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
+        multiply(scores_, strip.queries, key_panel(i), e_.at(scratch(s_.scores_offset), e_.times(i, 4)),
+                 strip.query_stride, e_.num(plan_.head_dim));
+        return Values{};
+      });
     });
     Value *mask = none(), *mask_row = e_.num(0);
     if (plan_.mask != AttentionPlan::Mask::none) {
@@ -312,11 +323,13 @@ class AttentionKernel {
         multiply(product, scratch(s_.weights_offset), value_panel(c), e_.at(strip.state, c * s_.rows * 4), e_.num(0),
                  terms);
     };
-    e_.when(is_first, [&] { add_values(first_result_); });
-    e_.when(e_.b.CreateNot(is_first), [&] {
-      call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows});
-      add_values(result_);
+    Value *is_later = e_.b.CreateNot(is_first), *by_panels = e_.b.CreateNot(in_rows_);
+    e_.when(is_later, [&] { call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows}); });
+    e_.when(in_rows_, [&] {
+      call(row_values_, {scratch(s_.weights_offset), value(item, t), v_row, strip.state, strip.rows, count, is_first});
     });
+    e_.when(e_.b.CreateAnd(by_panels, is_first), [&] { add_values(first_result_); });
+    e_.when(e_.b.CreateAnd(by_panels, is_later), [&] { add_values(result_); });
   }
 
   Emitter& e_;
@@ -324,10 +337,12 @@ class AttentionKernel {
   const AttentionShape s_;
   const int64_t size_;
   Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
-           *result_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr, *rescale_ = nullptr, *output_ = nullptr,
-           *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
+           *result_ = nullptr, *row_scores_ = nullptr, *row_values_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr,
+           *rescale_ = nullptr, *output_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,
+           *prefetch_result_ = nullptr;
   KernelFrame frame_{};
   Value* configured_ = nullptr;  // what tile registers are for
+  Value* in_rows_ = nullptr;     // keys and values are read in their rows
 };
 
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {

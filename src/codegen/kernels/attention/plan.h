@@ -20,7 +20,7 @@ namespace hone {
 //   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
 //             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous),
 //             [10] position of query 0, [11] keys seen before a query's own, [12] and behind it;
-//             [13] [14] heads and queries of an item, which launch() writes
+//             which launch() writes: [13] [14] heads and queries of an item, [15] whether keys are read in rows
 //   items     B * kv_heads * blocks of heads * blocks of queries (AttentionItems)
 struct AttentionPlan {
   enum class Mask : uint8_t { none, added, chosen };  // chosen: boolean, keys that are seen

@@ -64,6 +64,11 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   return s;
 }
 
+bool attention_reads_rows(const AttentionPlan& plan, int64_t queries, int64_t keys) {
+  const int64_t most = keys <= kFewKeys ? kQueriesOfFewKeys : kQueriesInRows;
+  return queries <= (plan.heads > plan.kv_heads ? most * 2 / 3 : most);
+}
+
 // As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.
 AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
                                int64_t queries) {

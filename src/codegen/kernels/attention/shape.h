@@ -5,7 +5,9 @@
 // of a strip (rows x keys of the block) stay in the first-level cache through softmax and the product with the values.
 // A strip's sums, with the largest score and the weights' sum of each row so far, wait in scratch for the next block,
 // whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
-// of keys alone, which are the plan's; how queries fall into items decides none.
+// of keys, which are the plan's, and on whether those are read in rows; how queries fall into items decides none.
+//
+// Few queries read keys and values in their rows, since laying them out would cost more than the products.
 //
 // Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
@@ -54,5 +56,10 @@ struct AttentionItems {
 };
 AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
                                int64_t queries);
+
+// Whether keys and values are read in their rows: for so few queries, or where a panel would be far from full. Heads
+// that share keys would share panels, too: it takes a third less. It decides bits, and so takes no notice of batches.
+inline constexpr int64_t kQueriesInRows = 3, kFewKeys = 24, kQueriesOfFewKeys = 16;
+bool attention_reads_rows(const AttentionPlan& plan, int64_t queries, int64_t keys);
 
 }  // namespace hone
