@@ -273,7 +273,8 @@ def packed_adapters(args):
         plain, packed = pathlib.Path(folder, "plain.safetensors"), pathlib.Path(folder, "packed.safetensors")
         subprocess.run([args.program, "minilm-l6", "--save", plain], check=True)
         subprocess.run([args.hone, "quantize", plain, "--to", "mxint4", "-o", packed], check=True, stdout=subprocess.DEVNULL)
-        for shape in (["--batch", "4", "--length", "20"], ["--batch", "16", "--length", "64"]):
+        shapes = (["--batch", "4", "--length", "20"], ["--batch", "16", "--length", "64"], ["--batch", "16", "--length", "64", "--recompute", "2"])
+        for shape in shapes:
             peaks = []
             for file in (plain, packed):
                 process = Program(args.program, [str(file), *shape, "--lora", "op:linear", "--rank", str(RANK)], 1)
@@ -282,7 +283,8 @@ def packed_adapters(args):
                 peaks.append(process.peak_bytes())
                 process.close()
             value = peaks[1] / peaks[0]
-            rows.append([f"the same on weights in mxint4, {shape[1]} x {shape[3]}: peak memory / in f32",
+            again = ", activations computed again" if "--recompute" in shape else ""
+            rows.append([f"the same on weights in mxint4, {shape[1]} x {shape[3]}{again}: peak memory / in f32",
                          f"{peaks[1] / 2**20:.0f} MiB / {peaks[0] / 2**20:.0f} MiB = {value:.2f}", *judged(value, QLORA_MEMORY)])
     return rows
 

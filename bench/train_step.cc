@@ -1,9 +1,9 @@
 // bench_train_step [MODEL] [--batch B] [--length S] [--threads N] [--seconds T] [--freeze NAMES] [--dropout RATE]
-// [--lora NAMES] [--qat RULE]... [--compute bf16] [--no-pass NAME]... [--save FILE] [--steps] [--on-demand]: the time
-// of a training step as `hone train` takes it: forward, gradients and AdamW with updates in place, on random data.
-// MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28 pixels), a config.json, or a
-// file that --save wrote. Prints the median and the best step, and the best times by class of kernels; --steps: of each
-// step; --on-demand: a step for each line of the input, answered by its nanoseconds.
+// [--lora NAMES] [--qat RULE]... [--recompute N] [--compute bf16] [--no-pass NAME]... [--save FILE] [--steps]
+// [--on-demand]: the time of a training step as `hone train` takes it: forward, gradients and AdamW with updates in
+// place, on random data. MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28
+// pixels), a config.json, or a file that --save wrote. Prints the median and the best step, and the best times by class
+// of kernels; --steps: of each step; --on-demand: a step for each line of the input, answered by its nanoseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Options {
   int threads = 1;
   double seconds = 6, dropout = 0;
   std::vector<std::string> disabled, lora, qat;
-  int64_t rank = 6;
+  int64_t rank = 6, recompute = 0;
   bool steps = false, on_demand = false;
 };
 
@@ -72,6 +72,7 @@ TrainGraphs graphs_of(const Options& o) {
   options.optimizer = find_def(train::all(), "adamw");
   options.optimizer_options = options.optimizer->options->defaults();
   options.dropout = o.dropout;
+  options.recompute = o.recompute;
   if (!o.frozen.empty()) options.groups.rules = {o.frozen + "=frozen"};
   Graph model = model_of(o);
   if (!o.lora.empty()) {
@@ -192,6 +193,7 @@ int main(int argc, char** argv) {
   app.add_option("--rank", options.rank, "Of the adapters")->capture_default_str();
   app.add_option("--qat", options.qat, "Rules of rounding, as `hone train` takes them");
   app.add_option("--dropout", options.dropout, "Rate, before the last layer")->capture_default_str();
+  app.add_option("--recompute", options.recompute, "Activations, as `hone train` takes it")->capture_default_str();
   app.add_option("--compute", options.compute, "What products read: f32 or bf16")->capture_default_str();
   app.add_option("--isa", options.isa, "Instruction set to generate code for, as `hone bench` takes it");
   app.add_option("--no-pass", options.disabled, "A pass to leave out");

@@ -10,6 +10,7 @@
 
 #include "base/multiples.h"
 #include "ops/calls.h"
+#include "ops/conv_weights.h"
 #include "ops/sliding_window.h"
 #include "passes/channels_last.h"
 #include "passes/match.h"
@@ -68,11 +69,11 @@ struct Gradient {
 constexpr int64_t kMost = 1 << 20, kMostPhases = 64;  // far beyond real windows; keeps sums of them small
 
 std::optional<Gradient> gradient_of(const Graph& graph, const Node& node) {
-  const TensorType &d = graph.type(node.operands[0]), &w = graph.type(node.operands[1]);
+  const TensorType& d = graph.type(node.operands[0]);
   const Shape& sizes = node.attributes.get<Shape>("sizes");
-  if (channels_last(node.attributes) || d.rank() < 3 || d.rank() > 4 || w.rank() != d.rank() || w.is_packed())
-    return std::nullopt;
-  const Shape places = spatial(d.shape), kernel = spatial(w.shape);
+  if (channels_last(node.attributes) || d.rank() < 3 || d.rank() > 4) return std::nullopt;
+  const Shape places = spatial(d.shape),
+              kernel = spatial(conv_weight_shape(node.attributes, graph.type(node.operands[1]).shape));
   if (!is_constant(kernel)) return std::nullopt;
   const SlidingWindow window = read_sliding_window(node.attributes, kernel);
   Gradient gradient{.d = node.operands[0],
@@ -156,11 +157,26 @@ ValueId emit_phase(Graph& graph, const Gradient& g, int64_t down, int64_t across
   return ops::pad(graph, {.x = phase, .pads = zeros, .axes = List{1, 2}});
 }
 
+// [O,C/groups,...], unpacked: their transpose is read.
+ValueId plain_weights(Graph& graph, ValueId w, const Attributes& attributes) {
+  if (graph.type(w).is_packed()) w = ops::dequantize(graph, {w});
+  const Shape shape = conv_weight_shape(attributes, graph.type(w).shape);
+  if (graph.type(w).rank() == shape.size()) return w;
+  Shape with_channels_last{shape[0]};
+  with_channels_last.insert(with_channels_last.end(), shape.begin() + 2, shape.end());
+  with_channels_last.push_back(shape[1]);
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  List perm{0, last};
+  for (int64_t i = 1; i < last; ++i) perm.push_back(i);
+  return ops::transpose(graph, {.x = ops::reshape(graph, {.x = w, .shape = with_channels_last}), .perm = perm});
+}
+
 void expand(Graph& graph, NodeId id, Gradient g) {
   const Node node = graph.node(id);
   const TensorType type = graph.type(node.results[0]);
   graph.set_insertion_point(id);
   g.d = to_channels_last(graph, g.d);
+  g.w = plain_weights(graph, g.w, node.attributes);
   if (type.rank() == 3) g.w = ops::unsqueeze(graph, {.x = g.w, .axes = List{2}});
   ValueId x = kNone;
   if (g.down.stride * g.across.stride == 1) {

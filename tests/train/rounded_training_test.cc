@@ -109,6 +109,53 @@ TEST(RoundedTraining, WhatIsPackedComputesWhatWasTrainedToTheBit) {
   }
 }
 
+// Convolutions behind one that is trained hand gradients on through their rounded weights, which may lie as a matrix.
+TEST(RoundedTraining, GradientsThroughConvolutionsAreCompiled) {
+  const auto convolutions = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 2, 6, 6}});
+    const auto weight = [&](const char* name, uint64_t seed, const std::vector<int64_t>& shape) {
+      return g.add_constant(name, normal_tensor(seed, shape, 0.3f));
+    };
+    using List = std::vector<int64_t>;
+    ValueId h = ops::relu(g, {ops::conv(g, {.x = x, .w = weight("first", 1, {4, 2, 3, 3}), .pads = List{1, 1, 1, 1}})});
+    h = ops::conv(g,
+                  {.x = h, .w = weight("strided", 2, {4, 4, 3, 3}), .strides = List{2, 2}, .pads = List{1, 1, 1, 1}});
+    h = ops::conv(g, {.x = h, .w = weight("depthwise", 3, {4, 1, 3, 3}), .pads = List{1, 1, 1, 1}, .groups = 4});
+    h = ops::conv(g, {.x = h, .w = weight("wide", 4, {8, 4, 3, 3}), .pads = List{1, 1, 1, 1}});
+    h = ops::conv(g, {.x = h, .w = weight("pointwise", 5, {6, 8, 1, 1})});
+    const ValueId flat = ops::reshape(g, {.x = h, .shape = Shape{Dim::symbol("B"), 54}});
+    g.add_output(ops::linear(g, {.x = flat, .w = weight("fc", 6, {3, 54})}), "logits");
+    return canonicalise_for_training(std::move(g));
+  };
+  for (const char* rule : {".*=int8.channel", ".*=int4.channel", ".*=mxint4"}) {
+    const RoundedModel model = round_for_training(convolutions(), {.rules = {rule}}, {});
+    const TrainGraphs graphs = make_train_graphs(model.graph, adam(model.rules));
+    NamedTensors inputs = batch(1);
+    inputs[TrainNames::kRate] = Tensor::scalar<float>(1e-3f);
+    inputs[TrainNames::kStep] = Tensor::scalar<float>(1);
+    inputs[TrainNames::kSample] = Tensor::scalar<int64_t>(0);
+    std::erase_if(inputs, [&](const auto& named) { return graphs.step.find_value(named.first) == kNone; });
+    Context context;
+    for (ValueId v : graphs.step.inputs())
+      if (const Value& held = graphs.step.value(v); held.role == InputRole::state)
+        context.set_state(held.label, Tensor(held.type.dtype, constant_shape(held.type.shape)));
+    Session session(graphs.step, {});
+    RunProfile profile;
+    session.run(context, inputs, &profile);
+    EXPECT_FALSE(profile.steps.empty());
+    for (const StepProfile& step : profile.steps)
+      EXPECT_NE(step.kind, "interpreted") << rule << " " << step.name << ": " << step.why_interpreted;
+    // The same losses as by the definitions.
+    Trainer compiled(graphs, {}), reference(graphs, {.backend = &reference_backend_def});
+    for (uint64_t i = 0; i < 3; ++i) {
+      const NamedTensors rows = batch(i);
+      const double loss = reference.step({&rows, 1}, 1e-3).loss;
+      EXPECT_NEAR(compiled.step({&rows, 1}, 1e-3).loss, loss, 1e-3 * loss) << rule;
+    }
+  }
+}
+
 TEST(RoundedTraining, WithLearnedScalesToo) {
   const std::vector<std::vector<std::string>> all{{".*=int4.channel", ".*\\.in=int8"},
                                                   {".*=int3.g16", "op:linear.in=uint8.asym"},

@@ -61,6 +61,24 @@ void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& 
   if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
 }
 
+void prepack_matrix(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+  const GemmPlan product = laid_out_product(plan, target);
+  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
+  const ConvShape shape = conv_shape(plan, target);
+  const GemmShape s = panel_shape(product, target);
+  const int64_t room = product.k / (plan.product.k / shape.segment);
+  const int64_t bytes = s.panels() * s.panel_bytes();
+  for (int64_t g = 0; g < plan.groups; ++g) {
+    std::byte* base = out + g * bytes;
+    if (weights.is_packed()) {
+      lay_out_panels(s, weights, g * product.n, threads, base);
+    } else {
+      lay_out_panels(s, spread_runs(weights, g * product.n, product.n, shape.segment, room), 0, threads, base);
+    }
+  }
+  drop_source(weights);
+}
+
 }  // namespace
 
 std::string prepack_key(const ConvPlan& plan, const Target& target) {
@@ -82,28 +100,14 @@ int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
 
 void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
-  if (weights.shape().size() != 2) {
-    const Tensor matrix = !plan.turned                     ? *weight_matrix(weights)
-                          : weights.dtype() == DType::bf16 ? turned_matrix<uint16_t>(plan, weights, threads)
-                                                           : turned_matrix<float>(plan, weights, threads);
-    if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
-    return prepack(plan, target, matrix, threads, out);
-  }
-  const GemmPlan product = laid_out_product(plan, target);
-  if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
-  const ConvShape shape = conv_shape(plan, target);
-  const GemmShape s = panel_shape(product, target);
-  const int64_t room = product.k / (plan.product.k / shape.segment);
-  const int64_t bytes = s.panels() * s.panel_bytes();
-  for (int64_t g = 0; g < plan.groups; ++g) {
-    std::byte* base = out + g * bytes;
-    if (weights.is_packed()) {
-      lay_out_panels(s, weights, g * product.n, threads, base);
-    } else {
-      lay_out_panels(s, spread_runs(weights, g * product.n, product.n, shape.segment, room), 0, threads, base);
-    }
-  }
-  drop_source(weights);
+  const bool is_matrix = weights.shape().size() == 2;
+  CHECK(!plan.turned || !is_matrix || plan.window.taps() == 1);  // what a view of one tap's [O,C,1,1] is a view of
+  if (is_matrix && !plan.turned) return prepack_matrix(plan, target, weights, threads, out);
+  const Tensor matrix = !plan.turned                     ? *weight_matrix(weights)
+                        : weights.dtype() == DType::bf16 ? turned_matrix<uint16_t>(plan, weights, threads)
+                                                         : turned_matrix<float>(plan, weights, threads);
+  if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
+  prepack_matrix(plan, target, matrix, threads, out);
 }
 
 }  // namespace hone
