@@ -69,11 +69,10 @@ struct Gradient {
 constexpr int64_t kMost = 1 << 20, kMostPhases = 64;  // far beyond real windows; keeps sums of them small
 
 std::optional<Gradient> gradient_of(const Graph& graph, const Node& node) {
-  const TensorType& d = graph.type(node.operands[0]);
+  const TensorType &d = graph.type(node.operands[0]), &w = graph.type(node.operands[1]);
   const Shape& sizes = node.attributes.get<Shape>("sizes");
-  if (channels_last(node.attributes) || d.rank() < 3 || d.rank() > 4) return std::nullopt;
-  const Shape places = spatial(d.shape),
-              kernel = spatial(conv_weight_shape(node.attributes, graph.type(node.operands[1]).shape));
+  if (channels_last(node.attributes) || !w.ranked || d.rank() < 3 || d.rank() > 4) return std::nullopt;
+  const Shape places = spatial(d.shape), kernel = spatial(conv_weight_shape(node.attributes, w.shape));
   if (!is_constant(kernel)) return std::nullopt;
   const SlidingWindow window = read_sliding_window(node.attributes, kernel);
   Gradient gradient{.d = node.operands[0],
