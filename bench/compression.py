@@ -3,7 +3,7 @@ adapters, rounded after training and in it, pruned and trained on, and all of it
 were not trained on with its 95 % interval, latency of that very file, seconds and memory of its training. Only hone's commands make and judge the models.
 Begins with the models that bench/training.py leaves in build/bench/training. `make train` runs it after that, from the root of the checkout.
 
-usage: compression.py HONE [--only text,cnn] [--share S] [--dry]
+usage: compression.py HONE [--only text,cnn] [--share S] [--dry]      (parts that are left out keep the rows of their last run)
   HONE: build/release/hone   --share: of the steps of each training, to try it   --dry: print, but leave bench/results.md as it is
 """
 import argparse
@@ -128,7 +128,9 @@ def main():
                 raise SystemExit(f"{WORK / file} is not there; bench/training.py makes it")
         print(title)
         task, rows = part(args)
-        out += f"\n### {title}\n\n" + results.table(COLUMNS, rows) + "\n" + "".join(f"{i + 1}. {command}\n" for i, command in enumerate(task.commands))
+        commands = "".join(f"{i + 1}. {command}\n" for i, command in enumerate(task.commands))
+        (OWN / f"{name}.md").write_text(f"\n### {title}\n\n{results.table(COLUMNS, rows)}\n{commands}")
+    out += "".join((OWN / f"{name}.md").read_text() for name in PARTS if (OWN / f"{name}.md").exists())
     if not args.dry:
         results.write_section("Smaller models of two tasks", out)
 
