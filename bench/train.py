@@ -33,11 +33,11 @@ MODELS = {  # name: arguments of the program, the most that a step may take of t
     RESNET: (["resnet18-stem", "--batch", "64", "--length", "28"], 0.85),
 }
 # The most that else is asked of hone.
-BF16_SHARE = 0.65  # of a step in f32
+BF16_SHARE = 0.65  # of a step of MiniLM in f32
 TWO_THREADS = 1.05  # of one thread's share of PyTorch's time
 BUSY = 1.7  # of a step alone, two threads beside a process that keeps one of two CPUs busy
 COLD_START, CACHED_START = 1.0, 0.2  # seconds from the start of the process to the first step's
-MEMORY = 0.60  # of the peak of PyTorch's process
+MEMORY = 0.60  # of PyTorch's peak; both less what the process held before the model was opened
 LORA_PEFT, LORA_FULL = 0.70, 0.75  # a step of adapters of rank 6: of PEFT's on PyTorch, of one that trains all weights
 QLORA_MEMORY = 0.45  # of that with weights in f32
 QAT_STEP = 1.25  # of a step without rounding
@@ -47,30 +47,34 @@ RANK = 6
 WORK = pathlib.Path("build/bench/train")
 
 
-def peak_bytes(process):
-    """The most memory that a process has held so far."""
-    status = pathlib.Path(f"/proc/{process}/status").read_text()
+def peak_bytes():
+    """The most memory that this process has held so far."""
+    status = pathlib.Path("/proc/self/status").read_text()
     return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 
 
 class Program:
-    """`bench_train_step --on-demand`: one step for each line it is sent, answered by its nanoseconds."""
+    """`bench_train_step --on-demand`: one step for each line `run`, answered by its nanoseconds."""
 
     def __init__(self, program, arguments, threads, cache=None):
         command = [program, *arguments, "--on-demand", "--threads", str(threads)]
         environment = dict(os.environ, HONE_CACHE=str(cache)) if cache else None
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
-    def __call__(self):
-        self.child.stdin.write("run\n")
+    def answer(self, request):
+        self.child.stdin.write(f"{request}\n")
         self.child.stdin.flush()
         line = self.child.stdout.readline()
         if not line:
             raise SystemExit(f"{' '.join(map(str, self.child.args))}: ended with {self.child.wait()}")
-        return float(line) * 1e-9
+        return float(line)
+
+    def __call__(self):
+        return self.answer("run") * 1e-9
 
     def peak_bytes(self):
-        return peak_bytes(self.child.pid)
+        """The most memory so far, less what the process held before it opened the model."""
+        return self.answer("memory")
 
     def close(self):
         self.child.stdin.close()
@@ -149,7 +153,8 @@ def bf16_share(args, name):
     for each in systems.values():
         each.close()
     share, low, high = ratio(times, "bf16", "f32")
-    return [f"{name}: products in bf16 / in f32", f"{share:.2f} ({low:.2f}-{high:.2f})", *judged(share, BF16_SHARE)]
+    return [f"{name}: products in bf16 / in f32", f"{share:.2f} ({low:.2f}-{high:.2f})",
+            *(judged(share, BF16_SHARE) if name == MINILM else ["", ""])]
 
 
 def two_threads(args, name):
@@ -267,7 +272,6 @@ def adapters(args):
 
 
 def packed_adapters(args):
-    """Peaks of whole processes, less that of one that has no model of this size to train."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         plain, packed = pathlib.Path(folder, "plain.safetensors"), pathlib.Path(folder, "packed.safetensors")
@@ -382,15 +386,18 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="models, or kinds of smaller ones, whose names contain this")
     parser.add_argument("--record", action="store_true")
-    parser.add_argument("--peak-of", help="print the peak memory of a process in which PyTorch trains this model, in bytes")
+    parser.add_argument("--peak-of", help="print the peak memory of a process in which PyTorch trains this model, less what it held before there was one, in bytes")
     parser.add_argument("--compiled", action="store_true", help="with --peak-of: through torch.compile")
     args = parser.parse_args()
     torch.set_num_threads(1)
     if args.peak_of:
+        import torchvision  # noqa: F401
+        import transformers  # noqa: F401
+        before = peak_bytes()
         step = torch_step(args.peak_of, args.compiled)
         for _ in range(4):
             step()
-        print(peak_bytes("self"))
+        print(peak_bytes() - before)
         return
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     command = f"bench/train.py build/release/bench/bench_train_step --rounds {args.rounds} --record"

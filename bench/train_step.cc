@@ -3,7 +3,8 @@
 // [--on-demand]: the time of a training step as `hone train` takes it: forward, gradients and AdamW with updates in
 // place, on random data. MODEL is bert-tiny (2 layers of 128, the default), minilm-l6, resnet18-stem (for 28 x 28
 // pixels), a config.json, or a file that --save wrote. Prints the median and the best step, and the best times by class
-// of kernels; --steps: of each step; --on-demand: a step for each line of the input, answered by its nanoseconds.
+// of kernels; --steps: of each step; --on-demand: a step for each line `run` of the input, answered by its nanoseconds;
+// to `memory`, the most bytes that the process has held so far, less what it held before it opened the model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "bench/timing.h"
 #include "codegen/llvm/compiler.h"
 #include "io/artefact.h"
+#include "measure/memory.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "runtime/session.h"
@@ -117,6 +119,7 @@ NamedTensors random_batch(const Graph& graph, const Options& o) {
 
 void run(const Options& o) {
   if (!o.save.empty()) return save_artefact(o.save, model_of(o));
+  const int64_t before = memory_use().resident_bytes;
   const TrainGraphs graphs = graphs_of(o);
   SessionOptions options;
   options.threads = o.threads;
@@ -140,8 +143,11 @@ void run(const Options& o) {
     return seconds_of([&] { loss = session.run(context, inputs, to)[loss_at].as<float>()[0]; });
   };
   if (o.on_demand) {
-    for (std::string line; std::getline(std::cin, line);)
-      fmt::print("{:.0f}\n", 1e9 * step(nullptr)), std::cout.flush(), std::fflush(stdout);
+    for (std::string line; std::getline(std::cin, line);) {
+      if (line == "memory") fmt::print("{}\n", memory_use().peak_bytes - before);
+      else fmt::print("{:.0f}\n", 1e9 * step(nullptr));
+      std::fflush(stdout);
+    }
     return;
   }
   std::vector<double> times, best;
@@ -198,7 +204,7 @@ int main(int argc, char** argv) {
   app.add_option("--isa", options.isa, "Instruction set to generate code for, as `hone bench` takes it");
   app.add_option("--no-pass", options.disabled, "A pass to leave out");
   app.add_flag("--steps", options.steps, "Every step by itself");
-  app.add_flag("--on-demand", options.on_demand, "A step for each line of the input");
+  app.add_flag("--on-demand", options.on_demand, "A step for each line `run` of the input; `memory`");
   CLI11_PARSE(app, argc, argv);
   hone::run(options);
 }
