@@ -120,7 +120,7 @@ void keep(QuantizeChoice& choice, std::string reason) {
 // A row of a convolution's matrix may be shorter than a block, the nine weights of a depthwise window, and then is
 // mostly padding. The default format is there to make a model smaller; a rule means what it says.
 void keep_if_larger(QuantizeChoice& choice, int64_t plain_bytes) {
-  if (plane_bytes(*choice.format, choice.shape).total() < plain_bytes) return;
+  if (plane_bytes(*choice.format, choice.shape).total() <= plain_bytes) return;
   keep(choice, "kept: larger as " + choice.after);
 }
 

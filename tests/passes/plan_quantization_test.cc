@@ -123,6 +123,7 @@ TEST(PlanQuantization, TheDefaultKeepsWindowsThatItsBlocksWouldMakeLarger) {
   EXPECT_EQ(by_default["depthwise"].after, "fp32");
   EXPECT_EQ(by_default["depthwise"].decided_by, "kept: larger as int8.g128");
   EXPECT_EQ(by_default["depthwise"].shape, (std::vector<int64_t>{4, 1, 3, 3}));
+  EXPECT_EQ(after({.to = "int32.f2", .rule = {}, .skip = {}, .activations = ""})["depthwise"].after, "int32.f2");  // as large
   EXPECT_EQ(after({.to = "", .rule = {"depthwise=int8.g128"}, .skip = {}, .activations = ""})["depthwise"].after,
             "int8.g128");
 }
