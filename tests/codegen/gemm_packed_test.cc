@@ -101,8 +101,9 @@ TEST(GemmPacked, IntegersAreExact) {
 
 TEST(GemmPacked, EveryCodeDecodesExactlyIncludingNan) {
   // A = 1 in one place: results are single weights.
-  for (const char* name :
-       {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp4", "int8.f3", "int12.f4", "fp8_e4m3", "fp8_e5m2"}) {
+  for (const char* name : {"mxint8",   "mxint7",   "mxint5",   "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp4",
+                           "int2.f3",  "int3.f3",  "int4.f3",  "int5.f3",    "int6.f3",    "int7.f3",    "int8.f3",
+                           "int12.f4", "uint5.f3", "uint7.f3", "uint8.f3",   "fp8_e4m3",   "fp8_e5m2"}) {
     const Format format = parse_format(name);
     const int64_t codes = int64_t{1} << format.element.bits;
     Tensor w = pack(

@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/float_bits.h"
@@ -21,6 +22,10 @@ WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format&
   for (size_t i = 0; i < below; ++i) words_[i] = f32_to_bf16(-static_cast<float>(below - i));
   for (size_t code = 0; code < codec.values.size(); ++code)
     words_[below + codec.recode[code]] = f32_to_bf16(codec.values[code]);
+  if (codec.decode != Decode::mirrored) return;
+  for (size_t code = 0; code < codec.values.size(); ++code)  // magnitudes that occur with a negative sign only
+    if (const size_t rank = codec.recode[code] & 0x7f; rank > 0 && codec.recode[code] & 0x80)
+      words_[rank] = f32_to_bf16(std::abs(codec.values[code]));
 }
 
 Value* WeightDecoder::pair(const ChunkLanes& chunk, int j, Value* zero) {
