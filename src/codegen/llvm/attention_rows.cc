@@ -1,6 +1,7 @@
 #include "codegen/llvm/attention_rows.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "codegen/llvm/tile.h"
 
@@ -12,6 +13,36 @@ using llvm::Value;
 
 Value* add(Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
 
+// So many queries read what they have in common at once: as many as make a vector of sums with kKeys keys.
+constexpr int kKeys = 4;
+int queries_together(const Emitter& e) { return e.lanes / kKeys; }
+
+// body(a, b) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left over by
+// itself, and of fewer that are left over with the last of them repeated.
+struct Rows {
+  Value *first, *bytes;
+};
+template <class Body>
+void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
+  const int together = queries_together(e);
+  const auto some = [&](Value* from, int n) {
+    const auto pointers = [&](Rows rows) {
+      Values at;
+      for (int i = 0; i < n; ++i) {
+        Value* row = e.smaller(e.b.CreateAdd(from, e.num(i)), e.b.CreateSub(count, e.num(1)));
+        at.push_back(e.at(rows.first, e.b.CreateMul(row, rows.bytes)));
+      }
+      return at;
+    };
+    body(pointers(a), pointers(b));
+    return Values{};
+  };
+  Value* is_left = e.b.CreateICmpEQ(e.b.CreateURem(count, e.num(together)), e.num(1));
+  Value* grouped = e.b.CreateSub(count, e.b.CreateZExt(is_left, e.i64));
+  e.loop(e.num(0), grouped, together, {}, [&](Value* from, const Values&) { return some(from, together); });
+  e.when(is_left, [&] { some(grouped, 1); });
+}
+
 // A step of q·k: `lanes` elements as f32, or twice as many as pairs of bf16.
 class RowScores {
  public:
@@ -22,18 +53,21 @@ class RowScores {
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     allow_spills(f);
     Value *keys = f->getArg(2), *key_row = f->getArg(3), *count = f->getArg(6);
-    const Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), s_.score_stride * 4}};
-    e_.walk(f->getArg(5), moving, {}, [&](const Values& row, const Values&) {
-      e_.loop(e_.num(0), count, e_.lanes, {}, [&](Value* t, const Values&) {
-        Values offsets;  // of a vector of keys; those behind the last are the last
-        Value* last = e_.b.CreateSub(count, e_.num(1));
-        for (int i = 0; i < e_.lanes; ++i)
-          offsets.push_back(e_.b.CreateMul(e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last), key_row));
-        e_.store(joined(products(row[0], keys, offsets)), e_.at(row[1], e_.times(t, 4)), e_.lanes * 4);
-        return Values{};
-      });
-      return Values{};
-    });
+    each_rows(e_, f->getArg(5), {f->getArg(0), f->getArg(1)}, {f->getArg(4), e_.num(s_.score_stride * 4)},
+              [&](const Values& queries, const Values& scores) {
+                const int together = e_.lanes / static_cast<int>(queries.size());  // keys
+                e_.loop(e_.num(0), count, together, {}, [&](Value* t, const Values&) {
+                  Values offsets;  // keys behind the last are the last
+                  Value* last = e_.b.CreateSub(count, e_.num(1));
+                  for (int i = 0; i < together; ++i)
+                    offsets.push_back(e_.b.CreateMul(e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last), key_row));
+                  Value* sums = joined(products(queries, keys, offsets));
+                  for (size_t i = 0; i < scores.size(); ++i)
+                    e_.store(lanes_of(sums, static_cast<int>(i) * together, together), e_.at(scores[i], e_.times(t, 4)),
+                             together * 4);
+                  return Values{};
+                });
+              });
     e_.end_function();
     return f;
   }
@@ -42,22 +76,31 @@ class RowScores {
   int64_t step() const { return s_.dot ? 2 * e_.lanes : e_.lanes; }
   int64_t query_bytes() const { return s_.dot ? 2 : 4; }
 
-  Values products(Value* query, Value* keys, const Values& offsets) {
+  // Of each query with each key.
+  Values products(const Values& queries, Value* keys, const Values& offsets) {
     const int64_t whole = plan_.head_dim / step() * step();
-    Values sums(offsets.size(), e_.c_f32(0));
-    const auto add_step = [&](Value* d, bool is_last, const Values& before) {
-      Value* q = elements(DType::f32, e_.at(query, e_.times(d, query_bytes())), is_last);
+    Values sums(queries.size() * offsets.size(), e_.c_f32(0));
+    const auto add_step = [&](Value* d, bool is_last, Values now) {
       Value* key = e_.at(keys, e_.times(d, size_bytes(plan_.dtype)));
-      Values after;
+      Values q;
+      for (Value* query : queries) q.push_back(elements(DType::f32, e_.at(query, e_.times(d, query_bytes())), is_last));
       for (size_t i = 0; i < offsets.size(); ++i) {
         Value* k = elements(plan_.dtype, e_.at(key, offsets[i]), is_last);
-        after.push_back(s_.dot ? e_.dot_bf16(before[i], q, k) : e_.fma(q, k, before[i]));
+        for (size_t j = 0; j < q.size(); ++j) {
+          Value*& sum = now[j * offsets.size() + i];
+          sum = s_.dot ? e_.dot_bf16(sum, q[j], k) : e_.fma(q[j], k, sum);
+        }
       }
-      return after;
+      return now;
     };
     sums = e_.loop(e_.num(0), e_.num(whole), step(), sums,
                    [&](Value* d, const Values& before) { return add_step(d, false, before); });
     return whole < plan_.head_dim ? add_step(e_.num(whole), true, sums) : sums;
+  }
+  Value* lanes_of(Value* v, int first, int count) {
+    std::vector<int> lanes(static_cast<size_t>(count));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return count == e_.lanes ? v : e_.b.CreateShuffleVector(v, lanes);
   }
   Value* elements(DType dtype, Value* from, bool is_last) {
     const int64_t rest = plan_.head_dim % step();
@@ -105,30 +148,35 @@ llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol,
   allow_spills(f);
   llvm::Value *value_row = f->getArg(2), *count = f->getArg(5), *is_first = f->getArg(6);
   const int64_t size = size_bytes(plan.dtype), panel_columns = shape.value_columns();
-  constexpr int64_t kVectors = 8;  // of sums at once
-  const Emitter::Moving rows[] = {{f->getArg(0), shape.weight_stride_bytes}, {f->getArg(3), panel_columns * 4}};
-  e.walk(f->getArg(4), rows, {}, [&](const Values& row, const Values&) {
-    for (int64_t first = 0; first < plan.value_dim; first += kVectors * e.lanes) {
-      const int64_t end = std::min<int64_t>(first + kVectors * e.lanes, plan.value_dim);
+  const Rows weights{f->getArg(0), e.num(shape.weight_stride_bytes)}, sums_of{f->getArg(3), e.num(panel_columns * 4)};
+  each_rows(e, f->getArg(4), weights, sums_of, [&](const Values& row_weights, const Values& row_sums) {
+    const int64_t columns = (row_sums.size() > 1 ? 4 : 8) * e.lanes;  // at once
+    for (int64_t first = 0; first < plan.value_dim; first += columns) {
+      const int64_t end = std::min<int64_t>(first + columns, plan.value_dim);
       Values sums, places;
-      for (int64_t c = first; c < end; c += e.lanes) {
-        const int64_t panel = c / panel_columns, column = c % panel_columns;
-        places.push_back(e.at(row[1], (panel * shape.rows * panel_columns + column) * 4));
-        sums.push_back(e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, places.back(), e.lanes * 4)));
-      }
-      const Emitter::Moving keys[] = {{row[0], shape.dot ? 2 : 4}, {e.at(f->getArg(1), first * size), value_row}};
-      sums = e.walk(count, keys, sums, [&](const Values& at, Values now) {
-        llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, at[0]);
+      for (llvm::Value* row : row_sums)
+        for (int64_t c = first; c < end; c += e.lanes) {
+          const int64_t panel = c / panel_columns, column = c % panel_columns;
+          places.push_back(e.at(row, (panel * shape.rows * panel_columns + column) * 4));
+          sums.push_back(e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, places.back(), e.lanes * 4)));
+        }
+      std::vector<Emitter::Moving> moving{{e.at(f->getArg(1), first * size), value_row}};
+      for (llvm::Value* row : row_weights) moving.emplace_back(row, shape.dot ? 2 : 4);
+      sums = e.walk(count, moving, sums, [&](const Values& at, Values now) {
+        Values values;
         for (int64_t c = first; c < end; c += e.lanes) {
           llvm::Value* lanes = end - c < e.lanes ? e.tail_mask(e.num(end - c)) : nullptr;
-          llvm::Value*& sum = now[static_cast<size_t>((c - first) / e.lanes)];
-          sum = e.fma(weight, e.load_elements(plan.dtype, e.at(at[1], (c - first) * size), lanes), sum);
+          values.push_back(e.load_elements(plan.dtype, e.at(at[0], (c - first) * size), lanes));
+        }
+        auto sum = now.begin();
+        for (size_t row = 1; row < at.size(); ++row) {
+          llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, at[row]);
+          for (llvm::Value* value : values) *sum = e.fma(weight, value, *sum), ++sum;
         }
         return now;
       });
       for (size_t i = 0; i < sums.size(); ++i) e.store(sums[i], places[i], e.lanes * 4);
     }
-    return Values{};
   });
   e.end_function();
   return f;

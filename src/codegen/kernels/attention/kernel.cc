@@ -13,7 +13,7 @@ Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args)
   const AttentionShape shape = attention_shape(plan, target);
   const AttentionItems items = attention_items(plan, shape, args.dims[0], args.dims[1]);
   args.dims[13] = items.heads, args.dims[14] = items.queries;
-  args.dims[15] = attention_reads_rows(plan, args.dims[1], args.dims[2]);
+  args.dims[15] = args.dims[1] <= attention_queries_in_rows(plan, args.dims[2]);
   const double flops = 2.0 * static_cast<double>(items.heads * items.queries) *
                        static_cast<double>(std::max<int64_t>(1, args.dims[2])) * (plan.head_dim + plan.value_dim);
   return {.items = items.count,
@@ -23,9 +23,11 @@ Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args)
 
 std::string describe(const AttentionPlan& plan, const Target& target) {
   const AttentionShape shape = attention_shape(plan, target);
-  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time, few queries read them in rows", plan.heads,
-                     plan.head_dim, plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
-                     plan.limited ? ", keys by position" : "", to_string(plan.dtype), shape.block_keys);
+  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time, laid out for more than {} queries",
+                     plan.heads, plan.head_dim,
+                     plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
+                     plan.limited ? ", keys by position" : "", to_string(plan.dtype), shape.block_keys,
+                     attention_queries_in_rows(plan, shape.block_keys));
 }
 
 bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {

@@ -64,9 +64,11 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   return s;
 }
 
-bool attention_reads_rows(const AttentionPlan& plan, int64_t queries, int64_t keys) {
-  const int64_t most = keys <= kFewKeys ? kQueriesOfFewKeys : kQueriesInRows;
-  return queries <= (plan.heads > plan.kv_heads ? most * 2 / 3 : most);
+int64_t attention_queries_in_rows(const AttentionPlan& plan, int64_t keys) {
+  constexpr int64_t kFewKeys = 24;  // of which a panel would be far from full
+  const bool shared = plan.heads > plan.kv_heads;
+  if (keys <= kFewKeys) return shared ? 10 : 16;
+  return !shared && plan.dtype == DType::f32 && plan.head_dim >= 48 ? 16 : 4;
 }
 
 // As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.

@@ -57,9 +57,8 @@ struct AttentionItems {
 AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
                                int64_t queries);
 
-// Whether keys and values are read in their rows: for so few queries, or where a panel would be far from full. Heads
-// that share keys would share panels, too: it takes a third less. It decides bits, and so takes no notice of batches.
-inline constexpr int64_t kQueriesInRows = 3, kFewKeys = 24, kQueriesOfFewKeys = 16;
-bool attention_reads_rows(const AttentionPlan& plan, int64_t queries, int64_t keys);
+// The most queries that read keys and values in their rows; for more, these are laid out as panels, which heads that
+// share keys share, too. It decides bits, and so takes no notice of batches.
+int64_t attention_queries_in_rows(const AttentionPlan& plan, int64_t keys);
 
 }  // namespace hone
