@@ -110,10 +110,24 @@ inline OpCases unique_cases(Philox& rng) {
   return cases;
 }
 
+// Equal elements, and orders of NaN, infinities and both zeros.
 inline OpCases top_k_cases(Philox& rng) {
-  return joined(
+  OpCases cases = joined(
       moved(rng, {3, 7}, {{{"k", Shape{3}}}, {{"k", Shape{1}}, {"axis", int64_t{0}}, {"largest", int64_t{0}}}}),
       moved_by(rng, {3, 7}, {integer_vector({2})}, {{}}));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  const Tensor odd = Tensor::of<float>({9}, {0.0f, kNaN, -0.0f, -kInfinity, 1e-42f, -kNaN, kInfinity, -1e-42f, 0.0f});
+  for (int64_t largest : {0, 1}) {
+    const auto of = [&](int64_t k, int64_t axis) {
+      return Attributes{{"k", Shape{k}}, {"axis", axis}, {"largest", largest}};
+    };
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+      for (int64_t k : {0, 1, 9}) cases.push_back({{odd.converted(dtype)}, of(k, 0)});
+    for (DType dtype : {DType::f32, DType::u8, DType::i16, DType::u16, DType::u32, DType::i64, DType::u64})
+      cases.push_back({{random_integers(rng, {2, 100, 3}, dtype, 0, 40)}, of(31, 1)});
+    cases.push_back({{random_integers(rng, {5, 17}, DType::boolean, 0, 1)}, of(17, 1)});
+  }
+  return cases;
 }
 
 inline OpCases reverse_sequence_cases(Philox& rng) {
