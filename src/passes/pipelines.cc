@@ -24,6 +24,7 @@ constexpr std::array kCanonical = {
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",
+                                    "widen_halves",
                                     "expand_recurrent",
                                     "expand_fourier",
                                     "decode_vectors",
@@ -45,6 +46,7 @@ constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "simplify_shapes",
                                     "set_compute",
                                     "expand_mean_pool",
+                                    "nest_concats",
                                     "merge_common",
                                     "remove_dead"};
 
