@@ -80,6 +80,7 @@ Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
     Part first;
     for (size_t i = 0; i < to.size(); ++i) first.to += move.start[i] * to[i];
     add_parts(move, from, to, first, parts);
+    if (parts.size() > kMostParts) return {fmt::format("more than {} regular parts", kMostParts)};
     for (const Part& part : parts) {
       if (element_count(part.extents) == 0) continue;
       if (steps.size() == most) return {fmt::format("more than {} regular parts", most)};
