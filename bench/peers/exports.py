@@ -1,8 +1,9 @@
 """Networks as PyTorch's exporters write them, opened, run, quantized and reopened by hone.
 
 14 networks of torchvision and 31 architectures of Hugging Face (zoo.py), each by the dynamo exporter at opsets 18, 20 and 23 and by the
-legacy exporter at 17. Of each file: `hone info` opens it; `hone run` agrees with ONNX Runtime (with PyTorch where that refuses); `hone
-quantize` writes it as .safetensors and .onnx, `hone export` as .onnx, and what they wrote is run again.
+legacy exporter at 17. Of each file: `hone info` opens it; `hone run` agrees with ONNX Runtime (with PyTorch where that refuses), and its
+profile says which steps are interpreted; `hone quantize` writes it as .safetensors and .onnx, `hone export` as .onnx, and what they wrote
+is run again.
 
 usage: exports.py HONE [--only NAME]... [--exporter NAME]... [--again] [--dry] [--jobs 2]
 
@@ -166,6 +167,7 @@ def hone(args, verb, *rest):
     if done.returncode != 0:
         line = (done.stderr.strip().splitlines() or [""])[-1 if done.returncode < 0 else 0]
         raise Failure(f"{verb} ended with {done.returncode}: {line[:200]}")
+    return done.stdout
 
 
 class Files:
@@ -192,6 +194,11 @@ class Files:
         if missing:
             raise Failure(f"run wrote no output {missing[0]}; it wrote {sorted(found)}")
         return [found[name] for name in names]
+
+    def interpreted(self, file):
+        """How many steps of each op run without machine code."""
+        record = json.loads(hone(self.args, "run", file, "--profile", "--json", "--input", *self.inputs))
+        return collections.Counter(step["ops"] for step in record["steps"] if step["kind"] == "interpreted")
 
     def bounds(self):
         """Two f32 computations differ by up to twice what one differs from f64, and the order of their sums is luck: twice that."""
@@ -226,6 +233,7 @@ def check(args, folder, facts):
     step("doctor", lambda: doctor(args, model))
     own = step("runs", lambda: files.run(model))
     if own:
+        result["interpreted"] = step("profiles", lambda: files.interpreted(model))
         result["difference"] = step("agrees", lambda: files.compare("run", own, expected))
         again = files.scratch / "again.onnx"
         step("exports", lambda: (hone(args, "export", model, "-o", again), files.compare("exported", files.run(again), own)))
@@ -281,8 +289,9 @@ def summary(found):
     made = [result for result in every if "refused" not in result]
     lines = [f"{len(made)} files of {len(found)} networks; {len(every) - len(made)} the exporters could not make. "
              f"{sum(not result['failures'] for result in made)} pass every check; largest difference from the reference "
-             f"{max((result['difference'] or 0 for result in made), default=0):.1e} of the largest magnitude of an output.\n"]
-    for title, reasons in [("Failures", failures(found)), ("Not exported", refusals(found))]:
+             f"{max((result['difference'] or 0 for result in made), default=0):.1e} of the largest magnitude of an output. "
+             f"{sum(result.get('interpreted') == {} for result in made)} run without an interpreted step.\n"]
+    for title, reasons in [("Failures", failures(found)), ("Interpreted steps", interpreted(found)), ("Not exported", refusals(found))]:
         lines += [f"\n{title}:\n\n", *(f"- {why}: {', '.join(where)}\n" for why, where in reasons.items())] if reasons else []
     return "".join(lines)
 
@@ -298,6 +307,10 @@ def grouped(found, reasons_of):
 
 def failures(found):
     return grouped(found, lambda result: [f"{step}: {why}" for step, why in result.get("failures", {}).items()])
+
+
+def interpreted(found):
+    return grouped(found, lambda result: [f"{count} of {op}" for op, count in (result.get("interpreted") or {}).items()])
 
 
 def refusals(found):

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ops/control.h"
 #include "runtime/arena.h"
 #include "runtime/cut_graph.h"
 
@@ -33,6 +34,7 @@ class Explanation {
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
     parts_ = specialised_parts(prepared, bind_symbols(prepared, options.shapes));
+    with_bodies_ = std::erase_if(parts_.turns, [&](NodeId n) { return is_control(*prepared.node(n).op); });
     lowered_ = lower(parts_.head, {.target = target_, .fuse = options.fuse, .no_winograd = options.no_winograd});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
@@ -122,6 +124,9 @@ class Explanation {
                     count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(target_))};
     if (interpreted_ > 0)
       found.push_back(fmt::format("{} interpreted: right, but far slower", count(interpreted_, "step")));
+    if (with_bodies_ > 0)
+      found.push_back(fmt::format("{} more: planned and compiled when {} bodies first run", count(with_bodies_, "node"),
+                                  with_bodies_ == 1 ? "its" : "their"));
     if (!parts_.turns.empty())
       found.push_back(fmt::format("{} more: evaluated one by one, because their shapes depend on data",
                                   count(parts_.turns.size(), "node")));
@@ -135,7 +140,7 @@ class Explanation {
   SpecialisedParts parts_;
   LoweredGraph lowered_;
   int64_t nodes_before_ = 0;
-  size_t interpreted_ = 0;
+  size_t interpreted_ = 0, with_bodies_ = 0;
   std::map<std::string, size_t> codes_;
   Table kernels_{.key = "kernels",
                  .title = "Machine code, and the steps that share it",

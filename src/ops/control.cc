@@ -1,11 +1,12 @@
 // Ops with bodies: if, loop, scan. A body is a graph of its own; values that it reads from around it are trailing
 // operands and its last inputs.
+#include "ops/control.h"
+
 #include <algorithm>
 
 #include "base/memory_limit.h"
 #include "ir/graph.h"
 #include "ops/elements.h"
-#include "ops/evaluate.h"
 #include "ops/rules.h"
 
 namespace hone {
@@ -95,13 +96,13 @@ Types infer_if(const InferArgs& a) {
   return types;
 }
 
-std::vector<Tensor> eval_if(const EvalArgs& a) {
+std::vector<Tensor> eval_if(const EvalArgs& a, const BodyRunner& run_body) {
   if (a[0].elements() != 1) fail("the condition is {}; accepted: one element", to_string(a[0].type()));
   const bool yes = a[0].as<bool>()[0];
   const auto taken = static_cast<size_t>(a.attributes.get<int64_t>("then_captures"));
   std::vector<Tensor> inputs;
   for (size_t i = yes ? 1 : 1 + taken; i < (yes ? 1 + taken : a.operands.size()); ++i) inputs.push_back(a[i]);
-  return evaluate_body(body_of(a, yes ? 0 : 1), std::move(inputs), *a.bindings);
+  return run_body(body_of(a, yes ? 0 : 1), std::move(inputs), *a.bindings);
 }
 
 // --- loop ------------------------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ bool is_true(const Tensor& condition) {
   return condition.as<bool>()[0];
 }
 
-std::vector<Tensor> eval_loop(const EvalArgs& a) {
+std::vector<Tensor> eval_loop(const EvalArgs& a, const BodyRunner& run_body) {
   const Graph& body = body_of(a);
   const auto carried = static_cast<size_t>(a.attributes.get<int64_t>("carried"));
   if (a.has(0) && a[0].elements() != 1) fail("the trip count is {}; accepted: one element", to_string(a[0].type()));
@@ -197,7 +198,7 @@ std::vector<Tensor> eval_loop(const EvalArgs& a) {
                                one(Tensor::scalar<bool>(condition), body.type(body.inputs()[1]))};
     inputs.insert(inputs.end(), state.begin(), state.end());
     inputs.insert(inputs.end(), captures.begin(), captures.end());
-    std::vector<Tensor> results = evaluate_body(body, std::move(inputs), *a.bindings);
+    std::vector<Tensor> results = run_body(body, std::move(inputs), *a.bindings);
     condition = is_true(results[0]);
     for (size_t i = 0; i < carried; ++i) state[i] = std::move(results[1 + i]);
     for (size_t i = 0; i < collected.size(); ++i) collect(collected[i], std::move(results[1 + carried + i]));
@@ -269,7 +270,7 @@ Tensor slice_at(const Tensor& x, size_t axis, int64_t at) {
   return copy_strided(x, sizes, strides, offset);
 }
 
-std::vector<Tensor> eval_scan(const EvalArgs& a) {
+std::vector<Tensor> eval_scan(const EvalArgs& a, const BodyRunner& run_body) {
   const Graph& body = body_of(a);
   const ScanLayout layout = scan_layout(a.attributes, a.operands.size(), body.outputs().size());
   std::vector<size_t> axes;
@@ -288,7 +289,7 @@ std::vector<Tensor> eval_scan(const EvalArgs& a) {
     for (size_t i = 0; i < layout.scans; ++i)
       inputs.push_back(slice_at(sliced[i], axes[i], layout.directions[i] != 0 ? length - 1 - iteration : iteration));
     for (size_t i = layout.states + layout.scans; i < a.operands.size(); ++i) inputs.push_back(a[i]);
-    std::vector<Tensor> results = evaluate_body(body, std::move(inputs), *a.bindings);
+    std::vector<Tensor> results = run_body(body, std::move(inputs), *a.bindings);
     for (size_t i = 0; i < layout.states; ++i) state[i] = std::move(results[i]);
     for (size_t i = 0; i < collected.size(); ++i) collect(collected[i], std::move(results[layout.states + i]));
   }
@@ -301,6 +302,15 @@ std::vector<Tensor> eval_scan(const EvalArgs& a) {
   return state;
 }
 
+std::vector<Tensor> evaluated_body(const Graph& body, std::vector<Tensor> inputs, const Bindings& around) {
+  return evaluate_body(body, std::move(inputs), around);
+}
+
+template <auto eval>
+std::vector<Tensor> with_evaluated_bodies(const EvalArgs& a) {
+  return eval(a, evaluated_body);
+}
+
 }  // namespace
 
 extern constinit const OpDef if_def{.name = "if",
@@ -311,7 +321,7 @@ extern constinit const OpDef if_def{.name = "if",
                                     .attributes = kIfAttributes,
                                     .results = -1,
                                     .infer = infer_if,
-                                    .eval = eval_if,
+                                    .eval = with_evaluated_bodies<eval_if>,
                                     .bodies = 2,
                                     .any_rank = true,
                                     .containers = true};
@@ -326,7 +336,7 @@ extern constinit const OpDef loop_def{
     .attributes = kLoopAttributes,
     .results = -1,
     .infer = infer_loop,
-    .eval = eval_loop,
+    .eval = with_evaluated_bodies<eval_loop>,
     .bodies = 1,
     .any_rank = true,
     .containers = true};
@@ -339,8 +349,15 @@ extern constinit const OpDef scan_def{
     .attributes = kScanAttributes,
     .results = -1,
     .infer = infer_scan,
-    .eval = eval_scan,
+    .eval = with_evaluated_bodies<eval_scan>,
     .bodies = 1,
     .any_rank = true};
+
+bool is_control(const OpDef& op) { return &op == &if_def || &op == &loop_def || &op == &scan_def; }
+
+std::vector<Tensor> evaluate_control(const OpDef& op, const EvalArgs& args, const BodyRunner& run_body) {
+  CHECK(is_control(op));
+  return &op == &if_def ? eval_if(args, run_body) : &op == &loop_def ? eval_loop(args, run_body) : eval_scan(args, run_body);
+}
 
 }  // namespace hone

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "ir/pointwise.h"
 #include "ir/text.h"
+#include "ops/control.h"
 #include "ops/elements.h"
 
 namespace hone {
@@ -64,8 +65,9 @@ bool are_empty(std::span<const TensorType> results) {
   });
 }
 
-std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
+std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args, const BodyRunner& run_body) {
   try {
+    if (run_body && is_control(op)) return evaluate_control(op, args, run_body);
     return op.eval ? op.eval(args) : eval_pointwise(op, args);
   } catch (const std::out_of_range&) {
     fail("{}: an operand holds fewer values than the op needs", op.name);
@@ -80,8 +82,9 @@ std::vector<Tensor> computed(const OpDef& op, const EvalArgs& args) {
 // from the tensors it gets: what the graph declares may come from a file, and may not be known beforehand.
 class Evaluation {
  public:
-  Evaluation(const Graph& graph, std::vector<Tensor> inputs, Bindings bindings)
+  Evaluation(const Graph& graph, std::vector<Tensor> inputs, Bindings bindings, const BodyRunner& run_body)
       : graph_(graph),
+        run_body_(run_body),
         values_(graph.value_capacity()),
         uses_left_(graph.value_capacity()),
         bindings_(std::move(bindings)) {
@@ -107,7 +110,7 @@ class Evaluation {
     try {
       const bool symbolic = is_symbolic(node.attributes);
       results = evaluate_node(*node.op, operands, symbolic ? substituted(node.attributes, bindings_) : node.attributes,
-                              node.subgraphs, bindings_);
+                              node.subgraphs, bindings_, run_body_);
       if (results.size() != node.results.size())
         fail("{} results; the graph declares {}", results.size(), node.results.size());
       for (size_t i = 0; i < results.size(); ++i) expect_declared(node.results[i], results[i]);
@@ -146,6 +149,7 @@ class Evaluation {
   }
 
   const Graph& graph_;
+  const BodyRunner& run_body_;
   std::vector<Tensor> values_;
   std::vector<int> uses_left_;
   Bindings bindings_;
@@ -153,14 +157,14 @@ class Evaluation {
 
 }  // namespace
 
-std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args) {
+std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args, const BodyRunner& run_body) {
   require_room(op, args.results);
   std::vector<Tensor> results;
   if (op.bodies == 0 && are_empty(args.results)) {
     for (const TensorType& type : args.results) results.emplace_back(type.dtype, constant_shape(type.shape));
     return results;
   }
-  results = computed(op, args);
+  results = computed(op, args, run_body);
   if (results.size() != args.results.size())
     fail("{} gave {} results instead of {}", op.name, results.size(), args.results.size());
   for (size_t i = 0; i < results.size(); ++i)
@@ -199,9 +203,9 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Ten
 }
 
 std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
-                                  const AfterNode& after) {
+                                  const AfterNode& after, const BodyRunner& run_body) {
   check_stop();  // a body without nodes, too, may run any number of times
-  Evaluation evaluation(graph, std::move(inputs), bindings);
+  Evaluation evaluation(graph, std::move(inputs), bindings, run_body);
   for (NodeId id : graph.nodes()) evaluation.step(id, after);
   std::vector<Tensor> outputs;
   for (const Output& output : graph.outputs()) {
@@ -213,13 +217,13 @@ std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs
 
 std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
                                   const Attributes& attributes, const std::vector<Graph>& subgraphs,
-                                  const Bindings& bindings) {
+                                  const Bindings& bindings, const BodyRunner& run_body) {
   std::vector<TensorType> types;
   for (const Tensor* operand : operands) types.push_back(operand ? operand->type() : TensorType{});
   std::vector<const TensorType*> type_pointers;
   for (size_t i = 0; i < operands.size(); ++i) type_pointers.push_back(operands[i] ? &types[i] : nullptr);
   const std::vector<TensorType> results = infer_results(op, type_pointers, operands, attributes, subgraphs);
-  return evaluate_op(op, {operands, attributes, results, &subgraphs, &bindings});
+  return evaluate_op(op, {operands, attributes, results, &subgraphs, &bindings}, run_body);
 }
 
 FoldBudget FoldBudget::of(const Graph& graph) {

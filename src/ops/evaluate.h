@@ -22,19 +22,23 @@ using AfterNode = std::function<void(NodeId, std::span<const Tensor> results)>;
 std::vector<Tensor> evaluate(const Graph& graph, const std::map<std::string, Tensor>& inputs,
                              const AfterNode& after = {});
 
+// Runs a body of if, loop or scan: outputs, packed ones decoded, of `inputs` in the order of the body's.
+using BodyRunner =
+    std::function<std::vector<Tensor>(const Graph& body, std::vector<Tensor> inputs, const Bindings& around)>;
+
 // The same for a body, or a graph whose shapes may depend on data: `inputs` in the order of the graph's, `bindings` of
-// the symbols around it.
+// the symbols around it. `run_body` runs the bodies of its own nodes; null: they are evaluated likewise.
 std::vector<Tensor> evaluate_body(const Graph& graph, std::vector<Tensor> inputs, const Bindings& bindings,
-                                  const AfterNode& after = {});
+                                  const AfterNode& after = {}, const BodyRunner& run_body = {});
 
 // Results of one op. An absent operand is nullptr. Throws Error when the operands do not fit the op.
 std::vector<Tensor> evaluate_node(const OpDef& op, std::span<const Tensor* const> operands,
                                   const Attributes& attributes = {}, const std::vector<Graph>& subgraphs = {},
-                                  const Bindings& bindings = {});
+                                  const Bindings& bindings = {}, const BodyRunner& run_body = {});
 
 // What the op's own evaluation gives. Held against the memory limit before it runs; Error when its results are not of
 // the types in `args`, which may come from a file.
-std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args);
+std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args, const BodyRunner& run_body = {});
 
 // What evaluating nodes ahead of a run may cost in all: a file of a few bytes may hold nodes that make gigabytes of
 // them, or take hours.

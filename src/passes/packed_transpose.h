@@ -1,14 +1,15 @@
-// The transpose of a packed matrix, where it has a format of its own.
+// The transpose of a packed tensor, where it has a format of its own.
 #pragma once
 
 #include <optional>
 
+#include "ir/permutation.h"
 #include "ir/tensor.h"
 
 namespace hone {
 
-// [K,N] as [N,K] with the same values: channels and groups lie along the other axis, so their planes stay what they
-// are. None for tensors of another rank and for tiles.
-std::optional<Tensor> packed_transpose(const Tensor& matrix);
+// With the same values: where channels or groups lie along an axis, they lie along it in its new place. None for tiles,
+// and for groups of tensors that are no matrices.
+std::optional<Tensor> packed_transpose(const Tensor& tensor, const Permutation& perm = {1, 0});
 
 }  // namespace hone

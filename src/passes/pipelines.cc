@@ -24,6 +24,7 @@ constexpr std::array kCanonical = {
 constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",
+                                    "widen_halves",
                                     "expand_recurrent",
                                     "expand_fourier",
                                     "decode_vectors",
@@ -45,10 +46,12 @@ constexpr std::array kForCodegen = {"fold_fake_quant",
                                     "simplify_shapes",
                                     "set_compute",
                                     "expand_mean_pool",
+                                    "nest_concats",
                                     "merge_common",
                                     "remove_dead"};
 
-// Run on the bodies of if, loop and scan too, each a graph of its own, innermost first.
+// Run on the bodies of if, loop and scan too, each a graph of its own, innermost first. What is made ready for code
+// generation is, with all passes.
 constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants", "merge_common",
                                                        "recognise_linear", "remove_dead",    "round_weights",
                                                        "fold_fake_quant",  "set_compute"};
@@ -237,7 +240,8 @@ bool calibrates(const QuantizeOptions& options) {
 }
 
 Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {
-  graph = canonicalise(std::move(graph), options);
+  graph = run_passes(canonicalise(std::move(graph), options), {"inline_captures"}, {}, options);
+  edit_bodies(graph, [&](Graph body) { return prepare_for_codegen(std::move(body), compute, options); });
   return run_passes(std::move(graph), {kForCodegen.begin(), kForCodegen.end()},
                     {SetComputeOptions{std::string(to_string(compute))}}, options);
 }

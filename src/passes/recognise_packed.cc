@@ -212,10 +212,8 @@ int64_t recognise(Graph& graph, NodeId id) {
 bool transpose(Graph& graph, NodeId id) {
   const ValueId source = graph.operand(id, 0);
   const Tensor* tensor = graph.constant(source);
-  std::optional<Tensor> result = tensor ? packed_transpose(*tensor) : std::nullopt;
-  if (!result || graph.type(graph.result(id)).shape != to_shape(result->shape())) return false;
-  const auto perm = graph.node(id).attributes.get_or<std::vector<int64_t>>("perm", {1, 0});
-  if ((perm[0] + 2) % 2 != 1) return false;
+  std::optional<Tensor> result = tensor ? packed_transpose(*tensor, permutation_of(graph, id)) : std::nullopt;
+  if (!result) return false;
   const ValueId value = graph.add_constant("", *std::move(result));
   replace_by_value(graph, id, value);
   graph.set_label(value, derived_label(graph, source, ".transposed"));

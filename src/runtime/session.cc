@@ -218,7 +218,7 @@ struct Session::Impl {
     auto found = laid.find(text);
     if (found == laid.end()) {
       if (laid.size() >= options.max_layouts) return nullptr;
-      found = laid.emplace(text, std::make_unique<Stage>(graph, *shared, 0, layouts)).first;
+      found = laid.emplace(text, std::make_unique<Stage>(graph, *shared, shared->kernels, 0, layouts)).first;
     }
     return found->second.get();
   }
@@ -296,7 +296,7 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
                                                                    .bundled = o.bundled,
                                                                    .keep_objects = o.keep_objects},
                                                    static_cast<ValueId>(impl_->graph.value_capacity()));
-    impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared);
+    impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared, impl_->shared->kernels);
   }
   impl_->prepare_milliseconds = milliseconds_since(start);
 }

@@ -77,6 +77,13 @@ struct SharedKernels {
         parameters(options.target, options.threads, *backend),
         threads(options.threads),
         values(session_values) {}
+  // Of another graph, with the same backend.
+  SharedKernels(const SharedKernels& other, const Target& target, ValueId graph_values)
+      : backend(other.backend),
+        weights(target, other.threads, *backend),
+        parameters(target, other.threads, *backend),
+        threads(other.threads),
+        values(graph_values) {}
   std::byte* constant(const Buffer& plane);  // where the backend has it
 
   const std::shared_ptr<Backend> backend;

@@ -5,18 +5,23 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
+#include "ops/control.h"
+#include "runtime/bodies.h"
 #include "runtime/check_finite.h"
 #include "runtime/stage.h"
 
 namespace hone {
 namespace {
 
-void add_interpreted(std::vector<StepProfile>& steps, const Graph& graph) {
-  for (NodeId n : graph.nodes())
+void add_evaluated(std::vector<StepProfile>& steps, const Graph& graph, bool bodies_are_stages) {
+  for (NodeId n : graph.nodes()) {
+    const OpDef& op = *graph.node(n).op;
+    const bool runs_bodies = bodies_are_stages && is_control(op);
     steps.push_back({.name = graph.value(graph.node(n).results[0]).name,
-                     .kind = "interpreted",
-                     .ops = graph.node(n).op->name,
-                     .why_interpreted = "shapes depend on data"});
+                     .kind = runs_bodies ? "bodies" : "interpreted",
+                     .ops = op.name,
+                     .why_interpreted = runs_bodies ? "" : "shapes depend on data"});
+  }
 }
 
 void add_steps(RunProfile& profile, const std::shared_ptr<const std::vector<StepProfile>>& steps) {
@@ -37,13 +42,13 @@ NamedTensors inputs_of(const Graph& graph, const NamedTensors& known) {
 
 // Outputs by label.
 NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bindings& sizes, const Workspace& workspace,
-                       const RunNotes& notes) {
+                       const RunNotes& notes, const BodyRunner& run_body = {}) {
   const NamedTensors inputs = inputs_of(graph, known);
   std::vector<Tensor> values;
   for (ValueId v : graph.inputs()) values.push_back(inputs.at(graph.value(v).label));
   const Busy busy;
   std::vector<Tensor> results =
-      evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes));
+      evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes), run_body);
   NamedTensors outputs;
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].label, std::move(results[i]));
   return outputs;
@@ -62,14 +67,17 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
   };
 }
 
-Tail::Tail(CutGraph::Tail parts, StagesShared& shared, int next) : parts_(std::move(parts)) {
-  if (next > 0 && !parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, next);
+Tail::Tail(CutGraph::Tail parts, StagesShared& shared, SharedKernels& kernels, int next) : parts_(std::move(parts)) {
+  if (next == 0) return;
+  bodies_ = std::make_unique<Bodies>(parts_.turn, shared, next);
+  if (!parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, kernels, next);
 }
 Tail::~Tail() = default;
 
 std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspace& workspace,
                               const RunNotes& notes) const {
-  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes));
+  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes,
+                        bodies_ ? bodies_->runner(workspace) : BodyRunner()));
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
     for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
@@ -83,8 +91,8 @@ std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspa
 
 std::vector<StepProfile> Tail::turn_profiles() const {
   std::vector<StepProfile> steps;
-  add_interpreted(steps, parts_.turn);
-  if (!rest_) add_interpreted(steps, parts_.rest);
+  add_evaluated(steps, parts_.turn, bodies_ != nullptr);
+  if (!rest_) add_evaluated(steps, parts_.rest, false);
   return steps;
 }
 

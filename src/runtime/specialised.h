@@ -12,7 +12,9 @@
 
 namespace hone {
 
+class Bodies;
 class Stage;
+struct SharedKernels;
 struct StagesShared;
 
 // Where a run leaves its times, and whether its results are looked at.
@@ -31,8 +33,8 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
 // What comes after a stage.
 class Tail {
  public:
-  // `next`: the number of the stage that the rest becomes; 0: it is evaluated node by node.
-  Tail(CutGraph::Tail parts, StagesShared& shared, int next);
+  // `next`: the number of the stage that the rest becomes; 0: it is evaluated node by node, and bodies are.
+  Tail(CutGraph::Tail parts, StagesShared& shared, SharedKernels& kernels, int next);
   ~Tail();
 
   // `known`: inputs of the stage and its outputs; `sizes`: those found so far.
@@ -41,8 +43,9 @@ class Tail {
   std::vector<StepProfile> turn_profiles() const;  // of what is interpreted, unless the rest is a stage of its own
 
  private:
-  CutGraph::Tail parts_;
-  std::unique_ptr<Stage> rest_;  // none: evaluated
+  const CutGraph::Tail parts_;
+  std::unique_ptr<Bodies> bodies_;  // of the turn; none: evaluated
+  std::unique_ptr<Stage> rest_;     // likewise
 };
 
 struct Specialised {

@@ -16,8 +16,8 @@ constexpr int kMostStages = 16;
 
 }  // namespace
 
-Stage::Stage(Graph graph, StagesShared& shared, int number, Layouts layouts)
-    : graph_(std::move(graph)), shared_(shared), number_(number), layouts_(std::move(layouts)) {
+Stage::Stage(Graph graph, StagesShared& shared, SharedKernels& kernels, int number, Layouts layouts)
+    : graph_(std::move(graph)), shared_(shared), kernels_(kernels), number_(number), layouts_(std::move(layouts)) {
   for (ValueId v : graph_.inputs()) {
     const Value& input = graph_.value(v);
     inputs_.push_back({input.label, input.type.dtype, input.type.format, input.type.container});
@@ -84,7 +84,7 @@ void Stage::cut(std::set<NodeId> undecided) {
   head_ = std::move(parts.head);
   if (parts.tail) layouts_.outputs.clear();  // they are copied when the run has ended
   open_ = SymbolicGraph::of(head_, shared_.lowering, layouts_);
-  tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_,
+  tail_ = parts.tail ? std::make_shared<const Tail>(std::move(*parts.tail), shared_, kernels_,
                                                     number_ + 1 < kMostStages ? number_ + 1 : 0)
                      : nullptr;
   is_cut_ = true;
@@ -97,7 +97,7 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
     if (std::optional<RunSizes> sizes = open_->sizes(bindings)) {
       Bindings found = sizes->bindings();
       return std::make_shared<const Specialised>(
-          Executable(open_->prepared(), std::move(*sizes), shared_.kernels, held), std::move(found), tail_);
+          Executable(open_->prepared(), std::move(*sizes), kernels_, held), std::move(found), tail_);
     }
   SpecialisedGraph fixed = specialised_graph(head_, bindings);
   if (!fixed.undecided.empty()) {  // more than was known before
@@ -107,17 +107,18 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
   }
   const auto prepared =
       std::make_shared<PreparedGraph>(std::move(fixed.graph), shared_.lowering, layouts_.substituted(fixed.sizes));
-  return std::make_shared<const Specialised>(Executable(prepared, prepared->sizes(fixed.sizes), shared_.kernels, held),
+  return std::make_shared<const Specialised>(Executable(prepared, prepared->sizes(fixed.sizes), kernels_, held),
                                              std::move(fixed.sizes), tail_);
 }
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {
   const auto start = std::chrono::steady_clock::now();
-  const double compiled_before = shared_.kernels.backend->statistics().milliseconds,
-               packed_before = shared_.kernels.weights.milliseconds();
+  const double compiled_before = kernels_.backend->statistics().milliseconds,
+               packed_before = kernels_.weights.milliseconds();
+  const int64_t bytes_before = kernels_.weights.bytes();
   auto made = shared_.with_room([&] { return planned(bindings, held, asked_for); });
-  const double compiling = shared_.kernels.backend->statistics().milliseconds - compiled_before;
-  const double packing = shared_.kernels.weights.milliseconds() - packed_before;
+  const double compiling = kernels_.backend->statistics().milliseconds - compiled_before;
+  const double packing = kernels_.weights.milliseconds() - packed_before;
   if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
   std::list<Kept> dropped;          // freed when the mutex is
   const std::lock_guard lock(shared_.mutex);
@@ -128,6 +129,7 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
   }
   kept_.push_front({bindings, made, asked_for, {}});
   if (kept_.size() > shared_.max_specialisations) dropped.splice(dropped.end(), kept_, std::prev(kept_.end()));
+  if (&kernels_ != &shared_.kernels) shared_.bodies_prepacked += kernels_.weights.bytes() - bytes_before;
   shared_.statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
   note(*made);
   if (number_ == 0) shared_.last = made;
@@ -142,7 +144,8 @@ void Stage::note(const Specialised& made) {
   statistics.kernels_compiled = code.compiled, statistics.kernels_cached = code.cached;
   statistics.kernels_bundled = code.bundled;
   statistics.cache_problem = code.cache_problem, statistics.objects_note = code.bundle_note;
-  statistics.prepacked_bytes = shared_.kernels.weights.bytes() + made.executable.own_weight_bytes();
+  statistics.prepacked_bytes =
+      shared_.kernels.weights.bytes() + shared_.bodies_prepacked + made.executable.own_weight_bytes();
   const Arena& arena = made.executable.arena();
   const int64_t scratch = made.executable.scratch_bytes() * shared_.kernels.threads;
   if (number_ > 0 && arena.bytes + scratch <= statistics.arena_bytes + statistics.scratch_bytes) return;

@@ -34,7 +34,8 @@ struct StagesShared {
   const size_t max_specialisations;
   const TokenLimits& limits;  // of the first stage's inputs
   RunPool& pool;
-  SharedKernels kernels;
+  SharedKernels kernels;       // of the session's graph
+  int64_t bodies_prepacked = 0;  // bytes, of others
   std::mutex making;         // held by the thread that makes something, with what only that uses
   mutable std::mutex mutex;  // held for a moment by all that read or change what follows, and what stages keep
   SessionStatistics statistics;
@@ -54,8 +55,9 @@ struct StagesShared {
 
 class Stage {
  public:
-  // `number`: how many are before it. `layouts`: of inputs and outputs that lie apart in its runs.
-  Stage(Graph graph, StagesShared& shared, int number = 0, Layouts layouts = {});
+  // `kernels`: of its graph. `number`: how many are before it. `layouts`: of inputs and outputs that lie apart in its
+  // runs.
+  Stage(Graph graph, StagesShared& shared, SharedKernels& kernels, int number = 0, Layouts layouts = {});
 
   // `around`: sizes that were found before this stage, and strides. `own_code`: sets of sizes that get code of their
   // own.
@@ -92,6 +94,7 @@ class Stage {
 
   const Graph graph_;
   StagesShared& shared_;
+  SharedKernels& kernels_;
   const int number_;
   Layouts layouts_;                // its outputs' go with the head, which has none of them behind a cut
   std::vector<InputKind> inputs_;  // as a NamedTensors has them: sorted by label

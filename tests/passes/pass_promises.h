@@ -51,7 +51,7 @@ inline std::vector<Tensor> outputs_in_bf16(const Graph& graph, const std::map<st
           operands[i] = operands[i].converted(DType::bf16);
     std::vector<const Tensor*> pointers;
     for (size_t i = 0; i < operands.size(); ++i) pointers.push_back(node.operands[i] == kNone ? nullptr : &operands[i]);
-    const std::vector<Tensor> results = evaluate_node(*node.op, pointers, node.attributes);
+    const std::vector<Tensor> results = evaluate_node(*node.op, pointers, node.attributes, node.subgraphs);
     for (size_t i = 0; i < results.size(); ++i) values[static_cast<size_t>(node.results[i])] = results[i];
   }
   std::vector<Tensor> outputs;

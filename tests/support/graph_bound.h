@@ -122,6 +122,7 @@ class NodeBound {
                                           : Errors{};
     if (name == "mean_pool" || name == "avg_pool" || name == "avg_pool_gradient") return sums(operand(0).elements());
     if (name == "gather_gradient") return sums(operand(1).elements());
+    if (name == "scatter_elements" || name == "scatter_nd") return scattered();
     if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
@@ -379,6 +380,15 @@ class NodeBound {
     return error;
   }
 
+  // Each element with its updates, one after the other.
+  Errors scattered() {
+    const auto reduction = attributes_.get_or<std::string>("reduction", "none");
+    const bool is_rounded = reduction == "add" || reduction == "mul";
+    if (is_rounded && all_exact() && is_float(value_->dtype())) return sums(operand(1).elements());
+    if (all_exact()) return {};
+    return reduction == "add" ? sums(operand(1).elements()) : Errors(static_cast<size_t>(value_->elements()), kUnknown);
+  }
+
   // The same of operand 1, each term where the elements of operand 0 say; an error of those may change that.
   Errors sums_at_extremes() {
     if (!operands_[0]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
@@ -557,6 +567,14 @@ inline void follow_bounds(const Graph& concrete, std::vector<Bounded>& values, D
     const Node& node = concrete.node(n);
     std::vector<const Bounded*> operands;
     for (ValueId v : node.operands) operands.push_back(v == kNone ? nullptr : &values[static_cast<size_t>(v)]);
+    if (!node.subgraphs.empty()) {  // what bodies compute has to be exact
+      std::vector<const Tensor*> tensors;
+      for (const Bounded* operand : operands) tensors.push_back(operand ? &operand->value : nullptr);
+      std::vector<Tensor> results = evaluate_node(*node.op, tensors, node.attributes, node.subgraphs);
+      for (size_t i = 0; i < results.size(); ++i)
+        values[static_cast<size_t>(node.results[i])].value = std::move(results[i]);
+      continue;
+    }
     std::vector<Bounded> results = NodeBound(*node.op, node.attributes, operands, from).run();
     for (size_t i = 0; i < results.size(); ++i) values[static_cast<size_t>(node.results[i])] = std::move(results[i]);
   }

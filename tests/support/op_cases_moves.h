@@ -95,6 +95,23 @@ inline OpCases scatter_cases(Philox& rng, const Sizes64& shape, const Tensor& in
   return cases;
 }
 
+// Rows around the length of a vector, and sums that are rounded.
+inline OpCases scatter_row_cases(Philox& rng) {
+  OpCases cases;
+  const Tensor tuples = random_integers(rng, {9, 1}, DType::i64, -3, 2);
+  for (const char* reduction : {"add", "mul", "min", "max"})
+    for (DType dtype : {DType::f32, DType::f64, DType::f16}) {
+      const Attributes attributes{{"reduction", std::string(reduction)}};
+      cases.push_back({{random_floats(rng, {3, 37}, dtype), tuples, random_floats(rng, {9, 37}, dtype)}, attributes});
+    }
+  const float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const Tensor odd = Tensor::of<float>({4}, {kNaN, 1, -0.0f, 0.0f}), places = Tensor::of<int64_t>({4, 1}, {0, 1, 2, 3});
+  for (const char* reduction : {"min", "max"})
+    cases.push_back({{odd, places, Tensor::of<float>({4}, {2, kNaN, 0.0f, -0.0f})},
+                     {{"reduction", std::string(reduction)}}});
+  return cases;
+}
+
 inline OpCases non_zero_cases(Philox& rng) {
   OpCases cases;
   for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::boolean})
@@ -110,10 +127,24 @@ inline OpCases unique_cases(Philox& rng) {
   return cases;
 }
 
+// Equal elements, and orders of NaN, infinities and both zeros.
 inline OpCases top_k_cases(Philox& rng) {
-  return joined(
+  OpCases cases = joined(
       moved(rng, {3, 7}, {{{"k", Shape{3}}}, {{"k", Shape{1}}, {"axis", int64_t{0}}, {"largest", int64_t{0}}}}),
       moved_by(rng, {3, 7}, {integer_vector({2})}, {{}}));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  const Tensor odd = Tensor::of<float>({9}, {0.0f, kNaN, -0.0f, -kInfinity, 1e-42f, -kNaN, kInfinity, -1e-42f, 0.0f});
+  for (int64_t largest : {0, 1}) {
+    const auto of = [&](int64_t k, int64_t axis) {
+      return Attributes{{"k", Shape{k}}, {"axis", axis}, {"largest", largest}};
+    };
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+      for (int64_t k : {0, 1, 9}) cases.push_back({{odd.converted(dtype)}, of(k, 0)});
+    for (DType dtype : {DType::f32, DType::u8, DType::i16, DType::u16, DType::u32, DType::i64, DType::u64})
+      cases.push_back({{random_integers(rng, {2, 100, 3}, dtype, 0, 40)}, of(31, 1)});
+    cases.push_back({{random_integers(rng, {5, 17}, DType::boolean, 0, 1)}, of(17, 1)});
+  }
+  return cases;
 }
 
 inline OpCases reverse_sequence_cases(Philox& rng) {
@@ -148,7 +179,7 @@ inline OpCases move_cases(std::string_view name, Philox& rng) {
   if (name == "gather_elements") return gather_elements_cases(rng);
   if (name == "gather_nd") return gather_nd_cases(rng);
   if (name == "scatter_elements") return scatter_cases(rng, {3, 4}, rows, {2, 4}, {{"axis", int64_t{0}}});
-  if (name == "scatter_nd") return scatter_cases(rng, {3, 4}, tuples, {5, 4}, {});
+  if (name == "scatter_nd") return joined(scatter_cases(rng, {3, 4}, tuples, {5, 4}, {}), scatter_row_cases(rng));
   if (name == "non_zero") return non_zero_cases(rng);
   if (name == "unique") return unique_cases(rng);
   if (name == "top_k") return top_k_cases(rng);

@@ -50,7 +50,11 @@ inline OpCases more_reduce_cases(const OpDef& op, Philox& rng) {
 
 inline OpCases more_argmax_cases(Philox& rng) {
   return {{{random_integers(rng, {3, 17}, DType::i8, -2, 2)}, {{"select_last_index", int64_t{1}}}},
-          {{random_integers(rng, {3, 17}, DType::u64, 0, 2)}, {{"axis", int64_t{0}}}}};
+          {{random_integers(rng, {3, 17}, DType::u64, 0, 2)}, {{"axis", int64_t{0}}}},
+          {{Tensor::of<float>({2, 3}, {1, std::nanf(""), -std::nanf(""), 0.0f, -0.0f, 0.0f})}, {}},
+          {{Tensor::of<float>({2, 3}, {1, std::nanf(""), -std::nanf(""), 0.0f, -0.0f, 0.0f})},
+           {{"select_last_index", int64_t{1}}}},
+          {{random_integers(rng, {2, 30, 5}, DType::i16, -4, 4)}, {{"axis", int64_t{1}}}}};
 }
 
 inline OpCases cumsum_cases(Philox& rng) {

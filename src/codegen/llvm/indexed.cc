@@ -1,4 +1,4 @@
-// Gathers and scatters: bytes are copied, whatever they mean.
+// Gathers and scatters: bytes are copied, whatever they mean, unless updates join the elements that they meet.
 #include "codegen/kernels/indexed/plan.h"
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
@@ -34,6 +34,8 @@ class IndexedEmitter {
   }
 
  private:
+  using Joins = IndexedPlan::Joins;
+
   Value* dim(int i) { return e_.kernel_dim(frame_, kIndexedSizes + i); }
 
   // Of an axis of `size`, from the front.
@@ -71,8 +73,46 @@ class IndexedEmitter {
   // The slice at `place` of the data, and that of `number`.
   void move(Value* place, Value* number) {
     Value* own = e_.b.CreateMul(number, slice_);
-    if (plan_.scatters) emit_copy(e_, e_.at(updates_, own), e_.at(out_, place), slice_);
+    if (plan_.joins != Joins::replace) join(e_.at(updates_, own), e_.at(out_, place));
+    else if (plan_.scatters) emit_copy(e_, e_.at(updates_, own), e_.at(out_, place), slice_);
     else emit_copy(e_, e_.at(data_, place), e_.at(out_, own), slice_);
+  }
+
+  void join(Value* updates, Value* out) {
+    const int bytes = size_bytes(plan_.dtype);
+    if (plan_.slice_bytes == bytes) {
+      const auto element = [&](Value* at) { return e_.widen(plan_.dtype, e_.load(e_.memory_type(plan_.dtype), at)); };
+      e_.store(e_.narrow(plan_.dtype, joined(element(out), element(updates))), out);
+      return;
+    }
+    e_.loop(e_.num(0), e_.b.CreateUDiv(slice_, e_.num(bytes)), e_.lanes, {}, [&](Value* i, const Values&) {
+      Value *offset = e_.times(i, bytes), *left = e_.b.CreateSub(slice_, offset);
+      Value* mask = e_.tail_mask(e_.b.CreateUDiv(left, e_.num(bytes)));
+      const auto elements = [&](Value* at) { return e_.load_elements(plan_.dtype, e_.at(at, offset), mask); };
+      e_.store_elements(joined(elements(out), elements(updates)), plan_.dtype, e_.at(out, offset), mask);
+      return Values{};
+    });
+  }
+
+  // NaN is the smallest and the largest.
+  Value* joined(Value* x, Value* update) {
+    const Scalar scalar = compute_scalar(plan_.dtype);
+    const bool is_sum = plan_.joins == Joins::add, is_min = plan_.joins == Joins::min;
+    if (is_sum || plan_.joins == Joins::mul) {
+      if (is_float(scalar)) return is_sum ? e_.b.CreateFAdd(x, update) : e_.b.CreateFMul(x, update);
+      return is_sum ? e_.b.CreateAdd(x, update) : e_.b.CreateMul(x, update);
+    }
+    const bool has_sign = scalar == Scalar::i32 || scalar == Scalar::i64;
+    Value* stays;
+    if (is_float(scalar)) {
+      stays = is_min ? e_.b.CreateFCmpOLE(x, update) : e_.b.CreateFCmpOGE(x, update);
+      stays = e_.b.CreateOr(stays, e_.b.CreateFCmpUNO(x, x));
+    } else if (has_sign) {
+      stays = is_min ? e_.b.CreateICmpSLE(x, update) : e_.b.CreateICmpSGE(x, update);
+    } else {
+      stays = is_min ? e_.b.CreateICmpULE(x, update) : e_.b.CreateICmpUGE(x, update);
+    }
+    return e_.b.CreateSelect(stays, x, update);
   }
 
   Emitter& e_;

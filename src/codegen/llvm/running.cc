@@ -22,7 +22,12 @@ class RunningEmitter {
       Value* column = e_.times(e_.b.CreateURem(item, blocks), e_.lanes);
       Value* run = e_.b.CreateMul(e_.b.CreateUDiv(item, blocks), e_.b.CreateMul(length, inner));
       Value* offset = e_.times(e_.b.CreateAdd(run, column), bytes_);
-      const auto along = [&](Value* mask) { steps(e_.at(x, offset), e_.at(out, offset), length, inner, mask); };
+      Value* result = offset;
+      if (plan_.whole) {
+        Value* before = e_.b.CreateMul(e_.b.CreateUDiv(item, blocks), inner);
+        result = e_.times(e_.b.CreateAdd(before, column), bytes_);
+      }
+      const auto along = [&](Value* mask) { steps(e_.at(x, offset), e_.at(out, result), length, inner, mask); };
       if (plan_.single) {
         along(nullptr);
       } else {
@@ -41,11 +46,12 @@ class RunningEmitter {
     Value* first = plan_.reverse ? e_.b.CreateMul(e_.b.CreateSub(length, e_.num(1)), step) : e_.num(0);
     if (plan_.reverse) step = e_.b.CreateNeg(step);
     const Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
-    e_.walk(length, moving, {nothing()}, [&](const Values& at, const Values& before) {
+    const Values all = e_.walk(length, moving, {nothing()}, [&](const Values& at, const Values& before) {
       Value* total = joined(before[0], load(at[0], mask));
-      store(plan_.exclusive ? before[0] : total, at[1], mask);
+      if (!plan_.whole) store(plan_.exclusive ? before[0] : total, at[1], mask);
       return Values{total};
     });
+    if (plan_.whole) store(all[0], out, mask);
   }
 
   llvm::Type* wide() const {  // of totals

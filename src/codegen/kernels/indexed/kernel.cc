@@ -1,6 +1,7 @@
 // What follows from the plan of gathers and scatters.
 #include <algorithm>
 
+#include "codegen/elements.h"
 #include "codegen/kernels/indexed/plan.h"
 
 namespace hone {
@@ -13,6 +14,13 @@ Support supports(const IndexedPlan& plan, const Target&) {
   if (plan.rank < 1 || plan.rank > kMostAxes) return {fmt::format("{} axes", plan.rank)};
   if (plan.indices != DType::i64 && plan.indices != DType::i32)
     return {fmt::format("indices of {}", to_string(plan.indices))};
+  using Joins = IndexedPlan::Joins;
+  if (plan.joins == Joins::replace) return {};
+  if (!is_loadable(plan.dtype) || plan.dtype == DType::boolean)
+    return {fmt::format("updates of type {} that join what they meet", to_string(plan.dtype))};
+  // Several updates of one element are rounded once, together.
+  if ((plan.joins == Joins::add || plan.joins == Joins::mul) && is_float(plan.dtype) && size_bytes(plan.dtype) == 2)
+    return {fmt::format("sums and products that are rounded to {}", to_string(plan.dtype))};
   return {};
 }
 
@@ -27,7 +35,10 @@ Launch launch(const IndexedPlan& plan, const Target&, KernelArgs& args) {
 std::string describe(const IndexedPlan& plan, const Target&) {
   const std::string what = plan.tuples ? fmt::format("slices by {} ind{}", plan.rank, plan.rank == 1 ? "ex" : "ices")
                                        : std::string("elements along an axis");
-  return fmt::format("{} {}", what, plan.scatters ? "written" : "read");
+  using Joins = IndexedPlan::Joins;
+  return fmt::format("{} {}", what, !plan.scatters                      ? "read"
+                                    : plan.joins == Joins::replace ? "written"
+                                                                   : "joined with what they meet");
 }
 
 std::string fault(const IndexedPlan& plan, const KernelArgs& args, const OperandAt& operand) {

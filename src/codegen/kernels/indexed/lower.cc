@@ -6,6 +6,19 @@
 #include "ops/calls.h"
 
 namespace hone {
+namespace {
+
+IndexedPlan::Joins joins_of(const Node& node) {
+  using Joins = IndexedPlan::Joins;
+  const auto name = node.attributes.get_or<std::string>("reduction", "none");
+  return name == "add" ? Joins::add
+         : name == "mul" ? Joins::mul
+         : name == "min" ? Joins::min
+         : name == "max" ? Joins::max
+                         : Joins::replace;
+}
+
+}  // namespace
 
 Support lower_indexed(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -15,12 +28,12 @@ Support lower_indexed(const Lowering& lowering, Prepared& prepared) {
   IndexedPlan plan{.scatters = node.op == &scatter_nd_def || node.op == &scatter_elements_def,
                    .tuples = node.op == &gather_nd_def || node.op == &scatter_nd_def};
   if (node.attributes.get_or<int64_t>("batch_dims", 0) != 0) return {"slices of each sample of a batch"};
-  if (plan.scatters && node.attributes.get_or<std::string>("reduction", "none") != "none")
-    return {"updates that join what they meet"};
+  if (plan.scatters) plan.joins = joins_of(node);
   for (ValueId v : node.operands)
     if (graph.type(v).is_packed()) return {fmt::format("%{} is packed", graph.value(v).name)};
   const DType dtype = graph.type(data).dtype;
   if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
+  if (plan.joins != IndexedPlan::Joins::replace) plan.dtype = dtype;
   const Shape shape = lowering.shape(data), index_shape = lowering.shape(indices);
   if (plan.tuples && !index_shape.back().is_constant()) return {"tuples of unknown length"};
   plan.rank = plan.tuples ? index_shape.back().constant() : std::ssize(index_shape);

@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// Gather: out[i] = data[place(i)]. Scatter: out = data, then out[place(i)] = updates[i] in the order of i. A place is
-// where a tuple of indices leads, one for each of the first axes, or the place of the index itself but for the axis
+// Gather: out[i] = data[place(i)]. Scatter: out = data, then out[place(i)] = updates[i] in the order of i, or what
+// `joins` makes of both. A place is where a tuple of indices leads, one for each of the first axes, or the place of the index itself but for the axis
 // that it counts along. Negative indices count from the end; the caller has checked that all are in range.
 //   pointers  [0] data, [1] indices, [2] updates (scatter) or null, [3] out
 //   dims      [0] tuples, or indices along the first axis, [1] bytes of a slice, [2] bytes of the data, [3] number of
@@ -18,15 +18,19 @@ namespace hone {
 //             for that axis), then its size and its bytes
 //   items     gather: as many as dims[0]; scatter: 1
 struct IndexedPlan {
+  enum class Joins : uint8_t { replace, add, mul, min, max };
   bool scatters = false;
   bool tuples = true;       // else one index for each element, along an axis
   int64_t rank = 1;         // of a tuple, or of the indices
   int64_t slice_bytes = 0;  // 0: dims[1]
   DType indices = DType::i64;
+  Joins joins = Joins::replace;
+  DType dtype = DType::f32;  // of elements that are joined
   static constexpr auto fields() {
     using P = IndexedPlan;
     return std::tuple(field("scatters", &P::scatters), field("tuples", &P::tuples), field("rank", &P::rank),
-                      field("slice_bytes", &P::slice_bytes), field("indices", &P::indices));
+                      field("slice_bytes", &P::slice_bytes), field("indices", &P::indices),
+                      field("joins", &P::joins), field("dtype", &P::dtype));
   }
   static const KernelDef& kernel();
 };

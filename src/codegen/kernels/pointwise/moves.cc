@@ -10,7 +10,8 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostParts = 16;  // kernels that one node may become
+constexpr size_t kMostParts = 16;     // that what is moved from one place to one place may fall into
+constexpr size_t kMostValues = 1024;  // that one node may join or split
 
 // A box of the result and where it comes from.
 struct Part {
@@ -62,6 +63,7 @@ Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
   const Group group = steps[0].group;
   const Node& node = graph.node(group.anchor);
   const bool has_value = node.operands.size() > 1 && node.operands[1] != kNone;
+  const size_t most = kMostParts + std::max(node.operands.size(), node.results.size());
   steps.clear();
   for (const Move& move : moves) {
     const ValueId from_value = node.operands[move.operand], to_value = node.results[move.result];
@@ -78,9 +80,10 @@ Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
     Part first;
     for (size_t i = 0; i < to.size(); ++i) first.to += move.start[i] * to[i];
     add_parts(move, from, to, first, parts);
+    if (parts.size() > kMostParts) return {fmt::format("more than {} regular parts", kMostParts)};
     for (const Part& part : parts) {
       if (element_count(part.extents) == 0) continue;
-      if (steps.size() == kMostParts) return {fmt::format("more than {} regular parts", kMostParts)};
+      if (steps.size() == most) return {fmt::format("more than {} regular parts", most)};
       steps.emplace_back().group = group;
       const Scalar scalar = compute_scalar(graph.type(to_value).dtype);
       PointwisePlan plan;
@@ -142,8 +145,8 @@ Support lower_moves(const Lowering& lowering, Prepared& prepared) {
   const Node& node = graph.node(group.anchor);
   if (!is_compilable(graph, node)) return {"an operand's element type has no vector load or store"};
   if (!node.op->move_map) return lower_transpose_by_elements(lowering, prepared);
-  if (node.operands.size() > kMostParts || group.results.size() > kMostParts)
-    return {fmt::format("more than {} regular parts", kMostParts)};
+  if (node.operands.size() > kMostValues || group.results.size() > kMostValues)
+    return {fmt::format("more than {} operands or results", kMostValues)};
   if (Support r = lowering.open_sizes(group); !r.supported()) return r;
   for (ValueId v : group.results)
     if (element_count(lowering.fixed_shape(v)) == 0) return {"no elements"};

@@ -24,14 +24,14 @@ Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
 }
 
 std::string describe(const RunningPlan& plan, const Target& target) {
-  return fmt::format("running {} of {}, {} at a time", plan.product ? "products" : "sums", to_string(plan.dtype),
-                     plan.single ? 1 : target.lanes());
+  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", plan.product ? "products" : "sums",
+                     to_string(plan.dtype), plan.single ? 1 : target.lanes());
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"cumsum", "cumprod"}); }
+bool takes(const OpDef& op) { return is_one_of(op, {"cumsum", "cumprod", "reduce_prod"}); }
 
 constexpr KernelClass<RunningPlan> running{.name = "running",
-                                           .doc = "running sums and products along an axis",
+                                           .doc = "running sums and products along an axis, and whole products",
                                            .takes = takes,
                                            .lower = lower_running,
                                            .supports = supports,

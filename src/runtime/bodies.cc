@@ -1,0 +1,73 @@
+#include "runtime/bodies.h"
+
+#include "ops/control.h"
+
+namespace hone {
+namespace {
+
+// Inputs and outputs of a body are known by their places.
+Graph labelled(Graph graph) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) graph.set_label(graph.inputs()[i], std::to_string(i));
+  std::vector<Output> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].label = std::to_string(i);
+  graph.set_outputs(std::move(outputs));
+  return graph;
+}
+
+// The symbols around a body that its inputs say nothing of; none where the inputs do not fit. A symbol may have another
+// size inside, as sizes of values that a loop carries have in each iteration.
+std::optional<Bindings> symbols_around(const Graph& graph, std::span<const Tensor> inputs, Bindings around) {
+  Bindings own;
+  const auto each_size = [&](const auto& visit) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const TensorType& type = graph.type(graph.inputs()[i]);
+      if (type.container != Container::none || !type.ranked) continue;
+      for (size_t d = 0; d < type.rank(); ++d)
+        if (!visit(type.shape[d], inputs[i].shape()[d])) return false;
+    }
+    return true;
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!fits(inputs[i], graph.type(graph.inputs()[i]))) return std::nullopt;
+  each_size([&](const Dim& dim, int64_t size) {
+    if (dim.is_symbol()) own.try_emplace(dim.to_string(), size), around.erase(dim.to_string());
+    return true;
+  });
+  Bindings all = around;
+  all.insert(own.begin(), own.end());
+  const bool agree = each_size([&](const Dim& dim, int64_t size) { return dim.substitute(all) == Dim(size); });
+  if (!agree) return std::nullopt;
+  return around;
+}
+
+}  // namespace
+
+struct Bodies::Body {
+  SharedKernels kernels;
+  Stage stage;
+  Body(const Graph& graph, StagesShared& shared, int number)
+      : kernels(shared.kernels, shared.lowering.target, static_cast<ValueId>(graph.value_capacity())),
+        stage(labelled(graph), shared, kernels, number) {}
+};
+
+Bodies::Bodies(const Graph& graph, StagesShared& shared, int number) {
+  for (NodeId n : graph.nodes())
+    if (is_control(*graph.node(n).op))
+      for (const Graph& body : graph.node(n).subgraphs)
+        bodies_.emplace(&body, std::make_unique<Body>(body, shared, number));
+}
+Bodies::~Bodies() = default;
+
+BodyRunner Bodies::runner(Workspace& workspace) const {
+  return [this, &workspace](const Graph& graph, std::vector<Tensor> inputs, const Bindings& around) {
+    const std::optional<Bindings> further = symbols_around(graph, inputs, around);
+    if (!further) return evaluate_body(graph, std::move(inputs), around);
+    NamedTensors given;
+    for (size_t i = 0; i < inputs.size(); ++i) given.emplace(std::to_string(i), std::move(inputs[i]));
+    std::vector<Tensor> outputs = bodies_.at(&graph)->stage.run(given, *further, {}, workspace, {});
+    for (Tensor& output : outputs) output = output.on_host();
+    return outputs;
+  };
+}
+
+}  // namespace hone

@@ -1,0 +1,26 @@
+// The bodies of if, loop and scan as stages of their own, made ready when they first run.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "ops/evaluate.h"
+#include "runtime/stage.h"
+
+namespace hone {
+
+class Bodies {
+ public:
+  // Of the nodes of `graph`, which outlives this. `number`: of the stages.
+  Bodies(const Graph& graph, StagesShared& shared, int number);
+  ~Bodies();
+
+  // In a workspace that nothing else uses meanwhile. A body whose inputs don't fit its symbols is evaluated.
+  BodyRunner runner(Workspace& workspace) const;
+
+ private:
+  struct Body;
+  std::map<const Graph*, std::unique_ptr<Body>> bodies_;
+};
+
+}  // namespace hone
