@@ -1,4 +1,5 @@
 #include "ops/calls.h"
+#include "ops/elements.h"
 #include "passes/pass.h"
 
 namespace hone {
@@ -21,14 +22,17 @@ Graph unpack_values(Graph graph, const PassContext&) {
     const Node& node = graph.node(n);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId v = node.operands[i];
-      const bool is_read_packed = v != kNone && graph.constant(v) && node.op != &matmul_def && !node.op->view;
+      const Tensor* constant = v == kNone ? nullptr : graph.constant(v);
+      const bool is_read_packed = constant && node.op != &matmul_def && !node.op->view && !node.op->pointwise;
       if (v == kNone || !graph.type(v).is_packed() || is_read_packed || reads_codes(graph, node, i)) continue;
       graph.set_insertion_point(n);
-      const ValueId plain = ops::dequantize(graph, {v});
+      const ValueId decoded =
+          constant && node.op->pointwise ? graph.add_constant("", plain(*constant)) : ops::dequantize(graph, {v});
       graph.set_insertion_point(kNone);
-      graph.set_operand(n, static_cast<int>(i), plain);
+      graph.set_operand(n, static_cast<int>(i), decoded);
     }
   }
+  graph.erase_unused_constants();
   graph.reinfer();
   return graph;
 }
@@ -37,7 +41,9 @@ Graph unpack_values(Graph graph, const PassContext&) {
 
 extern constinit const PassDef unpack_values_def{
     .name = "unpack_values",
-    .doc = "Packed values are decoded once before kernels that don't read their codes.",
+    .doc =
+        "Packed values are decoded once before kernels that don't read their codes; constants of pointwise ops for all "
+        "runs.",
     .run = unpack_values};
 
 }  // namespace hone
