@@ -6,6 +6,7 @@ usage: questions.py HONE [--only nas,compression,precision,formats,lambda,supern
 """
 import argparse
 import csv
+import datetime
 import json
 import pathlib
 import resource
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 from results import table, write_section  # noqa: E402
 
 WORK = pathlib.Path("build/bench/questions")
+SUPERNET = pathlib.Path("build/searches/fashion-supernet.safetensors")  # would be gone on with
 
 
 def processor():
@@ -32,6 +34,7 @@ class Answer:
         self.name, storage = name, WORK / f"{name}.db"
         for old in WORK.glob(f"{name}.db*"):
             old.unlink()
+        SUPERNET.unlink(missing_ok=True)
         command = [hone, "search", "--config", f"examples/searches/{name}.toml", "--storage", storage]
         begin, used = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
         out = self.run([*command, "--report", WORK / f"{name}.html", "--json"])
@@ -55,7 +58,8 @@ class Answer:
     @staticmethod
     def trial(row):
         values = {key.removeprefix("parameter "): value for key, value in row.items() if key.startswith("parameter ")}
-        return {"figures": json.loads(row["attribute figures"] or "{}"), "parameters": values}
+        started, ended = (datetime.datetime.fromisoformat(row[key]) for key in ("started", "ended"))
+        return {"seconds": (ended - started).total_seconds(), "figures": json.loads(row["attribute figures"] or "{}"), "parameters": values}
 
     def accuracies(self, study, after=None):
         return [t["figures"].get("accuracy", 0) for t in self.studies[study][:after]]
@@ -154,10 +158,11 @@ def supernet(answer):
     begun, alone = ([by_point[study][p] for p in common] for study in ("begun", "alone"))
     rank = statistics.correlation(ranks(begun), ranks(alone))
     picked = alone[begun.index(max(begun))]
-    rows = [["with their part of the supernet's weights", percent(min(begun)), percent(statistics.median(begun)), percent(max(begun))],
-            ["trained alone", percent(min(alone)), percent(statistics.median(alone)), percent(max(alone))]]
+    rows = [[what, *(percent(of(found)) for of in (min, statistics.median, max)), f"{sum(t['seconds'] for t in answer.studies[study]):.0f}"]
+            for what, study, found in (("with their part of the supernet's weights", "begun", begun), ("trained alone", "alone", alone))]
     return (f"{len(common)} networks with weights of one supernet (400 steps, then none), and each trained alone (300 steps). Ranks correlate by {rank:.2f}; "
-            f"the network that is best by the supernet reaches {percent(picked)} trained alone."), table(["", "worst", "median", "best"], rows)
+            f"the network that is best by the supernet reaches {percent(picked)} trained alone, where the best does {percent(max(alone))}. "
+            "Of the seconds beside other work, those that are no trial's are the training of the supernet."), table(["", "worst", "median", "best", "s of all trials"], rows)
 
 
 QUESTIONS = {"nas": ("architectures", nas), "compression": ("compressed networks", compression), "precision": ("precisions by layer", precision),
