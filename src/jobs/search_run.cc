@@ -315,11 +315,22 @@ void SearchRun::run() {
     if (trial.state == TrialState::complete) best_.offer(study, trial.number, file);
     std::filesystem::remove(file);
   };
+  // With those that other processes have begun since.
+  const auto before = std::ssize(*study.trials());
+  const auto enough = [&](std::span<const TrialPtr> all) {
+    return std::ranges::count_if(all, [&](const TrialPtr& t) {
+             return counts(*t) || (t->state == TrialState::running && t->number >= before);
+           }) >= config_.trials;
+  };
   if (trials > 0) {
-    const int64_t done = study.optimize(
-        [&](LiveTrial& trial) { return evaluate(trial); },
-        {.trials = trials, .threads = static_cast<int>(options_.workers), .go_on = true, .after = after}, &space_);
-    if (done < trials)
+    const int64_t done = study.optimize([&](LiveTrial& trial) { return evaluate(trial); },
+                                        {.trials = trials,
+                                         .threads = static_cast<int>(options_.workers),
+                                         .go_on = true,
+                                         .after = after,
+                                         .enough = enough},
+                                        &space_);
+    if (done < trials && !enough(*study.trials()))
       notes_.push_back(fmt::format("{}: ended after {} of {} trials, since the sampler has no further points",
                                    config_.name, config_.trials - trials + done, config_.trials));
   }

@@ -1,5 +1,6 @@
 // hone search as a program: a training in each trial, reports, stops.
 #include <csignal>
+#include <thread>
 
 #include "base/atomic_file.h"
 #include "search/study.h"
@@ -105,6 +106,18 @@ TEST_F(SearchVerb, AStopPutsTheTrialBackAndResumingRepeatsNone) {
   int64_t complete = 0;
   for (const TrialPtr& t : trials()) complete += t->state == TrialState::complete;
   EXPECT_EQ(complete, ended + 2);
+}
+
+TEST_F(SearchVerb, TwoProcessesMakeTheTrialsTogether) {
+  put_images();
+  const std::string file = config("sampler = \"random\"");
+  const auto search = [&] {
+    expect_done(hone_program({"search", "--config", file, "--storage", place, "--trials", "12", "--resume"}));
+  };
+  { const std::jthread one(search), other(search); }
+  // Both may begin what seems the last one to each.
+  EXPECT_GE(trials().size(), 12u);
+  EXPECT_LE(trials().size(), 13u);
 }
 
 TEST_F(SearchVerb, FlagsWinOverTheFile) {
