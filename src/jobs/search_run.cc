@@ -248,13 +248,12 @@ std::vector<double> SearchRun::evaluate(LiveTrial& trial) {
   return result;
 }
 
-// One that solves for measured losses is given them; the cheapest candidate's file says what is beyond the constants.
+// One that solves for measured losses is given them.
 std::unique_ptr<Sampler> SearchRun::sampler() const {
   std::unique_ptr<Sampler> made = make_sampler(config_.sampler, config_.seed, config_.sampler_options);
   if (!made->learns()) return made;
-  const Figures whole = life_.of_untrained(config_.fixed);
-  const double overhead = whole.at("bytes") - whole.at("bits") * whole.at("parameters") / 8;
-  made->learn(format_losses(config_, space_, overhead, options_.progress));
+  const auto figures_of = [&](const Json& values) { return life_.of_untrained(plan_of(config_.fixed, values)); };
+  made->learn(format_losses(config_, space_, figures_of, options_.progress));
   return made;
 }
 
