@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-search train train-full format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-search bench-questions train train-full format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
+	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
 	@echo "make train-full   beside that training with more epochs, and on a folder in the layout of aclImdb"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
@@ -87,6 +88,14 @@ bench-search: build
 	build/venv/bin/python bench/peers/optuna_interop.py build/release/bench/study_worker
 	build/venv/bin/python bench/search.py build/release/bench/bench_search --record
 	build/venv/bin/python bench/search_quality.py build/release/bench/bench_search --record
+
+bench-questions: build models
+	cmake --build --preset release -j $(jobs) --target debian_tsv
+	examples/searches/train.sh build/release/hone
+	apt-cache dumpavail > build/searches/packages.txt
+	build/release/examples/demo/debian_tsv build/searches/packages.txt build/searches/debian.tsv
+	python3 bench/questions.py build/release/hone --record
+	python3 bench/search_precision.py build/release/hone --record
 
 train: build models
 	scripts/deps.sh peers

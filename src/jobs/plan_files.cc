@@ -15,9 +15,10 @@ Tensor stored(const Tensor& rounded, const std::string& format) {
 }
 
 // A format that would not make a tensor smaller leaves it as it is.
-bool is_kept(const CandidateTensor& tensor, size_t format) {
-  const Tensor& rounded = tensor.rounded[format];
-  return !rounded.is_packed() && tensor.bytes[format] == tensor.plain.bytes() && rounded.same_bits(tensor.plain);
+bool is_kept(const CandidateTensor& tensor, int format) {
+  if (format == kPlain) return true;
+  const Tensor& rounded = tensor.in(format);
+  return !rounded.is_packed() && tensor.stored_bytes(format) == tensor.plain.bytes() && rounded.same_bits(tensor.plain);
 }
 
 }  // namespace
@@ -26,12 +27,14 @@ PlanFiles::PlanFiles(const FormatStudy& study, const Candidates& candidates, Qua
                      std::optional<Compute> compute, std::string target)
     : study_(study), candidates_(candidates), base_(std::move(base)), compute_(compute), target_(std::move(target)) {}
 
+std::string PlanFiles::format_of(size_t tensor, int format) const {
+  return is_kept(candidates_.tensors[tensor], format) ? "keep" : candidates_.formats[static_cast<size_t>(format)];
+}
+
 QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
   QuantizeOptions plan = base_;
   for (size_t t = 0; t < chosen.size(); ++t) {
-    const auto f = static_cast<size_t>(chosen[t]);
-    plan.rule.push_back(fmt::format("name:{}={}", candidates_.tensors[t].name,
-                                    is_kept(candidates_.tensors[t], f) ? "keep" : candidates_.formats[f]));
+    plan.rule.push_back(fmt::format("name:{}={}", candidates_.tensors[t].name, format_of(t, chosen[t])));
   }
   return plan;
 }
@@ -43,9 +46,10 @@ int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std:
   return export_onnx(graph, folder.path() + "/size.onnx").bytes;
 }
 
-double PlanFiles::cost(size_t tensor, size_t format) const {
+double PlanFiles::cost(size_t tensor, int format) const {
   const CandidateTensor& t = candidates_.tensors[tensor];
-  const Tensor constant = is_kept(t, format) ? t.plain : stored(t.rounded[format], candidates_.formats[format]);
+  const std::string name = format_of(tensor, format);
+  const Tensor constant = name == "keep" ? t.plain : stored(t.in(format), name);
   Graph graph;
   graph.add_output(ops::neg(graph, {graph.add_constant(t.name, constant)}), "y");
   return static_cast<double>(bytes_of(graph, {}));

@@ -20,10 +20,10 @@ class PlanFiles {
 
   QuantizeOptions plan(std::span<const int> chosen) const;  // as options of quantize
 
-  // What a tensor in a format takes of such a file, by the size of one that holds little else. Sums of these are a
-  // file's size but for what tensors share, which differs from choice to choice by few bytes. Throws Error when the
-  // file can't hold it.
-  double cost(size_t tensor, size_t format) const;
+  // What a tensor in a format, or kPlain, takes of such a file, by the size of one that holds little else. Sums of
+  // these are a file's size but for what tensors share, which differs from choice to choice by few bytes. Throws Error
+  // when the file can't hold it.
+  double cost(size_t tensor, int format) const;
 
   // The size of the file, weights rounded to the nearest: exact where it follows from formats alone, as in
   // .safetensors.
@@ -37,6 +37,7 @@ class PlanFiles {
   Written write(std::span<const int> chosen);
 
  private:
+  std::string format_of(size_t tensor, int format) const;  // or "keep"
   int64_t bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const;
 
   const FormatStudy& study_;

@@ -111,7 +111,7 @@ class FormatSearch {
   void set_costs() {
     if (is_of(Budget::Kind::bytes)) {
       tell(options_.progress, fmt::format("what each format takes of a .{} file", options_.target));
-      set_item_costs([&](size_t t, size_t f) { return files_->cost(t, f); });
+      set_item_costs([&](size_t t, size_t f) { return files_->cost(t, static_cast<int>(f)); });
       const Solution least = cheapest(items_);
       found_.fixed_cost = static_cast<double>(files_->bytes(least.chosen)) - least.cost;
     } else if (is_of(Budget::Kind::latency)) {

@@ -38,13 +38,14 @@ std::vector<Direction> directions_of(const SearchRun& run) {
   return directions;
 }
 
-// The best first; of several objectives the front.
+// The best first; of several objectives the front, by the first of them.
 std::vector<TrialPtr> ranked(const SearchRun& run, const TrialList& trials) {
   const std::vector<Direction> directions = directions_of(run);
-  if (directions.size() > 1) return pareto_front(trials, directions);
   std::vector<TrialPtr> all;
-  for (const TrialPtr& t : trials)
-    if (t->state == TrialState::complete && t->violation() == 0) all.push_back(t);
+  if (directions.size() > 1) all = pareto_front(trials, directions);
+  else
+    for (const TrialPtr& t : trials)
+      if (t->state == TrialState::complete && t->violation() == 0) all.push_back(t);
   std::ranges::stable_sort(all, [&](const TrialPtr& a, const TrialPtr& b) {
     return directions[0] == Direction::maximize ? a->values[0] > b->values[0] : a->values[0] < b->values[0];
   });
@@ -140,7 +141,8 @@ std::vector<Block> best_of_studies(const std::vector<std::unique_ptr<SearchRun>>
   }
   if (table.rows.size() < 2) return {};
   if (metric != names.end()) plot.y.title = *metric;
-  if (plot.points.size() < 2) return {table};
+  // Where all have the same bits, these decide nothing.
+  if (std::ranges::all_of(plot.points, [&](const Point& p) { return p.x == plot.points[0].x; })) return {table};
   return {table, plot};
 }
 

@@ -248,13 +248,12 @@ std::vector<double> SearchRun::evaluate(LiveTrial& trial) {
   return result;
 }
 
-// One that solves for measured losses is given them; the cheapest candidate's file says what is beyond the constants.
+// One that solves for measured losses is given them.
 std::unique_ptr<Sampler> SearchRun::sampler() const {
   std::unique_ptr<Sampler> made = make_sampler(config_.sampler, config_.seed, config_.sampler_options);
   if (!made->learns()) return made;
-  const Figures whole = life_.of_untrained(config_.fixed);
-  const double overhead = whole.at("bytes") - whole.at("bits") * whole.at("parameters") / 8;
-  made->learn(format_losses(config_, space_, overhead, options_.progress));
+  const auto figures_of = [&](const Json& values) { return life_.of_untrained(plan_of(config_.fixed, values)); };
+  made->learn(format_losses(config_, space_, figures_of, options_.progress));
   return made;
 }
 
@@ -315,11 +314,22 @@ void SearchRun::run() {
     if (trial.state == TrialState::complete) best_.offer(study, trial.number, file);
     std::filesystem::remove(file);
   };
+  // With those that other processes have begun since.
+  const auto before = std::ssize(*study.trials());
+  const auto enough = [&](std::span<const TrialPtr> all) {
+    return std::ranges::count_if(all, [&](const TrialPtr& t) {
+             return counts(*t) || (t->state == TrialState::running && t->number >= before);
+           }) >= config_.trials;
+  };
   if (trials > 0) {
-    const int64_t done = study.optimize(
-        [&](LiveTrial& trial) { return evaluate(trial); },
-        {.trials = trials, .threads = static_cast<int>(options_.workers), .go_on = true, .after = after}, &space_);
-    if (done < trials)
+    const int64_t done = study.optimize([&](LiveTrial& trial) { return evaluate(trial); },
+                                        {.trials = trials,
+                                         .threads = static_cast<int>(options_.workers),
+                                         .go_on = true,
+                                         .after = after,
+                                         .enough = enough},
+                                        &space_);
+    if (done < trials && !enough(*study.trials()))
       notes_.push_back(fmt::format("{}: ended after {} of {} trials, since the sampler has no further points",
                                    config_.name, config_.trials - trials + done, config_.trials));
   }

@@ -194,7 +194,9 @@ std::vector<Block> comparison_blocks(std::span<const StudyTrials> studies) {
                    .pareto = first.directions[0] == Direction::maximize && first.directions[1] == Direction::minimize};
   for (const StudyTrials& study : studies)
     for (const TrialPtr& t : complete(*study.trials))
-      if (t->values.size() == 2) plot.points.push_back({.x = t->values[1], .y = t->values[0]});
+      if (t->values.size() == 2)
+        plot.points.push_back(
+            {.x = t->values[1], .y = t->values[0], .group = studies.size() > 1 ? study.group : std::string()});
   if (plot.points.size() > 1) blocks.emplace_back(std::move(plot));
   return blocks;
 }
@@ -202,7 +204,8 @@ std::vector<Block> comparison_blocks(std::span<const StudyTrials> studies) {
 std::vector<Block> study_blocks(const StudyTrials& study, const std::string& suffix) {
   std::vector<Block> blocks;
   const std::vector<Importance> important = importances(*study.trials, 0, 1);
-  if (!important.empty()) {
+  // Shares of 0 alone say that nothing can be told, as of one category whose choices were each tried once.
+  if (std::ranges::any_of(important, [](const Importance& i) { return i.share > 0; })) {
     BarChart chart{
         .key = "importance" + suffix,
         .title = fmt::format("What decides {}: importance by permutation, random forest", study.objectives[0]),
@@ -210,6 +213,8 @@ std::vector<Block> study_blocks(const StudyTrials& study, const std::string& suf
     for (size_t i = 0; i < std::min(important.size(), kBars); ++i)
       chart.bars.push_back({important[i].parameter, important[i].share});
     blocks.emplace_back(std::move(chart));
+  }
+  if (!important.empty()) {
     blocks.emplace_back(parallel(study, important, suffix));
     for (size_t i = 0; i < std::min(important.size(), kSlices); ++i)
       if (important[i].share > 0) blocks.push_back(slice(study, important[i].parameter, suffix, i));

@@ -299,6 +299,7 @@ Figures TrialLife::of_untrained(const TrialPlan& plan) const {
   LoadedModel model = start(quick);
   if (quick.prunes && is_structured(quick.prune)) model = pruned(std::move(model), quick);
   model = rounded(std::move(model), quick, "", {});
+  model.graph.metadata["compute"] = to_string(plan.compute);
   Figures figures{{"bytes", static_cast<double>(artefact_bytes(model.graph, model.files))}};
   file_figures(model.graph, options_.shapes, true, figures);
   return figures;

@@ -50,6 +50,7 @@ struct BlockToJson {
     for (const Point& p : plot.points) {
       Json point{{"label", p.label}, {"x", value_of(p.x)}, {"y", value_of(p.y)}};
       if (p.y_interval) point["y_ci95"] = interval_of(*p.y_interval);
+      if (!p.group.empty()) point["group"] = p.group;
       points.push_back(std::move(point));
     }
     root[plot.key] = std::move(points);

@@ -75,6 +75,7 @@ struct Point {
   std::string label = {};  // empty: a point among many
   double x = 0, y = 0;
   std::optional<Interval> y_interval = std::nullopt;
+  std::string group = {};  // those of one have a colour, which a legend names
 };
 
 // Size against accuracy and the like. With `pareto`, points that no other beats in both (smaller x, larger y) are

@@ -12,9 +12,11 @@ namespace hone {
 namespace {
 
 constexpr Box kArea{72, 20, 660, 340};
+constexpr double kLegend = 160;  // to the right of the area
 
 std::string describe_point(const Point& p, const ScatterPlot& plot) {
-  return fmt::format("{}: {} {}, {} {}", p.label, title_with_unit(plot.x.title, plot.x.unit), number_text(p.x, {}),
+  return fmt::format("{}: {} {}, {} {}", p.label.empty() ? p.group : p.label,
+                     title_with_unit(plot.x.title, plot.x.unit), number_text(p.x, {}),
                      title_with_unit(plot.y.title, plot.y.unit),
                      cell_text(Number{p.y, p.y_interval}, {NumberFormat::significant, 4}));
 }
@@ -55,6 +57,23 @@ std::vector<Box> boxes_of(const std::vector<std::pair<double, double>>& corners)
   return boxes;
 }
 
+// In the order in which they come.
+std::vector<std::string> groups_of(const ScatterPlot& plot) {
+  std::vector<std::string> groups;
+  for (const Point& p : plot.points)
+    if (!p.group.empty() && std::ranges::find(groups, p.group) == groups.end()) groups.push_back(p.group);
+  return groups;
+}
+
+void legend(SvgCanvas& canvas, const std::vector<std::string>& groups) {
+  const double left = kArea.x + kArea.width + 20;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const double y = kArea.y + 12 + 20 * static_cast<double>(i);
+    canvas.circle(left, y - 4, kPointRadius, palette(i));
+    canvas.text(left + 12, y, groups[i]);
+  }
+}
+
 }  // namespace
 
 std::string svg(const ScatterPlot& plot) {
@@ -64,7 +83,10 @@ std::string svg(const ScatterPlot& plot) {
     if (p.y_interval) ys.push_back(p.y_interval->low), ys.push_back(p.y_interval->high);
   }
   const AxisScale x(plot.x, xs, kArea.x, kArea.x + kArea.width), y(plot.y, ys, kArea.y + kArea.height, kArea.y);
-  SvgCanvas canvas(kArea.x + kArea.width + 28, kArea.y + kArea.height + 52, plot.title, describe(plot));
+  const std::vector<std::string> groups = groups_of(plot);
+  const double legend_height = kArea.y + 20 * static_cast<double>(groups.size()) + 8;
+  SvgCanvas canvas(kArea.x + kArea.width + (groups.empty() ? 28 : kLegend),
+                   std::max(kArea.y + kArea.height + 52, legend_height), plot.title, describe(plot));
   canvas.axes(kArea, plot.x, x, plot.y, y);
   const std::vector<Point> front = pareto_front(plot.points);
   std::vector<Box> obstacles;
@@ -95,8 +117,15 @@ std::string svg(const ScatterPlot& plot) {
     const bool best = std::any_of(front.begin(), front.end(), [&](const Point& f) { return f.x == p.x && f.y == p.y; });
     if (p.y_interval)
       canvas.line(px, y.place(p.y_interval->low), px, y.place(p.y_interval->high), palette(0), 1.5, 0.6);
-    canvas.circle(px, py, kPointRadius, plot.pareto && !best ? palette(5) : palette(0), describe_point(p, plot));
+    const bool fades = plot.pareto && !best;  // grey; what has the colour of a group is smaller
+    if (p.group.empty()) {
+      canvas.circle(px, py, kPointRadius, palette(fades ? 5 : 0), describe_point(p, plot));
+    } else {
+      const auto group = static_cast<size_t>(std::ranges::find(groups, p.group) - groups.begin());
+      canvas.circle(px, py, fades ? kPointRadius / 2 : kPointRadius, palette(group), describe_point(p, plot));
+    }
   }
+  legend(canvas, groups);
   return canvas.finish();
 }
 

@@ -97,6 +97,7 @@ bool measure_chosen(std::span<const int> chosen, std::vector<TensorSensitivity>&
   Substitutions measured(candidates, measure, known, options.batches);
   bool any = false;
   for (size_t t = 0; t < chosen.size(); ++t) {
+    if (chosen[t] == kPlain) continue;
     const auto f = static_cast<size_t>(chosen[t]);
     TensorSensitivity& s = sensitivities[t];
     if (s.output_error[f] || !(s.layer_error[f] > 0)) continue;

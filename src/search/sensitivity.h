@@ -38,7 +38,7 @@ std::vector<TensorSensitivity> measure_sensitivity(const Candidates& candidates,
                                                    const OutputMeasure& measure, Measurements& known,
                                                    const SensitivityOptions& options);
 
-// Measures each tensor in its format of a choice where that is not known. Whether any was not.
+// Measures each tensor in its format of a choice where that is not known; kPlain loses nothing. Whether any was not.
 bool measure_chosen(std::span<const int> chosen, std::vector<TensorSensitivity>& sensitivities,
                     const Candidates& candidates, const OutputMeasure& measure, Measurements& known,
                     const SensitivityOptions& options);

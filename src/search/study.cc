@@ -320,6 +320,7 @@ int64_t Study::optimize(const Objective& objective, const Run& run, const Space*
         check_stop();
         {
           const std::lock_guard lock(mutex_);
+          if (run.enough && run.enough(*storage_->trials(record_.id))) return;
           if (with_view(-1, [&](const StudyView& view) { return sampler_->exhausted(view, space).has_value(); }))
             return;
         }

@@ -103,8 +103,10 @@ class Study {
     int threads = 1;
     bool go_on = false;  // when the objective throws Error: the trial has failed, with the text as attribute "error"
     std::function<void(const TrialRecord&)> after = {};
+    std::function<bool(std::span<const TrialPtr>)> enough =
+        {};  // asked before each trial: other workers make some, too
   };
-  // Returns how many were carried out: fewer where the sampler is exhausted.
+  // Returns how many were carried out: fewer where the sampler is exhausted, or there are enough.
   int64_t optimize(const Objective& objective, const Run& run, const Space* space = nullptr);
 
   std::shared_ptr<const TrialList> trials() const;

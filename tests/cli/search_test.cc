@@ -1,5 +1,6 @@
 // hone search as a program: a training in each trial, reports, stops.
 #include <csignal>
+#include <thread>
 
 #include "base/atomic_file.h"
 #include "search/study.h"
@@ -107,6 +108,18 @@ TEST_F(SearchVerb, AStopPutsTheTrialBackAndResumingRepeatsNone) {
   EXPECT_EQ(complete, ended + 2);
 }
 
+TEST_F(SearchVerb, TwoProcessesMakeTheTrialsTogether) {
+  put_images();
+  const std::string file = config("sampler = \"random\"");
+  const auto search = [&] {
+    expect_done(hone_program({"search", "--config", file, "--storage", place, "--trials", "12", "--resume"}));
+  };
+  { const std::jthread one(search), other(search); }
+  // Both may begin what seems the last one to each.
+  EXPECT_GE(trials().size(), 12u);
+  EXPECT_LE(trials().size(), 13u);
+}
+
 TEST_F(SearchVerb, FlagsWinOverTheFile) {
   put_images();
   const ProgramResult result = hone_program({"search", "--config", config(), "--storage", place, "--trials", "1",
@@ -134,6 +147,35 @@ format = {each = "op:conv", choices = ["int{2,4,8}", "keep"]}
        folder.put("wrong.toml", "[parameters]\n\"format.features.9.weight\" = [\"int8\"]\n"), "--objective", "bits"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("features.9.weight"));
+}
+
+// The file has more than weights: a header with the graph, and a line of it for each packed tensor.
+TEST_F(SearchVerb, SolutionsKeepABudgetOfBytesOfTheFile) {
+  put_images();
+  const std::string model = convnet();
+  const std::string space = folder.put("formats.toml", R"([parameters]
+format = {each = "op:conv", choices = ["mxint{2,3,4,6}", "keep"]}
+)");
+  const auto search = [&](const std::string& sampler, const std::string& study, const std::string& budget) {
+    std::vector<std::string> arguments{"search",   model,       "--data",    folder / "images", "--space",
+                                       space,      "--budget",  budget,      "--data-channels", "1",
+                                       "--trials", "6",         "--sampler", sampler,           "--objective",
+                                       "loss",     "--storage", place,       "--study",         study};
+    expect_done(hone_program(arguments));
+    std::vector<double> bytes;
+    for (const TrialPtr& t : trials(study)) bytes.push_back(t->user_attributes.at("figures").at("bytes").get<double>());
+    return bytes;
+  };
+  // A byte less than a solution takes is a budget that it would break.
+  const std::vector<double> all = search("ilp", "all", "bytes<=1MB");
+  const double least = std::ranges::min(all);
+  for (const double bytes : all)
+    for (const char* sampler : {"ilp", "ilp-tpe"}) {
+      if (bytes == least) continue;
+      const auto kept = search(sampler, fmt::format("{} {}", sampler, bytes), fmt::format("bytes<={}", bytes - 1));
+      EXPECT_LT(std::ranges::max(kept), bytes) << sampler;
+    }
+  EXPECT_GT(std::ranges::max(all), least);
 }
 
 TEST_F(SearchVerb, RanksOfAdaptersThatAreFused) {

@@ -7,6 +7,7 @@
 #include "report/labels.h"
 #include "report/markup.h"
 #include "report/pareto.h"
+#include "report/svg_canvas.h"
 #include "tests/report/sample.h"
 #include "tests/report/xml_check.h"
 
@@ -110,6 +111,19 @@ TEST(Svg, NothingToPlotIsNotAnError) {
   EXPECT_EQ(xml_fault(svg(ScatterPlot{.key = "s", .title = "S", .x = {"x", "", true}, .y = {"y"}, .points = {}})), "");
   EXPECT_EQ(xml_fault(svg(LinePlot{"l", "L", {"x"}, {"y"}, {{"empty", {}}}})), "");
   EXPECT_EQ(xml_fault(svg(BarChart{"b", "B", {"v"}, {}})), "");
+}
+
+TEST(ScatterPlotSvg, GroupsHaveColoursAndALegend) {
+  ScatterPlot plot{.key = "k", .title = "t", .x = {"bits"}, .y = {"accuracy"}};
+  plot.points = {
+      {.x = 1, .y = 1, .group = "alone"}, {.x = 2, .y = 0.5, .group = "mixed"}, {.x = 3, .y = 2, .group = "alone"}};
+  const std::string text = svg(plot);
+  EXPECT_EQ(xml_fault(text), "");
+  for (const char* name : {">alone</text>", ">mixed</text>"}) EXPECT_EQ(count(text, name), 1) << name;
+  EXPECT_EQ(count(text, fmt::format("fill=\"{}\"", palette(0))), 3);  // two points, one of the legend
+  EXPECT_EQ(count(text, fmt::format("fill=\"{}\"", palette(1))), 2);
+  for (Point& p : plot.points) p.group.clear();
+  EXPECT_EQ(count(svg(plot), ">alone</text>"), 0);
 }
 
 }  // namespace
