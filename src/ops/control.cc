@@ -357,7 +357,9 @@ bool is_control(const OpDef& op) { return &op == &if_def || &op == &loop_def || 
 
 std::vector<Tensor> evaluate_control(const OpDef& op, const EvalArgs& args, const BodyRunner& run_body) {
   CHECK(is_control(op));
-  return &op == &if_def ? eval_if(args, run_body) : &op == &loop_def ? eval_loop(args, run_body) : eval_scan(args, run_body);
+  return &op == &if_def     ? eval_if(args, run_body)
+         : &op == &loop_def ? eval_loop(args, run_body)
+                            : eval_scan(args, run_body);
 }
 
 }  // namespace hone

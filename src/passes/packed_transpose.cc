@@ -18,7 +18,8 @@ Tensor with_moved_codes(const Tensor& tensor, const Permutation& perm) {
     const int64_t axis = format.geometry.axis, rank = std::ssize(tensor.shape());
     format.geometry.axis = static_cast<int>(std::ranges::find(perm, axis < 0 ? axis + rank : axis) - perm.begin());
   }
-  const Tensor codes = Tensor::of<uint32_t>(tensor.shape(), codes_of(*tensor.format(), tensor.shape(), tensor.planes()));
+  const Tensor codes =
+      Tensor::of<uint32_t>(tensor.shape(), codes_of(*tensor.format(), tensor.shape(), tensor.planes()));
   const Tensor* const operand = &codes;
   Attributes attributes;
   attributes.set("perm", perm);

@@ -1,5 +1,5 @@
-// Products read f16 as f32: kernels multiply f32 and bf16, which has too few bits. What f16 holds is exact in f32, which
-// the results of such products are anyway.
+// Products read f16 as f32: kernels multiply f32 and bf16, which has too few bits. What f16 holds is exact in f32,
+// which the results of such products are anyway.
 #include <map>
 
 #include "ops/calls.h"
@@ -43,8 +43,6 @@ Graph widen_halves(Graph graph, const PassContext&) {
 }  // namespace
 
 extern constinit const PassDef widen_halves_def{
-    .name = "widen_halves",
-    .doc = "linear, matmul, conv and attention read f16 as f32.",
-    .run = widen_halves};
+    .name = "widen_halves", .doc = "linear, matmul, conv and attention read f16 as f32.", .run = widen_halves};
 
 }  // namespace hone

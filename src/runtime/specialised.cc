@@ -76,8 +76,8 @@ Tail::~Tail() = default;
 
 std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspace& workspace,
                               const RunNotes& notes) const {
-  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes,
-                        bodies_ ? bodies_->runner(workspace) : BodyRunner()));
+  known.merge(
+      evaluated(parts_.turn, known, sizes, workspace, notes, bodies_ ? bodies_->runner(workspace) : BodyRunner()));
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
     for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));

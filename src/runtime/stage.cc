@@ -96,8 +96,8 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
   if (open_ && !asked_for)
     if (std::optional<RunSizes> sizes = open_->sizes(bindings)) {
       Bindings found = sizes->bindings();
-      return std::make_shared<const Specialised>(
-          Executable(open_->prepared(), std::move(*sizes), kernels_, held), std::move(found), tail_);
+      return std::make_shared<const Specialised>(Executable(open_->prepared(), std::move(*sizes), kernels_, held),
+                                                 std::move(found), tail_);
     }
   SpecialisedGraph fixed = specialised_graph(head_, bindings);
   if (!fixed.undecided.empty()) {  // more than was known before

@@ -34,10 +34,10 @@ struct StagesShared {
   const size_t max_specialisations;
   const TokenLimits& limits;  // of the first stage's inputs
   RunPool& pool;
-  SharedKernels kernels;       // of the session's graph
+  SharedKernels kernels;         // of the session's graph
   int64_t bodies_prepacked = 0;  // bytes, of others
-  std::mutex making;         // held by the thread that makes something, with what only that uses
-  mutable std::mutex mutex;  // held for a moment by all that read or change what follows, and what stages keep
+  std::mutex making;             // held by the thread that makes something, with what only that uses
+  mutable std::mutex mutex;      // held for a moment by all that read or change what follows, and what stages keep
   SessionStatistics statistics;
   std::shared_ptr<const Specialised> last;  // made of the first stage
 

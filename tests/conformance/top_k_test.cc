@@ -7,17 +7,15 @@ namespace hone::test {
 namespace {
 
 TEST(TopK, SortsWholeRowsOfManyEqualElements) {
-  expect_text_conforms(
-      "graph g {\n  %x : i64[3,4099] = input\n  %v, %i = top_k %x {k=[4099]}\n  return %v, %i\n}", {}, {},
-      "top_k top_k");
+  expect_text_conforms("graph g {\n  %x : i64[3,4099] = input\n  %v, %i = top_k %x {k=[4099]}\n  return %v, %i\n}", {},
+                       {}, "top_k top_k");
 }
 
 TEST(TopK, FewOfManyAndOneResultAlone) {
-  expect_text_conforms("graph g {\n  %x : f32[2,5000,2] = input\n  %v, %i = top_k %x {k=[40], axis=1}\n  return %v\n}", {},
-                       {}, "top_k top_k");
-  expect_text_conforms(
-      "graph g {\n  %x : f16[2,5000] = input\n  %v, %i = top_k %x {k=[40], largest=0}\n  return %i\n}", {}, {},
-      "top_k top_k");
+  expect_text_conforms("graph g {\n  %x : f32[2,5000,2] = input\n  %v, %i = top_k %x {k=[40], axis=1}\n  return %v\n}",
+                       {}, {}, "top_k top_k");
+  expect_text_conforms("graph g {\n  %x : f16[2,5000] = input\n  %v, %i = top_k %x {k=[40], largest=0}\n  return %i\n}",
+                       {}, {}, "top_k top_k");
 }
 
 TEST(TopK, FindsTheClassOfEachPixel) {

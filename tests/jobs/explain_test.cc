@@ -74,6 +74,30 @@ TEST(Explain, NamesInterpretedStepsAndLayoutChanges) {
   EXPECT_EQ(table(record, "moves").rows.size(), 2u) << "in at the first edge, out at the last";
 }
 
+TEST(Explain, CountsNodesWithBodiesApartFromWhatIsEvaluated) {
+  LoadedModel model;
+  model.graph = parse_seeded(R"(graph network {
+    %x : f32[B,4] = input "x"
+    %c : bool[] = input "c"
+    %y = if %c, %x, %x {then_captures=1} do
+      graph yes {
+        %x : f32[B,4] = input "x"
+        %r = relu %x
+        return %r as "0"
+      }
+      graph no {
+        %x : f32[B,4] = input "x"
+        return %x as "0"
+      }
+    %z = non_zero %x
+    return %y as "y", %z as "z"
+  })");
+  const Record record = explain(model, {});
+  ASSERT_EQ(record.findings.size(), 3u);
+  EXPECT_EQ(record.findings[1], "1 node more: planned and compiled when its bodies first run");
+  EXPECT_EQ(record.findings[2], "1 node more: evaluated one by one, because their shapes depend on data");
+}
+
 TEST(Explain, PlansTheMemoryThatASessionTakes) {
   const LoadedModel model = network();
   const Record record = explain(model, {.shapes = {.batch = 3}});

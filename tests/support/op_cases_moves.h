@@ -107,8 +107,8 @@ inline OpCases scatter_row_cases(Philox& rng) {
   const float kNaN = std::numeric_limits<float>::quiet_NaN();
   const Tensor odd = Tensor::of<float>({4}, {kNaN, 1, -0.0f, 0.0f}), places = Tensor::of<int64_t>({4, 1}, {0, 1, 2, 3});
   for (const char* reduction : {"min", "max"})
-    cases.push_back({{odd, places, Tensor::of<float>({4}, {2, kNaN, 0.0f, -0.0f})},
-                     {{"reduction", std::string(reduction)}}});
+    cases.push_back(
+        {{odd, places, Tensor::of<float>({4}, {2, kNaN, 0.0f, -0.0f})}, {{"reduction", std::string(reduction)}}});
   return cases;
 }
 
@@ -129,9 +129,9 @@ inline OpCases unique_cases(Philox& rng) {
 
 // Equal elements, and orders of NaN, infinities and both zeros.
 inline OpCases top_k_cases(Philox& rng) {
-  OpCases cases = joined(
-      moved(rng, {3, 7}, {{{"k", Shape{3}}}, {{"k", Shape{1}}, {"axis", int64_t{0}}, {"largest", int64_t{0}}}}),
-      moved_by(rng, {3, 7}, {integer_vector({2})}, {{}}));
+  OpCases cases =
+      joined(moved(rng, {3, 7}, {{{"k", Shape{3}}}, {{"k", Shape{1}}, {"axis", int64_t{0}}, {"largest", int64_t{0}}}}),
+             moved_by(rng, {3, 7}, {integer_vector({2})}, {{}}));
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
   const Tensor odd = Tensor::of<float>({9}, {0.0f, kNaN, -0.0f, -kInfinity, 1e-42f, -kNaN, kInfinity, -1e-42f, 0.0f});
   for (int64_t largest : {0, 1}) {

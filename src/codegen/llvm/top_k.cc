@@ -37,7 +37,8 @@ class TopKEmitter {
       const auto write = [&](Value* rank, Value* key) {
         Value *at = e_.b.CreateMul(rank, inner_), *place = place_of(key);
         e_.when(e_.b.CreateIsNotNull(values), [&] {
-          Value* element = e_.load(e_.memory_type(plan_.dtype), e_.at(from, e_.times(e_.b.CreateMul(place, inner_), bytes_)));
+          Value* element =
+              e_.load(e_.memory_type(plan_.dtype), e_.at(from, e_.times(e_.b.CreateMul(place, inner_), bytes_)));
           e_.store(element, e_.at(value, e_.times(at, bytes_)));
         });
         e_.when(e_.b.CreateIsNotNull(indices), [&] { e_.store(place, e_.at(index, e_.times(at, 8))); });
@@ -146,7 +147,8 @@ class TopKEmitter {
     Value* right = e_.smaller(e_.b.CreateAdd(left, e_.num(1)), e_.b.CreateSub(size, e_.num(1)));
     Value *of_left = kept(heap, left), *of_right = kept(heap, right);
     Value* goes_right = e_.b.CreateICmpSLT(of_right, of_left);
-    Value *child = e_.b.CreateSelect(goes_right, right, left), *least = e_.b.CreateSelect(goes_right, of_right, of_left);
+    Value *child = e_.b.CreateSelect(goes_right, right, left),
+          *least = e_.b.CreateSelect(goes_right, of_right, of_left);
     e_.b.CreateCondBr(e_.b.CreateICmpSLT(least, key), down, done);
     e_.b.SetInsertPoint(down);
     keep(least, heap, at);

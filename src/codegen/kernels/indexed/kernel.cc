@@ -36,9 +36,10 @@ std::string describe(const IndexedPlan& plan, const Target&) {
   const std::string what = plan.tuples ? fmt::format("slices by {} ind{}", plan.rank, plan.rank == 1 ? "ex" : "ices")
                                        : std::string("elements along an axis");
   using Joins = IndexedPlan::Joins;
-  return fmt::format("{} {}", what, !plan.scatters                      ? "read"
-                                    : plan.joins == Joins::replace ? "written"
-                                                                   : "joined with what they meet");
+  return fmt::format("{} {}", what,
+                     !plan.scatters                 ? "read"
+                     : plan.joins == Joins::replace ? "written"
+                                                    : "joined with what they meet");
 }
 
 std::string fault(const IndexedPlan& plan, const KernelArgs& args, const OperandAt& operand) {

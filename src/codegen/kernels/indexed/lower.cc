@@ -11,7 +11,7 @@ namespace {
 IndexedPlan::Joins joins_of(const Node& node) {
   using Joins = IndexedPlan::Joins;
   const auto name = node.attributes.get_or<std::string>("reduction", "none");
-  return name == "add" ? Joins::add
+  return name == "add"   ? Joins::add
          : name == "mul" ? Joins::mul
          : name == "min" ? Joins::min
          : name == "max" ? Joins::max

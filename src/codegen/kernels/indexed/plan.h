@@ -8,8 +8,9 @@
 namespace hone {
 
 // Gather: out[i] = data[place(i)]. Scatter: out = data, then out[place(i)] = updates[i] in the order of i, or what
-// `joins` makes of both. A place is where a tuple of indices leads, one for each of the first axes, or the place of the index itself but for the axis
-// that it counts along. Negative indices count from the end; the caller has checked that all are in range.
+// `joins` makes of both. A place is where a tuple of indices leads, one for each of the first axes, or the place of the
+// index itself but for the axis that it counts along. Negative indices count from the end; the caller has checked that
+// all are in range.
 //   pointers  [0] data, [1] indices, [2] updates (scatter) or null, [3] out
 //   dims      [0] tuples, or indices along the first axis, [1] bytes of a slice, [2] bytes of the data, [3] number of
 //             indices, then from [4]
@@ -29,8 +30,8 @@ struct IndexedPlan {
   static constexpr auto fields() {
     using P = IndexedPlan;
     return std::tuple(field("scatters", &P::scatters), field("tuples", &P::tuples), field("rank", &P::rank),
-                      field("slice_bytes", &P::slice_bytes), field("indices", &P::indices),
-                      field("joins", &P::joins), field("dtype", &P::dtype));
+                      field("slice_bytes", &P::slice_bytes), field("indices", &P::indices), field("joins", &P::joins),
+                      field("dtype", &P::dtype));
   }
   static const KernelDef& kernel();
 };
