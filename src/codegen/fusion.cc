@@ -230,6 +230,15 @@ class Fuser {
     for (NodeId each : unit(n)) rank(each) = to;
   }
 
+  // Whether a kernel that computes the value may go on with it. Codes that a float is rounded to are the stored ones.
+  bool passes_unrounded(ValueId v) const {
+    const DType dtype = graph_.type(v).dtype;
+    const NodeId p = graph_.producer(v);
+    const bool is_code =
+        (dtype == DType::i8 || dtype == DType::u8) && p != kNone && is_one_of(*graph_.node(p).op, {"quantize_linear"});
+    return is_code || hone::passes_unrounded(dtype);
+  }
+
   Support acceptable(const Group& group, NodeId candidate) {
     if (group.nodes.size() >= kMaxNodes) return {fmt::format("more than {} nodes", kMaxNodes)};
     std::vector<NodeId> nodes = group.nodes;
@@ -254,7 +263,7 @@ class Fuser {
         if (!node.op->pointwise || std::ranges::find(group.nodes, use.node) != group.nodes.end()) continue;
         if (std::ranges::find(group.left_out, use.node, &LeftOut::node) != group.left_out.end()) continue;
         const Support support = !absorbs_users(group) ? Support{"kernels of this kind have no epilogue"}
-                                : !passes_unrounded(graph_.type(v).dtype)
+                                : !passes_unrounded(v)
                                     ? Support{fmt::format("{} is rounded between", to_string(graph_.type(v).dtype))}
                                     : fits_as_user(group, use.node, like);
         group.left_out.push_back({use.node, support.supported() ? "another kernel took it first" : support.why});
@@ -270,7 +279,7 @@ class Fuser {
       const TensorType& shape_of = graph_.type(graph_.node(group.nodes.front()).results[0]);
       for (size_t i = 0; i < group.nodes.size() && !grown; ++i)
         for (ValueId v : std::vector<ValueId>(graph_.node(group.nodes[i]).results)) {
-          if (!passes_unrounded(graph_.type(v).dtype) || uses(v).size() > kMaxUses) continue;
+          if (!passes_unrounded(v) || uses(v).size() > kMaxUses) continue;
           for (const Graph::Use& use : uses(v)) {
             if (group_of(use.node) >= 0 || !fits_as_user(group, use.node, shape_of).supported()) continue;
             take(g, use.node);
@@ -321,8 +330,7 @@ class Fuser {
         const NodeId p = graph_.producer(v);
         if (p == kNone || group_of(p) >= 0 || !may_feed(group, p)) continue;
         if (anchored && is_output_[static_cast<size_t>(v)]) continue;
-        if (graph_.type(v).shape != like.shape || !passes_unrounded(graph_.type(v).dtype) ||
-            !is_compilable(graph_, graph_.node(p)))
+        if (graph_.type(v).shape != like.shape || !passes_unrounded(v) || !is_compilable(graph_, graph_.node(p)))
           continue;
         const auto& users = uses(v);
         if (!std::all_of(users.begin(), users.end(), [&](const Graph::Use& u) { return group_of(u.node) == g; }))

@@ -51,10 +51,10 @@ SlidingWindowOnPlane window_on(const EvalArgs& a) {
   return SlidingWindowOnPlane(window, spatial(a[0].shape()), spatial(sizes_of(a.results[0])));
 }
 
-// fill(patch, image, place) writes the elements [C, taps] that the window sees into a patch of zeros.
+// fill(patch, image, place) writes the elements [C, taps] that the window sees into a patch of `padding`.
 template <class T, class Fill>
 std::vector<T> products_of_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, const std::vector<T>& w,
-                                   std::vector<T> b, Fill fill) {
+                                   std::vector<T> b, T padding, Fill fill) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
   b.resize(static_cast<size_t>(sizes[1]));  // zeros where there is none
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1), places = window.places();
@@ -62,7 +62,7 @@ std::vector<T> products_of_patches(const EvalArgs& a, const SlidingWindowOnPlane
   std::vector<T> y(static_cast<size_t>(element_count(sizes)));
   parallel_for(sizes[0] * places, [&](int64_t at) {
     const int64_t image = at / places, place = at % places;
-    std::vector<T> patch(static_cast<size_t>(groups * row));
+    std::vector<T> patch(static_cast<size_t>(groups * row), padding);
     fill(patch, image, place);
     for (int64_t o = 0; o < outputs; ++o) {
       const T* part = patch.data() + o / (outputs / groups) * row;
@@ -77,20 +77,22 @@ template <class Fill>
 std::vector<Tensor> eval_patches(const EvalArgs& a, const SlidingWindowOnPlane& window, size_t bias, Fill fill) {
   const std::vector<double> b = a.has(bias) ? a[bias].to_doubles() : std::vector<double>();
   return {Tensor::from_doubles(a.results[0].dtype, sizes_of(a.results[0]),
-                               products_of_patches(a, window, a[1].to_doubles(), b, fill))};
+                               products_of_patches(a, window, a[1].to_doubles(), b, 0.0, fill))};
 }
 
 template <class T>
-std::vector<T> convolve(const EvalArgs& a, const std::vector<T>& x, const std::vector<T>& w, std::vector<T> b) {
+std::vector<T> convolve(const EvalArgs& a, const std::vector<T>& x, const std::vector<T>& w, std::vector<T> b,
+                        T padding = 0) {
   const SlidingWindowOnPlane window = window_on(a);
   const int64_t channels = a[0].dim(1);
-  return products_of_patches(a, window, w, std::move(b), [&](std::vector<T>& patch, int64_t image, int64_t place) {
+  const auto fill = [&](std::vector<T>& patch, int64_t image, int64_t place) {
     const std::vector<Tap> taps = window.taps(place);
     for (int64_t c = 0; c < channels; ++c)
       for (const Tap& tap : taps)
         patch[static_cast<size_t>(c * window.kernel() + tap.kernel)] =
             x[static_cast<size_t>((image * channels + c) * window.elements() + tap.element)];
-  });
+  };
+  return products_of_patches(a, window, w, std::move(b), padding, fill);
 }
 
 std::vector<Tensor> eval_conv(const EvalArgs& a) {
@@ -101,7 +103,8 @@ std::vector<Tensor> eval_conv(const EvalArgs& a) {
         dtype, sizes,
         convolve(a, a[0].to_doubles(), a[1].to_doubles(), a.has(2) ? a[2].to_doubles() : std::vector<double>()))};
   const std::vector<int64_t> y =
-      convolve(a, a[0].to_integers(), a[1].to_integers(), a.has(2) ? a[2].to_integers() : std::vector<int64_t>());
+      convolve(a, a[0].to_integers(), a[1].to_integers(), a.has(2) ? a[2].to_integers() : std::vector<int64_t>(),
+               a.has(3) ? a[3].to_integers()[0] : 0);
   return {Tensor::of<int64_t>(sizes, y).converted(dtype)};  // wraps
 }
 
@@ -115,7 +118,16 @@ std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
   return eval_channels_first({operands, attributes, a.results}, eval_conv);
 }
 
-std::vector<TensorType> infer_conv(const InferArgs& a) { return {plain_type(products_dtype(a), convolved(a, 2))}; }
+std::vector<TensorType> infer_conv(const InferArgs& a) {
+  const DType dtype = products_dtype(a);
+  if (a.has(3)) {
+    if (is_float(dtype)) fail("x_zero is given beside floats, whose padding is 0");
+    if (a[3].dtype != a[0].dtype)
+      fail("x_zero is {} beside x {}; it is a code like those", to_string(a[3]), to_string(a[0]));
+    expect_rank(a[3], 0, 0, "x_zero");
+  }
+  return {plain_type(dtype, convolved(a, 2))};
+}
 
 // Channels: of weights [O,C/groups,...], too, but those that are a matrix.
 int64_t channel_axis(const Attributes& attributes, size_t) { return channels_last(attributes) ? -1 : 1; }
@@ -188,9 +200,10 @@ extern constinit const OpDef conv_def{
     .name = "conv",
     .doc =
         "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
-        "where an operand is). Integers of 8 bits have sums and b of i32, which wrap. Generated code reads "
-        "channels_last and w as a matrix.",
-    .operands = {factor("x"), factor(weight("w")), optional(bias("b"))},
+        "where an operand is). Integers of 8 bits have sums and b of i32, which wrap, and see the code x_zero (0 if "
+        "absent) "
+        "outside x. Generated code reads channels_last and w as a matrix.",
+    .operands = {factor("x"), factor(weight("w")), optional(bias("b")), optional("x_zero")},
     .attributes = kConvAttributes,
     .infer = infer_conv,
     .eval = eval_conv_of_any_layout,

@@ -42,7 +42,10 @@ ValueId to_channels_first(Graph& graph, ValueId y, size_t rank) {
 }
 
 ValueId emit_convolution(Graph& graph, std::vector<ValueId> operands, Attributes attributes) {
-  if (is_product(attributes)) return graph.emit(linear_def, std::move(operands));
+  if (is_product(attributes)) {
+    operands.resize(std::min<size_t>(operands.size(), 3));  // nothing is outside x, where x_zero would be
+    return graph.emit(linear_def, std::move(operands));
+  }
   attributes.set("channels_last", int64_t{1});
   return graph.emit(conv_def, std::move(operands), std::move(attributes));
 }

@@ -3,13 +3,14 @@
 //   linear(dequantize_linear(codes, s, z), w)  codes that there are already
 // become dequantize_sums(linear(codes of x, codes of w), scale of x, scales of w), and the bias is added. conv
 // likewise: channels first where the scale is given, so that transposes can pass what is made; others when they have
-// sunk.
+// sunk. Channels that conv of codes reads fill lanes of four.
 #include <cmath>
 #include <map>
 
 #include "formats/codecs.h"
 #include "formats/scale.h"
 #include "ops/calls.h"
+#include "ops/conv_weights.h"
 #include "ops/integer_activations.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
@@ -35,9 +36,12 @@ bool fits_i8(const Format& format) {
 
 // One scale, or one for each row: what a sum of products can be multiplied by.
 bool has_integers(const Tensor& w) {
-  if (!w.is_packed() || w.shape().size() != 2 || !fits_i8(*w.format()) || w.dim(1) > kMostProducts) return false;
+  const std::vector<int64_t>& shape = w.shape();
+  if (!w.is_packed() || shape.size() < 2 || w.elements() == 0 || !fits_i8(*w.format())) return false;
+  if (w.elements() / shape[0] > kMostProducts) return false;
   const Geometry& g = w.format()->geometry;
-  return g.kind == Geometry::Kind::tensor || (g.kind == Geometry::Kind::channel && (g.axis == 0 || g.axis == -2));
+  const bool first = g.axis == 0 || g.axis == -static_cast<int>(shape.size());
+  return g.kind == Geometry::Kind::tensor || (g.kind == Geometry::Kind::channel && first);
 }
 
 // Codes of 8 bits are bytes as they lie.
@@ -62,10 +66,28 @@ Tensor scales_as_floats(const Tensor& w) {
 
 Tensor sums_of_rows(const Tensor& codes) {
   const auto bytes = codes.as<int8_t>();
-  const auto k = static_cast<size_t>(codes.dim(1));
+  const auto k = static_cast<size_t>(codes.elements() / codes.dim(0));
   std::vector<int32_t> sums(static_cast<size_t>(codes.dim(0)));
   for (size_t i = 0; i < bytes.size(); ++i) sums[i / k] += bytes[i];
   return Tensor::of<int32_t>({codes.dim(0)}, sums);
+}
+
+// Weights [O,I,taps], or as a matrix [O,taps,I], with `more` inputs whose weights are 0.
+Tensor with_more_inputs(const Tensor& w, int64_t channels, int64_t more) {
+  std::vector<int64_t> shape = w.shape();
+  const bool is_matrix = shape.size() == 2;
+  const int64_t lines = is_matrix ? w.elements() / channels : shape[0], line = w.elements() / lines,
+                added = is_matrix ? more : line / channels * more;
+  if (is_matrix) shape[1] = shape[1] / channels * (channels + more);
+  else shape[1] += more;
+  Tensor wider(w.dtype(), shape);
+  const std::byte* from = w.data().bytes().data();
+  std::byte* to = wider.mutable_data();
+  for (int64_t i = 0; i < lines; ++i, from += line, to += line + added) {
+    std::copy_n(from, line, to);
+    std::fill_n(to + line, added, std::byte{0});
+  }
+  return wider;
 }
 
 class Rewriter {
@@ -78,31 +100,62 @@ class Rewriter {
       const Node& node = graph_.node(id);
       if (node.op != &linear_def && !(node.op == &conv_def && fits_conv(node))) continue;
       const Tensor* w = graph_.constant(node.operands[1]);
-      if (!w || !has_integers(*w) || w->elements() == 0 || graph_.type(node.results[0]).dtype != DType::f32) continue;
+      if (!w || !has_integers(*w) || graph_.type(node.results[0]).dtype != DType::f32) continue;
       graph_.set_insertion_point(id);
-      if (const Codes* x = codes_of_input(node.operands[0])) rewrite(id, *x);
+      if (const Codes* x = codes_of_input(node.operands[0]); x && (node.op == &linear_def || has_one_scale(*x)))
+        rewrite(id, *x);
       graph_.set_insertion_point(kNone);
     }
+    for (NodeId id : graph_.nodes(conv_def)) fill_lanes(id);
     graph_.erase_unused_constants();
   }
 
  private:
-  // Channels that fill lanes of four codes; padding, which is the code 0, must stand for 0; scales of rows are none.
+  // Channels that fill lanes of four codes, or can.
   bool fits_conv(const Node& node) const {
     const TensorType& x = graph_.type(node.operands[0]);
     const bool last = channels_last(node.attributes);
-    if (!x.ranked || x.rank() < 3 || x.rank() > 4 || !node.attributes.has("kernel_shape")) return false;
+    if (!x.ranked || x.rank() < 3 || x.rank() > 4) return false;
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     const Dim& channels = last ? x.shape.back() : x.shape[1];
-    if (!channels.is_constant() || channels.constant() / groups % 4 != 0) return false;
+    if (!channels.is_constant() || (groups > 1 && channels.constant() / groups % 4 != 0)) return false;
+    if (node.operands.size() > 2 && node.operands[2] != kNone && graph_.type(node.operands[2]).is_packed())
+      return false;
     const NodeId rounded = produced_by(graph_, node.operands[0], fake_quant_def);
-    const bool has_packed_bias =
-        node.operands.size() > 2 && node.operands[2] != kNone && graph_.type(node.operands[2]).is_packed();
-    if (rounded == kNone || has_packed_bias) return false;
+    if (rounded == kNone) return true;
     const std::vector<ValueId>& operands = graph_.node(rounded).operands;
-    const Format format = graph_.node(rounded).attributes.get<Format>("format");
     const bool is_given = operands.size() > 1 && operands[1] != kNone;
-    return format.scale_kind == &f32_max_scale && format.geometry.kind == Geometry::Kind::tensor && (last || is_given);
+    const Format format = graph_.node(rounded).attributes.get<Format>("format");
+    return format.geometry.kind == Geometry::Kind::tensor && (last || is_given);
+  }
+
+  // A window lies across rows, and padding has the zero point.
+  bool has_one_scale(const Codes& x) const {
+    return graph_.type(x.scale).rank() == 0 && (x.zero == kNone || graph_.type(x.zero).rank() == 0);
+  }
+
+  // Further channels have codes of 0 and weights of 0.
+  void fill_lanes(NodeId id) {
+    const Node node = graph_.node(id);
+    const TensorType& x = graph_.type(node.operands[0]);
+    const Tensor* w = graph_.constant(node.operands[1]);
+    if (is_float(x.dtype) || !w || w->is_packed() || w->elements() == 0 || !x.ranked || x.rank() < 3 || x.rank() > 4 ||
+        node.attributes.get_or<int64_t>("groups", 1) != 1)
+      return;
+    const size_t axis = channels_last(node.attributes) ? x.rank() - 1 : 1;
+    const int64_t channels = constant_shape(conv_weight_shape(node.attributes, to_shape(w->shape())))[1],
+                  more = (4 - channels % 4) % 4;
+    if (more == 0) return;
+    graph_.set_insertion_point(id);
+    Shape pads(2 * x.rank(), 0);
+    pads[x.rank() + axis] = more;
+    std::vector<ValueId> operands = node.operands;
+    operands[0] = ops::pad(graph_, {.x = operands[0], .pads = pads});
+    operands[1] = graph_.add_constant("", with_more_inputs(*w, channels, more));
+    const ValueId y = graph_.emit(conv_def, operands, node.attributes);
+    replace_by_value(graph_, id, y);
+    graph_.set_insertion_point(kNone);
+    graph_.set_label(operands[1], derived_label(graph_, node.operands[1], ".filled"));
   }
 
   // A vector along the channels of images that come channels first.
@@ -117,12 +170,14 @@ class Rewriter {
     const Node node = graph_.node(id);
     Weights& w = weights(node.operands[1]);
     if (x.zero != kNone && w.sums == kNone) w.sums = graph_.add_constant("", sums_of_rows(*graph_.constant(w.codes)));
-    const ValueId sums = graph_.emit(*node.op, {x.codes, w.codes}, node.attributes);
+    std::vector<ValueId> operands{x.codes, w.codes};
+    if (node.op == &conv_def && x.zero != kNone) operands.insert(operands.end(), {kNone, x.zero});
+    const ValueId sums = graph_.emit(*node.op, operands, node.attributes);
     ValueId y = ops::dequantize_sums(graph_, {.sums = sums,
                                               .x_scale = x.scale,
                                               .w_scale = along_channels(w.scale, node),
                                               .x_zero = x.zero,
-                                              .w_sums = x.zero == kNone ? kNone : w.sums});
+                                              .w_sums = x.zero == kNone ? kNone : along_channels(w.sums, node)});
     if (node.operands.size() > 2 && node.operands[2] != kNone)
       y = ops::add(graph_, {y, along_channels(node.operands[2], node)});
     replace_by_value(graph_, id, y);
@@ -169,7 +224,7 @@ class Rewriter {
     if (!is_of_rows(scale) || graph_.type(scale).dtype != DType::f32) return {};
     if (zero != kNone && (!is_of_rows(zero) || graph_.type(zero).dtype != dtype)) return {};
     if (graph_.type(node.operands[0]).shape != shape) return {};
-    return {node.operands[0], scale, zero};
+    return {node.operands[0], scale, zero != kNone && uniform_value(graph_, zero) == 0.0 ? kNone : zero};
   }
 
   Codes rounded(Node node) {
@@ -219,9 +274,8 @@ extern constinit const PassDef integer_products_def{
     .name = "integer_products",
     .doc =
         "linear of activations that are rounded to int8, uint8 or uint8.asym, of the tensor or of each row, with "
-        "integer weights multiplies codes, and so does conv of int8 and uint8 of the tensor; what that makes stands "
-        "for "
-        "the same numbers.",
+        "integer weights multiplies codes, and so does conv of those of the tensor; what that makes stands for the "
+        "same numbers.",
     .run = integer_products};
 
 }  // namespace hone

@@ -21,7 +21,8 @@ constexpr std::array kCanonical = {
     "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
     "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
     "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"fold_fake_quant",
+constexpr std::array kForCodegen = {"sink_dequantize",
+                                    "fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",
                                     "expand_recurrent",

@@ -1,5 +1,6 @@
 // Layers whose activations are rounded to integers, from fake_quant to the last epilogue: compiled code has the bits of
 // the reference on every level, and where bytes meet in a dot product that is emulated.
+#include <array>
 #include <cmath>
 
 #include "tests/conformance/conform_text.h"
@@ -81,6 +82,87 @@ TEST(IntegerProducts, OfStaticScalesAreQuantizedInTheEpilogueBefore) {
                      has_zero ? "gemm linear+dequantize_sums+relu+quantize_linear"
                               : "gemm linear+dequantize_sums+relu+max+quantize_linear");
   }
+}
+
+// Padding has the code of the zero point, also in lanes that are filled up; scales of outputs are one or many.
+TEST(IntegerProducts, OfConvolutionsHaveTheBitsOfTheDefinition) {
+  Philox rng(4);
+  const std::array<std::string, 3> windows{"pads=[1,1,1,1]", "pads=[2,0,1,3], strides=[2,1]", "dilations=[2,2]"};
+  size_t next = 0;
+  for (const auto& [codes, zero] : {std::pair("u8", 0), {"u8", 3}, {"u8", 255}, {"i8", -128}, {"i8", 77}})
+    for (const auto& [channels, groups] : {std::pair<int64_t, int64_t>{3, 1}, {8, 2}, {16, 1}, {17, 1}}) {
+      const std::string& window = windows[next++ % windows.size()];
+      SCOPED_TRACE(fmt::format("{} {} {} in {}: {}", codes, zero, channels, groups, window));
+      const bool is_signed = std::string_view(codes) == "i8";
+      const DType dtype = is_signed ? DType::i8 : DType::u8;
+      const Sizes64 weights{34, channels / groups, 3, 3};
+      const std::string text = fmt::format(R"(
+          %x : {0}[2,{1},9,7] = input "x"
+          %s : f32[] = const "scale"
+          %z : {0}[] = const "zero"
+          %d = dequantize_linear %x, %s, %z {{dtype=f32}}
+          %w : int8.channel[34,{2},3,3] = const "w"
+          %b : f32[34] = const "b"
+          %y = conv %d, %w, %b {{groups={3}, {4}}}
+          %r = relu %y
+          %q = quantize_linear %r, %s, %z {{dtype={0}}}
+          return %q as "q")",
+                                           codes, channels, channels / groups, groups, window);
+      expect_same_bits(
+          text,
+          {{"w", random_packed(rng, weights, "int8.channel")},
+           {"b", random_floats(rng, {34})},
+           {"scale", Tensor::scalar<float>(0.04f)},
+           {"zero", Tensor::from_doubles(dtype, {}, std::vector<double>{static_cast<double>(zero)})}},
+          {{"x", random_integers(rng, {2, channels, 9, 7}, dtype, is_signed ? -128 : 0, is_signed ? 127 : 255)}},
+          "conv conv+dequantize_sums+add+relu+quantize_linear");
+    }
+}
+
+TEST(IntegerProducts, OfConvolutionsOfDynamicScalesHaveTheBitsOfTheDefinition) {
+  Philox rng(5);
+  for (const std::string format : {"int8", "uint8", "uint8.asym"}) {
+    const std::string text = fmt::format(R"(
+      %x : f32[2,6,5,8] = input "x"
+      %q = fake_quant %x {{format={0}}}
+      %w : int8.channel[5,72] = const "w"
+      %y = conv %q, %w {{kernel_shape=[3,3], pads=[1,1,1,1], channels_last=1}}
+      return %y as "y")",
+                                         format);
+    expect_same_bits(text, {{"w", random_packed(rng, {5, 72}, "int8.channel")}},
+                     {{"x", random_floats(rng, {2, 6, 5, 8}, DType::f32, -1, 3)}}, "conv conv+dequantize_sums");
+  }
+}
+
+// A chain of quantized layers, as exporters write it, keeps codes between its kernels and nothing else.
+TEST(IntegerProducts, CodesGoThroughPoolsAndAdditions) {
+  Philox rng(6);
+  const std::string text = R"(
+    %x : u8[1,8,12,12] = input "x"
+    %s : f32[] = const "scale"
+    %z : u8[] = const "zero"
+    %d = dequantize_linear %x, %s, %z {dtype=f32}
+    %w : int8.channel[8,8,3,3] = const "w"
+    %y = conv %d, %w {pads=[1,1,1,1]}
+    %q = quantize_linear %y, %s, %z {dtype=u8}
+    %e = dequantize_linear %q, %s, %z {dtype=f32}
+    %t = conv %e, %w {pads=[1,1,1,1]}
+    %u = quantize_linear %t, %s, %z {dtype=u8}
+    %f = dequantize_linear %u, %s, %z {dtype=f32}
+    %a = add %f, %e
+    %r = relu %a
+    %p = quantize_linear %r, %s, %z {dtype=u8}
+    %g = dequantize_linear %p, %s, %z {dtype=f32}
+    %m = max_pool %g {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]}
+    %o = quantize_linear %m, %s, %z {dtype=u8}
+    return %o as "o")";
+  expect_same_bits(
+      text,
+      {{"w", random_packed(rng, {8, 8, 3, 3}, "int8.channel")},
+       {"scale", Tensor::scalar<float>(0.03f)},
+       {"zero", Tensor::scalar<uint8_t>(101)}},
+      {{"x", random_integers(rng, {1, 8, 12, 12}, DType::u8, 0, 255)}},
+      "conv conv+dequantize_sums+quantize_linear+dequantize_linear+add+relu+quantize_linear; window max_pool;");
 }
 
 // Rows are scaled each by itself: what else is in a batch changes no bit of one.

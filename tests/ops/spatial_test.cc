@@ -57,6 +57,21 @@ TEST(Conv, GroupsSeeTheirOwnChannels) {
   EXPECT_NE(error_of("conv", {x, w}).find("must be 2"), std::string::npos);
 }
 
+TEST(Conv, OfIntegersSeesACodeOutsideX) {
+  const auto whole = [](DType dtype, const Ints& shape, const Floats& values) {
+    return f32(shape, values).converted(dtype);
+  };
+  const Tensor x = whole(DType::u8, {1, 1, 2}, {1, 2}), w = whole(DType::i8, {1, 1, 2}, {1, 10}),
+               b = whole(DType::i32, {1}, {1}), zero = whole(DType::u8, {}, {7});
+  EXPECT_EQ(call("conv", {x, w, b, zero}, {{"pads", Ints{1, 1}}}).to_floats(), (Floats{18, 22, 73}));
+  const auto error = [&](const Tensor& code) { return error_of("conv", {x, w, b, code}); };
+  EXPECT_NE(error(whole(DType::i8, {}, {7})).find("x_zero is i8[] beside x u8"), std::string::npos);
+  EXPECT_NE(error(whole(DType::u8, {1}, {7})).find("x_zero"), std::string::npos);
+  EXPECT_NE(error_of("conv", {f32({1, 1, 2}, {1, 2}), f32({1, 1, 2}, {1, 2}), f32({1}, {0}), f32({}, {0})})
+                .find("beside floats"),
+            std::string::npos);
+}
+
 TEST(Conv, SamePadsPutTheOddZeroWhereTheyAreTold) {
   const Tensor x = f32({1, 1, 3}, {1, 2, 3}), w = f32({1, 1, 2}, {1, 10});
   EXPECT_EQ(call("conv", {x, w}, {{"auto_pad", "same_upper"}}).to_floats(), (Floats{21, 32, 3}));

@@ -110,12 +110,13 @@ class ConvKernel {
     }
   }
 
-  // void(args, x, first, scratch): rows first, first + 1, … of a plane (of one group's channels), zeros outside it.
+  // void(args, x, first, scratch): rows first, first + 1, … of a plane (of one group's channels), padding outside it.
   Function* emit_copy_block() {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol_ + "_copy", e_.b.getVoidTy(), params, false);
     read_sizes({f, f->getArg(0), nullptr, nullptr, nullptr});
     Value *x = f->getArg(1), *first = f->getArg(2), *scratch = f->getArg(3);
+    padding_ = padding_lane();
     Value* source_row = e_.times(p_.width, plan_.channels * plan_.groups * element());
     // The first and the last output row of a block are this far apart, and its window that high.
     Value* rows = e_.times(e_.b.CreateSub(block_rows_, e_.num(1)), w_.stride_y);
@@ -132,11 +133,19 @@ class ConvKernel {
     return f;
   }
 
-  // What 0 is among the numbers of x as they are multiplied.
+  // What stands outside the plane, as it is multiplied; null for bytes of 0.
+  Value* padding_lane() {
+    if (!plan_.has_x_zero && !shape_.gemm.offset) return nullptr;
+    const size_t last = 2 + plan_.product.operands.size() + plan_.product.results.size();
+    Value* code =
+        plan_.has_x_zero ? e_.load(e_.i8, e_.kernel_pointer(frame_, static_cast<int>(last))) : e_.b.getInt8(0);
+    code = e_.b.CreateZExt(multiplied_code(e_, shape_.gemm, plan_.product.a, code), e_.b.getInt32Ty());
+    return e_.b.CreateMul(code, e_.b.getInt32(shape_.gemm.dot ? 0x01010101 : 0x00010001));
+  }
   void pad(Value* to, Value* bytes) {
-    if (!shape_.gemm.offset) return emit_zero(e_, to, bytes);
+    if (!padding_) return emit_zero(e_, to, bytes);
     e_.loop(e_.num(0), bytes, 4, {}, [&](Value* at, const Values&) {  // pixels are whole lanes
-      e_.store(e_.b.getInt32(0x80808080), e_.at(to, at), 4);
+      e_.store(padding_, e_.at(to, at), 4);
       return Values{};
     });
   }
@@ -248,8 +257,8 @@ class ConvKernel {
     }
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
-      // Sums that are corrected are those of all taps.
-      const bool skips = shape_.copied && shape_.rule_height == 1 && !shape_.gemm.offset;
+      // Sums that are corrected are those of all taps, here or by what follows.
+      const bool skips = shape_.copied && shape_.rule_height == 1 && !shape_.gemm.offset && !plan_.has_x_zero;
       const TapRows seen = skips ? window_rows(y) : all_window_rows();
       one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
@@ -408,6 +417,7 @@ class ConvKernel {
   Format format_;
   Function *tile_ = nullptr, *tail_ = nullptr, *epilogue_ = nullptr, *unpack_ = nullptr, *copy_ = nullptr;
   Function* run_ = nullptr;       // copies codes
+  Value* padding_ = nullptr;      // a lane of it, in copy_
   Value* corrections_ = nullptr;  // of the sums of an item's panel
   KernelFrame frame_{};
   Value *sums_ = nullptr, *panel_scratch_ = nullptr, *group_args_ = nullptr;

@@ -375,16 +375,17 @@ Value* multiplied_codes(Emitter& e, const GemmShape& shape, DType from, Value* c
   return e.b.CreateShuffleVector(e.as(even, e.v_i32), e.as(odd, e.v_i32), in_turn);
 }
 
-// One code, and where element i of a row of them goes.
-Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, Value* code) {
-  if (shape.dot) return shape.offset ? e.b.CreateXor(code, e.b.getInt8(0x80)) : code;
-  return from == DType::i8 ? e.b.CreateSExt(code, e.i16) : e.b.CreateZExt(code, e.i16);
-}
+// Where element i of a row of codes goes.
 int64_t place_of_code(const GemmShape& shape, int64_t i) {
   return shape.dot ? i : (i & ~3) * 2 + ((i & 1) * 2 + (i >> 1 & 1)) * 2;
 }
 
 }  // namespace
+
+Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, Value* code) {
+  if (shape.dot) return shape.offset ? e.b.CreateXor(code, e.b.getInt8(0x80)) : code;
+  return from == DType::i8 ? e.b.CreateSExt(code, e.i16) : e.b.CreateZExt(code, e.i16);
+}
 
 llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};

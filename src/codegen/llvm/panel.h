@@ -23,6 +23,9 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
 // missing of the last four is 0.
 llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
 
+// One code as it is multiplied.
+llvm::Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, llvm::Value* code);
+
 // void(from, to, quads): so many four codes likewise.
 llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
 

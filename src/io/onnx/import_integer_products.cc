@@ -1,8 +1,8 @@
 // Products of codes, summed as integers: MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv; DynamicQuantizeMatMul,
 // MatMulIntegerToFloat and QGemm of com.microsoft.
 //
-// Products with a matrix of weights that is known, and fits i8 when its zero points are taken off, are sums of i32 by
-// linear. The others become products of floats that hold every sum exactly. A code minus its zero point is at most 255
+// Products with weights that are known, and fit i8 when their zero points are taken off, are sums of i32 by linear and
+// conv. The others become products of floats that hold every sum exactly. A code minus its zero point is at most 255
 // in magnitude, so sums of up to 258 products fit the 24 bits of f32, longer ones with weights that are known and small
 // as well; the rest is computed in f64.
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "io/onnx/affine.h"
 #include "io/onnx/window_attributes.h"
 #include "ops/calls.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -17,9 +18,10 @@ namespace {
 constexpr const char* kMicrosoft = "com.microsoft";
 constexpr double kLargestCode = 255, kExactInF32 = 1 << 24;
 
-// Codes and their zero point (kNone: 0), which broadcasts to them.
+// Codes and their zero point (kNone: 0), which broadcasts to them. A matrix may be given as its transpose.
 struct Codes {
   ValueId x = kNone, zero = kNone;
+  bool transposed = false;
 };
 
 ValueId difference(const OnnxNode& n, const Codes& codes, DType dtype) {
@@ -77,53 +79,73 @@ ValueId per_column(const OnnxNode& n, ValueId v) {
   return v != kNone && n.rank(v) == 1 && n.shape(v, 1)[0] == Dim(1) ? n.reshape(v, {}) : v;
 }
 
-// Codes [K,N] less their zero points, one or one for each column, as rows [N,K] of i8; none where they don't fit.
-std::optional<Tensor> rows_of_i8(const Tensor& codes, const Tensor* zero) {
+// Codes less their zero points, one or one for each index of `axis`, as i8; none where they don't fit.
+std::optional<Tensor> codes_as_i8(const Tensor& codes, const Tensor* zero, size_t axis) {
   const bool is_signed = codes.dtype() == DType::i8;
   const std::vector<int64_t> zeros = zero ? zero->to_integers() : std::vector<int64_t>{0};
-  const auto k = static_cast<size_t>(codes.dim(0)), n = static_cast<size_t>(codes.dim(1));
-  if (zeros.size() != 1 && zeros.size() != n) return std::nullopt;
-  Tensor rows(DType::i8, {codes.dim(1), codes.dim(0)});
-  const std::span<const std::byte> from = codes.data().bytes();
-  const std::span<int8_t> to = rows.mutable_as<int8_t>();
-  for (size_t i = 0; i < k; ++i)
-    for (size_t j = 0; j < n; ++j) {
-      const std::byte code = from[i * n + j];
-      const int64_t value = (is_signed ? static_cast<int8_t>(code) : static_cast<int64_t>(static_cast<uint8_t>(code))) -
-                            zeros[zeros.size() == 1 ? 0 : j];
-      if (value < -128 || value > 127) return std::nullopt;
-      to[j * k + i] = static_cast<int8_t>(value);
-    }
-  return rows;
+  const auto length = static_cast<size_t>(codes.shape()[axis]);
+  if (zeros.size() != 1 && zeros.size() != length) return std::nullopt;
+  size_t inner = 1;
+  for (size_t i = axis + 1; i < codes.shape().size(); ++i) inner *= static_cast<size_t>(codes.shape()[i]);
+  Tensor values(DType::i8, codes.shape());
+  const std::span<int8_t> to = values.mutable_as<int8_t>();
+  for (size_t i = 0; const std::byte code : codes.data().bytes()) {
+    const int64_t value = (is_signed ? static_cast<int8_t>(code) : static_cast<int64_t>(static_cast<uint8_t>(code))) -
+                          zeros[zeros.size() == 1 ? 0 : i / inner % length];
+    if (value < -128 || value > 127) return std::nullopt;
+    to[i++] = static_cast<int8_t>(value);
+  }
+  return values;
 }
 
-// Sums of i32, where codes of weights are known, one zero point is taken off all activations and no sum wraps.
-std::optional<ValueId> sums_with_known_weights(const OnnxNode& n, Codes a, const Codes& b) {
-  const auto is_i8_or_u8 = [&](ValueId v) { return n.type(v).dtype == DType::i8 || n.type(v).dtype == DType::u8; };
+// Weights [O,...] that a sum of i32 can have: known, of 8 bits, and too few for a sum to wrap.
+std::optional<Tensor> known_weights(const OnnxNode& n, const Codes& w, size_t axis) {
   constexpr int64_t kMostProducts = 65536;
-  const Tensor* w = n.plain_constant(b.x);
-  const Tensor* w_zero = b.zero == kNone ? nullptr : n.plain_constant(b.zero);
-  if (!w || w->shape().size() != 2 || w->elements() == 0 || w->dim(0) > kMostProducts || (b.zero != kNone && !w_zero) ||
-      !is_i8_or_u8(a.x) || !is_i8_or_u8(b.x))
+  const auto is_i8_or_u8 = [&](DType dtype) { return dtype == DType::i8 || dtype == DType::u8; };
+  const Tensor* codes = n.plain_constant(w.x);
+  const Tensor* zero = w.zero == kNone ? nullptr : n.plain_constant(w.zero);
+  if (!codes || !is_i8_or_u8(codes->dtype()) || (w.zero != kNone && !zero) || axis >= codes->shape().size() ||
+      codes->elements() == 0 || codes->elements() / codes->shape()[axis] > kMostProducts)
     return std::nullopt;
+  return codes_as_i8(*codes, zero, axis);
+}
+
+// One zero point is taken off all activations, which have codes of 8 bits.
+bool has_one_zero(const OnnxNode& n, const Codes& a) {
+  const DType dtype = n.type(a.x).dtype;
+  return (dtype == DType::i8 || dtype == DType::u8) &&
+         (a.zero == kNone || (n.rank(a.zero) == 0 && n.type(a.zero).dtype == dtype));
+}
+
+// sums - zero * (the sums of each output's weights, as `shape`)
+ValueId less_zero(const OnnxNode& n, ValueId sums, ValueId zero, const Tensor& w, const Shape& shape) {
+  if (zero == kNone) return sums;
+  std::vector<int32_t> of_weights(static_cast<size_t>(w.dim(0)));
+  const auto each = static_cast<size_t>(w.elements() / w.dim(0));
+  for (size_t i = 0; const int8_t code : w.as<int8_t>()) of_weights[i++ / each] += code;
+  const ValueId known = n.constant(Tensor::of<int32_t>(constant_shape(shape), of_weights));
+  return ops::sub(n, {sums, ops::mul(n, {n.cast(zero, DType::i32), known})});
+}
+
+// Sums of i32, where weights are known and activations have one zero point.
+std::optional<ValueId> sums_with_known_weights(const OnnxNode& n, Codes a, const Codes& b) {
   a.zero = per_column(n, a.zero);
-  if (a.zero != kNone && n.rank(a.zero) != 0) return std::nullopt;
-  const std::optional<Tensor> rows = rows_of_i8(*w, w_zero);
+  if (n.rank(b.x) != 2 || !has_one_zero(n, a)) return std::nullopt;
+  std::optional<Tensor> rows = known_weights(n, b, b.transposed ? 0 : 1);
   if (!rows) return std::nullopt;
+  const Tensor* columns = &*rows;
+  if (!b.transposed) rows = evaluate_node(transpose_def, {&columns, 1})[0];
   const ValueId sums = ops::linear(n, {.x = a.x, .w = n.constant(*rows)});
-  if (a.zero == kNone) return sums;
-  std::vector<int32_t> of_weights(static_cast<size_t>(rows->dim(0)));
-  for (size_t i = 0; const int8_t code : rows->as<int8_t>())
-    of_weights[i++ / static_cast<size_t>(rows->dim(1))] += code;
-  const ValueId known = n.constant(Tensor::of<int32_t>({rows->dim(0)}, of_weights));
-  return ops::sub(n, {sums, ops::mul(n, {n.cast(a.zero, DType::i32), known})});
+  return less_zero(n, sums, a.zero, *rows, {rows->dim(0)});
 }
 
 // Sums of products of codes as whole numbers, of i32 or of floats. Vectors are rows on the left, columns on the right.
 ValueId matrix_product(const OnnxNode& n, Codes a, Codes b) {
   for (ValueId x : {a.x, b.x})
     if (n.rank(x) == 0) fail("%{} is a scalar; expected a matrix or vector", n.graph().value(x).name);
+  if (a.transposed) a.x = n.transpose(a.x, {1, 0});
   if (const std::optional<ValueId> sums = sums_with_known_weights(n, a, b)) return *sums;
+  if (b.transposed) b.x = n.transpose(b.x, {1, 0});
   const bool row = n.rank(a.x) == 1, column = n.rank(b.x) == 1;
   if (row) a.x = ops::unsqueeze(n, {.x = a.x, .axes = std::vector<int64_t>{0}});
   if (column) b.x = ops::unsqueeze(n, {.x = b.x, .axes = std::vector<int64_t>{1}});
@@ -172,11 +194,27 @@ ValueId per_channel(const OnnxNode& n, ValueId v, size_t rank, bool of_weights) 
   return n.reshape(v, shape);
 }
 
+// Sums of i32 by a window over a line or a plane, where inputs fill lanes of four codes or can.
+std::optional<ValueId> sums_of_known_window(const OnnxNode& n, Codes x, const Codes& w, ValueId bias) {
+  const Attributes attributes = conv_attributes(n);
+  const int64_t groups = attributes.get_or<int64_t>("groups", 1);
+  const size_t rank = n.rank(w.x);
+  x.zero = per_column(n, x.zero);
+  if (rank > 4 || !has_one_zero(n, x) || (bias != kNone && n.type(bias).dtype != DType::i32)) return std::nullopt;
+  const std::optional<Tensor> weights = known_weights(n, w, 0);
+  if (!weights || (groups != 1 && weights->dim(1) % 4 != 0)) return std::nullopt;
+  const ValueId sums = n.emit({&conv_def, {x.x, n.constant(*weights), bias, x.zero}, attributes});
+  Shape of_channels(rank - 1, 1);
+  of_channels[0] = weights->dim(0);
+  return less_zero(n, sums, x.zero, *weights, of_channels);
+}
+
 // bias: i32 [O], or kNone.
 ValueId convolution(const OnnxNode& n, Codes x, Codes w, ValueId bias) {
   const Shape shape = n.shape(w.x);
   const size_t rank = shape.size();
   if (rank < 3) fail("the weights are {}; expected [O,I,...]", to_string(n.type(w.x)));
+  if (const std::optional<ValueId> sums = sums_of_known_window(n, x, w, bias)) return *sums;
   const Tensor* known = bias == kNone ? nullptr : n.plain_constant(bias);
   double added = bias == kNone ? 0 : kExactInF32;
   if (known) {
@@ -220,11 +258,12 @@ std::vector<ValueId> import_matmul_integer_to_float(OnnxNode& n) {
 
 // C counts in units of alpha * a_scale * b_scale, as the sums do.
 std::vector<ValueId> import_qgemm(OnnxNode& n) {
-  const auto matrix = [&](int input, const char* trans) {
-    return n.integer(trans, 0) != 0 ? n.transpose(n.in(input), {1, 0}) : n.in(input);
-  };
-  ValueId sums = matrix_product(n, {matrix(0, "transA"), n.in(2)}, {matrix(3, "transB"), n.in(5)});
-  if (n.has(6)) sums = ops::add(n, {n.cast(sums, DType::f64), n.cast(n.in(6), DType::f64)});
+  ValueId sums = matrix_product(n, {n.in(0), n.in(2), n.integer("transA", 0) != 0},
+                                {n.in(3), n.in(5), n.integer("transB", 0) != 0});
+  if (n.has(6)) {
+    const DType dtype = n.type(sums).dtype == n.type(n.in(6)).dtype ? DType::i32 : DType::f64;
+    sums = ops::add(n, {n.cast(sums, dtype), n.cast(n.in(6), dtype)});
+  }
   const ValueId scale = ops::mul(n, {per_column(n, n.in(1)), n.scalar(n.number("alpha", 1), DType::f32)});
   const ValueId factor = factor_of(n, scale, per_column(n, n.in(4)), n.in_or_none(7));
   if (!n.has(8)) return {as_floats(n, sums, factor, 9)};

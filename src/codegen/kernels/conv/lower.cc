@@ -48,6 +48,7 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     return {fmt::format("{} groups of {} channels and {} outputs", groups, channels, outputs)};
   if (graph.type(x).is_packed()) return {"x is a packed constant"};
   const bool codes = !is_float(graph.type(x).dtype);
+  if (!codes && graph.type(y).dtype != DType::f32) return {fmt::format("sums of {}", to_string(graph.type(y).dtype))};
   if (codes)
     if (Support r = lowering.open_sizes(step.group); !r.supported()) return r;
   if (groups > 1 && groups == channels && groups == outputs) return {"a depthwise convolution"};
@@ -71,6 +72,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   const Expr sum = Expr::arg(0, codes ? Scalar::i32 : Scalar::f32);
   if (Support r = lowering.epilogue(step, plan.product, sum, 1, bias, false); !r.supported()) return r;
+  plan.has_x_zero = node.operands.size() > 3 && node.operands[3] != kNone;
+  if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   const bool any_plane = has_open_plane(x_shape, y_shape);
   prepared.place = [=, &graph, turned = plan.turned, once = lowering.is_laid_out(w), target = lowering.target,
                     no_winograd = lowering.no_winograd,

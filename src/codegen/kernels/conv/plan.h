@@ -13,7 +13,8 @@ namespace hone {
 
 // out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
 // channels.
-//   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results
+//   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results; then where `has_x_zero` the
+//             code that stands outside the plane
 //   dims      [0] images * out_height * out_width, [1] images, where `any_plane` [2] to [7] the sizes of the plane
 //             (plane_window.h); from [11] on zeros, as for GemmPlan; from [32] on what launch() derives (shape.h)
 //   items     blocks of output rows times panels of outputs; see shape.h
@@ -28,13 +29,15 @@ struct ConvPlan {
   // x is the gradient of a convolution's result, and so the result is that of its x: W are the weights of that
   // convolution, [groups * channels, n, height, width], whose taps go the other way.
   bool turned = false;
+  bool has_x_zero = false;  // beside codes; 0 stands outside the plane otherwise
   Method method = Method::direct;
   GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
   static constexpr auto fields() {
     return std::tuple(field("window", &ConvPlan::window), field("any_plane", &ConvPlan::any_plane),
                       field("leaves_plane", &ConvPlan::leaves_plane), field("groups", &ConvPlan::groups),
                       field("channels", &ConvPlan::channels), field("turned", &ConvPlan::turned),
-                      field("method", &ConvPlan::method), field("product", &ConvPlan::product));
+                      field("has_x_zero", &ConvPlan::has_x_zero), field("method", &ConvPlan::method),
+                      field("product", &ConvPlan::product));
   }
   static const KernelDef& kernel();
 };

@@ -120,6 +120,8 @@ Support conv_support(const ConvPlan& plan, const Target& target) {
     if (plan.method != ConvPlan::Method::direct || plan.turned) return {"codes by another method than the sum itself"};
     if (plan.any_plane) return {"codes on any plane"};
     if (plan.channels % 4 != 0) return {fmt::format("codes of {} channels, which share lanes of four", plan.channels)};
+  } else if (plan.has_x_zero) {
+    return {"a code outside planes of floats"};
   }
   return gemm_support(plan.product, target);
 }
