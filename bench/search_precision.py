@@ -21,15 +21,15 @@ WORK = pathlib.Path("build/bench/search_precision")
 FORMATS = "mxint{2,3,4,5,6,8}"
 ALLOCATE = {"allocate": 8, "allocate-more": 100}  # choices that it measures beside the solution
 SAMPLERS = ("ilp", "ilp-tpe", "tpe")
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571}  # Student's t of 95 % by the number of seeds
+STUDENT = {3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571}  # Student's t of 95 % by the number of seeds
 AT_MOST = 0.97  # of allocate's loss: what searching on must reach to pay
 
 CNN = ["resnet18", "--set", "depths=[2,2,2]", "--set", "widths=[16,32,64]", "--set", "num_channels=1", "--set", "image_size=28", "--set", "num_classes=10"]
 TASKS = {
-    "cnn": {"title": "a ResNet of 177,000 weights on Fashion-MNIST", "data": "/usr/share/datasets/fashion-mnist", "reading": [], "rows": 2000,
+    "cnn": {"title": "a ResNet of 177,000 weights on Fashion-MNIST", "data": "/usr/share/datasets/fashion-mnist", "reading": [], "rows": 2000, "test": 10000,
             "trials": {"ilp": 16, "ilp-tpe": 100, "tpe": 300},
             "start": CNN, "train": ["--epochs", 1, "--batch", 64, "--rate", "3e-3", "--schedule", "cosine"]},
-    "minilm": {"title": "MiniLM-L6 on 57 sections of Debian", "data": "build/searches/debian.tsv", "reading": [("group-column", "source")], "rows": 200,
+    "minilm": {"title": "MiniLM-L6 on 57 sections of Debian", "data": "build/searches/debian.tsv", "reading": [("group-column", "source")], "rows": 200, "test": 5000,
                "trials": {"ilp": 16, "ilp-tpe": 60, "tpe": 100},
                "start": "build/models/all-MiniLM-L6-v2",
                "train": ["--steps", 150, "--batch", 32, "--rate", "2e-4", "--schedule", "linear", "--warmup", "0.1", "--max-length", 24]},
@@ -86,7 +86,7 @@ def one_seed(program, name, seed):
     once("model", lambda: train(program, task, folder, seed, reading))
     uniform = {bits: quantized(program, model, ["--rule", f".*weight=mxint{bits}"], folder / f"mxint{bits}.safetensors") for bits in (2, 3)}
     budget = sum(path.stat().st_size for path in uniform.values()) // 2
-    files = {"f32": model, "mxint2": uniform[2], "mxint3": uniform[3], **{way: folder / f"{way}.safetensors" for way in (*ALLOCATE, *SAMPLERS)}}
+    files = {**{way: folder / f"{way}.safetensors" for way in (*ALLOCATE, *SAMPLERS)}, "f32": model, "mxint2": uniform[2], "mxint3": uniform[3]}
 
     def allocate(way):
         plan = folder / f"{way}.toml"
@@ -109,17 +109,21 @@ def one_seed(program, name, seed):
     for sampler in SAMPLERS:
         once(sampler, lambda: search(sampler))
     there = {way: file for way, file in files.items() if file.exists()}  # a search may have found nothing within the budget
-    record, _ = hone(program, "evaluate", *there.values(), "--data", task["data"], *flags(reading), "--split", "test", "--metric", "cross_entropy")
-    found = {way: {"loss": row["cross_entropy"], "bytes": file.stat().st_size, "seconds": seconds.get(way)}
+    record, _ = hone(program, "evaluate", *there.values(), "--data", task["data"], *flags(reading), "--split", "test", "--limit", task["test"],
+                     "--metric", "cross_entropy")
+    found = {way: {"loss": row["cross_entropy"], "beside_allocate": row.get("cross_entropy_difference_ci95"), "bytes": file.stat().st_size,
+                   "seconds": seconds.get(way)}
              for (way, file), row in zip(there.items(), record["evaluation"])}
     return {"budget": budget, "found": found}
 
 
-def interval(logs):
-    """Of a mean of logarithms, as ratios."""
+def interval(seeds, way):
+    """Of the loss, as a share of allocate's: over seeds by Student's t of logarithms; of one or two over rows, by pairs (hone evaluate)."""
+    if len(seeds) < 3:
+        shares = [[1 + change / s["allocate"]["loss"] for change in (s[way]["loss"] - s["allocate"]["loss"], *s[way]["beside_allocate"])] for s in seeds]
+        return [statistics.mean(ends) for ends in zip(*shares)]
+    logs = [math.log(s[way]["loss"] / s["allocate"]["loss"]) for s in seeds]
     mean = statistics.mean(logs)
-    if len(logs) < 2:
-        return math.exp(mean), 0, math.inf
     half = STUDENT[len(logs)] * statistics.stdev(logs) / len(logs) ** 0.5
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
@@ -133,15 +137,15 @@ def verdict(ratios):
             "lose, and it looks around that solution itself")
     if ratios["allocate-more"][0] < ratio:
         text += f"; more of its own trials, which move single weights where `ilp-tpe` moves blocks of them, reach {ratios['allocate-more'][0]:.3f}"
-    if "tpe" in ratios and ratios["tpe"][0] > 1:
+    if ratios.get("tpe", (math.inf, math.inf))[0] > 1:
         text += ". TPE has a dimension for each weight, and spends most of its trials beyond the budget"
     return text + ".\n"
 
 
 def section():
     text = ("Formats by layer at one size on disk, that halfway between all weights in mxint2 and in mxint3, from " + f"`{FORMATS}`, rounded to the nearest. "
-            "Chosen by the cross-entropy of rows for validation, judged by that of all of the test's. A seed has a network, a split and random numbers of "
-            "its own. Ratios are geometric means over seeds with Student's 95 % interval; "
+            "Chosen by the cross-entropy of rows for validation, judged by that of the test's. A seed has a network, a split and random numbers of "
+            "its own. Ratios are geometric means over seeds with Student's 95 % interval, of one or two seeds with the mean of those of the bootstrap over rows in pairs; "
             f"searching on pays where `ilp-tpe` has at most {AT_MOST} of allocate's loss with an interval below 1. On {processor()}, one thread.\n")
     for name, task in TASKS.items():
         seeds = [json.loads(path.read_text())["found"] for path in sorted(WORK.glob(f"{name}-*.json"))]
@@ -154,13 +158,13 @@ def section():
             if len(within) < len(seeds):
                 rows.append([trials, f"nothing within the budget in {len(seeds) - len(within)} of {len(seeds)}", "", "", "", ""])
                 continue
-            ratio, low, high = interval([math.log(s[way]["loss"] / s["allocate"]["loss"]) for s in seeds])
             compared = way not in ("f32", "allocate")
-            rows.append([trials, f"{statistics.mean(s[way]['bytes'] for s in seeds) / 1000:.1f} kB", f"{statistics.mean(s[way]['loss'] for s in seeds):.4f}",
+            ratio, low, high = interval(seeds, way) if compared else (1, 1, 1)
+            rows.append([trials, f"{statistics.mean(s[way]['bytes'] for s in seeds) / 1000:,.1f} kB", f"{statistics.mean(s[way]['loss'] for s in seeds):.4f}",
                          f"{statistics.mean(s[way]['loss'] - s['f32']['loss'] for s in seeds):.4f}", f"{ratio:.3f} ({low:.3f}-{high:.3f})" if compared else "",
                          f"{statistics.mean(s[way]['seconds'] for s in seeds):.0f}" if way in (*ALLOCATE, *SAMPLERS) else ""])
             ratios[way] = ratio, high
-        text += f"\n{task['title'][0].upper()}{task['title'][1:]}, {len(seeds)} seeds, {task['rows']:,} rows for validation:\n\n"
+        text += f"\n{task['title'][0].upper()}{task['title'][1:]}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}, {task['rows']:,} rows for validation, {task['test']:,} for the test:\n\n"
         text += table(["", "file", "loss", "above f32's", "loss / allocate's", "CPU s"], rows) + "\n" + verdict(ratios)
     return text
 
@@ -169,7 +173,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hone")
     parser.add_argument("--only", default=",".join(TASKS), help="cnn or minilm; none: what is there is put together")
-    parser.add_argument("--seeds", type=int, default=5, choices=STUDENT)
+    parser.add_argument("--seeds", type=int, default=5, choices=(1, 2, *STUDENT))
     parser.add_argument("--record", action="store_true", help="write the section of bench/results.md")
     args = parser.parse_args()
     for name in filter(None, args.only.split(",")):
