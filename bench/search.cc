@@ -1,5 +1,5 @@
 // What studies cost, for bench/search.py, which runs it beside Optuna.
-//   bench_search storages FOLDER         whole trials a second (ask for ten parameters, tell), and an append with its
+//   bench_search storages FOLDER         whole trials a second (ask for 24 parameters, tell), and an append with its
 //   fsync bench_search ask                     how long asking TPE for a trial takes beside a history of random trials
 //   bench_search resume FOLDER           opening a study of 100,000 trials and one trial more
 //   bench_search work PLACE SECONDS      one of several workers on one study: prints its trials
@@ -79,7 +79,7 @@ void ask(const char* space_name, const Space& space, const char* mode,
 
 // Five parts of some trials each: trials a second in the middle one.
 void throughput(const std::string& name, const std::string& place, int64_t trials, bool durable) {
-  const Space space = floats(10);
+  const Space space = floats(24);
   Study study(open_storage(place, {.durable = durable}), {}, make_sampler("random", 0));
   std::vector<double> rates;
   for (int part = 0; part < 5; ++part) {
