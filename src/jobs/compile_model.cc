@@ -1,5 +1,6 @@
 #include "jobs/compile_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/hash.h"
@@ -7,6 +8,7 @@
 #include "jobs/open_session.h"
 #include "jobs/save_model.h"
 #include "measure/environment.h"
+#include "ops/control.h"
 #include "runtime/own_code.h"
 
 namespace hone {
@@ -60,6 +62,12 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
                 .sections = {{"Compiled", {figures(s, *session.target(), objects.size(), saved.bytes)}}},
                 .machine = describe(environment()),
                 .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
+  const Graph& graph = session.graph();
+  const auto with_bodies = static_cast<size_t>(
+      std::ranges::count_if(graph.nodes(), [&](NodeId n) { return is_control(*graph.node(n).op); }));
+  if (with_bodies > 0)
+    record.findings.push_back(fmt::format("without code of the bodies of {} node{}, compiled when they first run",
+                                          with_bodies, with_bodies == 1 ? "" : "s"));
   add_check(record, output, saved);
   for (const std::string& note : s.notes()) record.findings.push_back(note);
   return record;

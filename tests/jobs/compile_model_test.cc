@@ -5,6 +5,7 @@
 #include "io/artefact.h"
 #include "jobs/open_session.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/runtime/encoder.h"
 
 namespace hone {
 namespace {
@@ -36,6 +37,29 @@ TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
   EXPECT_GT(value_of(item(record, "compiled", "kernels")), first.statistics.kernels_compiled)
       << "code for any sizes, and for these alone";
   EXPECT_TRUE(carried.outputs[0].same_bits(first.outputs[0]));
+}
+
+TEST_F(CompileModel, SaysThatBodiesAreCompiledWhenTheyRun) {
+  LoadedModel branches;
+  branches.graph = test::parse_seeded(R"(graph network {
+    %x : f32[B,4] = input "x"
+    %c : bool[] = input "c"
+    %y = if %c, %x, %x {then_captures=1} do
+      graph yes {
+        %x : f32[B,4] = input "x"
+        %r = relu %x
+        return %r as "0"
+      }
+      graph no {
+        %x : f32[B,4] = input "x"
+        return %x as "0"
+      }
+    return %y as "y"
+  })");
+  branches.path = folder / "branches.safetensors";
+  save_artefact(branches.path, branches.graph);
+  const Record record = compile_model(load_model(branches.path), {}, {}, file, "hone compile");
+  EXPECT_EQ(record.findings.at(1), "without code of the bodies of 1 node, compiled when they first run");
 }
 
 TEST_F(CompileModel, TheFileCarriesCodeForOtherSizesToo) {
