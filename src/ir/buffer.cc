@@ -24,7 +24,8 @@ std::shared_ptr<void> zeros_of_the_system(size_t bytes) {
     MemoryCharge charge;
     std::shared_ptr<std::byte> memory;
   };
-  auto charged = std::make_shared<Charged>(MemoryCharge(static_cast<int64_t>(bytes), "a tensor"), system_memory(bytes));
+  auto charged =
+      std::make_shared<Charged>(Charged{MemoryCharge(static_cast<int64_t>(bytes), "a tensor"), system_memory(bytes)});
   if (!charged->memory) throw std::bad_alloc();
   return {charged, charged->memory.get()};
 }

@@ -49,7 +49,8 @@ void BestModels::offer(Study& study, int64_t number, const std::string& file) {
   const Json before = saved(study);
   Json kept = Json::object();
   for (const auto& [name, sha] : before.items()) {
-    const bool stays = std::ranges::any_of(best, [&](const TrialPtr& t) { return std::to_string(t->number) == name; });
+    const bool stays =
+        std::ranges::any_of(best, [&, &name = name](const TrialPtr& t) { return std::to_string(t->number) == name; });
     if (stays) kept[name] = sha;
     else if (is_folder_) fs::remove(path_of(std::stoll(name)));
   }

@@ -22,10 +22,14 @@
 namespace hone {
 
 template <class T>
-concept OptionsOfPass = std::copyable<T> && requires {
+concept NamesItsPass = requires {
   { T::kPass } -> std::convertible_to<const char*>;
   { T::fields() } -> std::same_as<std::span<const OptionField<T>>>;
 };
+
+// In this order: whether PassOptions, which takes such structs, can be copied would be asked to find out.
+template <class T>
+concept OptionsOfPass = NamesItsPass<T> && std::copyable<T>;
 
 // What there is to know of a struct of options without its type.
 struct OptionTable {
