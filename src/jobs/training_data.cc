@@ -20,6 +20,8 @@ template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 LabelNeeds of_classes(const std::vector<std::string>& names, bool per_word) {
   if (names.size() < 2) fail("the labels have {} class; at least 2 are needed", names.size());

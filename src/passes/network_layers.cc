@@ -48,7 +48,7 @@ std::vector<NetworkLayer> network_layers(const Graph& graph) {
     check_stop();
     NetworkLayer& layer = layers[l];
     const auto [first, last] = span[l];
-    const size_t end = [&] {  // where the next one begins
+    const size_t end = [&, last = last] {  // where the next one begins
       size_t next = graph.nodes().size();
       for (const auto& [other, places] : span)
         if (places.first > last) next = std::min(next, places.first);

@@ -45,7 +45,8 @@ void check_views(std::span<const std::string> outputs, const std::map<std::strin
     if (std::ranges::find(outputs, label) == outputs.end())
       fail("the model has no output \"{}\"{}", label, did_you_mean(label, outputs));
     check_view(label, view);
-    const auto check_input = [&](const std::string& name, std::span<const std::byte> bytes) {
+    const auto check_input = [&, &label = label, &view = view](const std::string& name,
+                                                               std::span<const std::byte> bytes) {
       if (overlap(bytes, view.bytes)) fail("the memory for output \"{}\" overlaps that of input \"{}\"", label, name);
     };
     for (const auto& [name, input] : inputs)

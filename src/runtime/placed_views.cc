@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
-#include <ranges>
 
 #include "base/error.h"
 #include "codegen/shapes.h"
@@ -35,18 +34,18 @@ bool is_aligned(const View& view) {
   return reinterpret_cast<uintptr_t>(view.bytes.data()) % static_cast<uintptr_t>(size_bytes(view.dtype)) == 0;
 }
 
-// Dimensions by how far they move, the furthest first.
+// Dimensions by how far they move, the least first; of those that move as far the last.
 std::vector<size_t> by_stride(std::span<const int64_t> strides) {
   std::vector<size_t> order(strides.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
+  std::iota(order.rbegin(), order.rend(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return std::abs(strides[a]) < std::abs(strides[b]); });
   return order;
 }
 
 // Whether each dimension moves beyond all of those that move less, so that no two elements are one.
 bool is_nested(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   int64_t reach = 0;
-  for (const size_t i : std::views::reverse(by_stride(strides))) {
+  for (const size_t i : by_stride(strides)) {
     if (shape[i] == 1) continue;
     if (std::abs(strides[i]) <= reach) return false;
     reach += (shape[i] - 1) * std::abs(strides[i]);
@@ -128,7 +127,7 @@ Shape layout_of(const Shape& declared, std::span<const int64_t> shape, const Str
     if (shape[i] == 1) own[i] = i + 1 < own.size() ? own[i + 1] * shape[i + 1] : 1;
   Shape layout(own.size(), 0);
   std::optional<size_t> next;
-  for (const size_t i : std::views::reverse(by_stride(own))) {
+  for (const size_t i : by_stride(own)) {
     if (own[i] == 0) continue;
     if (next && own[i] == own[*next] * shape[*next]) layout[i] = layout[*next] * declared[*next];
     else if (own[i] == 1) layout[i] = 1;

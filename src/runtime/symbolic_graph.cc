@@ -42,6 +42,7 @@ bool has_open_sizes(const Graph& graph, const Node& node) {
 
 // Takes sizes of pointwise operands that may be equal or broadcast for equal: what is computed is stated in the sizes
 // of an input, or in the shortest formula. The nodes that are stated so: their rules tell for which runs that is right.
+// Results of rows stay stated as the rows that they are of: by that they are told from one number a row.
 std::set<NodeId> assume_equal_sizes(Graph& graph) {
   std::set<NodeId> assumed;
   const auto state = [&](ValueId v, size_t from_end, const Dim& size) {
@@ -49,6 +50,10 @@ std::set<NodeId> assume_equal_sizes(Graph& graph) {
     type.shape[type.shape.size() - from_end] = size;
     graph.refine_type(v, type);
     assumed.insert(graph.producer(v));
+  };
+  const auto may_be_stated = [&](ValueId v) {
+    const NodeId producer = graph.producer(v);
+    return producer != kNone && !graph.node(producer).op->row;
   };
   for (NodeId n : graph.nodes()) {
     graph.reinfer(n);
@@ -64,10 +69,9 @@ std::set<NodeId> assume_equal_sizes(Graph& graph) {
       if (open.empty()) continue;
       const auto size = [&](ValueId v) { return graph.type(v).shape.rbegin()[from_end - 1]; };
       const Dim stated = size(*std::ranges::min_element(
-          open, {}, [&](ValueId v) { return std::pair(graph.producer(v) != kNone, size(v).to_string().size()); }));
+          open, {}, [&](ValueId v) { return std::pair(may_be_stated(v), size(v).to_string().size()); }));
       for (ValueId v : open)
-        if (graph.producer(v) != kNone && !(size(v) == stated) && may_be_same(size(v), stated))
-          state(v, from_end, stated);
+        if (may_be_stated(v) && !(size(v) == stated) && may_be_same(size(v), stated)) state(v, from_end, stated);
     }
     graph.reinfer(n);
   }

@@ -165,6 +165,29 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
   }
 }
 
+// A row and what it is multiplied by have one size by two names.
+TEST(DataDependent, RowsStayRowsWhereTheirSizeHasAnotherName) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[S] = input "x"
+    %at = non_zero %x
+    %f = cast %at {dtype=f32}
+    %c = concat %f, %f {axis=-1}
+    %s = shape_of %f
+    %k = slice %s {axes=[0], starts=[1], ends=[2]}
+    %two : i64[1] = const {2}
+    %k2 = mul %k, %two
+    %ones = full %k2 {dtype=f32, value=1}
+    %l = layer_norm %c {epsilon=1e-05}
+    %y = mul %l, %ones
+    return %y as "y"
+  })");
+  const NamedTensors inputs{{"x", Tensor::of<float>({6}, {1, 0, 2, 3, 0, 4})}};
+  const std::vector<float> want = evaluate(graph, inputs)[0].to_floats(),
+                           got = Session(graph, {}).run(inputs)[0].to_floats();
+  ASSERT_EQ(got.size(), 8u);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+}
+
 TEST(DataDependent, InputsThatNothingReadsAreOfAnyKind) {
   const Tensor x = Tensor::of<float>({2}, {1, 2});
   Session session(parse("%a : f32[*] = input  %b : string[B] = input  %x : f32[S] = input  %y = neg %x  return %y"),
