@@ -200,9 +200,8 @@ extern constinit const OpDef conv_def{
     .name = "conv",
     .doc =
         "Cross-correlation of x[N,C,...] with w[O,C/groups,...], plus b[O], over 1 to 3 spatial dimensions: f32 (f64 "
-        "where an operand is). Integers of 8 bits have sums and b of i32, which wrap, and see the code x_zero (0 if "
-        "absent) "
-        "outside x. Generated code reads channels_last and w as a matrix.",
+        "where an operand is). Integers of 8 bits have sums and b of i32, which wrap, and see the code x_zero "
+        "(0 if absent) outside x. Generated code reads channels_last and w as a matrix.",
     .operands = {factor("x"), factor(weight("w")), optional(bias("b")), optional("x_zero")},
     .attributes = kConvAttributes,
     .infer = infer_conv,

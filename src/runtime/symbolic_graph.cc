@@ -40,20 +40,26 @@ bool has_open_sizes(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.operands, is_open) || std::ranges::any_of(node.results, is_open);
 }
 
-// Takes sizes of pointwise operands that may be equal or broadcast for equal: what is computed is stated in the sizes
-// of an input, or in the shortest formula. The nodes that are stated so: their rules tell for which runs that is right.
-// Results of rows stay stated as the rows that they are of: by that they are told from one number a row.
+// Takes sizes of pointwise operands that may be equal or broadcast for equal: the sizes of inputs stay as they are, of
+// others the shortest formula stands for both, wherever one of them is a size, so that what has one size by its name
+// has one by the other. The nodes whose results are stated so: their rules tell for which runs that is right.
 std::set<NodeId> assume_equal_sizes(Graph& graph) {
   std::set<NodeId> assumed;
-  const auto state = [&](ValueId v, size_t from_end, const Dim& size) {
-    TensorType type = graph.type(v);
-    type.shape[type.shape.size() - from_end] = size;
-    graph.refine_type(v, type);
-    assumed.insert(graph.producer(v));
+  const auto is_of_inputs = [&](const Dim& size) {
+    return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
+      const Shape& shape = graph.type(v).shape;
+      return std::ranges::find(shape, size) != shape.end();
+    });
   };
-  const auto may_be_stated = [&](ValueId v) {
-    const NodeId producer = graph.producer(v);
-    return producer != kNone && !graph.node(producer).op->row;
+  const auto state = [&](const Dim& size, const Dim& as) {
+    for (NodeId n : graph.nodes())
+      for (ValueId v : graph.node(n).results) {
+        TensorType type = graph.type(v);
+        if (std::ranges::find(type.shape, size) == type.shape.end()) continue;
+        std::ranges::replace(type.shape, size, as);
+        graph.refine_type(v, type);
+        assumed.insert(n);
+      }
   };
   for (NodeId n : graph.nodes()) {
     graph.reinfer(n);
@@ -61,17 +67,16 @@ std::set<NodeId> assume_equal_sizes(Graph& graph) {
     if (!node.op->pointwise) continue;
     const size_t rank = graph.type(node.results[0]).shape.size();
     for (size_t from_end = 1; from_end <= rank; ++from_end) {
-      std::vector<ValueId> open;  // those of which the size is no constant
+      std::vector<Dim> open;
       for (ValueId v : node.operands) {
         if (v == kNone || graph.type(v).shape.size() < from_end) continue;
-        if (!graph.type(v).shape.rbegin()[from_end - 1].is_constant()) open.push_back(v);
+        if (const Dim& size = graph.type(v).shape.rbegin()[from_end - 1]; !size.is_constant()) open.push_back(size);
       }
       if (open.empty()) continue;
-      const auto size = [&](ValueId v) { return graph.type(v).shape.rbegin()[from_end - 1]; };
-      const Dim stated = size(*std::ranges::min_element(
-          open, {}, [&](ValueId v) { return std::pair(may_be_stated(v), size(v).to_string().size()); }));
-      for (ValueId v : open)
-        if (may_be_stated(v) && !(size(v) == stated) && may_be_same(size(v), stated)) state(v, from_end, stated);
+      const Dim stated = *std::ranges::min_element(
+          open, {}, [&](const Dim& size) { return std::pair(!is_of_inputs(size), size.to_string().size()); });
+      for (const Dim& size : open)
+        if (!(size == stated) && may_be_same(size, stated) && !is_of_inputs(size)) state(size, stated);
     }
     graph.reinfer(n);
   }

@@ -5,7 +5,7 @@
 #include "io/artefact.h"
 #include "jobs/open_session.h"
 #include "tests/jobs/jobs_fixture.h"
-#include "tests/runtime/encoder.h"
+#include "tests/support/branching_model.h"
 
 namespace hone {
 namespace {
@@ -41,21 +41,7 @@ TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
 
 TEST_F(CompileModel, SaysThatBodiesAreCompiledWhenTheyRun) {
   LoadedModel branches;
-  branches.graph = test::parse_seeded(R"(graph network {
-    %x : f32[B,4] = input "x"
-    %c : bool[] = input "c"
-    %y = if %c, %x, %x {then_captures=1} do
-      graph yes {
-        %x : f32[B,4] = input "x"
-        %r = relu %x
-        return %r as "0"
-      }
-      graph no {
-        %x : f32[B,4] = input "x"
-        return %x as "0"
-      }
-    return %y as "y"
-  })");
+  branches.graph = test::branching_model();
   branches.path = folder / "branches.safetensors";
   save_artefact(branches.path, branches.graph);
   const Record record = compile_model(load_model(branches.path), {}, {}, file, "hone compile");

@@ -165,10 +165,11 @@ TEST(DataDependent, ASizeThatFollowsFromTheInputsIsKnownToAttributesToo) {
   }
 }
 
-// A row and what it is multiplied by have one size by two names.
+// What is multiplied has one size by two names, or one of them is 1; rows are read before and after it.
 TEST(DataDependent, RowsStayRowsWhereTheirSizeHasAnotherName) {
-  const Graph graph = parse(R"(graph g {
+  constexpr const char* kJoined = R"(
     %x : f32[S] = input "x"
+    %n : i64[1] = input "n"
     %at = non_zero %x
     %f = cast %at {dtype=f32}
     %c = concat %f, %f {axis=-1}
@@ -176,16 +177,40 @@ TEST(DataDependent, RowsStayRowsWhereTheirSizeHasAnotherName) {
     %k = slice %s {axes=[0], starts=[1], ends=[2]}
     %two : i64[1] = const {2}
     %k2 = mul %k, %two
-    %ones = full %k2 {dtype=f32, value=1}
-    %l = layer_norm %c {epsilon=1e-05}
-    %y = mul %l, %ones
-    return %y as "y"
-  })");
-  const NamedTensors inputs{{"x", Tensor::of<float>({6}, {1, 0, 2, 3, 0, 4})}};
-  const std::vector<float> want = evaluate(graph, inputs)[0].to_floats(),
-                           got = Session(graph, {}).run(inputs)[0].to_floats();
-  ASSERT_EQ(got.size(), 8u);
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+    %own = full %k2 {dtype=f32, value=3}
+    %given = full %n {dtype=f32, value=3})";
+  for (const char* rest :
+       {"%l = layer_norm %c {epsilon=1e-05}  %y = mul %l, %own  return %y",
+        "%l = softmax %c {axis=-1}  %m = mul %c, %own  %y = add %l, %m  return %y",
+        "%m = mul %c, %own  %l = softmax %c {axis=-1}  %y = add %l, %m  return %y",
+        "%l = softmax %c {axis=-1}  %m = mul %c, %given  %y = add %l, %m  return %y",
+        "%l = layer_norm %c {epsilon=1e-05}  %y = mul %l, %given  return %y",
+        "%r = reduce_mean %c {axes=[-1], keepdims=1}  %d = sub %c, %r  %y = mul %d, %given  return %y"})
+    for (const int64_t n : {8, 1}) {
+      const Graph graph = parse(std::string(kJoined) + "  " + rest);
+      const NamedTensors inputs{{"x", Tensor::of<float>({6}, {1, 0, 2, 3, 0, 4})},
+                                {"n", Tensor::of<int64_t>({1}, {n})}};
+      const std::vector<float> want = evaluate(graph, inputs)[0].to_floats(),
+                               got = Session(graph, {}).run(inputs)[0].to_floats();
+      ASSERT_EQ(got.size(), 8u);
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-4) << rest << ", n " << n << ", " << i;
+    }
+}
+
+// Sizes of two inputs are one only in some runs.
+TEST(DataDependent, RowsOfAnInputMeetAnotherOfTheSameSize) {
+  const Graph graph = parse(
+      "%x : f32[B,S] = input \"x\"  %m : f32[B,T] = input \"m\"  %l = softmax %x {axis=-1}  %y = mul %l, %m  return "
+      "%y");
+  Session session(graph, {});
+  for (const int64_t t : {5, 1}) {
+    const std::vector<float> some{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    const NamedTensors inputs{{"x", Tensor::of<float>({2, 5}, some)},
+                              {"m", Tensor::of<float>({2, t}, {some.begin(), some.begin() + 2 * t})}};
+    const std::vector<float> want = evaluate(graph, inputs)[0].to_floats(), got = session.run(inputs)[0].to_floats();
+    ASSERT_EQ(got.size(), 10u);
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << t << ", " << i;
+  }
 }
 
 TEST(DataDependent, InputsThatNothingReadsAreOfAnyKind) {
