@@ -7,8 +7,11 @@
 
 namespace hone {
 
-// What multiplies: whose peak a step is measured by.
-enum class ProductUnit : uint8_t { f32, bf16, bf16_tiles };
+// What multiplies: whose peak a step is measured by. int16: codes as words, by vpmaddwd.
+enum class ProductUnit : uint8_t { f32, bf16, int16, int8, bf16_tiles, int8_tiles };
+constexpr bool is_integer(ProductUnit unit) {
+  return unit == ProductUnit::int16 || unit == ProductUnit::int8 || unit == ProductUnit::int8_tiles;
+}
 
 // Of one thread. Zero, or empty, means not measured or no such instruction.
 struct MachinePeaks {
@@ -26,9 +29,9 @@ struct MachinePeaks {
 
   // Of such products; of f32 where no peak of theirs is known.
   double gflops(ProductUnit unit) const {
-    const double rate = unit == ProductUnit::bf16         ? bf16_gflops
-                        : unit == ProductUnit::bf16_tiles ? bf16_tile_gflops
-                                                          : f32_gflops;
+    const double rates[] = {f32_gflops, bf16_gflops,      2 * f32_gflops,  // two words a lane, as often
+                            int8_gops,  bf16_tile_gflops, int8_tile_gops};
+    const double rate = rates[static_cast<size_t>(unit)];
     return rate > 0 ? rate : f32_gflops;
   }
 

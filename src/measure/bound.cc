@@ -51,7 +51,9 @@ Bound bound_of(const StepProfile& step, double milliseconds, const MachinePeaks&
 }
 
 std::string why_not_faster(const StepProfile& step, double milliseconds, const Bound& bound) {
-  const char* peak = step.unit == ProductUnit::f32 ? "f32" : step.unit == ProductUnit::bf16 ? "bf16" : "tile";
+  constexpr const char* kPeaks[] = {"f32", "bf16", "int16", "int8", "bf16 tile", "int8 tile"};
+  const char* peak = kPeaks[static_cast<size_t>(step.unit)];
+  const char* count = is_integer(step.unit) ? "GOP" : "GFLOP";
   const std::string taken = time_text(milliseconds), share = share_text(bound.share);
   if (step.kind == "interpreted") return fmt::format("Interpreted, without machine code: {}.", step.why_interpreted);
   switch (bound.by) {
@@ -62,11 +64,11 @@ std::string why_not_faster(const StepProfile& step, double milliseconds, const B
                          time_text(std::max(bound.compute_ms, bound.memory_ms)));
     case Bound::By::compute:
       if (bound.share > 1.02)
-        return fmt::format("At {} of the {} peak: fewer operations than the {:.3g} GFLOP of the plain method.", share,
-                           peak, step.flops * 1e-9);
+        return fmt::format("At {} of the {} peak: fewer operations than the {:.3g} {} of the plain method.", share,
+                           peak, step.flops * 1e-9, count);
       if (bound.share >= 0.85) return fmt::format("Compute-bound, at {} of the {} peak.", share, peak);
       return fmt::format(
-          "{:.3g} GFLOP: the {} peak allows {}, it takes {} ({}){}.", step.flops * 1e-9, peak,
+          "{:.3g} {}: the {} peak allows {}, it takes {} ({}){}.", step.flops * 1e-9, count, peak,
           time_text(bound.compute_ms), taken, share,
           bound.share < 0.5 ? "; nor does memory, at " + time_text(bound.memory_ms) + ", explain it" : "");
     case Bound::By::memory:

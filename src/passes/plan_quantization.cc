@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "formats/packed.h"
 #include "ops/calls.h"
+#include "ops/integer_activations.h"
 #include "passes/captures.h"
 #include "passes/layer.h"
 #include "passes/match.h"
@@ -27,9 +28,10 @@ constexpr OptionField<FormatRules> kFields[] = {
      &FormatRules::rule, check_rule},
     {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
     {"activations",
-     "number format of the inputs of linear, conv, matmul and attention: int8 and uint8.asym, of the tensor or of each "
-     "row (g1x0), are multiplied as integers where linear has such weights, the rest is simulated; int8@min-max: by a "
-     "scale that calibration data choose (min-max, moving-average, percentile, mse, entropy)",
+     "number format of the inputs of linear, conv, matmul and attention. int8 and uint8.asym, of the tensor or of each "
+     "row (g1x0), are multiplied as integers where such weights are, and round the inputs of no other product; other "
+     "formats are simulated; int8@min-max: by a scale that calibration data choose (min-max, moving-average, "
+     "percentile, mse, entropy)",
      &FormatRules::activations, check_input_format},
 };
 
@@ -171,13 +173,16 @@ void finish_activation(QuantizeChoice& choice, const Graph& graph) {
 struct Choices {
   std::vector<QuantizeChoice> choices;
   std::vector<QuantizeCandidate> candidates;  // one for each
+  std::vector<bool> meets_weights = {};       // of inputs
 
   // The default is no rule: what it gives way to is not an overridden match.
   void choose_default(const std::string& format, const std::string& by, Part part) {
     for (size_t i = 0; i < choices.size() && !format.empty(); ++i)
       if (candidates[i].part == part) {
         const InputFormat given = InputFormat::parse(format);
-        choices[i].format = given.format, choices[i].observer = given.observer, choices[i].decided_by = by;
+        if (part == Part::in && !meets_weights[i] && no_integer_activations(given.format).empty())
+          choices[i].decided_by = "kept: only products with weights are of integers; a rule may say otherwise";
+        else choices[i].format = given.format, choices[i].observer = given.observer, choices[i].decided_by = by;
       }
   }
   bool apply(const QuantizeRule& rule, const std::string& default_by) {
@@ -221,7 +226,9 @@ Choices activation_choices(const Graph& graph, const std::vector<Layer>& layers)
                                            ? format_text(type)
                                            : to_string(graph.node(rounded).attributes.get<Format>("format"))});
       all.candidates.push_back({.name = all.choices.back().name, .address = "", .part = Part::in, .ops = {}});
+      all.meets_weights.push_back(false);
     }
+    if (layer.weight != kNone) all.meets_weights[place->second] = true;
     for (int operand : layer.inputs) all.choices[place->second].uses.push_back({layer.node, operand});
     note_part(all.candidates[place->second], Part::in, layer.name, graph.node(layer.node).op->name);
   }

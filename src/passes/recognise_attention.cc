@@ -2,8 +2,9 @@
 //   q4 [B,H,S,D] = transpose(reshape(q [B,S,H*D], [B,S,H,D]), 0 2 1 3); k4, v4 alike from k, v [B,T,...]
 //   softmax(matmul(q4, k4ᵀ) * scale [+ mask]) · v4, transposed and reshaped back to [B,S,H*D]
 // The scale may stand on the scores, on q or on k, as a product or a quotient; k4ᵀ may be one transpose, two, or
-// transpose_b.
+// transpose_b. Where no key is seen PyTorch makes the weights 0, by where(is_nan(weights), 0, weights): blind_is_zero.
 #include <cmath>
+#include <limits>
 
 #include "ops/calls.h"
 #include "passes/match.h"
@@ -81,34 +82,67 @@ std::optional<Scores> scores_of(const Graph& graph, ValueId id) {
 struct Match {
   Scores scores;
   ValueId mask = kNone;
-  Heads v;
+  Heads v = {};
+  bool blind_is_zero = false;
 };
 
+// where(seen, x, -inf) of a boolean `seen`, which says as a mask what adding its numbers would.
+struct Hidden {
+  ValueId seen, x;
+};
+std::optional<Hidden> hidden_by(const Graph& graph, ValueId id) {
+  const NodeId where = produced_by(graph, id, where_def);
+  if (where == kNone || uniform_value(graph, graph.operand(where, 2)) != -std::numeric_limits<double>::infinity())
+    return std::nullopt;
+  return Hidden{graph.operand(where, 0), graph.operand(where, 1)};
+}
+
+bool fits_mask(const TensorType& type) { return type.ranked && type.rank() <= 4; }
+
 std::optional<Match> masked_scores(const Graph& graph, ValueId id) {
-  if (const auto scores = scores_of(graph, id)) return Match{*scores, kNone, {}};
+  if (const auto scores = scores_of(graph, id)) return Match{*scores};
+  if (const auto hidden = hidden_by(graph, id);
+      hidden && fits_mask(graph.type(hidden->seen)) && graph.type(hidden->x).shape == graph.type(id).shape)
+    if (const auto scores = scores_of(graph, hidden->x)) return Match{*scores, hidden->seen};
   const NodeId add = produced_by(graph, id, add_def);
   if (add == kNone) return std::nullopt;
   for (int i : {0, 1}) {
     const ValueId mask = graph.operand(add, 1 - i);
-    if (!graph.type(mask).ranked || graph.type(mask).rank() > 4 || !is_float(graph.type(mask).dtype)) continue;
+    if (!fits_mask(graph.type(mask)) || !is_float(graph.type(mask).dtype)) continue;
     if (graph.type(graph.operand(add, i)).shape != graph.type(id).shape) continue;
-    if (const auto scores = scores_of(graph, graph.operand(add, i))) return Match{*scores, mask, {}};
+    const auto scores = scores_of(graph, graph.operand(add, i));
+    if (!scores) continue;
+    const auto hidden = hidden_by(graph, mask);
+    const bool is_choice = hidden && uniform_value(graph, hidden->x) == 0 && fits_mask(graph.type(hidden->seen));
+    return Match{*scores, is_choice ? hidden->seen : mask};
   }
   return std::nullopt;
+}
+
+// The weights that where(is_nan(w), 0, w) guards; `id` itself where nothing does.
+ValueId guarded(const Graph& graph, ValueId id) {
+  const NodeId where = produced_by(graph, id, where_def);
+  if (where == kNone || graph.use_count(id) != 1 || uniform_value(graph, graph.operand(where, 1)) != 0) return id;
+  const ValueId weights = graph.operand(where, 2);
+  const NodeId test = produced_by(graph, graph.operand(where, 0), is_nan_def);
+  const bool guards = test != kNone && graph.operand(test, 0) == weights && graph.use_count(graph.result(test)) == 1 &&
+                      graph.use_count(weights) == 2;
+  return guards ? weights : id;
 }
 
 // From the matmul with v back to everything that goes in.
 std::optional<Match> match_product(const Graph& graph, NodeId product) {
   for (const char* transposed : {"transpose_a", "transpose_b"})
     if (graph.node(product).attributes.get_or<int64_t>(transposed, 0) == 1) return std::nullopt;
-  const NodeId softmax = produced_by(graph, graph.operand(product, 0), softmax_def);
-  if (softmax == kNone || graph.use_count(graph.result(softmax)) != 1) return std::nullopt;
+  const ValueId read = graph.operand(product, 0), weights = guarded(graph, read);
+  const NodeId softmax = produced_by(graph, weights, softmax_def);
+  if (softmax == kNone || (weights == read && graph.use_count(weights) != 1)) return std::nullopt;
   const auto axis = graph.node(softmax).attributes.get_or<int64_t>("axis", -1);
   if (axis != -1 && axis != 3) return std::nullopt;
   std::optional<Match> match = masked_scores(graph, graph.operand(softmax, 0));
   const std::optional<Heads> v = heads_of(graph, graph.operand(product, 1));
   if (!match || !v || v->heads != match->scores.q.heads || v->factor != 1) return std::nullopt;
-  match->v = *v;
+  match->v = *v, match->blind_is_zero = weights != read;
   return match;
 }
 
@@ -131,7 +165,8 @@ void recognise(Graph& graph, NodeId merge) {
                               .v = found->v.value,
                               .mask = found->mask,
                               .heads = scores.q.heads,
-                              .scale = is_usual ? std::nullopt : std::optional(scores.factor)});
+                              .scale = is_usual ? std::nullopt : std::optional(scores.factor),
+                              .blind_is_zero = found->blind_is_zero ? std::optional<int64_t>(1) : std::nullopt});
 }
 
 Graph recognise_attention(Graph graph, const PassContext&) {
@@ -144,7 +179,9 @@ Graph recognise_attention(Graph graph, const PassContext&) {
 extern constinit const PassDef recognise_attention_def{
     .name = "recognise_attention",
     .doc =
-        "softmax(q·kᵀ * scale + mask)·v with the reshapes and transposes that split and join heads becomes attention.",
+        "softmax(q·kᵀ * scale + mask)·v with the reshapes and transposes that split and join heads becomes attention; "
+        "where(seen, .., -inf) a boolean mask. Where(is_nan(weights), 0, weights) makes queries that see no key 0: "
+        "scores that are NaN stay NaN.",
     .run = recognise_attention};
 
 }  // namespace hone

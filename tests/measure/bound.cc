@@ -5,8 +5,8 @@
 namespace hone {
 namespace {
 
-// 100 GFLOP/s, bf16 200; 100 GB/s up to 10 MB, beyond that 10.
-const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .reads = {{1000, 100}, {10'000'000, 10}}};
+// 100 GFLOP/s, bf16 200, int8 400; 100 GB/s up to 10 MB, beyond that 10.
+const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .int8_gops = 400, .reads = {{1000, 100}, {10'000'000, 10}}};
 
 StepProfile gemm(double flops, double bytes, double weight_bytes) {
   return {.name = "h", .kind = "gemm", .ops = "linear", .flops = flops, .bytes = bytes, .weight_bytes = weight_bytes};
@@ -56,6 +56,9 @@ TEST(WhyNotFaster, FollowsTheNumbers) {
   StepProfile bf16 = gemm(1e9, 1e3, 0);
   bf16.unit = ProductUnit::bf16;
   EXPECT_EQ(why(bf16, 5.5), "Compute-bound, at 91 % of the bf16 peak.");
+  StepProfile int8 = gemm(1e9, 1e3, 0);
+  int8.unit = ProductUnit::int8;
+  EXPECT_EQ(why(int8, 5), "1 GOP: the int8 peak allows 2.5 ms, it takes 5 ms (50 %).");
   EXPECT_EQ(why(gemm(1e9, 1e3, 0), 16), "1 GFLOP: the f32 peak allows 10 ms, it takes 16 ms (62 %).");
   EXPECT_EQ(why(gemm(1e9, 1e6, 0), 40),
             "1 GFLOP: the f32 peak allows 10 ms, it takes 40 ms (25 %); nor does memory, at 10 µs, explain it.");

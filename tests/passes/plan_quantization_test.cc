@@ -163,6 +163,27 @@ TEST(PlanQuantization, ActivationsIsTheDefaultOfInputsAndRulesAndSkipsWinOverIt)
   EXPECT_EQ(plan(options)["layer.1.dense.in"].after, "fp32");
 }
 
+TEST(PlanQuantization, IntegersAreTheDefaultOfWhatMeetsWeightsOtherFormatsOfAllProducts) {
+  const Graph graph = test::parse(R"(
+    %x : f32[N,4] = input "x"
+    %w : f32[4,4] = const "w" {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}
+    %y = linear %x, %w
+    %t = transpose %x {perm=[1,0]}
+    %z = matmul %y, %t
+    return %z as "z")");
+  const auto after = [&](const std::string& activations, std::vector<std::string> rules = {}) {
+    FormatRules options = with_rules(std::move(rules));
+    options.activations = activations;
+    std::vector<std::string> formats;
+    for (const QuantizeChoice& choice : plan_quantization(graph, options).activations) formats.push_back(choice.after);
+    return formats;
+  };
+  for (const char* format : {"int8", "int8.g1x0", "uint8.asym", "int8@min-max"})
+    EXPECT_EQ(after(format), (std::vector<std::string>{format, "fp32"}));
+  EXPECT_EQ(after("int8", {"op:matmul.in=int8"}), (std::vector<std::string>{"int8", "int8"}));
+  for (const char* format : {"bfp8", "int4"}) EXPECT_EQ(after(format), (std::vector<std::string>{format, format}));
+}
+
 TEST(PlanQuantization, AllNamesThatTheModelDoesNotHaveAreInOneError) {
   const std::string message = error_of([] {
     plan(with_rules({"name:layer.0.dens.weight=mxint8", "name:layer.0.dense.weight=mxint8",

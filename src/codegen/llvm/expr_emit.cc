@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -81,6 +82,7 @@ class ProgramEmitter {
         CHECK(index_, "the program reads the element's index where there is none");
         return b_.CreateAdd(e_.splat(index_), e_.lane_numbers(e_.i64));
       case ExprOp::cast:
+        if (is_float(type_of(i.a)) && !is_float(i.type) && i.type != Scalar::boolean) return truncated(i);
         return cast(type_of(i.a), i.type, at(i.a));
       case ExprOp::bitcast:
         return e_.as(at(i.a), vector(i.type));
@@ -257,6 +259,46 @@ class ProgramEmitter {
                           x->getType());
   }
 
+  // select(high < y, high, y) of y = select(y < low, low, y), both of them in the range of i32: how elements narrower
+  // than 32 bits saturate.
+  bool is_clamped(int32_t i) const {
+    const auto limit = [&](int32_t at, bool is_upper) -> const Instruction* {
+      const Instruction& choice = program_.code[static_cast<size_t>(at)];
+      if (choice.op != ExprOp::select) return nullptr;
+      const Instruction& test = program_.code[static_cast<size_t>(choice.a)];
+      const Instruction& bound = program_.code[static_cast<size_t>(choice.b)];
+      const bool fits = test.op == ExprOp::lt && bound.op == ExprOp::constant && choice.type == Scalar::f32 &&
+                        std::abs(std::bit_cast<float>(static_cast<uint32_t>(bound.payload))) <= 65536 &&
+                        (is_upper ? test.a == choice.b && test.b == choice.c
+                                  : test.b == choice.b && test.a == choice.c);
+      return fits ? &choice : nullptr;
+    };
+    const Instruction* upper = limit(i, true);
+    return upper && limit(upper->c, false);
+  }
+
+  // As saturated() in expr/semantics.h. LLVM's own saturating conversion takes vectors apart.
+  Value* truncated(const Instruction& i) {
+    const Scalar from = type_of(i.a);
+    Value* x = at(i.a);
+    const int bits = width_bits(i.type) - (is_signed(i.type) ? 1 : 0);
+    const auto number = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
+    const auto convert = [&](Value* v) {
+      return is_signed(i.type) ? b_.CreateFPToSI(v, vector(i.type)) : b_.CreateFPToUI(v, vector(i.type));
+    };
+    Value* zero = llvm::Constant::getNullValue(x->getType());
+    if (i.type == Scalar::i32 && from == Scalar::f32 && is_clamped(i.a))
+      return convert(b_.CreateSelect(b_.CreateFCmpORD(x, x), x, zero));
+    Value* lowest = number(is_signed(i.type) ? -std::ldexp(1.0, bits) : 0);
+    Value* past_largest = number(std::ldexp(1.0, bits));
+    Value* not_below = b_.CreateSelect(b_.CreateFCmpOGE(x, lowest), x, lowest);  // NaN: no longer
+    Value* whole = convert(b_.CreateSelect(b_.CreateFCmpOLT(not_below, past_largest), not_below, zero));
+    const auto largest = is_signed(i.type) ? llvm::APInt::getSignedMaxValue(static_cast<unsigned>(width_bits(i.type)))
+                                           : llvm::APInt::getMaxValue(static_cast<unsigned>(width_bits(i.type)));
+    whole = b_.CreateSelect(b_.CreateFCmpOGE(x, past_largest), llvm::ConstantInt::get(vector(i.type), largest), whole);
+    return b_.CreateSelect(b_.CreateFCmpORD(x, x), whole, llvm::Constant::getNullValue(vector(i.type)));
+  }
+
   Value* cast(Scalar from, Scalar to, Value* x) {
     llvm::Type* type = vector(to);
     if (from == to) return x;
@@ -264,9 +306,6 @@ class ProgramEmitter {
       return is_float(from) ? b_.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()))
                             : b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
     if (is_float(from) && is_float(to)) return to == Scalar::f64 ? b_.CreateFPExt(x, type) : b_.CreateFPTrunc(x, type);
-    if (is_float(from))
-      return b_.CreateIntrinsic(is_signed(to) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {type, x->getType()},
-                                {x});
     if (is_float(to)) return is_signed(from) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
     return is_signed(from) ? b_.CreateSExtOrTrunc(x, type) : b_.CreateZExtOrTrunc(x, type);
   }

@@ -49,10 +49,7 @@ bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const GemmPlan& plan, const Target& target) {
   const GemmShape s = shape_of_most(plan, target);
-  const double used = used_columns(std::max<int64_t>(plan.n, 16));
-  // Beside f32 multiply-adds: those of bytes by the table of rates, of words up to twice as many.
-  if (s.integers) return {s.dot ? target.byte_unit()->rate : 2, 0.6 * used};
-  return {0.98, 0.6 * used, unit_of(s)};
+  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), unit_of(s)};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }

@@ -124,6 +124,7 @@ struct GemmShape {
 };
 
 inline ProductUnit unit_of(const GemmShape& s) {
+  if (s.integers) return s.tiles ? ProductUnit::int8_tiles : s.dot ? ProductUnit::int8 : ProductUnit::int16;
   return s.tiles ? ProductUnit::bf16_tiles : s.dot ? ProductUnit::bf16 : ProductUnit::f32;
 }
 
