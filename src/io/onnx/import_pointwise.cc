@@ -128,7 +128,14 @@ ValueId cast_to(OnnxNode& n, ValueId x, DType to) {
   return n.cast(is_float(from) && to_part ? n.cast(x, DType::i32) : x, to);
 }
 
-std::vector<ValueId> import_cast(OnnxNode& n) { return {cast_to(n, n.in(0), n.dtype("to"))}; }
+// A number of known sizes is known itself: attention's scale, 1 / sqrt(columns of a head).
+std::vector<ValueId> import_cast(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  const DType to = n.dtype("to");
+  const auto known = to == DType::f32 || to == DType::f64 ? n.known_integers(x) : std::nullopt;
+  if (!known || known->size() != 1 || n.constant(x)) return {cast_to(n, x, to)};
+  return {n.reshape(n.scalar(static_cast<double>((*known)[0]), to), n.type(x).shape)};
+}
 std::vector<ValueId> import_cast_like(OnnxNode& n) { return {cast_to(n, n.in(0), n.type(n.in(1)).dtype)}; }
 
 // Whether a node is known to drop nothing: without training_mode (or before it, version 12), or a ratio of 0.
