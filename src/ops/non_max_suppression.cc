@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -60,29 +61,39 @@ int64_t count_of(const Tensor& most) {
 }
 
 std::vector<Tensor> eval_non_max_suppression(const EvalArgs& a) {
-  const std::vector<double> boxes = a[0].to_doubles(), scores = a[1].to_doubles();
+  const std::vector<double> corners = a[0].to_doubles(), scores = a[1].to_doubles();
   const bool centred = a.attributes.get_or<int64_t>("center_point_box", 0) != 0;
   const int64_t most = a.has(kMost) ? count_of(a[kMost]) : 0;
   const double most_overlap = value_or(a, kOverlap, 0);
   const double least = value_or(a, kScore, 0);
-  const int64_t classes = a[1].dim(1), count = a[0].dim(1);
-  std::vector<int64_t> kept;
-  for (int64_t row = 0; row < a[1].dim(0) * classes; ++row) {
+  const int64_t classes = a[1].dim(1), count = a[0].dim(1), rows = a[1].dim(0) * classes;
+  std::vector<Box> boxes;
+  for (size_t i = 0; i < corners.size(); i += 4) boxes.push_back(box_of(corners.data() + i, centred));
+  std::vector<std::vector<int64_t>> kept(static_cast<size_t>(rows));  // of an image and class
+  parallel_for(rows, [&](int64_t row) {
     const double* score = scores.data() + row * count;
-    const auto box = [&](int64_t i) { return box_of(boxes.data() + (row / classes * count + i) * 4, centred); };
-    std::vector<int64_t> order, chosen;
+    const Box* box = boxes.data() + row / classes * count;
+    std::vector<int64_t> order;
+    std::vector<Box> chosen;
     for (int64_t i = 0; i < count; ++i)
       if (a.has(kScore) ? score[i] > least : !std::isnan(score[i])) order.push_back(i);
-    std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return score[i] > score[j]; });
-    for (int64_t i : order) {
+    // From the highest score down, of equal ones the first: a heap, since few of them are looked at.
+    const auto comes_later = [&](int64_t i, int64_t j) { return score[i] != score[j] ? score[i] < score[j] : i > j; };
+    std::ranges::make_heap(order, comes_later);
+    while (!order.empty() && static_cast<int64_t>(chosen.size()) < most) {
       check_stop();
-      if (static_cast<int64_t>(chosen.size()) >= most) break;
-      if (std::ranges::any_of(chosen, [&](int64_t j) { return overlap(box(i), box(j)) > most_overlap; })) continue;
-      chosen.push_back(i);
-      kept.insert(kept.end(), {row / classes, row % classes, i});
+      std::ranges::pop_heap(order, comes_later);
+      const int64_t i = order.back();
+      order.pop_back();
+      if (std::ranges::any_of(chosen, [&](const Box& other) { return overlap(box[i], other) > most_overlap; })) continue;
+      chosen.push_back(box[i]);
+      kept[static_cast<size_t>(row)].push_back(i);
     }
-  }
-  return {Tensor::of<int64_t>({static_cast<int64_t>(kept.size()) / 3, 3}, kept)};
+  });
+  std::vector<int64_t> found;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i : kept[static_cast<size_t>(row)]) found.insert(found.end(), {row / classes, row % classes, i});
+  return {Tensor::of<int64_t>({static_cast<int64_t>(found.size()) / 3, 3}, found)};
 }
 
 }  // namespace

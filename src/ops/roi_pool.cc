@@ -1,6 +1,7 @@
 // Regions of images brought to one size: roi_align samples between elements, max_roi_pool takes the largest elements.
 #include <cmath>
 
+#include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
 
@@ -22,6 +23,7 @@ constexpr AttributeSpec kAlignAttributes[] = {
 constexpr AttributeSpec kMaxAttributes[] = {
     {"pooled_shape", AttributeKind::integers, true, "height, width of the results"}, kSpatialScale};
 
+constexpr int64_t kBinsAtOnce = 32;     // of a row, whose samples are remembered for all channels
 constexpr int64_t kMostSamples = 4096;  // along a dimension of a bin: far more than any network takes
 
 std::vector<TensorType> infer_roi_align(const InferArgs& a) {
@@ -92,15 +94,6 @@ std::optional<Between> between(double position, int64_t length) {
   return Between{low, low + 1, inside - static_cast<double>(low)};
 }
 
-// max takes the largest of the weighted elements, before they are added: ONNX says so.
-double sample(const double* plane, int64_t width, const Between& y, const Between& x, bool largest) {
-  const double parts[] = {(1 - y.weight) * (1 - x.weight) * plane[y.low * width + x.low],
-                          (1 - y.weight) * x.weight * plane[y.low * width + x.high],
-                          y.weight * (1 - x.weight) * plane[y.high * width + x.low],
-                          y.weight * x.weight * plane[y.high * width + x.high]};
-  return largest ? *std::ranges::max_element(parts) : parts[0] + parts[1] + parts[2] + parts[3];
-}
-
 // The samples of a bin that may lie on a dimension of `length` elements or near it: [begin, end). A region may be far
 // larger than the image.
 struct Samples {
@@ -116,44 +109,72 @@ Samples near_plane(const Bins& bins, int64_t bin, int64_t length) {
           std::min<int64_t>(static_cast<int64_t>(sample_at(static_cast<double>(length))) + 2, bins.samples)};
 }
 
-// One bin of one plane: the mean or the largest of its samples; a sample outside is 0, as is a bin without samples.
-double bin_value(const double* plane, int64_t height, int64_t width, const Bins& rows, int64_t i, const Bins& columns,
-                 int64_t j, bool largest) {
-  double sum = 0, most = -std::numeric_limits<double>::infinity();
-  const Samples down = near_plane(rows, i, height), right = near_plane(columns, j, width);
-  for (int64_t u = down.begin; u < down.end; ++u) {
-    check_stop();
-    for (int64_t v = right.begin; v < right.end; ++v) {
-      const auto y = between(rows.position(i, u), height), x = between(columns.position(j, v), width);
-      const double value = y && x ? sample(plane, width, *y, *x, largest) : 0;
-      sum += value;
-      most = std::max(most, value);
-    }
+// The samples of a bin along one dimension: what each that lies on it takes of the elements around, which is all that
+// there is to a sample, since those of a bin are a grid.
+struct BinSamples {
+  struct Tap {
+    int64_t at;
+    double weight;
+  };
+  std::vector<Tap> taps;
+  int64_t count = 0, outside = 0;
+  BinSamples(const Bins& bins, int64_t bin, int64_t length) : count(std::max<int64_t>(bins.samples, 0)) {
+    const Samples near = near_plane(bins, bin, length);
+    outside = count - std::max<int64_t>(near.end - near.begin, 0);
+    for (int64_t i = near.begin; i < near.end; ++i)
+      if (const std::optional<Between> place = between(bins.position(bin, i), length)) {
+        taps.push_back({place->low, 1 - place->weight});
+        taps.push_back({place->high, place->weight});
+      } else {
+        ++outside;
+      }
   }
-  const auto of = [](const Bins& bins) { return static_cast<double>(std::max<int64_t>(bins.samples, 0)); };
-  const double count = of(rows) * of(columns);
+};
+
+// One bin of one plane: the mean or the largest of its samples; a sample outside is 0, as is a bin without samples. The
+// largest is that of the weighted elements, before they are added: ONNX says so.
+double bin_value(const double* plane, int64_t width, const BinSamples& rows, const BinSamples& columns, bool largest) {
+  const double count = static_cast<double>(rows.count) * static_cast<double>(columns.count);
   if (count == 0) return 0;
-  const bool all = down.end - down.begin == rows.samples && right.end - right.begin == columns.samples;
-  return largest ? (all ? most : std::max(most, 0.0)) : sum / count;
+  const bool has_zero = rows.outside + columns.outside > 0;
+  double sum = 0, most = has_zero ? 0 : -std::numeric_limits<double>::infinity();
+  for (const auto& [y, of_row] : rows.taps) {
+    double row = 0;
+    for (const auto& [x, of_column] : columns.taps) {
+      const double element = plane[y * width + x];
+      if (largest) most = std::max(most, of_row * of_column * element);
+      else row += of_column * element;
+    }
+    sum += of_row * row;
+  }
+  return largest ? most : sum / count;
 }
 
 std::vector<Tensor> eval_roi_align(const EvalArgs& a) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), images = a[2].to_integers();
   const std::vector<double> x = a[0].to_doubles(), rois = a[1].to_doubles();
   const bool largest = a.attributes.get_or<std::string>("mode", "avg") == "max";
-  const int64_t height = a[0].dim(2), width = a[0].dim(3);
-  std::vector<double> y;
-  for (size_t r = 0; r < images.size(); ++r) {
+  const int64_t channels = sizes[1], height = a[0].dim(2), width = a[0].dim(3), bins = sizes[2] * sizes[3];
+  std::vector<double> y(static_cast<size_t>(element_count(sizes)));
+  parallel_for(static_cast<int64_t>(images.size()), [&](int64_t r) {
     const double* roi = checked_region(rois.data() + 4 * r);
-    const int64_t image = checked_image(static_cast<double>(images[r]), a[0].dim(0));
+    const int64_t image = checked_image(static_cast<double>(images[static_cast<size_t>(r)]), a[0].dim(0));
     const Bins rows = bins_of(roi[1], roi[3], sizes[2], a.attributes),
                columns = bins_of(roi[0], roi[2], sizes[3], a.attributes);
-    for (int64_t c = 0; c < sizes[1]; ++c)
-      for (int64_t i = 0; i < sizes[2]; ++i)
-        for (int64_t j = 0; j < sizes[3]; ++j)
-          y.push_back(bin_value(x.data() + (image * sizes[1] + c) * height * width, height, width, rows, i, columns, j,
-                                largest));
-  }
+    for (int64_t i = 0; i < sizes[2]; ++i) {
+      const BinSamples down(rows, i, height);
+      for (int64_t first = 0; first < sizes[3]; first += kBinsAtOnce) {
+        std::vector<BinSamples> right;
+        for (int64_t j = first; j < std::min(first + kBinsAtOnce, sizes[3]); ++j) right.emplace_back(columns, j, width);
+        for (int64_t c = 0; c < channels; ++c) {
+          check_stop();
+          const double* plane = x.data() + (image * channels + c) * height * width;
+          double* out = y.data() + (r * channels + c) * bins + i * sizes[3] + first;
+          for (const BinSamples& bin : right) *out++ = bin_value(plane, width, down, bin, largest);
+        }
+      }
+    }
+  });
   return {Tensor::from_doubles(a.results[0].dtype, sizes, y)};
 }
 

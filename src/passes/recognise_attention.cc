@@ -119,43 +119,47 @@ class Splitter {
   std::map<ValueId, ValueId> made_;
 };
 
+// Heads of this shape [B,H,T,D] that are each several of fewer ones: `wide` [B,H/G,G,T,D] is expand(unsqueeze(x, 2)).
+std::optional<Heads> shared(const Graph& graph, ValueId wide, const Shape& shape) {
+  const NodeId expand = produced_by(graph, wide, expand_def);
+  const ValueId thin = expand == kNone ? kNone : graph.operand(expand, 0);
+  const NodeId inserted = thin == kNone ? kNone : graph.producer(thin);
+  if (inserted == kNone || (graph.node(inserted).op != &unsqueeze_def && graph.node(inserted).op != &reshape_def))
+    return std::nullopt;
+  const ValueId x = graph.operand(inserted, 0);
+  if (!is_4d(graph, x) || !graph.type(thin).ranked) return std::nullopt;
+  const Shape &from = graph.type(x).shape, &all = graph.type(wide).shape;
+  const Dim group = all[2];
+  if (!group.is_constant() || graph.type(thin).shape != Shape{from[0], from[1], Dim(1), from[2], from[3]} ||
+      all != Shape{from[0], from[1], group, from[2], from[3]} ||
+      shape != Shape{from[0], from[1] * group, from[2], from[3]})
+    return std::nullopt;
+  return Heads{.value = x, .shared_by = group.constant()};
+}
+
+// Of [B,H,T,D].
+Heads unshared(const Graph& graph, const Heads& heads) {
+  const ValueId wide = heads.are_split ? kNone : reshaped_from(graph, heads.value, 5);
+  if (wide == kNone) return heads;
+  std::optional<Heads> fewer = shared(graph, wide, heads.shape(graph));
+  if (fewer) fewer->factor = heads.factor;
+  return fewer.value_or(heads);
+}
+
 // k [B,H,T,D] of a value [B,H,D,T], or as split.
 Heads turned(const Graph& graph, ValueId id) {
   if (const ValueId split = transposed_from(graph, id, {0, 2, 3, 1}); split != kNone) return {split, 1, true};
   if (const ValueId heads = transposed_from(graph, id, {0, 1, 3, 2}); heads != kNone) return {heads};
-  // [B,H,D,T] from [B*H,D,T], the transpose of [B*H,T,D] from [B,H,T,D].
+  // [B,H,D,T] from [B*H,D,T], the transpose of [B*H,T,D].
   const ValueId flat = reshaped_from(graph, id, 3);
-  const ValueId turned = flat == kNone ? kNone : transposed_from(graph, flat, {0, 2, 1});
-  const ValueId heads = turned == kNone ? kNone : reshaped_from(graph, turned, 4);
-  if (heads == kNone) return {};
-  const Shape &to = graph.type(id).shape, &from = graph.type(heads).shape;
-  if (from != Shape{to[0], to[1], to[3], to[2]}) return {};
-  return {heads};
-}
-
-// Heads [B,H,T,D] that are each several of fewer ones: reshape(expand(unsqueeze(x, 2))).
-Heads unshared(const Graph& graph, Heads heads) {
-  if (heads.are_split) return heads;
-  const ValueId wide = reshaped_from(graph, heads.value, 5);
-  const NodeId expand = wide == kNone ? kNone : produced_by(graph, wide, expand_def);
-  if (expand == kNone) return heads;
-  const ValueId thin = graph.operand(expand, 0);
-  const TensorType &own = graph.type(thin), &all = graph.type(wide);
-  if (!own.ranked || own.rank() != 5 || own.shape[2] != Dim(1) || !all.shape[2].is_constant()) return heads;
-  const NodeId inserted = graph.producer(thin);
-  if (inserted == kNone || graph.node(inserted).operands.empty()) return heads;
-  const ValueId x = graph.operand(inserted, 0);
-  const bool inserts = graph.node(inserted).op == &unsqueeze_def || graph.node(inserted).op == &reshape_def;
-  const Shape& to = graph.type(heads.value).shape;
-  if (!inserts || !is_4d(graph, x)) return heads;
-  const Shape& from = graph.type(x).shape;
-  const Dim group = all.shape[2];
-  if (own.shape != Shape{from[0], from[1], Dim(1), from[2], from[3]} ||
-      all.shape != Shape{from[0], from[1], group, from[2], from[3]} ||
-      to != Shape{from[0], from[1] * group, from[2], from[3]})
-    return heads;
-  heads.value = x, heads.shared_by = group.constant();
-  return heads;
+  const ValueId rows = flat == kNone ? kNone : transposed_from(graph, flat, {0, 2, 1});
+  if (rows == kNone) return {};
+  const Shape& to = graph.type(id).shape;
+  const Shape by_head{to[0], to[1], to[3], to[2]};
+  if (const ValueId heads = reshaped_from(graph, rows, 4); heads != kNone && graph.type(heads).shape == by_head)
+    return {heads};
+  const ValueId wide = reshaped_from(graph, rows, 5);
+  return wide == kNone ? Heads{} : shared(graph, wide, by_head).value_or(Heads{});
 }
 
 // Factors on the way are taken off.

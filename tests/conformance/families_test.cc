@@ -142,6 +142,47 @@ constexpr Block kBlocks[] = {
       %n = resize %x {axes=[2,3], sizes=[12,14]}
       %y = argmax %n {axis=1}
       return %r, %y)"},
+    {"PlanesSampledAtCoordinates", R"(
+      %x : f32[2,5,6,7] = input
+      %g : f32[2,3,4,2] = input
+      %l = grid_sample %x, %g
+      %n = grid_sample %x, %g {mode="nearest", padding_mode="reflection", align_corners=1}
+      %b = grid_sample %l, %g {padding_mode="border"}
+      %y = relu %b
+      return %y, %n)"},
+    {"RotatedHeadsThatShareKeys", R"(
+      %q : f32[2,5,32] = input
+      %k : f32[2,5,16] = input
+      %cos : f32[1,1,5,8] = input
+      %seen : bool[2,1,5,5] = input
+      %qs = reshape %q {shape=[2,5,4,8]}
+      %qh = transpose %qs {perm=[0,2,1,3]}
+      %qa = slice %qh {axes=[3], starts=[4], ends=[8]}
+      %qn = neg %qa
+      %qb = slice %qh {axes=[3], starts=[0], ends=[4]}
+      %qc = concat %qn, %qb {axis=3}
+      %qd = mul %qc, %cos
+      %qr = add %qh, %qd
+      %ks = reshape %k {shape=[2,5,2,8]}
+      %kh = transpose %ks {perm=[0,2,1,3]}
+      %kr = mul %kh, %cos
+      %k1 = unsqueeze %kr {axes=[2]}
+      %k2 = expand %k1 {shape=[2,2,2,5,8]}
+      %k4 = reshape %k2 {shape=[2,4,5,8]}
+      %kt = transpose %k4 {perm=[0,1,3,2]}
+      %v1 = unsqueeze %kh {axes=[2]}
+      %v2 = expand %v1 {shape=[2,2,2,5,8]}
+      %v4 = reshape %v2 {shape=[2,4,5,8]}
+      %s = matmul %qr, %kt
+      %m = where %seen, 0.0, -inf
+      %t = add %s, %m
+      %p = softmax %t {axis=-1}
+      %nan = is_nan %p
+      %w = where %nan, 0.0, %p
+      %o = matmul %w, %v4
+      %oh = transpose %o {perm=[0,2,1,3]}
+      %y = reshape %oh {shape=[2,5,32]}
+      return %y)"},
     {"Volumes", R"(
       %x : f32[1,3,4,8,8] = input
       %w : f32[6,3,3,3,3] = const "w"

@@ -129,15 +129,17 @@ TEST(RecogniseAttention, KeysMayBeTransposedAmongReshapes) {
 }
 
 TEST(RecogniseAttention, HeadsMayShareKeys) {
-  expect_rows(with_heads("%q : f32[2,3,24] = input\n %k : f32[2,5,12] = input\n %v : f32[2,5,12] = input\n"
-                         "%q3 = reshape %q {shape=[2,3,4,6]}\n %q4 = transpose %q3 {perm=[0, 2, 1, 3]}\n"
-                         "%k3 = reshape %k {shape=[2,5,2,6]}\n %kh = transpose %k3 {perm=[0, 2, 1, 3]}\n"
-                         "%v3 = reshape %v {shape=[2,5,2,6]}\n %vh = transpose %v3 {perm=[0, 2, 1, 3]}\n"
-                         "%ku = unsqueeze %kh {axes=[2]}\n %ke = expand %ku {shape=[2,2,2,5,6]}\n"
-                         "%k4 = reshape %ke {shape=[2,4,5,6]}\n"
-                         "%vu = unsqueeze %vh {axes=[2]}\n %ve = expand %vu {shape=[2,2,2,5,6]}\n"
-                         "%v4 = reshape %ve {shape=[2,4,5,6]}\n" +
-                             kTurned,
+  const std::string lines =
+      "%q : f32[2,3,24] = input\n %k : f32[2,5,12] = input\n %v : f32[2,5,12] = input\n"
+      "%q3 = reshape %q {shape=[2,3,4,6]}\n %q4 = transpose %q3 {perm=[0, 2, 1, 3]}\n"
+      "%k3 = reshape %k {shape=[2,5,2,6]}\n %kh = transpose %k3 {perm=[0, 2, 1, 3]}\n"
+      "%v3 = reshape %v {shape=[2,5,2,6]}\n %vh = transpose %v3 {perm=[0, 2, 1, 3]}\n"
+      "%ku = unsqueeze %kh {axes=[2]}\n %ke = expand %ku {shape=[2,2,2,5,6]}\n"
+      "%vu = unsqueeze %vh {axes=[2]}\n %ve = expand %vu {shape=[2,2,2,5,6]}\n"
+      "%v4 = reshape %ve {shape=[2,4,5,6]}\n";
+  expect_rows(with_heads(lines + "%k4 = reshape %ke {shape=[2,4,5,6]}\n" + kTurned, kJoined), 2);
+  expect_rows(with_heads(lines + "%flat = reshape %ke {shape=[8,5,6]}\n %tt = transpose %flat {perm=[0, 2, 1]}\n"
+                                 "%kt = reshape %tt {shape=[2,4,6,5]}\n",
                          kJoined),
               2);
 }

@@ -126,6 +126,7 @@ class NodeBound {
     if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
+    if (name == "grid_sample" && attributes_.get_or<std::string>("mode", "linear") != "cubic") return sampled();
     if (all_exact()) return {};
     if (op_.moves || op_.view || name == "gather" || name == "concat" || name == "max_pool" || name == "reduce_max" ||
         name == "reduce_min")
@@ -276,6 +277,19 @@ class NodeBound {
         results[0].error[i] = std::abs(scale[c] * inverse[c]) * off;
       }
     });
+  }
+
+  // Up to 2^d elements, whose weights, rounded once, sum up to 1 at most. Where they lie is exact where the grid is.
+  Errors sampled() {
+    if (!operands_[1]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    const auto keep = [](const Bounded& x) { return x.value; };
+    Errors error(static_cast<size_t>(value_->elements()), 0.0);
+    if (!operands_[0]->exact()) error = evaluate_on(keep, 0, errors)[0].to_doubles();
+    const Errors size = evaluate_on(keep, 0, magnitudes)[0].to_doubles();
+    const double elements = std::ldexp(1.0, static_cast<int>(operand(0).shape().size()) - 2);
+    for (size_t i = 0; i < error.size(); ++i)
+      error[i] = std::abs(error[i]) + (elements + 2) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
+    return error;
   }
 
   // A place reads at most twice as many elements along each of two axes as it stands for, of the cubic four times as

@@ -73,6 +73,7 @@ class ProgramBound {
     if (in.type == Scalar::boolean) return 1;
     if (!is_float(in.type)) return kUnknown;
     const double propagated = exact ? 0 : real_error(in, self);
+    if (!rounds(in) && !is_transcendental(in.op)) return propagated;
     const double eps = in.type == Scalar::f64 ? kEpsF64 : kEpsF32, magnitude = std::abs(value(self));
     const double ulps = !is_transcendental(in.op) ? 0 : in.type == Scalar::f64 ? 3 : kMaxUlpF32 + 0.5;
     const double smallest = in.type == Scalar::f64 ? 0 : 0x1p-149;  // the absolute error of a subnormal result
