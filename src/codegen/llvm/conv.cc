@@ -385,7 +385,7 @@ class ConvKernel {
   }
 
   TileRuns tile_runs() const {
-    return {.segment = shape_.segment,
+    return {.segment_bytes = shape_.segment * element(),
             .segments_x = shape_.segments_x,
             .a_step_x = w_.dilation_x * shape_.pixel_bytes,
             .a_row_bytes = w_.stride_x * shape_.pixel_bytes};

@@ -70,8 +70,8 @@ class GemmCase {
     if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
     if (shape_.widens_rows)
       make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
-    if (shape_.integers)
-      make_rows_ = shared("codes", [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
+    if (shape_.copies_codes())
+      make_rows_ = shared(shape_.tiles ? "codes_of_tiles" : "codes", [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
     if (shape_.turns_rows)
       make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
         return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
@@ -101,7 +101,9 @@ class GemmCase {
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = shape_.integers ? e_.num(shape_.code_row_bytes()) : make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
+    a_row_bytes_ = shape_.copies_codes() ? e_.num(shape_.code_row_bytes())
+                   : make_rows_          ? e_.times(k_, 4)
+                                         : source_row_bytes_;
     scratch_ = frame_.scratch;
     if (shape_.copies_columns) {
       scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));
@@ -221,7 +223,8 @@ class GemmCase {
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.adds_blocks)
       return blocks_of_k(a, scales, rows, place, [&](Value* first) {
-        return e_.at(w, e_.times(e_.b.CreateLShr(first, e_.num(1)), shape_.row_bytes()));
+        Value* lane_rows = e_.b.CreateLShr(first, e_.num(shape_.panel == PanelType::quads ? 2 : 1));
+        return e_.at(w, e_.times(lane_rows, shape_.row_bytes()));
       });
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);

@@ -28,7 +28,7 @@ llvm::GlobalVariable* configurations(Emitter& e) {
     for (int half : {0, 1}) {
       for (int c : kC[half]) set(c, (rows + 1 - half) / 2);
       set(kA[half], (rows + 1 - half) / 2);
-      set(kB[half], kTileK / 2);
+      set(kB[half], kTileStepBytes / 4);
     }
     const auto* raw = reinterpret_cast<const uint8_t*>(&config);
     bytes.insert(bytes.end(), raw, raw + sizeof config);
@@ -43,11 +43,12 @@ struct Places {
 
 class TileStrip {
  public:
-  // `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
-  TileStrip(Emitter& e, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
+  // `a`: the type of A. `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
+  TileStrip(Emitter& e, DType a, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
             Value* to_second, bool once = true)
       : e_(e),
         tiles_(e),
+        a_(a),
         columns_(static_cast<int>(columns / kTileColumns)),
         w_row_bytes_(columns * 4),
         sums_row_bytes_(sums_row_bytes),
@@ -86,7 +87,7 @@ class TileStrip {
 
   // Steps of k that lie together.
   void run(const Places& from, Value* steps) {
-    const Emitter::Moving moving[] = {{from.first, kTileK * 2}, {from.second, kTileK * 2}, {from.w, step_bytes()}};
+    const Emitter::Moving moving[] = {{from.first, kTileStepBytes}, {from.second, kTileStepBytes}, {from.w, step_bytes()}};
     e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
       step({p[0], p[1], p[2]}, a_row_bytes_);
       return Values{};
@@ -99,14 +100,14 @@ class TileStrip {
     tiles_.load(kA[0], p.first, a_row_bytes, once_);
     for (int c = 0; c < columns_; ++c) {
       tiles_.load(kB[c], e_.at(p.w, int64_t{c} * TileConfig::kRowBytes), e_.num(w_row_bytes_));
-      tiles_.dot_bf16(kC[0][c], kA[0], kB[c]);
+      tiles_.dot(a_, kC[0][c], kA[0], kB[c]);
     }
     if (halves_ == 1) return;
     tiles_.load(kA[1], p.second, a_row_bytes, once_);
-    for (int c = 0; c < columns_; ++c) tiles_.dot_bf16(kC[1][c], kA[1], kB[c]);
+    for (int c = 0; c < columns_; ++c) tiles_.dot(a_, kC[1][c], kA[1], kB[c]);
   }
 
-  int64_t step_bytes() const { return kTileK / 2 * w_row_bytes_; }  // of W
+  int64_t step_bytes() const { return kTileStepBytes / 4 * w_row_bytes_; }  // of W
 
  private:
   template <class Act>
@@ -120,6 +121,7 @@ class TileStrip {
 
   Emitter& e_;
   TileRegisters tiles_;
+  const DType a_;
   const int columns_;  // tiles of them
   const int64_t w_row_bytes_, sums_row_bytes_;
   const bool once_;
@@ -137,7 +139,7 @@ class TileProduct {
         a_row_bytes_(f->getArg(5)),
         height_(f->getArg(7)),
         rows_(tile_halves(e, height_)),
-        strip_(e, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
+        strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
                e.b.CreateMul(rows_.first, a_row_bytes_)) {
     if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
     strip_.configure(f->getArg(0));
@@ -191,17 +193,19 @@ class TileProduct {
     });
   }
 
+  // Rows of codes have whole steps, in scratch if nowhere else.
   void product(Value* a, Value* w, int64_t k, Value* sums, bool adds) {
+    const int64_t steps = s_.integers ? ceil_div(k, s_.step_k()) : k / kTileK;
     strip_.multiply(a, w, sums, adds, [&](const Places& from) {
-      const int64_t steps = k / kTileK;
       strip_.run(from, e_.num(steps));
-      if (k % kTileK) last_step(e_.at(a, steps * kTileK * 2), e_.at(w, steps * strip_.step_bytes()), k % kTileK);
+      if (const int64_t rest = k - steps * s_.step_k(); rest > 0)
+        last_step(e_.at(a, steps * kTileStepBytes), e_.at(w, steps * strip_.step_bytes()), rest);
     });
   }
 
   // Rows of A end where the next begin: what they have of a last step is copied between zeros.
   void last_step(Value* a, Value* w, int64_t k) {
-    const int64_t row_bytes = TileConfig::kRowBytes;
+    const int64_t row_bytes = kTileStepBytes;
     if (!padded_) padded_ = e_.stack(e_.i8, int64_t{2} * kTileRows * row_bytes);
     const Emitter::Moving moving[] = {{a, a_row_bytes_}, {padded_, row_bytes}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
@@ -242,7 +246,7 @@ TileHalves tile_halves(Emitter& e, Value* height) {
 }
 
 Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
-  CHECK(shape.tiles && shape.panel == PanelType::pairs && shape.panel_columns() % kTileColumns == 0);
+  CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
   Function* f = begin(e, symbol, 5, 3);
   TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
   e.end_function();
@@ -254,7 +258,7 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
   Function* f = begin(e, symbol, 4, 2);
   Value* a_row_bytes = block.a_row_bytes ? e.num(block.a_row_bytes) : f->getArg(4);
   Value* steps = block.k ? e.num(block.k / kTileK) : e.b.CreateUDiv(f->getArg(5), e.num(kTileK));
-  TileStrip strip(e, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes, e.num(0), false);
+  TileStrip strip(e, DType::bf16, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes, e.num(0), false);
   strip.configure(f->getArg(0));
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate,
                  [&](const Places& from) { strip.run(from, steps); });
@@ -263,19 +267,19 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
 }
 
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
-  CHECK(shape.tiles && shape.panel == PanelType::pairs && runs.segment % kTileK == 0);
+  CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
-  TileStrip strip(e, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes),
+  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes),
                   f->getArg(8));
   strip.configure(f->getArg(0));
-  const int64_t w_step = runs.segment / kTileK * strip.step_bytes();
+  const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {
     const Emitter::Moving down[] = {
         {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
     e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
       const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
       e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
-        strip.run({q[0], q[1], q[2]}, e.num(runs.segment / kTileK));
+        strip.run({q[0], q[1], q[2]}, e.num(steps));
         return Values{};
       });
       return Values{};

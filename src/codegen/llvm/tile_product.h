@@ -1,6 +1,7 @@
-// One strip of a matrix product by tile registers: up to 32 rows of bf16, in two halves, times one panel of pairs.
+// One strip of a matrix product by tile registers: up to 32 rows, in two halves, times one panel, of bf16 and pairs or
+// of codes and quads. Products of codes are exact.
 //
-// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is
+// Rounding of bf16: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is
 // added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
@@ -16,14 +17,14 @@ llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
 //   void(configured, a, w, scales, sums, a_row_bytes, before, height)   pointers; i64 from a_row_bytes on
-// that multiplies shape.block_k of `height` rows and stores the sums as f32 rows, or adds them to what is there where
+// that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is there where
 // the shape adds blocks. before: the k in front of w, where scales are read.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
-// K in runs of `segment` elements of A that lie together, a multiple of kTileK: `segments_x` of them a_step_x bytes
+// K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x bytes
 // apart.
 struct TileRuns {
-  int64_t segment = 0, segments_x = 1, a_step_x = 0;
+  int64_t segment_bytes = 0, segments_x = 1, a_step_x = 0;
   int64_t a_row_bytes = 0;  // from pixel to pixel
 };
 

@@ -83,12 +83,14 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   }
 }
 
-// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k. Up to
-// 768 k all of it: what the second-level cache gives beside A then costs less than loading sums.
+// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k (of
+// codes, as they are filled up). Up to 24 steps all of it: what the second-level cache gives beside A then costs less
+// than loading sums.
 int64_t choose_tile_block(const GemmShape& s) {
-  if (s.k > 24 * kTileK)
-    for (int64_t block = 18 * kTileK; block >= 12 * kTileK; block -= kTileK)
-      if (s.k % block == 0) return block;
+  const int64_t step = s.step_k(), k = s.integers ? round_up(s.k, step) : s.k;
+  if (k > 24 * step)
+    for (int64_t block = 18 * step; block >= 12 * step; block -= step)
+      if (k % block == 0) return block;
   return s.k;
 }
 
@@ -189,7 +191,7 @@ int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block
 
 int64_t GemmShape::rows_bytes(int64_t block_rows) const {
   if (copies_columns) return round_up(block_k * column_bytes(block_rows), 64);
-  if (integers) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
+  if (copies_codes()) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
   if (!widens_rows && !turns_rows) return 0;
   const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
   return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
@@ -234,6 +236,7 @@ namespace {
 
 // Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
 bool tiles_can(const GemmShape& s) {
+  if (s.integers) return true;
   const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
   return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
 }
@@ -257,8 +260,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   }
   choose_source(s, plan, m, widens);
   if (tiles && !tiles_can(s)) return shape_of(plan, target, m, shrink, widens, false);
-  s.dot = s.integers ? target.byte_unit() != nullptr : s.dot && s.panel == PanelType::pairs;
-  if (s.integers) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
+  s.dot = s.integers ? tiles || target.byte_unit() : s.dot && s.panel == PanelType::pairs;
+  if (s.integers && !tiles) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
   s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
   s.copies_columns = plan.a_by_columns && !s.turns_rows;
@@ -285,8 +288,7 @@ GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
 }
 
 bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles =
-      plan.a == DType::bf16 && plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(DType::bf16);
+  plan.by_tiles = plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(plan.a);
   return plan.by_tiles && gemm_shape(plan, target).tiles;
 }
 
