@@ -359,26 +359,27 @@ class ConvKernel {
   // Two short output rows are the halves of a strip; longer ones are cut into strips of two halves.
   void tile_band(Value* a, Value* w, Value* window_rows, Value* rows, Value* y, const Place& place) {
     const int64_t across = w_.stride_x * shape_.pixel_bytes, most = shape_.gemm.rows;
-    const auto strip = [&](Value* from, const TileHalves& halves, Value* to_second, Value* x) {
-      Value* const operands[] = {
-          configured_,  from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
-          halves.first, halves.second, to_second};
+    const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x) {
+      Value* const operands[] = {configured_, from,        w,           sums_,         e_.times(row_bytes_, w_.dilation_y),
+                                 window_rows, halves.rows, halves.second, to_second};
       e_.b.CreateCall(tile_, operands);
-      finish(e_.b.CreateAdd(halves.first, halves.second), y, x, place);
+      finish(pixels, y, x, place);
     };
     Value* is_short = e_.b.CreateICmpSLE(p_.out_width, e_.num(kTileRows));
     e_.when(is_short, [&] {
       Value* second = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(1)), p_.out_width, e_.num(0));
-      strip(a, {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y), e_.num(0));
+      strip(a, e_.b.CreateAdd(p_.out_width, second), {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y),
+            e_.num(0));
     });
     e_.when(e_.b.CreateNot(is_short), [&] {
       Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(p_.out_width, e_.num(most - 1)), e_.num(most));
       Value *low = e_.b.CreateUDiv(p_.out_width, count), *taller = e_.b.CreateURem(p_.out_width, count);
+      Value* half = tile_half(e_, e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSGT(taller, e_.num(0)), e_.i64)));
       e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
         Value* width = e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSLT(i, taller), e_.i64));
         Value* x = e_.b.CreateAdd(e_.b.CreateMul(i, low), e_.smaller(i, taller));
-        const TileHalves halves = tile_halves(e_, width);
-        strip(e_.at(a, e_.times(x, across)), halves, e_.times(halves.first, across), x);
+        Value* second = e_.b.CreateSub(width, half);
+        strip(e_.at(a, e_.times(x, across)), width, {half, second}, e_.times(second, across), x);
         return Values{};
       });
     });

@@ -385,7 +385,11 @@ class GemmCase {
                 Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
     Values operands{rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
-    if (shape_.tiles) operands.insert(operands.begin(), configured_), operands.push_back(height);
+    if (shape_.tiles) {
+      Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
+      operands.insert(operands.begin(), configured_);
+      operands.insert(operands.end(), {height, tile_half(e_, tallest)});
+    }
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {

@@ -17,17 +17,17 @@ using llvm::Value;
 // Which tile is what: C of both halves of the rows and both of the columns, A of the rows, B of the columns.
 constexpr int kC[2][2] = {{0, 1}, {2, 3}}, kA[2] = {4, 5}, kB[2] = {6, 7};
 
-// A configuration for each number of rows of two halves that differ by one at most.
+// A configuration for each number of rows that both halves have.
 llvm::GlobalVariable* configurations(Emitter& e) {
   std::vector<uint8_t> bytes;
-  for (int rows = 1; rows <= 2 * kTileRows; ++rows) {
+  for (int rows = 1; rows <= kTileRows; ++rows) {
     TileConfig config{.palette = 1};
     const auto set = [&](int tile, int own) {
-      config.rows[tile] = static_cast<uint8_t>(std::max(1, own)), config.row_bytes[tile] = TileConfig::kRowBytes;
+      config.rows[tile] = static_cast<uint8_t>(own), config.row_bytes[tile] = TileConfig::kRowBytes;
     };
     for (int half : {0, 1}) {
-      for (int c : kC[half]) set(c, (rows + 1 - half) / 2);
-      set(kA[half], (rows + 1 - half) / 2);
+      for (int c : kC[half]) set(c, rows);
+      set(kA[half], rows);
       set(kB[half], kTileStepBytes / 4);
     }
     const auto* raw = reinterpret_cast<const uint8_t*>(&config);
@@ -59,15 +59,14 @@ class TileStrip {
         has_second_(e.b.CreateICmpNE(rows.second, e.num(0))) {}
 
   void configure(Value* configured) {
-    Value* rows = e_.b.CreateAdd(rows_.first, e_.b.CreateSelect(has_second_, rows_.second, rows_.first));
-    e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows), [&] {
-      Value* place = e_.times(e_.b.CreateSub(rows, e_.num(1)), int64_t{sizeof(TileConfig)});
+    e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows_.rows), [&] {
+      Value* place = e_.times(e_.b.CreateSub(rows_.rows, e_.num(1)), int64_t{sizeof(TileConfig)});
       tiles_.configure(e_.at(configurations(e_), place));
-      e_.store(rows, configured, 8);
+      e_.store(rows_.rows, configured, 8);
     });
   }
 
-  // walk(places) goes over K, and calls step().
+  // walk(places) goes over K, and calls step(). Rows that both halves have are loaded before either is stored.
   template <class Walk>
   void multiply(Value* a, Value* w, Value* sums, bool adds, const Walk& walk) {
     const auto with = [&](int halves) {
@@ -114,7 +113,7 @@ class TileStrip {
   void each_sum(Value* sums, const Act& act) {
     for (int half = 0; half < halves_; ++half)
       for (int c = 0; c < columns_; ++c) {
-        Value* row = half ? e_.at(sums, e_.times(rows_.first, sums_row_bytes_)) : sums;
+        Value* row = half ? e_.at(sums, e_.times(rows_.second, sums_row_bytes_)) : sums;
         act(kC[half][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
       }
   }
@@ -138,9 +137,9 @@ class TileProduct {
         s_(shape),
         a_row_bytes_(f->getArg(5)),
         height_(f->getArg(7)),
-        rows_(tile_halves(e, height_)),
+        rows_{f->getArg(8), e.b.CreateSub(height_, f->getArg(8))},
         strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
-               e.b.CreateMul(rows_.first, a_row_bytes_)) {
+               e.b.CreateMul(rows_.second, a_row_bytes_)) {
     if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
     strip_.configure(f->getArg(0));
   }
@@ -213,7 +212,7 @@ class TileProduct {
       emit_copy(e_, p[0], p[1], k * 2);
       return Values{};
     });
-    strip_.step({padded_, e_.at(padded_, e_.times(rows_.first, row_bytes)), w}, e_.num(row_bytes));
+    strip_.step({padded_, e_.at(padded_, e_.times(rows_.second, row_bytes)), w}, e_.num(row_bytes));
   }
 
   Emitter& e_;
@@ -239,15 +238,14 @@ Value* configured_tiles(Emitter& e) {
   return configured;
 }
 
-TileHalves tile_halves(Emitter& e, Value* height) {
-  Value* half = e.b.CreateLShr(e.b.CreateAdd(height, e.num(1)), e.num(1));
-  Value* first = e.b.CreateSelect(e.b.CreateICmpSGT(height, e.num(kTileRows)), half, height);
-  return {first, e.b.CreateSub(height, first)};
+Value* tile_half(Emitter& e, Value* tallest) {
+  Value* half = e.b.CreateLShr(e.b.CreateAdd(tallest, e.num(1)), e.num(1));
+  return e.b.CreateSelect(e.b.CreateICmpSGT(tallest, e.num(kTileRows)), half, tallest);
 }
 
 Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
-  Function* f = begin(e, symbol, 5, 3);
+  Function* f = begin(e, symbol, 5, 4);
   TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
   e.end_function();
   return f;

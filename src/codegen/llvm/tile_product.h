@@ -16,9 +16,9 @@ namespace hone {
 llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
-//   void(configured, a, w, scales, sums, a_row_bytes, before, height)   pointers; i64 from a_row_bytes on
+//   void(configured, a, w, scales, sums, a_row_bytes, before, height, half)   pointers; i64 from a_row_bytes on
 // that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is there where
-// the shape adds blocks. before: the k in front of w, where scales are read.
+// the shape adds blocks. before: the k in front of w, where scales are read; half: tile_half() of the tallest strip.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
 // K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x bytes
@@ -29,9 +29,9 @@ struct TileRuns {
 };
 
 // Adds a local function
-//   void(configured, a, w, sums, a_step_y, count, first, second, to_second)   pointers; i64 from a_step_y on
-// that multiplies `count` times the runs, a_step_y bytes apart: `first` rows at a, and `second` more (as many, one less
-// or none) to_second bytes behind.
+//   void(configured, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
+// that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
+// whose sums begin at row `second`; none where that is 0.
 llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
@@ -49,10 +49,12 @@ struct TileBlock {
 // that stores A · W at `sums`, or adds it to what is there.
 llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block);
 
-// Of a strip in one row of pixels: what its two halves have.
+// The halves of a strip: both have `rows`, and the second begins at row `second` of the strip; 0: there is none. Where
+// the strip has fewer than both they share a row or two, so that tiles are configured once for all strips whose tallest
+// is as tall.
 struct TileHalves {
-  llvm::Value *first, *second;
+  llvm::Value *rows, *second;
 };
-TileHalves tile_halves(Emitter& e, llvm::Value* height);
+llvm::Value* tile_half(Emitter& e, llvm::Value* tallest);  // their rows
 
 }  // namespace hone
