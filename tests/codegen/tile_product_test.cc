@@ -67,7 +67,13 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   for (const char* instruction : {"ldtilecfg", "tileloadd\t", "tdpbf16ps", "tilestored", "tilerelease"})
     EXPECT_THAT(text, HasSubstr(instruction));
   conv.channels = 3, conv.product.k = 27;
-  EXPECT_FALSE(fits_tiles(conv, with_amx())) << "runs of 9 elements";
+  ASSERT_TRUE(fits_tiles(conv, with_amx()));
+  expect_instructions(assembly_of(conv, with_amx()));
+  conv.channels = 64, conv.product = plain_plan(64, 576, DType::u8, DType::i8, DType::i32);
+  conv.product.program = flatten(Expr::arg(0, Scalar::i32));
+  ASSERT_TRUE(fits_tiles(conv, with_amx()));
+  conv.product.by_tiles = true;
+  expect_instructions(assembly_of(conv, with_amx()), "tdpbusd");
 }
 
 TEST(TileProduct, IsNotOfWhatNeedsF32) {
