@@ -252,6 +252,11 @@ class GemmCase {
     w = e_.at(w, e_.times(nk ? first : column, size));
     Value* const arguments[] = {w, row_bytes, count, e_.b.CreateSub(n_, column), scratch_};
     e_.b.CreateCall(prepare_, arguments);
+    if (shape_.tiles)  // whole steps
+      e_.loop(up(count, 2), e_.times(up(count, kTileK), kTileK / 2), 1, {}, [&](Value* row, const Values&) {
+        emit_zero(e_, e_.at(scratch_, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
+        return Values{};
+      });
     return scratch_;
   }
 
@@ -285,15 +290,11 @@ class GemmCase {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
         Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
-        for_each_strip(e_, strips_, [&](Value* tile, Value*, Value* offset) {
+        for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
           Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
-          Value* const operands[] = {rows_of_a,
-                                     w,
-                                     llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
-                                     e_.at(sums, e_.times(offset, shape_.row_bytes())),
-                                     row_bytes,
-                                     count};
-          e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+          call_tile(tile, height,
+                    {rows_of_a, w, llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
+                     e_.at(sums, e_.times(offset, shape_.row_bytes())), row_bytes, count});
         });
         return Values{};
       });
@@ -384,7 +385,9 @@ class GemmCase {
   void multiply(Value* tile, Value* height, Value* offset, Value* a, Value* w, Value* scales, Value* sums,
                 Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    Values operands{rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
+    call_tile(tile, height, {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_});
+  }
+  void call_tile(Value* tile, Value* height, Values operands) {
     if (shape_.tiles) {
       Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
       operands.insert(operands.begin(), configured_);

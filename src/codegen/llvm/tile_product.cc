@@ -148,25 +148,28 @@ class TileProduct {
     Value* factor = s_.global_in_sums()
                         ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset() - s_.scales_offset()))
                         : nullptr;
-    if (!s_.scale_in_loop && !factor) return product(a, w, s_.block_k, sums, s_.adds_blocks);
+    Value* k = is_told_k() ? before : e_.num(s_.block_k);
+    if (!s_.scale_in_loop && !factor) return product(a, w, k, sums, s_.adds_blocks);
     part_ = e_.stack(e_.v_f32, int64_t{2} * kTileRows * s_.vectors);
     if (!s_.adds_blocks) emit_zero(e_, sums, e_.times(height_, s_.row_bytes()));
-    if (!s_.scale_in_loop) return scaled_product(a, w, s_.block_k, Values(vectors(), factor), sums);
+    if (!s_.scale_in_loop) return scaled_product(a, w, k, Values(vectors(), factor), sums);
     Value* groups = e_.b.CreateUDiv(before, e_.num(s_.group));
     scales = e_.at(scales, e_.times(groups, s_.scale_row_bytes()));
     const int64_t whole = s_.block_k / s_.group, rest = s_.block_k % s_.group, a_step = s_.group * 2,
                   w_step = s_.group / 2 * s_.row_bytes();
     const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_.scale_row_bytes()}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      scaled_product(p[0], p[1], s_.group, scales_at(p[2], factor), sums);
+      scaled_product(p[0], p[1], e_.num(s_.group), scales_at(p[2], factor), sums);
       return Values{};
     });
     if (rest)
-      scaled_product(e_.at(a, whole * a_step), e_.at(w, whole * w_step), rest,
+      scaled_product(e_.at(a, whole * a_step), e_.at(w, whole * w_step), e_.num(rest),
                      scales_at(e_.at(scales, whole * s_.scale_row_bytes()), factor), sums);
   }
 
  private:
+  // Of an activation, a block of k of it has as many as its caller says.
+  bool is_told_k() const { return s_.source == WeightSource::activation && s_.adds_blocks; }
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
 
   // Of each vector of columns.
@@ -179,7 +182,7 @@ class TileProduct {
     return scales;
   }
 
-  void scaled_product(Value* a, Value* w, int64_t k, const Values& scales, Value* sums) {
+  void scaled_product(Value* a, Value* w, Value* k, const Values& scales, Value* sums) {
     product(a, w, k, part_, false);
     const Emitter::Moving moving[] = {{part_, s_.row_bytes()}, {sums, s_.row_bytes()}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
@@ -193,23 +196,29 @@ class TileProduct {
   }
 
   // Rows of codes have whole steps, in scratch if nowhere else.
-  void product(Value* a, Value* w, int64_t k, Value* sums, bool adds) {
-    const int64_t steps = s_.integers ? ceil_div(k, s_.step_k()) : k / kTileK;
+  void product(Value* a, Value* w, Value* k, Value* sums, bool adds) {
+    Value* filled = s_.integers ? e_.b.CreateAdd(k, e_.num(s_.step_k() - 1)) : k;
+    Value *steps = e_.b.CreateUDiv(filled, e_.num(s_.step_k())), *rest = e_.b.CreateURem(k, e_.num(s_.step_k()));
+    const auto end = [&] {
+      last_step(e_.at(a, e_.times(steps, kTileStepBytes)), e_.at(w, e_.times(steps, strip_.step_bytes())), rest);
+    };
     strip_.multiply(a, w, sums, adds, [&](const Places& from) {
-      strip_.run(from, e_.num(steps));
-      if (const int64_t rest = k - steps * s_.step_k(); rest > 0)
-        last_step(e_.at(a, steps * kTileStepBytes), e_.at(w, steps * strip_.step_bytes()), rest);
+      strip_.run(from, steps);
+      if (s_.integers) return;
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(rest);
+      if (!known) e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), end);
+      else if (!known->isZero()) end();
     });
   }
 
   // Rows of A end where the next begin: what they have of a last step is copied between zeros.
-  void last_step(Value* a, Value* w, int64_t k) {
+  void last_step(Value* a, Value* w, Value* k) {
     const int64_t row_bytes = kTileStepBytes;
     if (!padded_) padded_ = e_.stack(e_.i8, int64_t{2} * kTileRows * row_bytes);
     const Emitter::Moving moving[] = {{a, a_row_bytes_}, {padded_, row_bytes}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
       emit_zero(e_, p[1], row_bytes);
-      emit_copy(e_, p[0], p[1], k * 2);
+      emit_copy(e_, p[0], p[1], e_.times(k, 2));
       return Values{};
     });
     strip_.step({padded_, e_.at(padded_, e_.times(rows_.second, row_bytes)), w}, e_.num(row_bytes));

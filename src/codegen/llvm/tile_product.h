@@ -17,8 +17,9 @@ llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
 //   void(configured, a, w, scales, sums, a_row_bytes, before, height, half)   pointers; i64 from a_row_bytes on
-// that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is there where
-// the shape adds blocks. before: the k in front of w, where scales are read; half: tile_half() of the tallest strip.
+// that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
+// there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
+// are added, the k there is to multiply. half: tile_half() of the tallest strip.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
 // K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x bytes

@@ -12,7 +12,7 @@ namespace {
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
 int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
-  if (plan.by_tiles) return (plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
+  if (plan.by_tiles) return (plan.n == 0 || plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
   if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
   int best = 1;
@@ -280,7 +280,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
 }  // namespace
 
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
-  return shape_of(plan, target, m, shrink, true, plan.by_tiles && m == 0);
+  const bool packs = plan.weights != GemmPlan::Weights::prepacked;
+  return shape_of(plan, target, m, shrink, true, plan.by_tiles && (m == 0 || packs));
 }
 
 GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
@@ -288,7 +289,7 @@ GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
 }
 
 bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles = plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(plan.a);
+  plan.by_tiles = target.tile_unit(plan.a) != nullptr;
   return plan.by_tiles && gemm_shape(plan, target).tiles;
 }
 
