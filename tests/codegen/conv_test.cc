@@ -631,10 +631,10 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
         for (int64_t& v : x) v = int64_t{rng.below(256)} - (dtype == DType::i8 ? 128 : 0);
         for (int64_t& v : weights) v = int64_t{rng.below(256)} - 128;
         for (int64_t row = 0; row < c.images * c.height; ++row)
-          std::copy_n(x.begin() + row * c.width * channels, c.width * channels,
-                      padded.begin() + ((row / c.height * around.height + c.top + row % c.height) * around.width +
-                                        c.left) *
-                                           channels);
+          std::copy_n(
+              x.begin() + row * c.width * channels, c.width * channels,
+              padded.begin() +
+                  ((row / c.height * around.height + c.top + row % c.height) * around.width + c.left) * channels);
         const Tensor w = Tensor::of<int64_t>(w_shape(c), weights).converted(DType::i8);
         const ConvPlan chosen = for_target(plan, target);
         CompiledPlan kernel(chosen, target);

@@ -76,6 +76,26 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   expect_instructions(assembly_of(conv, with_amx()), "tdpbusd");
 }
 
+TEST(TileProduct, FetchesTheNextBlockOfKOfWeights) {
+  for (auto [k, fetches] : {std::pair{768, false}, {1152, true}}) {
+    GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
+    plan.rows = {.least = 9};
+    const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
+    EXPECT_EQ(text.find("prefetcht1") != std::string::npos, fetches) << k;
+  }
+}
+
+// A block of them stays in half of the second-level cache.
+TEST(TileProduct, HasMoreRowsInAnItemWhereWeightsAreBeyondTheSecondLevelCache) {
+  const Target target(with_amx().features(), microarchitecture("sapphire_rapids"), {48 << 10, 2 << 20, 32 << 20});
+  const auto rows = [&](int64_t n, int64_t k) {
+    return gemm_shape(for_target(plain_plan(n, k, DType::bf16, DType::bf16), target), target).block_rows(4096);
+  };
+  EXPECT_EQ(rows(384, 384), 256);
+  EXPECT_EQ(rows(3072, 768), 688) << "4.5 MB";
+  EXPECT_EQ(rows(768, 8192), 256) << "as few as ever: 4 MB of A";
+}
+
 TEST(TileProduct, IsNotOfWhatNeedsF32) {
   for (auto [a, w] : {std::pair{DType::f32, DType::f32}, {DType::f32, DType::bf16}, {DType::bf16, DType::f32}})
     EXPECT_FALSE(fits_tiles(plain_plan(384, 384, a, w), with_amx()));

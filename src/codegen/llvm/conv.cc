@@ -385,8 +385,9 @@ class ConvKernel {
   void tile_band(Value* a, Value* w, Value* window_rows, Value* rows, Value* y, const Place& place) {
     const int64_t across = shape_.across_bytes, most = shape_.gemm.rows;
     const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x) {
-      Value* const operands[] = {configured_, from,        w,           sums_,         e_.times(row_bytes_, w_.dilation_y),
-                                 window_rows, halves.rows, halves.second, to_second};
+      Value* const operands[] = {
+          configured_, from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
+          halves.rows, halves.second, to_second};
       e_.b.CreateCall(tile_, operands);
       finish(pixels, y, x, place);
     };

@@ -71,7 +71,8 @@ class GemmCase {
     if (shape_.widens_rows)
       make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
     if (shape_.copies_codes())
-      make_rows_ = shared(shape_.tiles ? "codes_of_tiles" : "codes", [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
+      make_rows_ = shared(shape_.tiles ? "codes_of_tiles" : "codes",
+                          [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
     if (shape_.turns_rows)
       make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
         return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
@@ -292,7 +293,7 @@ class GemmCase {
         Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
         for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
           Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
-          call_tile(tile, height,
+          call_tile(tile, height, offset,
                     {rows_of_a, w, llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
                      e_.at(sums, e_.times(offset, shape_.row_bytes())), row_bytes, count});
         });
@@ -385,13 +386,13 @@ class GemmCase {
   void multiply(Value* tile, Value* height, Value* offset, Value* a, Value* w, Value* scales, Value* sums,
                 Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    call_tile(tile, height, {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_});
+    call_tile(tile, height, offset, {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_});
   }
-  void call_tile(Value* tile, Value* height, Values operands) {
+  void call_tile(Value* tile, Value* height, Value* offset, Values operands) {
     if (shape_.tiles) {
       Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
       operands.insert(operands.begin(), configured_);
-      operands.insert(operands.end(), {height, tile_half(e_, tallest)});
+      operands.insert(operands.end(), {height, tile_half(e_, tallest), offset});
     }
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }

@@ -103,11 +103,14 @@ TileFunction named(std::string_view name, Function* function) {
 }  // namespace
 
 std::span<const TileFunction> tile_functions() {
-  static const std::array<TileFunction, 8> all{
-      named(TileNames::kConfigure, configure),       named(TileNames::kRelease, release),
-      named(TileNames::kZero, zero),                 named(TileNames::kLoad, load),
-      named(TileNames::kStore, store),               named(TileNames::kDotBf16, dot_bf16),
-      named(TileNames::kDotU8, dot_bytes<uint8_t>), named(TileNames::kDotI8, dot_bytes<int8_t>)};
+  static const std::array<TileFunction, 8> all{named(TileNames::kConfigure, configure),
+                                               named(TileNames::kRelease, release),
+                                               named(TileNames::kZero, zero),
+                                               named(TileNames::kLoad, load),
+                                               named(TileNames::kStore, store),
+                                               named(TileNames::kDotBf16, dot_bf16),
+                                               named(TileNames::kDotU8, dot_bytes<uint8_t>),
+                                               named(TileNames::kDotI8, dot_bytes<int8_t>)};
   return all;
 }
 

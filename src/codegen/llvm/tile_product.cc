@@ -84,10 +84,15 @@ class TileStrip {
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }
 
-  // Steps of k that lie together.
-  void run(const Places& from, Value* steps) {
-    const Emitter::Moving moving[] = {{from.first, kTileStepBytes}, {from.second, kTileStepBytes}, {from.w, step_bytes()}};
+  // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
+  // that is not null.
+  void run(const Places& from, Value* steps, Value* ahead = nullptr) {
+    const Emitter::Moving moving[] = {{from.first, kTileStepBytes},
+                                      {from.second, kTileStepBytes},
+                                      {from.w, step_bytes()},
+                                      {ahead ? ahead : from.w, kFetchedBytes}};
     e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
+      for (int64_t line = 0; line < kFetchedBytes && ahead; line += 128) e_.prefetch(e_.at(p[3], line));
       step({p[0], p[1], p[2]}, a_row_bytes_);
       return Values{};
     });
@@ -109,6 +114,8 @@ class TileStrip {
   int64_t step_bytes() const { return kTileStepBytes / 4 * w_row_bytes_; }  // of W
 
  private:
+  static constexpr int64_t kFetchedBytes = 512;  // beside a step, whose own block is four times as long: of four strips
+
   template <class Act>
   void each_sum(Value* sums, const Act& act) {
     for (int half = 0; half < halves_; ++half)
@@ -137,6 +144,7 @@ class TileProduct {
         s_(shape),
         a_row_bytes_(f->getArg(5)),
         height_(f->getArg(7)),
+        first_row_(f->getArg(9)),
         rows_{f->getArg(8), e.b.CreateSub(height_, f->getArg(8))},
         strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
                e.b.CreateMul(rows_.second, a_row_bytes_)) {
@@ -169,6 +177,12 @@ class TileProduct {
 
  private:
   // Of an activation, a block of k of it has as many as its caller says.
+  // The strip's part of the next block of a dense panel, or of the next panel: 128 rows fetch one.
+  Value* ahead(Value* w) {
+    if (s_.source != WeightSource::dense || !s_.adds_blocks) return nullptr;
+    const int64_t block = s_.rows_of(s_.panel, s_.block_k) * s_.row_bytes();
+    return e_.at(e_.at(w, block), e_.times(first_row_, block / 128));
+  }
   bool is_told_k() const { return s_.source == WeightSource::activation && s_.adds_blocks; }
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
 
@@ -203,7 +217,7 @@ class TileProduct {
       last_step(e_.at(a, e_.times(steps, kTileStepBytes)), e_.at(w, e_.times(steps, strip_.step_bytes())), rest);
     };
     strip_.multiply(a, w, sums, adds, [&](const Places& from) {
-      strip_.run(from, steps);
+      strip_.run(from, steps, ahead(w));
       if (s_.integers) return;
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(rest);
       if (!known) e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), end);
@@ -226,7 +240,7 @@ class TileProduct {
 
   Emitter& e_;
   const GemmShape& s_;
-  Value *a_row_bytes_, *height_;
+  Value *a_row_bytes_, *height_, *first_row_;
   TileHalves rows_;
   TileStrip strip_;
   Value *part_ = nullptr, *padded_ = nullptr;  // sums before they are scaled; rows of A in a last step
@@ -254,7 +268,7 @@ Value* tile_half(Emitter& e, Value* tallest) {
 
 Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
-  Function* f = begin(e, symbol, 5, 4);
+  Function* f = begin(e, symbol, 5, 5);
   TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
   e.end_function();
   return f;
@@ -265,7 +279,8 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
   Function* f = begin(e, symbol, 4, 2);
   Value* a_row_bytes = block.a_row_bytes ? e.num(block.a_row_bytes) : f->getArg(4);
   Value* steps = block.k ? e.num(block.k / kTileK) : e.b.CreateUDiv(f->getArg(5), e.num(kTileK));
-  TileStrip strip(e, DType::bf16, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes, e.num(0), false);
+  TileStrip strip(e, DType::bf16, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes,
+                  e.num(0), false);
   strip.configure(f->getArg(0));
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate,
                  [&](const Places& from) { strip.run(from, steps); });
@@ -276,8 +291,8 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
-  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes),
-                  f->getArg(8));
+  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
+                  e.num(runs.a_row_bytes), f->getArg(8));
   strip.configure(f->getArg(0));
   const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {

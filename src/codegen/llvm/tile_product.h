@@ -1,8 +1,8 @@
 // One strip of a matrix product by tile registers: up to 32 rows, in two halves, times one panel, of bf16 and pairs or
 // of codes and quads. Products of codes are exact.
 //
-// Rounding of bf16: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is
-// added to those of the steps before. Subnormal operands and results count as 0.
+// Rounding of bf16: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum,
+// which is added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
 #include "codegen/kernels/gemm/shape.h"
@@ -16,14 +16,15 @@ namespace hone {
 llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
-//   void(configured, a, w, scales, sums, a_row_bytes, before, height, half)   pointers; i64 from a_row_bytes on
+//   void(configured, a, w, scales, sums, a_row_bytes, before, height, half, row)   pointers; i64 from a_row_bytes on
 // that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
 // there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
-// are added, the k there is to multiply. half: tile_half() of the tallest strip.
+// are added, the k there is to multiply. half: tile_half() of the tallest strip. row: the strip's first in its
+// block of rows, by which it fetches its part of the next block of k.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
-// K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x bytes
-// apart.
+// K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x
+// bytes apart.
 struct TileRuns {
   int64_t segment_bytes = 0, segments_x = 1, a_step_x = 0;
   int64_t a_row_bytes = 0;  // from pixel to pixel

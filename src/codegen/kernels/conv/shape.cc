@@ -11,6 +11,9 @@ namespace {
 // Bytes of x in a block: with the panel they stay in a second-level cache of 1 MiB.
 constexpr int64_t kBlockBytes = 320 << 10;
 
+// Bytes of a run that is spread: every output pixel has one for each row of x, so longer ones would outgrow the block.
+constexpr int64_t kLongestSpread = 16 * kTileStepBytes;
+
 bool leaves_plane(const PlaneWindow& w) {
   const auto outside = [](int64_t places, int64_t stride, int64_t kernel, int64_t dilation, int64_t before,
                           int64_t extent) {
@@ -37,12 +40,12 @@ void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target)
   const bool together = w.dilation_x == 1 && s.pixel_bytes == own;
   s.segment = together ? w.kernel_width * plan.channels : plan.channels;
   s.segments_x = together ? 1 : w.kernel_width;
-  s.spreads = tiles && w.dilation_x == 1 && plan.product.w_format.empty() && s.segment * element % kTileStepBytes != 0;
+  const bool bounded = w.kernel_width * own <= kLongestSpread;
+  s.spreads = tiles && bounded && w.dilation_x == 1 && plan.product.w_format.empty() &&
+              s.segment * element % kTileStepBytes != 0;
   if (s.spreads) s.copied = true, s.pixel_bytes = own, s.segment = w.kernel_width * plan.channels, s.segments_x = 1;
   s.run_bytes = s.spreads ? round_up(s.segment * element, kTileStepBytes) : s.segment * element;
-  s.across_bytes = !s.spreads               ? w.stride_x * s.pixel_bytes
-                   : s.run_bytes % 4096 == 0 ? s.run_bytes + 64
-                                             : s.run_bytes;
+  s.across_bytes = !s.spreads ? w.stride_x * s.pixel_bytes : s.run_bytes % 4096 == 0 ? s.run_bytes + 64 : s.run_bytes;
 }
 
 // Output pixels of a tile of up to `most` rows: those of short rows together, or nearly equal pieces of a row.

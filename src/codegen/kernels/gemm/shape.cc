@@ -164,12 +164,8 @@ int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
   return static_cast<int>(std::clamp<int64_t>(ceil_div(8, sums), 1, most));
 }
 
-// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
-// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
-// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t GemmShape::block_rows(int64_t m) const {
-  const int64_t target = source == WeightSource::dense && !tiles ? 128 : 256;
-  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
+  const int64_t blocks = std::max<int64_t>(1, (m + most_rows / 2) / most_rows);
   return round_up(ceil_div(m, blocks), 8);
 }
 
@@ -241,6 +237,19 @@ bool tiles_can(const GemmShape& s) {
   return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
 }
 
+// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
+// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger; so are those
+// of tiles, whose first strip loads both factors from the second-level cache. Where that does not hold the weights,
+// tiles wait for them: then rows are as many as fill half of it.
+int64_t choose_rows(const GemmShape& s, const Target& target) {
+  if (s.source != WeightSource::dense) return 256;
+  if (!s.tiles) return 128;
+  const int64_t room = target.caches().l2_bytes / 2;
+  if (s.panels() * s.panel_bytes() <= room) return 256;
+  return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
+}
+
 GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
   CHECK(m <= kFewRows);
   const bool avx512 = target.avx512();
@@ -271,6 +280,7 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   s.item_panels = wide_item(s, m);
   s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.tiles ? choose_tile_block(s) : s.k;
   s.adds_blocks = s.block_k < s.k;
+  s.most_rows = choose_rows(s, target);
   if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
   s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same

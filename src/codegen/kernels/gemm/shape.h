@@ -81,6 +81,7 @@ struct GemmShape {
   // Decoded or built in scratch at a time, then multiplied and added. Unpacked: a divisor of k. Activation: k may be
   // more, or open.
   int64_t block_k = 0;
+  int64_t most_rows = 0;     // of A in an item, about
   bool adds_blocks = false;  // sums of a block of rows are kept in scratch from one block of k to the next
   // Panels of W in an item. Codes: multiplied by one wide tile. Activation: one after the other by what a block of k is
   // of A, which so is read once.
