@@ -108,10 +108,14 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
   if (has(Feature::avx512_bf16)) add({"vdpbf16ps", DType::bf16, DType::bf16, DType::f32, 1, lanes(), 2, rates.bf16});
   if (has(avx512() ? Feature::avx512_vnni : Feature::avx_vnni) || has(Feature::vnni_emulated))
     add({"vpdpbusd", DType::u8, DType::i8, DType::i32, 1, lanes(), 4, rates.int8});
+  // Where they are emulated, the choices are those of a CPU that has them.
+  const Microarchitecture& tiles = emulates_tiles() ? microarchitecture("sapphire_rapids") : rates;
   if (has(Feature::amx_bf16) || emulates_tiles())
-    add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, rates.amx_bf16});
-  if (has(Feature::amx_int8) || emulates_tiles())
-    add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, rates.amx_int8});
+    add({"tdpbf16ps", DType::bf16, DType::bf16, DType::f32, 16, 16, 32, tiles.amx_bf16});
+  if (has(Feature::amx_int8) || emulates_tiles()) {
+    add({"tdpbusd", DType::u8, DType::i8, DType::i32, 16, 16, 64, tiles.amx_int8});
+    add({"tdpbssd", DType::i8, DType::i8, DType::i32, 16, 16, 64, tiles.amx_int8});
+  }
 }
 
 const DotUnit* Target::vector_unit(DType operands) const {
@@ -120,8 +124,8 @@ const DotUnit* Target::vector_unit(DType operands) const {
   return found == units().end() ? nullptr : &*found;
 }
 
-const DotUnit* Target::tile_unit(DType operands) const {
-  const auto fits = [&](const DotUnit& unit) { return unit.m > 1 && unit.a == operands && unit.b == operands; };
+const DotUnit* Target::tile_unit(DType a) const {
+  const auto fits = [&](const DotUnit& unit) { return unit.m > 1 && unit.a == a; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }

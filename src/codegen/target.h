@@ -48,8 +48,8 @@ class Target {
   std::span<const DotUnit> units() const { return {units_.data(), unit_count_}; }
   // The one that multiplies vectors of such elements, lane by lane; null when there is none.
   const DotUnit* vector_unit(DType operands) const;
-  const DotUnit* tile_unit(DType operands) const;  // the one that multiplies tiles of them
-  const DotUnit* byte_unit() const;  // the one that multiplies vectors of bytes, some with a sign; likewise
+  const DotUnit* tile_unit(DType a) const;  // the one that multiplies tiles of them by bf16 or, of i8 and u8, by i8
+  const DotUnit* byte_unit() const;         // the one that multiplies vectors of bytes, some with a sign; likewise
   bool emulates_tiles() const { return has(Feature::amx_emulated); }
 
   bool operator==(const Target& other) const;
@@ -58,7 +58,7 @@ class Target {
   Features features_;
   const Microarchitecture* rates_;
   CacheSizes caches_;
-  std::array<DotUnit, 5> units_{};
+  std::array<DotUnit, 6> units_{};
   size_t unit_count_ = 0;
 };
 

@@ -90,7 +90,7 @@ ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& wi
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
       in(x.data().size(), static_cast<size_t>(size_bytes(plan.product.a)));
   std::memcpy(in.data(), x.data().bytes().data(), x.data().size());
-  args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data()};
+  args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data(), args.pointers[3]};
   args.dims[0] = rows, args.dims[1] = images;
   kernel.run(args, chunk);
   const auto values = out.as<float>();
@@ -600,6 +600,81 @@ TEST(Conv, ProductsOfCodesAreExact) {
       }
   ConvPlan odd = plan_of({.height = 5, .width = 5, .channels = 6, .outputs = 8}, DType::i8, DType::i8);
   EXPECT_FALSE(supports(odd, targets[0]).supported()) << "lanes hold four codes of one pixel";
+}
+
+// A code that stands outside the plane, as if x had been padded with it, in runs of every length.
+TEST(Conv, ACodeStandsOutsideThePlane) {
+  Philox rng(42);
+  std::vector<Target> targets = test_targets();
+  targets.push_back(Target(target_levels().back().features().with(Feature::vnni_emulated)));
+  const ConvCase cases[] = {
+      {.height = 9, .width = 7, .channels = 16, .outputs = 20},
+      {.images = 2, .height = 6, .width = 21, .channels = 12, .outputs = 33, .stride_x = 2, .left = 2},
+      {.height = 5, .width = 40, .channels = 64, .outputs = 16, .stride_y = 2, .dilation_x = 2, .right = 3},
+      {.height = 7, .width = 7, .channels = 8, .outputs = 8, .groups = 2}};
+  for (const Target& target : targets)
+    for (DType dtype : {DType::i8, DType::u8})
+      for (const ConvCase& c : cases) {
+        ConvPlan plan = plan_of(c, dtype, DType::i8);
+        plan.product.program = flatten(Expr::arg(0, Scalar::i32));
+        plan.product.results = {DType::i32};
+        plan.has_x_zero = true;
+        std::byte code{0x85};
+        const int64_t as_number = dtype == DType::i8 ? 0x85 - 256 : 0x85;
+        ConvCase around = c;
+        around.height += c.top + c.bottom, around.width += c.left + c.right;
+        around.top = around.left = around.bottom = around.right = 0;
+        const int64_t channels = c.groups * c.channels;
+        std::vector<int64_t> x(static_cast<size_t>(element_count(x_shape(c)))),
+            padded(static_cast<size_t>(element_count(x_shape(around))), as_number),
+            weights(static_cast<size_t>(element_count(w_shape(c))));
+        for (int64_t& v : x) v = int64_t{rng.below(256)} - (dtype == DType::i8 ? 128 : 0);
+        for (int64_t& v : weights) v = int64_t{rng.below(256)} - 128;
+        for (int64_t row = 0; row < c.images * c.height; ++row)
+          std::copy_n(
+              x.begin() + row * c.width * channels, c.width * channels,
+              padded.begin() +
+                  ((row / c.height * around.height + c.top + row % c.height) * around.width + c.left) * channels);
+        const Tensor w = Tensor::of<int64_t>(w_shape(c), weights).converted(DType::i8);
+        const ConvPlan chosen = for_target(plan, target);
+        CompiledPlan kernel(chosen, target);
+        KernelArgs args;
+        args.pointers[3] = &code;
+        const ConvResult got = run(kernel, chosen, plan.window, args, target, c.images,
+                                   Tensor::of<int64_t>(x_shape(c), x).converted(dtype), w);
+        const std::vector<Products> want = reference(plan_of(around, dtype, DType::i8), c.images,
+                                                     Tensor::of<int64_t>(x_shape(around), padded).converted(dtype), w);
+        for (size_t i = 0; i < want.size(); ++i)
+          ASSERT_EQ(std::bit_cast<int32_t>(got.values[i]), static_cast<int32_t>(want[i].sum))
+              << name_of(target) << " " << to_string(dtype) << " " << to_string(c) << " output " << i;
+      }
+}
+
+TEST(Conv, RunsAreSpreadForTilesWhereThatPays) {
+  const Target target = with_emulated_tiles(target_levels().back());
+  const auto shape = [&](const ConvCase& c, DType a) {
+    ConvPlan plan = for_target(plan_of(c, a, a == DType::bf16 ? a : DType::i8), target);
+    const ConvShape s = conv_shape(plan, target);
+    EXPECT_EQ(s.gemm.tiles, plan.product.by_tiles);
+    return s;
+  };
+  const ConvCase stem{
+      .height = 32, .width = 32, .channels = 3, .outputs = 64, .kernel_height = 7, .kernel_width = 7, .stride_x = 2};
+  EXPECT_TRUE(shape(stem, DType::bf16).spreads);
+  EXPECT_EQ(shape(stem, DType::bf16).gemm.k, 7 * 32);
+  EXPECT_EQ(shape(stem, DType::bf16).across_bytes, 64);
+  EXPECT_TRUE(shape({.height = 9, .width = 9, .channels = 24, .outputs = 8}, DType::bf16).spreads);
+  EXPECT_TRUE(shape({.height = 9, .width = 9, .channels = 16, .outputs = 8}, DType::u8).spreads);
+  for (DType a : {DType::bf16, DType::u8}) {
+    const ConvShape whole = shape({.height = 9, .width = 9, .channels = 64, .outputs = 8}, a);
+    EXPECT_TRUE(whole.gemm.tiles && !whole.spreads);
+    EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 20, .outputs = 8, .dilation_x = 2}, a).gemm.tiles)
+        << "taps that lie apart";
+  }
+  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 1, .outputs = 8}, DType::bf16).gemm.tiles)
+      << "3 of 32 elements";
+  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 4, .outputs = 8, .kernel_width = 1}, DType::u8).gemm.tiles)
+      << "4 of 64";
 }
 
 }  // namespace

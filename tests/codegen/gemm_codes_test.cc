@@ -81,6 +81,22 @@ TEST(GemmOfCodes, KnownRowsGiveTheSame) {
     }
 }
 
+// Tiles: a block of k after the other, rows of A where they lie or filled up in scratch, strips of one height and of
+// two, panels of 16 columns.
+TEST(GemmOfCodes, ManyRowsOfLongSums) {
+  Philox rng(3);
+  for (const Target& target : targets_of_codes())
+    for (DType dtype : {DType::i8, DType::u8})
+      for (auto [m, n, k] : {std::array{49, 40, 36 * 64}, {33, 16, 36 * 64 - 5}, {16, 33, 128}}) {
+        GemmPlan plan = codes_plan(n, k, dtype);
+        if (n == 40) plan.a_row_stride = k;
+        const Tensor w = random_codes(DType::i8, {n, k}, rng), a = random_codes(dtype, {m, k}, rng);
+        GemmRunner gemm(plan, target, w);
+        ASSERT_EQ(as_integers(gemm.run(a)), exact_sums(a, w)) << name_of(target) << " " << m << "x" << n << "x" << k;
+        ASSERT_TRUE(gemm.intact());
+      }
+}
+
 // 2^16 products of the largest codes are below 2^31; longer sums wrap, as those of linear do.
 TEST(GemmOfCodes, LongSumsOfTheLargestCodesAreExactAndThenWrap) {
   for (const Target& target : targets_of_codes())
@@ -98,9 +114,11 @@ TEST(GemmOfCodes, LongSumsOfTheLargestCodesAreExactAndThenWrap) {
 // The CPU's own instructions are chosen, whether or not this CPU has them.
 TEST(GemmOfCodes, CodeIsMadeForEveryUnit) {
   const Features avx2 = Features().with(Feature::avx2);
-  for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::avx512})
-    for (DType a : {DType::i8, DType::u8})
-      CompiledPlan(codes_plan(48, 37, a), Target(avx2.with(unit), microarchitecture("unknown")));
+  for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::avx512, Feature::amx_int8})
+    for (DType a : {DType::i8, DType::u8}) {
+      const Target target(avx2.with(unit), microarchitecture("unknown"));
+      CompiledPlan(for_target(codes_plan(48, 37, a), target), target);
+    }
 }
 
 TEST(GemmOfCodes, AreRefusedBesideWeightsThatAreNotLaidOutAndOtherTypes) {
@@ -126,6 +144,22 @@ TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
     EXPECT_EQ(shape(avx2.with(unit)).a, DType::u8) << to_string(unit);
   }
   EXPECT_FALSE(shape(avx2.with(Feature::avx512)).dot);
+}
+
+// No offset and no copy: tiles multiply codes of both signs.
+TEST(GemmOfCodes, TilesReadCodesWhereTheyLie) {
+  const Target target = with_emulated_tiles(target_levels().front());
+  for (DType a : {DType::i8, DType::u8}) {
+    const GemmPlan plan = for_target(codes_plan(64, 64, a), target);
+    const GemmShape many = gemm_shape(plan, target), few = gemm_shape(plan, target, 8);
+    EXPECT_TRUE(many.tiles && !many.offset && !many.copies_codes());
+    EXPECT_EQ(many.a, a);
+    EXPECT_TRUE(!few.tiles && few.copies_codes()) << "a few rows stream weights";
+    EXPECT_EQ(many.panel_bytes(), few.panel_bytes());
+    const GemmShape odd = gemm_shape(for_target(codes_plan(64, 65, a), target), target);
+    EXPECT_TRUE(odd.copies_codes());
+    EXPECT_EQ(odd.code_row_bytes(), 128);
+  }
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
       for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
         GemmPlan any = plain_plan(0, 0, dtype, dtype);
         any.weights = weights;
+        any = for_target(any, target);
         CompiledPlan general(any, target);
         for (int64_t m : {1, 5, 9, 40})
           for (int64_t n : {1, 5, 16, 33, 96})
@@ -141,6 +142,7 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
         for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
           GemmPlan any = plain_plan(0, 0, dtype, dtype);
           any.weights = weights, any.a_by_columns = by_columns;
+          any = for_target(any, target);
           CompiledPlan general(any, target);
           for (const auto& [m, n, k] : {std::array{1, 1, 1},
                                         {5, 33, 2},
@@ -307,7 +309,7 @@ TEST(GemmActivations, BatchesWithStrides) {
                        w_columns,
                        n};
           args.dims[kGemmFullStrides] = kHeads * n;  // where it is any
-          CompiledPlan(plan, target).run(args, 2);
+          CompiledPlan(for_target(plan, target), target).run(args, 2);
           ASSERT_TRUE(out.intact());
           const std::vector<float> x = a.to_floats(), y = w.to_floats();
           for (int64_t b = 0; b < kBatches; ++b)
@@ -328,6 +330,20 @@ TEST(GemmActivations, BatchesWithStrides) {
                       << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k;
                 }
         }
+}
+
+// Any M, N and K: what code for any of them does decides the bits of all.
+TEST(GemmActivations, OfBf16GoThroughTiles) {
+  const Target target = with_emulated_tiles(target_levels().front());
+  GemmPlan plan = plain_plan(0, 0, DType::bf16, DType::bf16);
+  plan.weights = GemmPlan::Weights::activation_kn;
+  plan = for_target(plan, target);
+  EXPECT_TRUE(gemm_shape(plan, target).tiles);
+  EXPECT_TRUE(gemm_shape(plan, target, 1).tiles);
+  EXPECT_TRUE(multiplies_as_many(plan, target, 1));
+  GemmPlan plain = plain_plan(0, 0, DType::f32, DType::f32);
+  plain.weights = GemmPlan::Weights::activation_kn;
+  EXPECT_FALSE(fits_tiles(plain, target));
 }
 
 TEST(GemmSupport, SaysWhatIsNotMultiplied) {

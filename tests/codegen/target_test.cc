@@ -67,7 +67,7 @@ TEST(Target, HasTheUnitsOfItsFeatures) {
   const Target sapphire_rapids(all_features(), microarchitecture("sapphire_rapids"));
   std::string names;
   for (const DotUnit& unit : sapphire_rapids.units()) names += fmt::format("{} {}; ", unit.name, unit.rate);
-  EXPECT_EQ(names, "vfmadd231ps 1; vdpbf16ps 0.5; vpdpbusd 4; tdpbf16ps 12; tdpbusd 24; ");
+  EXPECT_EQ(names, "vfmadd231ps 1; vdpbf16ps 0.5; vpdpbusd 4; tdpbf16ps 12; tdpbusd 24; tdpbssd 24; ");
   EXPECT_EQ(Target(Features().with(Feature::avx_vnni)).units()[1].n, 8);
 }
 

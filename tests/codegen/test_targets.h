@@ -12,7 +12,11 @@ inline std::vector<Target> test_targets() {
   const Features host = cpu_features();
   // Byte permutes are missing on the first CPUs with AVX-512.
   if (host.has(Feature::avx512_vbmi)) targets.push_back(Target(host.without(Feature::avx512_vbmi)));
-  if (!targets.empty()) targets.push_back(with_emulated_tiles(targets.back()));
+  if (!targets.empty()) {
+    const Target lowest = targets.front();
+    targets.push_back(with_emulated_tiles(targets.back()));
+    if (lowest.lanes() != targets.back().lanes()) targets.push_back(with_emulated_tiles(lowest));
+  }
   // Pairs that are taken apart although there is a dot product.
   if (host.has(Feature::avx512_bf16)) targets.push_back(Target(host, microarchitecture("sapphire_rapids")));
   return targets;

@@ -24,7 +24,8 @@ using testing::Not;
 
 Target with_amx() {
   Features features = Features().with(Feature::avx512_bf16).with(Feature::amx_bf16);
-  for (Feature f : {Feature::avx512_vbmi, Feature::avx512_vbmi2, Feature::avx512_vnni}) features = features.with(f);
+  for (Feature f : {Feature::avx512_vbmi, Feature::avx512_vbmi2, Feature::avx512_vnni, Feature::amx_int8})
+    features = features.with(f);
   return Target(features, microarchitecture("sapphire_rapids"));
 }
 
@@ -33,9 +34,9 @@ std::string assembly_of(const KernelPlan& plan, const Target& target) {
       [&](Emitter& e) { codegen_llvm::find(plan.kernel())->emit(e, plan, "product", 0); });
 }
 
-void expect_instructions(const std::string& text) {
+void expect_instructions(const std::string& text, const char* dot = "tdpbf16ps") {
   for (const char* instruction :
-       {"ldtilecfg", "tilezero", "tileloadd\t", "tileloaddt1", "tdpbf16ps", "tilestored", "tilerelease"})
+       {"ldtilecfg", "tilezero", "tileloadd\t", "tileloaddt1", dot, "tilestored", "tilerelease"})
     EXPECT_THAT(text, HasSubstr(instruction));
   EXPECT_THAT(text, Not(HasSubstr("hone_tile")));
 }
@@ -46,6 +47,13 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
     GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::bf16);
     plan.w_format = format, plan.rows = {.least = 9};
     expect_instructions(assembly_of(for_target(plan, with_amx()), with_amx()));
+  }
+  for (DType a : {DType::u8, DType::i8}) {
+    GemmPlan codes = plain_plan(384, 384, a, DType::i8, DType::i32);
+    codes.program = flatten(Expr::arg(0, Scalar::i32)), codes.rows = {.least = 9};
+    const std::string text = assembly_of(for_target(codes, with_amx()), with_amx());
+    expect_instructions(text, a == DType::u8 ? "tdpbusd" : "tdpbssd");
+    EXPECT_THAT(text, Not(HasSubstr("vpdpbusd")));
   }
   ConvPlan conv;
   conv.window.height = conv.window.width = conv.window.out_height = conv.window.out_width = 14;
@@ -59,7 +67,33 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   for (const char* instruction : {"ldtilecfg", "tileloadd\t", "tdpbf16ps", "tilestored", "tilerelease"})
     EXPECT_THAT(text, HasSubstr(instruction));
   conv.channels = 3, conv.product.k = 27;
-  EXPECT_FALSE(fits_tiles(conv, with_amx())) << "runs of 9 elements";
+  ASSERT_TRUE(fits_tiles(conv, with_amx()));
+  expect_instructions(assembly_of(conv, with_amx()));
+  conv.channels = 64, conv.product = plain_plan(64, 576, DType::u8, DType::i8, DType::i32);
+  conv.product.program = flatten(Expr::arg(0, Scalar::i32));
+  ASSERT_TRUE(fits_tiles(conv, with_amx()));
+  conv.product.by_tiles = true;
+  expect_instructions(assembly_of(conv, with_amx()), "tdpbusd");
+}
+
+TEST(TileProduct, FetchesTheNextBlockOfKOfWeights) {
+  for (auto [k, fetches] : {std::pair{768, false}, {1152, true}}) {
+    GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
+    plan.rows = {.least = 9};
+    const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
+    EXPECT_EQ(text.find("prefetcht1") != std::string::npos, fetches) << k;
+  }
+}
+
+// A block of them stays in half of the second-level cache.
+TEST(TileProduct, HasMoreRowsInAnItemWhereWeightsAreBeyondTheSecondLevelCache) {
+  const Target target(with_amx().features(), microarchitecture("sapphire_rapids"), {48 << 10, 2 << 20, 32 << 20});
+  const auto rows = [&](int64_t n, int64_t k) {
+    return gemm_shape(for_target(plain_plan(n, k, DType::bf16, DType::bf16), target), target).block_rows(4096);
+  };
+  EXPECT_EQ(rows(384, 384), 256);
+  EXPECT_EQ(rows(3072, 768), 688) << "4.5 MB";
+  EXPECT_EQ(rows(768, 8192), 256) << "as few as ever: 4 MB of A";
 }
 
 TEST(TileProduct, IsNotOfWhatNeedsF32) {
@@ -100,6 +134,23 @@ class TileFile : public testing::Test {
     return sum;
   }
 };
+
+TEST_F(TileFile, MultipliesBytesWithAndWithoutASign) {
+  TileConfig config{.palette = 1};
+  for (int tile : {0, 1, 2}) config.rows[tile] = 1, config.row_bytes[tile] = 4;
+  function<void(const void*)>(TileNames::kConfigure)(&config);
+  const auto load = function<void(int8_t, const void*, int64_t)>(TileNames::kLoad);
+  const std::array<uint8_t, 4> a{255, 128, 1, 0};
+  const std::array<int8_t, 4> b{-128, 2, 3, 4};
+  for (auto [name, sum] : {std::pair{TileNames::kDotU8, -255 * 128 + 256 + 3}, {TileNames::kDotI8, 128 - 256 + 3}}) {
+    const int32_t start = 7;
+    load(0, &start, 4), load(1, a.data(), 4), load(2, b.data(), 4);
+    function<void(int8_t, int8_t, int8_t)>(name)(0, 1, 2);
+    int32_t got = 0;
+    function<void(int8_t, void*, int64_t)>(TileNames::kStore)(0, &got, 4);
+    EXPECT_EQ(got, 7 + sum) << name;
+  }
+}
 
 TEST_F(TileFile, AddsEvenAndOddProductsApartAndThenToTheSum) {
   EXPECT_EQ(dot({1, 2, 3, 4}, {5, 6, 7, 8}, 100), 170);

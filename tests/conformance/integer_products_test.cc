@@ -16,7 +16,10 @@ void expect_same_bits(const std::string& text, const NamedTensors& constants, co
   const Graph graph = parse_graph(text, context);
   const std::vector<Tensor> want = evaluate(prepare_for_codegen(graph, Compute::f32), inputs);
   std::vector<Target> targets = target_levels();
-  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  for (const Target& level : target_levels()) {
+    targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+    targets.push_back(with_emulated_tiles(level));
+  }
   for (const Target& target : targets)
     for (int threads : {1, 2}) {
       const Ran ran = run_session(graph, inputs, {.target = target, .threads = threads});

@@ -125,7 +125,14 @@ class ConvKernel {
       Value* row = e_.b.CreateAdd(first, r);
       Value* to = e_.at(scratch, e_.times(r, row_bytes_));
       Value* inside = e_.b.CreateICmpULT(row, p_.height);
-      e_.when(inside, [&] { copy_row(e_.at(x, e_.times(row, source_row)), to); });
+      e_.when(inside, [&] {
+        Value* from = e_.at(x, e_.times(row, source_row));
+        if (!shape_.spreads) return copy_row(from, to, e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes)));
+        Value* line = e_.at(scratch, e_.b.CreateMul(rows, row_bytes_));
+        Value* stretch = e_.times(e_.b.CreateSub(p_.out_width, e_.num(1)), w_.stride_x);
+        copy_row(from, line, e_.b.CreateAdd(stretch, e_.num(w_.kernel_width)));
+        spread_row(line, to);
+      });
       e_.when(e_.b.CreateNot(inside), [&] { pad(to, row_bytes_); });
       return Values{};
     });
@@ -156,11 +163,29 @@ class ConvKernel {
     e_.b.CreateCall(run_, arguments);
   }
 
-  void copy_row(Value* from, Value* to) {
+  // Each place of the window in a line as a run of its own. Past its end vectors read what follows, and take zeros.
+  void spread_row(Value* line, Value* to) {
+    const int64_t run = shape_.segment * element(), vector = int64_t{e_.lanes} * 4, whole = run / vector * vector;
+    const Emitter::Moving moving[] = {{line, w_.stride_x * shape_.pixel_bytes}, {to, shape_.across_bytes}};
+    e_.walk(p_.out_width, moving, {}, [&](const Values& p, const Values&) {
+      emit_copy(e_, p[0], p[1], whole);
+      int64_t done = whole;
+      if (run > whole) {
+        std::vector<uint8_t> kept(static_cast<size_t>(vector));
+        std::fill_n(kept.begin(), run - whole, 0xff);
+        Value* mask = e_.as(llvm::ConstantDataVector::get(e_.module.getContext(), kept), e_.v_i32);
+        e_.store(e_.b.CreateAnd(e_.load(e_.v_i32, e_.at(p[0], whole)), mask), e_.at(p[1], whole));
+        done += vector;
+      }
+      emit_zero(e_, e_.at(p[1], done), shape_.run_bytes - done);
+      return Values{};
+    });
+  }
+
+  void copy_row(Value* from, Value* to, Value* pixels) {
     const int64_t own = plan_.channels * element();
     const bool together =
         shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.integers ? shape_.gemm.a : plan_.product.a);
-    Value* pixels = e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes));
     Value* before = e_.smaller(p_.pad_left, pixels);
     Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);
     pad(to, e_.times(before, shape_.pixel_bytes));
@@ -358,41 +383,43 @@ class ConvKernel {
 
   // Two short output rows are the halves of a strip; longer ones are cut into strips of two halves.
   void tile_band(Value* a, Value* w, Value* window_rows, Value* rows, Value* y, const Place& place) {
-    const int64_t across = w_.stride_x * shape_.pixel_bytes, most = shape_.gemm.rows;
-    const auto strip = [&](Value* from, const TileHalves& halves, Value* to_second, Value* x) {
+    const int64_t across = shape_.across_bytes, most = shape_.gemm.rows;
+    const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x) {
       Value* const operands[] = {
-          configured_,  from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
-          halves.first, halves.second, to_second};
+          configured_, from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
+          halves.rows, halves.second, to_second};
       e_.b.CreateCall(tile_, operands);
-      finish(e_.b.CreateAdd(halves.first, halves.second), y, x, place);
+      finish(pixels, y, x, place);
     };
     Value* is_short = e_.b.CreateICmpSLE(p_.out_width, e_.num(kTileRows));
     e_.when(is_short, [&] {
       Value* second = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(1)), p_.out_width, e_.num(0));
-      strip(a, {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y), e_.num(0));
+      strip(a, e_.b.CreateAdd(p_.out_width, second), {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y),
+            e_.num(0));
     });
     e_.when(e_.b.CreateNot(is_short), [&] {
       Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(p_.out_width, e_.num(most - 1)), e_.num(most));
       Value *low = e_.b.CreateUDiv(p_.out_width, count), *taller = e_.b.CreateURem(p_.out_width, count);
+      Value* half = tile_half(e_, e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSGT(taller, e_.num(0)), e_.i64)));
       e_.loop(e_.num(0), count, 1, {}, [&](Value* i, const Values&) {
         Value* width = e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSLT(i, taller), e_.i64));
         Value* x = e_.b.CreateAdd(e_.b.CreateMul(i, low), e_.smaller(i, taller));
-        const TileHalves halves = tile_halves(e_, width);
-        strip(e_.at(a, e_.times(x, across)), halves, e_.times(halves.first, across), x);
+        Value* second = e_.b.CreateSub(width, half);
+        strip(e_.at(a, e_.times(x, across)), width, {half, second}, e_.times(second, across), x);
         return Values{};
       });
     });
   }
 
   TileRuns tile_runs() const {
-    return {.segment = shape_.segment,
+    return {.segment_bytes = shape_.run_bytes,
             .segments_x = shape_.segments_x,
             .a_step_x = w_.dilation_x * shape_.pixel_bytes,
-            .a_row_bytes = w_.stride_x * shape_.pixel_bytes};
+            .a_row_bytes = shape_.across_bytes};
   }
   TapRows rows_seen_of_band(Value* y) {
     const TapRows all = all_window_rows();
-    if (!shape_.copied) return all;
+    if (!shape_.copied || plan_.has_x_zero) return all;
     const TapRows seen = window_rows(y);
     Value* one_row = e_.b.CreateICmpEQ(rule_height_, e_.num(1));
     return {e_.b.CreateSelect(one_row, seen.first, all.first), e_.b.CreateSelect(one_row, seen.count, all.count)};

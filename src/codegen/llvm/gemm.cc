@@ -70,8 +70,9 @@ class GemmCase {
     if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
     if (shape_.widens_rows)
       make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
-    if (shape_.integers)
-      make_rows_ = shared("codes", [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
+    if (shape_.copies_codes())
+      make_rows_ = shared(shape_.tiles ? "codes_of_tiles" : "codes",
+                          [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
     if (shape_.turns_rows)
       make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
         return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
@@ -101,7 +102,9 @@ class GemmCase {
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = shape_.integers ? e_.num(shape_.code_row_bytes()) : make_rows_ ? e_.times(k_, 4) : source_row_bytes_;
+    a_row_bytes_ = shape_.copies_codes() ? e_.num(shape_.code_row_bytes())
+                   : make_rows_          ? e_.times(k_, 4)
+                                         : source_row_bytes_;
     scratch_ = frame_.scratch;
     if (shape_.copies_columns) {
       scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));
@@ -221,7 +224,8 @@ class GemmCase {
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
     if (shape_.adds_blocks)
       return blocks_of_k(a, scales, rows, place, [&](Value* first) {
-        return e_.at(w, e_.times(e_.b.CreateLShr(first, e_.num(1)), shape_.row_bytes()));
+        Value* lane_rows = e_.b.CreateLShr(first, e_.num(shape_.panel == PanelType::quads ? 2 : 1));
+        return e_.at(w, e_.times(lane_rows, shape_.row_bytes()));
       });
     if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
@@ -249,6 +253,11 @@ class GemmCase {
     w = e_.at(w, e_.times(nk ? first : column, size));
     Value* const arguments[] = {w, row_bytes, count, e_.b.CreateSub(n_, column), scratch_};
     e_.b.CreateCall(prepare_, arguments);
+    if (shape_.tiles)  // whole steps
+      e_.loop(up(count, 2), e_.times(up(count, kTileK), kTileK / 2), 1, {}, [&](Value* row, const Values&) {
+        emit_zero(e_, e_.at(scratch_, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
+        return Values{};
+      });
     return scratch_;
   }
 
@@ -282,15 +291,11 @@ class GemmCase {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
         Value* sums = e_.at(all_sums, e_.b.CreateMul(p, sums_bytes));
-        for_each_strip(e_, strips_, [&](Value* tile, Value*, Value* offset) {
+        for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
           Value* rows_of_a = e_.at(part, reads_columns() ? e_.times(offset, 4) : e_.b.CreateMul(offset, row_bytes));
-          Value* const operands[] = {rows_of_a,
-                                     w,
-                                     llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
-                                     e_.at(sums, e_.times(offset, shape_.row_bytes())),
-                                     row_bytes,
-                                     count};
-          e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+          call_tile(tile, height, offset,
+                    {rows_of_a, w, llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
+                     e_.at(sums, e_.times(offset, shape_.row_bytes())), row_bytes, count});
         });
         return Values{};
       });
@@ -381,8 +386,14 @@ class GemmCase {
   void multiply(Value* tile, Value* height, Value* offset, Value* a, Value* w, Value* scales, Value* sums,
                 Value* before) {
     Value* rows_of_a = e_.at(a, e_.b.CreateMul(offset, a_row_bytes_));
-    Values operands{rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_};
-    if (shape_.tiles) operands.insert(operands.begin(), configured_), operands.push_back(height);
+    call_tile(tile, height, offset, {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_});
+  }
+  void call_tile(Value* tile, Value* height, Value* offset, Values operands) {
+    if (shape_.tiles) {
+      Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
+      operands.insert(operands.begin(), configured_);
+      operands.insert(operands.end(), {height, tile_half(e_, tallest), offset});
+    }
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "codegen/llvm/copy.h"
 #include "codegen/llvm/decode.h"
 #include "codegen/llvm/square.h"
 #include "codegen/llvm/tile.h"
@@ -399,7 +400,7 @@ llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const Gemm
       e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
       return Values{};
     });
-    if (quad < shape.k) e.store(e.b.getIntN(static_cast<unsigned>(32 * size), 0), e.at(row[1], quad * size), 4);
+    emit_zero(e, e.at(row[1], quad * size), shape.code_row_bytes() - quad * size);
     for (int64_t i = done; i < shape.k; ++i)
       e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(shape, i)),
               static_cast<int>(size));

@@ -20,7 +20,7 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
 
 // void(a, a_row_bytes, rows, k, scratch): rows of shape.k codes of i8 or u8, shape.code_row_bytes() apart in scratch.
 // Bytes are offset where the shape says so; words come as the even ones of each four k, then the odd ones; what is
-// missing of the last four is 0.
+// missing of the last four, or of a last step of tiles, is 0.
 llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
 
 // One code as it is multiplied.

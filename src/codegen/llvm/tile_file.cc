@@ -82,6 +82,19 @@ __attribute__((target("fma"))) void dot_bf16(int8_t c, int8_t a, int8_t b) {
   }
 }
 
+// T: of A; four products to a word of C, modulo 2^32.
+template <class T>
+void dot_bytes(int8_t c, int8_t a, int8_t b) {
+  const int columns = file.row_bytes(c) / 4, depth = file.row_bytes(a);
+  for (int m = 0; m < file.rows(c); ++m)
+    for (int n = 0; n < columns; ++n) {
+      auto sum = read<uint32_t>(file.at(c, m), n);
+      for (int k = 0; k < depth; ++k)
+        sum += static_cast<uint32_t>(read<T>(file.at(a, m), k) * read<int8_t>(file.at(b, k / 4), 4 * n + k % 4));
+      std::memcpy(file.at(c, m) + 4 * n, &sum, 4);
+    }
+}
+
 template <class Function>
 TileFunction named(std::string_view name, Function* function) {
   return {name, reinterpret_cast<void (*)()>(function)};
@@ -90,10 +103,14 @@ TileFunction named(std::string_view name, Function* function) {
 }  // namespace
 
 std::span<const TileFunction> tile_functions() {
-  static const std::array<TileFunction, 6> all{
-      named(TileNames::kConfigure, configure), named(TileNames::kRelease, release),
-      named(TileNames::kZero, zero),           named(TileNames::kLoad, load),
-      named(TileNames::kStore, store),         named(TileNames::kDotBf16, dot_bf16)};
+  static const std::array<TileFunction, 8> all{named(TileNames::kConfigure, configure),
+                                               named(TileNames::kRelease, release),
+                                               named(TileNames::kZero, zero),
+                                               named(TileNames::kLoad, load),
+                                               named(TileNames::kStore, store),
+                                               named(TileNames::kDotBf16, dot_bf16),
+                                               named(TileNames::kDotU8, dot_bytes<uint8_t>),
+                                               named(TileNames::kDotI8, dot_bytes<int8_t>)};
   return all;
 }
 

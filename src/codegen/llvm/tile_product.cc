@@ -17,18 +17,18 @@ using llvm::Value;
 // Which tile is what: C of both halves of the rows and both of the columns, A of the rows, B of the columns.
 constexpr int kC[2][2] = {{0, 1}, {2, 3}}, kA[2] = {4, 5}, kB[2] = {6, 7};
 
-// A configuration for each number of rows of two halves that differ by one at most.
+// A configuration for each number of rows that both halves have.
 llvm::GlobalVariable* configurations(Emitter& e) {
   std::vector<uint8_t> bytes;
-  for (int rows = 1; rows <= 2 * kTileRows; ++rows) {
+  for (int rows = 1; rows <= kTileRows; ++rows) {
     TileConfig config{.palette = 1};
     const auto set = [&](int tile, int own) {
-      config.rows[tile] = static_cast<uint8_t>(std::max(1, own)), config.row_bytes[tile] = TileConfig::kRowBytes;
+      config.rows[tile] = static_cast<uint8_t>(own), config.row_bytes[tile] = TileConfig::kRowBytes;
     };
     for (int half : {0, 1}) {
-      for (int c : kC[half]) set(c, (rows + 1 - half) / 2);
-      set(kA[half], (rows + 1 - half) / 2);
-      set(kB[half], kTileK / 2);
+      for (int c : kC[half]) set(c, rows);
+      set(kA[half], rows);
+      set(kB[half], kTileStepBytes / 4);
     }
     const auto* raw = reinterpret_cast<const uint8_t*>(&config);
     bytes.insert(bytes.end(), raw, raw + sizeof config);
@@ -43,11 +43,12 @@ struct Places {
 
 class TileStrip {
  public:
-  // `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
-  TileStrip(Emitter& e, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
+  // `a`: the type of A. `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
+  TileStrip(Emitter& e, DType a, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
             Value* to_second, bool once = true)
       : e_(e),
         tiles_(e),
+        a_(a),
         columns_(static_cast<int>(columns / kTileColumns)),
         w_row_bytes_(columns * 4),
         sums_row_bytes_(sums_row_bytes),
@@ -58,15 +59,14 @@ class TileStrip {
         has_second_(e.b.CreateICmpNE(rows.second, e.num(0))) {}
 
   void configure(Value* configured) {
-    Value* rows = e_.b.CreateAdd(rows_.first, e_.b.CreateSelect(has_second_, rows_.second, rows_.first));
-    e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows), [&] {
-      Value* place = e_.times(e_.b.CreateSub(rows, e_.num(1)), int64_t{sizeof(TileConfig)});
+    e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows_.rows), [&] {
+      Value* place = e_.times(e_.b.CreateSub(rows_.rows, e_.num(1)), int64_t{sizeof(TileConfig)});
       tiles_.configure(e_.at(configurations(e_), place));
-      e_.store(rows, configured, 8);
+      e_.store(rows_.rows, configured, 8);
     });
   }
 
-  // walk(places) goes over K, and calls step().
+  // walk(places) goes over K, and calls step(). Rows that both halves have are loaded before either is stored.
   template <class Walk>
   void multiply(Value* a, Value* w, Value* sums, bool adds, const Walk& walk) {
     const auto with = [&](int halves) {
@@ -84,10 +84,15 @@ class TileStrip {
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }
 
-  // Steps of k that lie together.
-  void run(const Places& from, Value* steps) {
-    const Emitter::Moving moving[] = {{from.first, kTileK * 2}, {from.second, kTileK * 2}, {from.w, step_bytes()}};
+  // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
+  // that is not null.
+  void run(const Places& from, Value* steps, Value* ahead = nullptr) {
+    const Emitter::Moving moving[] = {{from.first, kTileStepBytes},
+                                      {from.second, kTileStepBytes},
+                                      {from.w, step_bytes()},
+                                      {ahead ? ahead : from.w, kFetchedBytes}};
     e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
+      for (int64_t line = 0; line < kFetchedBytes && ahead; line += 128) e_.prefetch(e_.at(p[3], line));
       step({p[0], p[1], p[2]}, a_row_bytes_);
       return Values{};
     });
@@ -99,27 +104,30 @@ class TileStrip {
     tiles_.load(kA[0], p.first, a_row_bytes, once_);
     for (int c = 0; c < columns_; ++c) {
       tiles_.load(kB[c], e_.at(p.w, int64_t{c} * TileConfig::kRowBytes), e_.num(w_row_bytes_));
-      tiles_.dot_bf16(kC[0][c], kA[0], kB[c]);
+      tiles_.dot(a_, kC[0][c], kA[0], kB[c]);
     }
     if (halves_ == 1) return;
     tiles_.load(kA[1], p.second, a_row_bytes, once_);
-    for (int c = 0; c < columns_; ++c) tiles_.dot_bf16(kC[1][c], kA[1], kB[c]);
+    for (int c = 0; c < columns_; ++c) tiles_.dot(a_, kC[1][c], kA[1], kB[c]);
   }
 
-  int64_t step_bytes() const { return kTileK / 2 * w_row_bytes_; }  // of W
+  int64_t step_bytes() const { return kTileStepBytes / 4 * w_row_bytes_; }  // of W
 
  private:
+  static constexpr int64_t kFetchedBytes = 512;  // beside a step, whose own block is four times as long: of four strips
+
   template <class Act>
   void each_sum(Value* sums, const Act& act) {
     for (int half = 0; half < halves_; ++half)
       for (int c = 0; c < columns_; ++c) {
-        Value* row = half ? e_.at(sums, e_.times(rows_.first, sums_row_bytes_)) : sums;
+        Value* row = half ? e_.at(sums, e_.times(rows_.second, sums_row_bytes_)) : sums;
         act(kC[half][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
       }
   }
 
   Emitter& e_;
   TileRegisters tiles_;
+  const DType a_;
   const int columns_;  // tiles of them
   const int64_t w_row_bytes_, sums_row_bytes_;
   const bool once_;
@@ -136,9 +144,10 @@ class TileProduct {
         s_(shape),
         a_row_bytes_(f->getArg(5)),
         height_(f->getArg(7)),
-        rows_(tile_halves(e, height_)),
-        strip_(e, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
-               e.b.CreateMul(rows_.first, a_row_bytes_)) {
+        first_row_(f->getArg(9)),
+        rows_{f->getArg(8), e.b.CreateSub(height_, f->getArg(8))},
+        strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
+               e.b.CreateMul(rows_.second, a_row_bytes_)) {
     if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
     strip_.configure(f->getArg(0));
   }
@@ -147,25 +156,34 @@ class TileProduct {
     Value* factor = s_.global_in_sums()
                         ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset() - s_.scales_offset()))
                         : nullptr;
-    if (!s_.scale_in_loop && !factor) return product(a, w, s_.block_k, sums, s_.adds_blocks);
+    Value* k = is_told_k() ? before : e_.num(s_.block_k);
+    if (!s_.scale_in_loop && !factor) return product(a, w, k, sums, s_.adds_blocks);
     part_ = e_.stack(e_.v_f32, int64_t{2} * kTileRows * s_.vectors);
     if (!s_.adds_blocks) emit_zero(e_, sums, e_.times(height_, s_.row_bytes()));
-    if (!s_.scale_in_loop) return scaled_product(a, w, s_.block_k, Values(vectors(), factor), sums);
+    if (!s_.scale_in_loop) return scaled_product(a, w, k, Values(vectors(), factor), sums);
     Value* groups = e_.b.CreateUDiv(before, e_.num(s_.group));
     scales = e_.at(scales, e_.times(groups, s_.scale_row_bytes()));
     const int64_t whole = s_.block_k / s_.group, rest = s_.block_k % s_.group, a_step = s_.group * 2,
                   w_step = s_.group / 2 * s_.row_bytes();
     const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_.scale_row_bytes()}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
-      scaled_product(p[0], p[1], s_.group, scales_at(p[2], factor), sums);
+      scaled_product(p[0], p[1], e_.num(s_.group), scales_at(p[2], factor), sums);
       return Values{};
     });
     if (rest)
-      scaled_product(e_.at(a, whole * a_step), e_.at(w, whole * w_step), rest,
+      scaled_product(e_.at(a, whole * a_step), e_.at(w, whole * w_step), e_.num(rest),
                      scales_at(e_.at(scales, whole * s_.scale_row_bytes()), factor), sums);
   }
 
  private:
+  // Of an activation, a block of k of it has as many as its caller says.
+  // The strip's part of the next block of a dense panel, or of the next panel: 128 rows fetch one.
+  Value* ahead(Value* w) {
+    if (s_.source != WeightSource::dense || !s_.adds_blocks) return nullptr;
+    const int64_t block = s_.rows_of(s_.panel, s_.block_k) * s_.row_bytes();
+    return e_.at(e_.at(w, block), e_.times(first_row_, block / 128));
+  }
+  bool is_told_k() const { return s_.source == WeightSource::activation && s_.adds_blocks; }
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
 
   // Of each vector of columns.
@@ -178,7 +196,7 @@ class TileProduct {
     return scales;
   }
 
-  void scaled_product(Value* a, Value* w, int64_t k, const Values& scales, Value* sums) {
+  void scaled_product(Value* a, Value* w, Value* k, const Values& scales, Value* sums) {
     product(a, w, k, part_, false);
     const Emitter::Moving moving[] = {{part_, s_.row_bytes()}, {sums, s_.row_bytes()}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
@@ -191,30 +209,38 @@ class TileProduct {
     });
   }
 
-  void product(Value* a, Value* w, int64_t k, Value* sums, bool adds) {
+  // Rows of codes have whole steps, in scratch if nowhere else.
+  void product(Value* a, Value* w, Value* k, Value* sums, bool adds) {
+    Value* filled = s_.integers ? e_.b.CreateAdd(k, e_.num(s_.step_k() - 1)) : k;
+    Value *steps = e_.b.CreateUDiv(filled, e_.num(s_.step_k())), *rest = e_.b.CreateURem(k, e_.num(s_.step_k()));
+    const auto end = [&] {
+      last_step(e_.at(a, e_.times(steps, kTileStepBytes)), e_.at(w, e_.times(steps, strip_.step_bytes())), rest);
+    };
     strip_.multiply(a, w, sums, adds, [&](const Places& from) {
-      const int64_t steps = k / kTileK;
-      strip_.run(from, e_.num(steps));
-      if (k % kTileK) last_step(e_.at(a, steps * kTileK * 2), e_.at(w, steps * strip_.step_bytes()), k % kTileK);
+      strip_.run(from, steps, ahead(w));
+      if (s_.integers) return;
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(rest);
+      if (!known) e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), end);
+      else if (!known->isZero()) end();
     });
   }
 
   // Rows of A end where the next begin: what they have of a last step is copied between zeros.
-  void last_step(Value* a, Value* w, int64_t k) {
-    const int64_t row_bytes = TileConfig::kRowBytes;
+  void last_step(Value* a, Value* w, Value* k) {
+    const int64_t row_bytes = kTileStepBytes;
     if (!padded_) padded_ = e_.stack(e_.i8, int64_t{2} * kTileRows * row_bytes);
     const Emitter::Moving moving[] = {{a, a_row_bytes_}, {padded_, row_bytes}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
       emit_zero(e_, p[1], row_bytes);
-      emit_copy(e_, p[0], p[1], k * 2);
+      emit_copy(e_, p[0], p[1], e_.times(k, 2));
       return Values{};
     });
-    strip_.step({padded_, e_.at(padded_, e_.times(rows_.first, row_bytes)), w}, e_.num(row_bytes));
+    strip_.step({padded_, e_.at(padded_, e_.times(rows_.second, row_bytes)), w}, e_.num(row_bytes));
   }
 
   Emitter& e_;
   const GemmShape& s_;
-  Value *a_row_bytes_, *height_;
+  Value *a_row_bytes_, *height_, *first_row_;
   TileHalves rows_;
   TileStrip strip_;
   Value *part_ = nullptr, *padded_ = nullptr;  // sums before they are scaled; rows of A in a last step
@@ -235,15 +261,14 @@ Value* configured_tiles(Emitter& e) {
   return configured;
 }
 
-TileHalves tile_halves(Emitter& e, Value* height) {
-  Value* half = e.b.CreateLShr(e.b.CreateAdd(height, e.num(1)), e.num(1));
-  Value* first = e.b.CreateSelect(e.b.CreateICmpSGT(height, e.num(kTileRows)), half, height);
-  return {first, e.b.CreateSub(height, first)};
+Value* tile_half(Emitter& e, Value* tallest) {
+  Value* half = e.b.CreateLShr(e.b.CreateAdd(tallest, e.num(1)), e.num(1));
+  return e.b.CreateSelect(e.b.CreateICmpSGT(tallest, e.num(kTileRows)), half, tallest);
 }
 
 Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
-  CHECK(shape.tiles && shape.panel == PanelType::pairs && shape.panel_columns() % kTileColumns == 0);
-  Function* f = begin(e, symbol, 5, 3);
+  CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
+  Function* f = begin(e, symbol, 5, 5);
   TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
   e.end_function();
   return f;
@@ -254,7 +279,8 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
   Function* f = begin(e, symbol, 4, 2);
   Value* a_row_bytes = block.a_row_bytes ? e.num(block.a_row_bytes) : f->getArg(4);
   Value* steps = block.k ? e.num(block.k / kTileK) : e.b.CreateUDiv(f->getArg(5), e.num(kTileK));
-  TileStrip strip(e, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes, e.num(0), false);
+  TileStrip strip(e, DType::bf16, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes,
+                  e.num(0), false);
   strip.configure(f->getArg(0));
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate,
                  [&](const Places& from) { strip.run(from, steps); });
@@ -263,19 +289,19 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
 }
 
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
-  CHECK(shape.tiles && shape.panel == PanelType::pairs && runs.segment % kTileK == 0);
+  CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
-  TileStrip strip(e, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)}, e.num(runs.a_row_bytes),
-                  f->getArg(8));
+  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
+                  e.num(runs.a_row_bytes), f->getArg(8));
   strip.configure(f->getArg(0));
-  const int64_t w_step = runs.segment / kTileK * strip.step_bytes();
+  const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {
     const Emitter::Moving down[] = {
         {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
     e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
       const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
       e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
-        strip.run({q[0], q[1], q[2]}, e.num(runs.segment / kTileK));
+        strip.run({q[0], q[1], q[2]}, e.num(steps));
         return Values{};
       });
       return Values{};

@@ -1,7 +1,8 @@
-// One strip of a matrix product by tile registers: up to 32 rows of bf16, in two halves, times one panel of pairs.
+// One strip of a matrix product by tile registers: up to 32 rows, in two halves, times one panel, of bf16 and pairs or
+// of codes and quads. Products of codes are exact.
 //
-// Rounding: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum, which is
-// added to those of the steps before. Subnormal operands and results count as 0.
+// Rounding of bf16: of each step of 32 k sums of even and of odd k, each from 0 in the order of k, then their sum,
+// which is added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
 #include "codegen/kernels/gemm/shape.h"
@@ -15,22 +16,24 @@ namespace hone {
 llvm::Value* configured_tiles(Emitter& e);
 
 // Adds a local function
-//   void(configured, a, w, scales, sums, a_row_bytes, before, height)   pointers; i64 from a_row_bytes on
-// that multiplies shape.block_k of `height` rows and stores the sums as f32 rows, or adds them to what is there where
-// the shape adds blocks. before: the k in front of w, where scales are read.
+//   void(configured, a, w, scales, sums, a_row_bytes, before, height, half, row)   pointers; i64 from a_row_bytes on
+// that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
+// there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
+// are added, the k there is to multiply. half: tile_half() of the tallest strip. row: the strip's first in its
+// block of rows, by which it fetches its part of the next block of k.
 llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
 
-// K in runs of `segment` elements of A that lie together, a multiple of kTileK: `segments_x` of them a_step_x bytes
-// apart.
+// K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x
+// bytes apart.
 struct TileRuns {
-  int64_t segment = 0, segments_x = 1, a_step_x = 0;
+  int64_t segment_bytes = 0, segments_x = 1, a_step_x = 0;
   int64_t a_row_bytes = 0;  // from pixel to pixel
 };
 
 // Adds a local function
-//   void(configured, a, w, sums, a_step_y, count, first, second, to_second)   pointers; i64 from a_step_y on
-// that multiplies `count` times the runs, a_step_y bytes apart: `first` rows at a, and `second` more (as many, one less
-// or none) to_second bytes behind.
+//   void(configured, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
+// that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
+// whose sums begin at row `second`; none where that is 0.
 llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
@@ -48,10 +51,12 @@ struct TileBlock {
 // that stores A · W at `sums`, or adds it to what is there.
 llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block);
 
-// Of a strip in one row of pixels: what its two halves have.
+// The halves of a strip: both have `rows`, and the second begins at row `second` of the strip; 0: there is none. Where
+// the strip has fewer than both they share a row or two, so that tiles are configured once for all strips whose tallest
+// is as tall.
 struct TileHalves {
-  llvm::Value *first, *second;
+  llvm::Value *rows, *second;
 };
-TileHalves tile_halves(Emitter& e, llvm::Value* height);
+llvm::Value* tile_half(Emitter& e, llvm::Value* tallest);  // their rows
 
 }  // namespace hone

@@ -31,8 +31,14 @@ void TileRegisters::load(int tile, llvm::Value* from, llvm::Value* stride, bool 
 void TileRegisters::store(int tile, llvm::Value* to, llvm::Value* stride) {
   act(llvm::Intrinsic::x86_tilestored64, TileNames::kStore, {number(tile), to, stride});
 }
-void TileRegisters::dot_bf16(int c, int a, int b) {
-  act(llvm::Intrinsic::x86_tdpbf16ps, TileNames::kDotBf16, {number(c), number(a), number(b)});
+void TileRegisters::dot(DType a_type, int c, int a, int b) {
+  const auto with = [&](llvm::Intrinsic::ID instruction, const char* software) {
+    act(instruction, software, {number(c), number(a), number(b)});
+  };
+  if (a_type == DType::bf16) return with(llvm::Intrinsic::x86_tdpbf16ps, TileNames::kDotBf16);
+  if (a_type == DType::u8) return with(llvm::Intrinsic::x86_tdpbusd, TileNames::kDotU8);
+  CHECK(a_type == DType::i8);
+  with(llvm::Intrinsic::x86_tdpbssd, TileNames::kDotI8);
 }
 
 }  // namespace hone

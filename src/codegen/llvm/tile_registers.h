@@ -22,7 +22,8 @@ static_assert(sizeof(TileConfig) == 64);
 struct TileNames {  // of the software
   static constexpr const char *kConfigure = "hone_tile_configure", *kRelease = "hone_tile_release",
                               *kZero = "hone_tile_zero", *kLoad = "hone_tile_load", *kStore = "hone_tile_store",
-                              *kDotBf16 = "hone_tile_dot_bf16";
+                              *kDotBf16 = "hone_tile_dot_bf16", *kDotU8 = "hone_tile_dot_u8",
+                              *kDotI8 = "hone_tile_dot_i8";
 };
 
 class TileRegisters {
@@ -35,7 +36,8 @@ class TileRegisters {
   // Rows `stride` bytes apart. `once`: what is not read again soon need not stay in the first-level cache.
   void load(int tile, llvm::Value* from, llvm::Value* stride, bool once = false);
   void store(int tile, llvm::Value* to, llvm::Value* stride);
-  void dot_bf16(int c, int a, int b);  // three different tiles; C += A · B
+  // C += A · B of three different tiles: bf16 by bf16 in f32, i8 or u8 by i8 in i32, which wraps.
+  void dot(DType a_type, int c, int a, int b);
 
  private:
   void act(llvm::Intrinsic::ID instruction, const char* software, std::initializer_list<llvm::Value*> arguments);

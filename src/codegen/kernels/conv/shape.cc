@@ -11,6 +11,9 @@ namespace {
 // Bytes of x in a block: with the panel they stay in a second-level cache of 1 MiB.
 constexpr int64_t kBlockBytes = 320 << 10;
 
+// Bytes of a run that is spread: every output pixel has one for each row of x, so longer ones would outgrow the block.
+constexpr int64_t kLongestSpread = 16 * kTileStepBytes;
+
 bool leaves_plane(const PlaneWindow& w) {
   const auto outside = [](int64_t places, int64_t stride, int64_t kernel, int64_t dilation, int64_t before,
                           int64_t extent) {
@@ -20,13 +23,15 @@ bool leaves_plane(const PlaneWindow& w) {
          outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
 }
 
-// Codes are always copied, as what multiplies them wants them: bytes or words.
+// Codes are always copied, as what multiplies them wants them: bytes or words. Spread runs are multiplied in place of
+// those of a line.
 void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
   const PlaneWindow& w = plan.window;
   const bool codes = plan.product.multiplies_codes();
-  const int64_t element = !codes               ? size_bytes(plan.product.a)
-                          : target.byte_unit() ? 1
-                                               : 2,
+  const bool tiles = plan.product.by_tiles;
+  const int64_t element = !codes                        ? size_bytes(plan.product.a)
+                          : tiles || target.byte_unit() ? 1
+                                                        : 2,
                 own = plan.channels * element;
   s.copied = codes || plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
   // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
@@ -35,6 +40,12 @@ void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target)
   const bool together = w.dilation_x == 1 && s.pixel_bytes == own;
   s.segment = together ? w.kernel_width * plan.channels : plan.channels;
   s.segments_x = together ? 1 : w.kernel_width;
+  const bool bounded = w.kernel_width * own <= kLongestSpread;
+  s.spreads = tiles && bounded && w.dilation_x == 1 && plan.product.w_format.empty() &&
+              s.segment * element % kTileStepBytes != 0;
+  if (s.spreads) s.copied = true, s.pixel_bytes = own, s.segment = w.kernel_width * plan.channels, s.segments_x = 1;
+  s.run_bytes = s.spreads ? round_up(s.segment * element, kTileStepBytes) : s.segment * element;
+  s.across_bytes = !s.spreads ? w.stride_x * s.pixel_bytes : s.run_bytes % 4096 == 0 ? s.run_bytes + 64 : s.run_bytes;
 }
 
 // Output pixels of a tile of up to `most` rows: those of short rows together, or nearly equal pieces of a row.
@@ -60,8 +71,10 @@ void choose_strips(ConvShape& s, const PlaneWindow& w, const Target& target, int
 }
 
 void choose_blocks(ConvShape& s, const PlaneWindow& w) {
-  s.row_bytes = s.copied ? ((w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1) * s.pixel_bytes
-                         : w.width * s.pixel_bytes;
+  s.row_bytes = s.spreads  ? w.out_width * s.across_bytes
+                : s.copied ? pixels_of_line(w) * s.pixel_bytes
+                           : w.width * s.pixel_bytes;
+  s.line_bytes = s.spreads ? pixels_of_line(w) * s.pixel_bytes + kTileStepBytes : 0;  // its end is read by vectors
   const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y));
   s.blocks = ceil_div(w.out_height, std::min(w.out_height, rows_in_cache));
   s.block_rows = ceil_div(ceil_div(w.out_height, s.blocks), s.rule_height) * s.rule_height;
@@ -70,6 +83,10 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
 }
 
 }  // namespace
+
+int64_t pixels_of_line(const PlaneWindow& w) {
+  return (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1;
+}
 
 int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
 
@@ -126,11 +143,28 @@ Support conv_support(const ConvPlan& plan, const Target& target) {
   return gemm_support(plan.product, target);
 }
 
+namespace {
+
+// What vectors multiply in the time of one f32 product.
+double vector_rate(const ConvPlan& plan, const Target& target) {
+  if (plan.product.multiplies_codes()) return target.byte_unit() ? target.byte_unit()->rate : 2;
+  const DotUnit* pairs = target.vector_unit(DType::bf16);
+  return std::max(1.0, pairs ? pairs->rate : 0);
+}
+
+}  // namespace
+
+// Runs are spread where their share of whole steps leaves tiles one and a half times as fast as vectors: the rest goes
+// into spreading.
 bool fits_tiles(ConvPlan plan, const Target& target) {
-  plan.product.by_tiles = plan.product.a == DType::bf16 && target.tile_unit(DType::bf16);
-  if (!plan.product.by_tiles) return false;
+  const DotUnit* tiles = target.tile_unit(plan.product.a);
+  if (!tiles) return false;
+  plan.product.by_tiles = true;
   plan.method = ConvPlan::Method::direct;
-  return conv_shape(plan, target).gemm.tiles;
+  const ConvShape s = conv_shape(plan, target);
+  if (!s.gemm.tiles) return false;
+  const double filled = static_cast<double>(s.segment * size_bytes(plan.product.a)) / static_cast<double>(s.run_bytes);
+  return filled * tiles->rate >= 1.5 * vector_rate(plan, target) || !s.spreads;
 }
 
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
@@ -138,7 +172,8 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   choose_place_of_x(s, plan, target);
   GemmPlan product = plan.product;
   const bool pairs = panel_shape(product, target).panel == PanelType::pairs;
-  if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
+  if (s.spreads) product.k = product.k / s.segment * (s.run_bytes / size_bytes(product.a));
+  else if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
   return product;
 }
 
@@ -156,7 +191,7 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
       s.gemm.dot = s.gemm.scale_in_loop = s.gemm.tiles = false;
     }
   }
-  if (s.segment % kTileK != 0) s.gemm.tiles = false;
+  if (s.run_bytes % kTileStepBytes != 0) s.gemm.tiles = false;
   if (plan.any_plane) {
     s.gemm.rows = std::max(1, s.gemm.rows - shrink);
     return s;

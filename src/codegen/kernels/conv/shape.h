@@ -6,7 +6,9 @@
 // distances. A strip is a piece of an output row (of several, when rows are short) that one tile computes; window rows
 // that lie outside the plane are skipped.
 //
-// Tile registers have two halves of a strip, each in one output row, and take the window's runs in steps of kTileK.
+// Tile registers have two halves of a strip, each in one output row, and take the window's runs in steps of
+// kTileStepBytes. Runs that are no whole steps are spread: scratch has, for each row of x and each place of the window
+// in it, the run filled up with zeros, as the panels of W have it.
 #pragma once
 
 #include <set>
@@ -26,13 +28,17 @@ inline constexpr int kConvStripHeight = kDerivedDims, kConvChains = kDerivedDims
 struct ConvShape {
   GemmShape gemm;                             // panels, and tiles of a strip
   bool copied = false;                        // a block of x is copied to scratch
-  int64_t pixel_bytes = 0, row_bytes = 0;     // steps through x as it is multiplied
+  bool spreads = false;                       // as runs of their own
+  int64_t pixel_bytes = 0, row_bytes = 0;     // steps through x as it is multiplied; pixels before they are spread
+  int64_t across_bytes = 0;                   // from an output pixel to the next, in what is multiplied
+  int64_t run_bytes = 0;                      // of a run as tiles read it
+  int64_t line_bytes = 0;                     // of a row of x before it is spread, behind the block
   int64_t segment = 0, segments_x = 1;        // K in runs that lie together, and how many a window row has
   int64_t strip_height = 0, strip_width = 0;  // output pixels of a tile
   int64_t rule_height = 0;                    // strip_height of a tile that has not been made smaller
   int64_t block_rows = 0, blocks = 0;         // output rows of an item; items per plane and panel
   int64_t block_input_rows = 0;               // rows of x that a block sees
-  int64_t copied_bytes() const { return copied ? block_input_rows * row_bytes : 0; }
+  int64_t copied_bytes() const { return copied ? block_input_rows * row_bytes + line_bytes : 0; }
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
@@ -43,13 +49,15 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0)
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);
 // What launch() gives a kernel for any plane.
 void write_derived(const ConvShape& shape, KernelDims& dims);
+int64_t pixels_of_line(const PlaneWindow& window);  // that one row of the window's places sees
 // Tiles that a kernel for any plane needs.
 struct ConvTile {
   int rows, chains;
   auto operator<=>(const ConvTile&) const = default;
 };
 std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target, int shrink);
-// The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied.
+// The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied, those
+// that are spread with as many as fill a step.
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target);
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "codegen/kernels/conv/shape.h"
 
 namespace hone {
 namespace {
@@ -23,9 +24,10 @@ double products_per_cycle(const GemmShape& shape, const Target& target) {
 
 double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
   const PlaneWindow& w = plan.window;
-  const GemmShape shape = panel_shape(plan.product, target);
+  const GemmPlan product = laid_out_product(plan, target);
+  const GemmShape shape = panel_shape(product, target);
   const int64_t columns = round_up(plan.product.n, shape.lanes);
-  return static_cast<double>(images * w.out_height * w.out_width * plan.product.k * columns) /
+  return static_cast<double>(images * w.out_height * w.out_width * product.k * columns) /
          products_per_cycle(shape, target);
 }
 

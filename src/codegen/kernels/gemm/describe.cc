@@ -18,7 +18,9 @@ std::string weights_of(const GemmPlan& plan, const GemmShape& s) {
 }
 
 std::string products_of(const GemmShape& s) {
-  if (s.tiles) return "bf16 products of tiles";
+  if (s.tiles)
+    return s.integers ? fmt::format("int8 products of tiles ({})", s.a == DType::u8 ? "tdpbusd" : "tdpbssd")
+                      : "bf16 products of tiles (tdpbf16ps)";
   if (s.integers) return s.dot ? "dot products of bytes" : "dot products of words";
   if (s.widens_rows) return "bf16 rows widened for f32 products";
   return s.dot ? "bf16 dot products" : s.a == DType::bf16 ? "bf16 operands multiplied in f32" : "f32 products";

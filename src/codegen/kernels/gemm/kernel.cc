@@ -10,8 +10,8 @@
 namespace hone {
 namespace {
 
-// About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that), or 512 KB of weights at 25 GB/s when there are few
-// rows.
+// About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that, of codes sixteen), or 512 KB of weights at 25 GB/s
+// when there are few rows.
 Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   const int64_t m = args.dims[0], batches = args.dims[1];
   GemmShape s = gemm_shape(plan, target, gemm_case(m));
@@ -20,11 +20,15 @@ Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   const int64_t block = s.block_rows(m), rows = std::min(m, block);
   args.dims[kGemmBlockRows] = block;
   const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
-  int64_t items =
-      std::min((int64_t{s.tiles ? 16 : 2} << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
+  int64_t items = std::min((int64_t{!s.tiles     ? 2
+                                    : s.integers ? 32
+                                                 : 16}
+                            << 20) /
+                               flops,
+                           (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
   // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
   // Codes are laid out in scratch likewise.
-  if (s.widens_rows || s.integers) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
+  if (s.widens_rows || s.copies_codes()) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
   return {.items = batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
           .scratch_bytes = s.scratch_bytes(block)};

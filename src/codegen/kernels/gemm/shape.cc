@@ -12,7 +12,7 @@ namespace {
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
 int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
-  if (plan.by_tiles) return (plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
+  if (plan.by_tiles) return (plan.n == 0 || plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
   if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
   int best = 1;
@@ -83,12 +83,14 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
   }
 }
 
-// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k. Up to
-// 768 k all of it: what the second-level cache gives beside A then costs less than loading sums.
+// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k (of
+// codes, as they are filled up). Up to 24 steps all of it: what the second-level cache gives beside A then costs less
+// than loading sums.
 int64_t choose_tile_block(const GemmShape& s) {
-  if (s.k > 24 * kTileK)
-    for (int64_t block = 18 * kTileK; block >= 12 * kTileK; block -= kTileK)
-      if (s.k % block == 0) return block;
+  const int64_t step = s.step_k(), k = s.integers ? round_up(s.k, step) : s.k;
+  if (k > 24 * step)
+    for (int64_t block = 18 * step; block >= 12 * step; block -= step)
+      if (k % block == 0) return block;
   return s.k;
 }
 
@@ -162,12 +164,8 @@ int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
   return static_cast<int>(std::clamp<int64_t>(ceil_div(8, sums), 1, most));
 }
 
-// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
-// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
-// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t GemmShape::block_rows(int64_t m) const {
-  const int64_t target = source == WeightSource::dense && !tiles ? 128 : 256;
-  const int64_t blocks = std::max<int64_t>(1, (m + target / 2) / target);
+  const int64_t blocks = std::max<int64_t>(1, (m + most_rows / 2) / most_rows);
   return round_up(ceil_div(m, blocks), 8);
 }
 
@@ -189,7 +187,7 @@ int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block
 
 int64_t GemmShape::rows_bytes(int64_t block_rows) const {
   if (copies_columns) return round_up(block_k * column_bytes(block_rows), 64);
-  if (integers) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
+  if (copies_codes()) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
   if (!widens_rows && !turns_rows) return 0;
   const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
   return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
@@ -234,8 +232,22 @@ namespace {
 
 // Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
 bool tiles_can(const GemmShape& s) {
+  if (s.integers) return true;
   const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
   return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
+}
+
+// An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
+// A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger; so are those
+// of tiles, whose first strip loads both factors from the second-level cache. Where that does not hold the weights,
+// tiles wait for them: then rows are as many as fill half of it.
+int64_t choose_rows(const GemmShape& s, const Target& target) {
+  if (s.source != WeightSource::dense) return 256;
+  if (!s.tiles) return 128;
+  const int64_t room = target.caches().l2_bytes / 2;
+  if (s.panels() * s.panel_bytes() <= room) return 256;
+  return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
 }
 
 GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
@@ -257,8 +269,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   }
   choose_source(s, plan, m, widens);
   if (tiles && !tiles_can(s)) return shape_of(plan, target, m, shrink, widens, false);
-  s.dot = s.integers ? target.byte_unit() != nullptr : s.dot && s.panel == PanelType::pairs;
-  if (s.integers) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
+  s.dot = s.integers ? tiles || target.byte_unit() : s.dot && s.panel == PanelType::pairs;
+  if (s.integers && !tiles) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
   s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
   s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
   s.copies_columns = plan.a_by_columns && !s.turns_rows;
@@ -268,6 +280,7 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   s.item_panels = wide_item(s, m);
   s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.tiles ? choose_tile_block(s) : s.k;
   s.adds_blocks = s.block_k < s.k;
+  s.most_rows = choose_rows(s, target);
   if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
   s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
@@ -277,7 +290,8 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
 }  // namespace
 
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
-  return shape_of(plan, target, m, shrink, true, plan.by_tiles && m == 0);
+  const bool packs = plan.weights != GemmPlan::Weights::prepacked;
+  return shape_of(plan, target, m, shrink, true, plan.by_tiles && (m == 0 || packs));
 }
 
 GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
@@ -285,8 +299,7 @@ GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
 }
 
 bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles =
-      plan.a == DType::bf16 && plan.weights == GemmPlan::Weights::prepacked && target.tile_unit(DType::bf16);
+  plan.by_tiles = target.tile_unit(plan.a) != nullptr;
   return plan.by_tiles && gemm_shape(plan, target).tiles;
 }
 

@@ -14,8 +14,9 @@
 // Rows of a block are cut into strips of nearly equal height, which decides no bits.
 //
 // Tile registers multiply two tiles of rows by two of columns: strips of up to 32 rows, in two halves, by panels of 32
-// columns (or 16, where there are no more). One step takes 32 k; panels are filled up to that with zeros. They read the
-// panel a block of k at a time, which stays in the first-level cache while all rows of the block meet it.
+// columns (or 16, where there are no more). One step takes 64 bytes of each row of A, 32 k of bf16 or 64 of codes;
+// panels are filled up to that with zeros. They read the panel a block of k at a time, which stays in the first-level
+// cache while all rows of the block meet it.
 //
 // Where bf16 operands are multiplied in f32, what many tiles read is made f32 once, in scratch: the rows of A of a
 // block before they meet a panel, and a panel of W by the first strip, while it is multiplied. What is left is the loop
@@ -24,7 +25,8 @@
 // Codes of A are laid out anew in scratch for whatever multiplies them, before they meet a panel. The CPU's dot product
 // of bytes takes one factor without sign: i8 are offset by 128 there, and 128 times the sum of each column's weights is
 // what its sum begins with, negated. Where there is no such unit, codes become words, and a lane of four weights is
-// taken apart into two of words in the loop: exact either way.
+// taken apart into two of words in the loop: exact either way. Tile registers multiply codes of both signs, and read
+// them where they lie if a row has whole steps.
 #pragma once
 
 #include <memory>
@@ -45,6 +47,7 @@ constexpr int64_t kFewRows = 8;
 constexpr int64_t kCrowded = 2048;
 
 constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 32;  // of tile registers; k of bf16
+constexpr int kTileStepBytes = 64;                             // of a row of A that one step takes
 
 enum class PanelType : uint8_t { f32, pairs, quads };  // what the multiplying loop reads
 enum class WeightSource : uint8_t {
@@ -62,7 +65,7 @@ struct GemmShape {
   bool offset = false;                   // those of A 128 too large
   bool dot = false;                      // dot products of the CPU are used, of bf16 or of bytes
   bool tiles = false;                    // by tile registers
-  bool fills_steps = false;              // panels of pairs have whole steps of kTileK
+  bool fills_steps = false;              // panels of pairs and of quads have whole steps
   DType a = DType::f32;                  // as it is multiplied
   bool widens_rows = false;              // rows of bf16 are made f32 in scratch first
   PanelType panel = PanelType::f32;      // of W as it is multiplied
@@ -78,6 +81,7 @@ struct GemmShape {
   // Decoded or built in scratch at a time, then multiplied and added. Unpacked: a divisor of k. Activation: k may be
   // more, or open.
   int64_t block_k = 0;
+  int64_t most_rows = 0;     // of A in an item, about
   bool adds_blocks = false;  // sums of a block of rows are kept in scratch from one block of k to the next
   // Panels of W in an item. Codes: multiplied by one wide tile. Activation: one after the other by what a block of k is
   // of A, which so is read once.
@@ -105,12 +109,13 @@ struct GemmShape {
   }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
-  int64_t rows_of(PanelType type, int64_t elems) const {  // of lanes that so many k make
+  int64_t step_k() const { return integers ? kTileStepBytes : kTileK; }  // of tiles
+  int64_t rows_of(PanelType type, int64_t elems) const {                 // of lanes that so many k make
     if (type == PanelType::f32) return elems;
-    if (type == PanelType::quads) return (elems + 3) / 4;
-    return fills_steps ? round_up(elems, kTileK) / 2 : (elems + 1) / 2;
+    return ceil_div(fills_steps ? round_up(elems, step_k()) : elems, int64_t{type == PanelType::quads ? 4 : 2});
   }
-  int64_t code_row_bytes() const { return round_up(k, 4) * size_bytes(a); }  // of codes of A in scratch
+  bool copies_codes() const { return integers && (!tiles || k % step_k() != 0); }
+  int64_t code_row_bytes() const { return round_up(k, tiles ? step_k() : 4) * size_bytes(a); }  // of those in scratch
   int64_t scales_offset() const;                 // bytes of codes in a prepacked panel; of quads: before corrections
   int64_t numbers_offset() const;                // of the columns' numbers (i32) in a prepacked panel
   int64_t global_offset() const;                 // of the tensor's global scale (f32) in a prepacked panel
