@@ -143,9 +143,19 @@ class BlockTile {
   Value* of_row(Value* pointer, int r, int64_t offset) { return e_.at(pointer, r * s_.a_row_bytes() + offset); }
   size_t index(int r, int v) const { return static_cast<size_t>(r * s_.vectors + v); }
 
+  // Few rows meet codes of 4 bits faster than these come by themselves: 1.05 to 1.25 times as fast at one row, with
+  // two streams from memory. Codes of 8 bits are read no faster so.
+  static constexpr int64_t kAhead = 4096;
+  void fetch_ahead(Value* from, int64_t bytes, int64_t distance) {
+    if (!s_.halves || rows_ > 2) return;
+    for (int64_t line = 0; line < bytes; line += 64) e_.prefetch(e_.at(from, distance + line));
+  }
+
   // `count` whole blocks that share scales of W, and one of `rest` elements.
   Values blocks_of_scale(const Place& start, Value* scales, int64_t count, int64_t rest, Values sums) {
     Values w_steps;
+    fetch_ahead(scales, s_.scale_row_bytes(),
+                kAhead * s_.scale_row_bytes() / (s_.blocks.per_weight_scale * weight_step()));
     for (int v = 0; v < s_.vectors; ++v)
       w_steps.push_back(weight_steps(e_.at(scales, int64_t{v} * e_.lanes * size_bytes(s_.scale))));
     const Emitter::Moving moving[] = {{start.a, code_step()}, {start.beside, 4}, {start.w, weight_step()}};
@@ -197,6 +207,7 @@ class BlockTile {
       const bool is_high = s_.halves && q % 2 == 1;
       if (!is_high) {
         rows_of_w_.clear();
+        fetch_ahead(e_.at(w, q / (s_.halves ? 2 : 1) * s_.row_bytes()), s_.row_bytes(), kAhead);
         for (int v = 0; v < s_.vectors; ++v)
           rows_of_w_.push_back(e_.load(
               e_.v_i32, e_.at(w, q / (s_.halves ? 2 : 1) * s_.row_bytes() + int64_t{v} * e_.lanes * 4), e_.lanes * 4));

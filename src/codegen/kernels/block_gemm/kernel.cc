@@ -34,8 +34,8 @@ bool can_shrink(const BlockGemmPlan& plan, const Target& target, int shrink) {
 }
 
 KernelSpeed speed(const BlockGemmPlan& plan, const Target& target) {
-  const double used = used_columns(std::max<int64_t>(plan.n, 16));
-  return {target.byte_unit() ? 0.7 * target.byte_unit()->rate : 1.2, 0.4 * used};
+  const BlockGemmShape s = block_gemm_shape(plan, target);
+  return {0.9, 0.2 * used_columns(std::max<int64_t>(plan.n, 16)), s.dot ? ProductUnit::int8 : ProductUnit::int16};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"block_linear"}); }

@@ -34,7 +34,7 @@ int64_t BlockGemmShape::a_row_bytes() const {
 
 int64_t BlockGemmShape::block_rows(int64_t m) const {
   const int64_t parts = std::max<int64_t>(1, (m + 64) / 128);
-  return round_up(ceil_div(m, parts), 8);
+  return round_up(ceil_div(std::max<int64_t>(m, 1), parts), 8);
 }
 
 GemmShape BlockGemmShape::code_rows_shape() const {
