@@ -37,6 +37,8 @@ inline Target& bench_target() {
 // Products with one row, and everything that is asked of packed formats (weight_streams.cc).
 void time_gemv(KernelBench& bench, int64_t n, int64_t k, DType type, const std::string& format);
 void time_packed_formats(KernelBench& bench);
+// Products of codes with scales of blocks (block_products.cc).
+void time_block_products(KernelBench& bench);
 
 struct Compiled {
   explicit Compiled(const KernelPlan& p)

@@ -440,6 +440,7 @@ void time_all(KernelBench& bench) {
     for (const char* format : {"", "mxint8", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "int4.g32", "int8.channel"})
       time_gemv(bench, 14336, 4096, type, format);
   time_packed_formats(bench);
+  time_block_products(bench);
   for (const char* format : {"", "mxint8", "mxfp4", "mxfp6_e2m3", "int4.g128"})
     time_prepacking(bench, DType::f32, format);
 }

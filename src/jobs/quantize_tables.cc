@@ -1,9 +1,11 @@
 // What became of a model's tensors, as tables.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/ranges.h>
 
 #include "jobs/quantize_model.h"
+#include "passes/pipelines.h"
 
 namespace hone {
 namespace {
@@ -44,6 +46,31 @@ Table tensor_table(const QuantizedModel& quantized, Listed listed) {
   return table;
 }
 
+// Of the products that read rounded values: how many the compiled model multiplies as integers.
+std::string integer_note(const Graph& graph) {
+  const auto is_product = [](const Node& node) {
+    const std::string_view name = node.op->name;
+    return name == "linear" || name == "conv" || name == "matmul" || name == "attention";
+  };
+  int64_t rounded = 0, integers = 0;
+  for (NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    rounded += is_product(node) && std::ranges::any_of(node.operands, [&](ValueId v) {
+                 return v != kNone && graph.producer(v) != kNone &&
+                        graph.node(graph.producer(v)).op->name == std::string_view("fake_quant");
+               });
+  }
+  if (rounded == 0) return "";
+  const Graph prepared = prepare_for_codegen(graph, stored_compute(graph));
+  for (NodeId id : prepared.nodes()) {
+    const Node& node = prepared.node(id);
+    integers += node.op->name == std::string_view("block_linear") ||
+                (is_product(node) && is_integer(prepared.type(node.results[0]).dtype));
+  }
+  return fmt::format(" {} of {} products of such inputs are of integers, the others are simulated.",
+                     std::min(integers, rounded), rounded);
+}
+
 Table activation_table(const QuantizedModel& quantized) {
   Table table{.key = "activations",
               .title = "Inputs of layers",
@@ -53,7 +80,7 @@ Table activation_table(const QuantizedModel& quantized) {
                           {"after", "after"},
                           {"rule", "decided by"}},
               .rows = {},
-              .note = "Rounded as the model runs; nothing of them is stored."};
+              .note = "Rounded as the model runs; nothing of them is stored." + integer_note(quantized.graph)};
   for (size_t i = 0; i < quantized.activations.size(); ++i) {
     const QuantizeChoice& c = quantized.activations[i];
     table.rows.push_back({c.name, to_string(quantized.activation_shapes[i]), c.before, c.after, c.decided_by});

@@ -1,14 +1,17 @@
 // Rounded activations that meet integer weights: the product is taken of the codes (docs/FORMATS.md, section 11).
 //   linear(fake_quant(x), w)                   scales by what is given, or by x
 //   linear(dequantize_linear(codes, s, z), w)  codes that there are already
-// become dequantize_sums(linear(codes of x, codes of w), scale of x, scales of w), and the bias is added. conv
-// likewise: channels first where the scale is given, so that transposes can pass what is made; others when they have
-// sunk. Channels that conv of codes reads fill lanes of four.
+// become dequantize_sums(linear(codes of x, codes of w), scale of x, scales of w), and the bias is added; where w has
+// scales of groups, block_linear(codes of x, w) * scale of x. And linear(fake_quant(x), w) becomes
+// block_linear(quantize(x), w) where x is rounded in groups of 8 bits with powers of two. conv as the first: channels
+// first where the scale is given, so that transposes can pass what is made; others when they have sunk. Channels that
+// conv of codes reads fill lanes of four.
 #include <cmath>
 #include <map>
 
 #include "formats/codecs.h"
 #include "formats/scale.h"
+#include "ops/block_products.h"
 #include "ops/calls.h"
 #include "ops/conv_weights.h"
 #include "ops/integer_activations.h"
@@ -97,13 +100,16 @@ class Rewriter {
   void run() {
     const std::vector<NodeId> nodes(graph_.nodes().begin(), graph_.nodes().end());
     for (NodeId id : nodes) {
-      const Node& node = graph_.node(id);
+      const Node node = graph_.node(id);
       if (node.op != &linear_def && !(node.op == &conv_def && fits_conv(node))) continue;
       const Tensor* w = graph_.constant(node.operands[1]);
-      if (!w || !has_integers(*w) || graph_.type(node.results[0]).dtype != DType::f32) continue;
+      if (!w || !w->is_packed() || graph_.type(node.results[0]).dtype != DType::f32) continue;
       graph_.set_insertion_point(id);
-      if (const Codes* x = codes_of_input(node.operands[0]); x && (node.op == &linear_def || has_one_scale(*x)))
-        rewrite(id, *x);
+      if (const ValueId y = node.op == &linear_def ? block_product(node, *w) : kNone; y != kNone)
+        replace_by_value(graph_, id, with_bias(node, y));
+      else if (has_integers(*w))
+        if (const Codes* x = codes_of_input(node.operands[0]); x && (node.op == &linear_def || has_one_scale(*x)))
+          rewrite(id, *x);
       graph_.set_insertion_point(kNone);
     }
     for (NodeId id : graph_.nodes(conv_def)) fill_lanes(id);
@@ -158,6 +164,43 @@ class Rewriter {
     graph_.set_label(operands[1], derived_label(graph_, node.operands[1], ".filled"));
   }
 
+  // kNone where there is none. Scales of i8 are applied last.
+  ValueId block_product(const Node& node, const Tensor& w) {
+    const ValueId x = node.operands[0], weights = node.operands[1];
+    if (!no_block_weights(*w.format()).empty() || w.elements() == 0) return kNone;
+    if (const ValueId packed = packed_in_groups(x, *w.format()); packed != kNone)
+      return ops::block_linear(graph_, {.x = packed, .w = weights});
+    if (has_scale_of_rows(*w.format()) || !is_rounded_to_i8(x)) return kNone;
+    const Codes* codes = codes_of_input(x);
+    if (!codes || codes->zero != kNone) return kNone;
+    return ops::mul(graph_, {ops::block_linear(graph_, {.x = codes->codes, .w = weights}), codes->scale});
+  }
+
+  // x, if it is rounded in groups that meet those of w.
+  ValueId packed_in_groups(ValueId x, const Format& w) {
+    const NodeId id = produced_by(graph_, x, fake_quant_def);
+    if (id == kNone || graph_.node(id).operands.size() > 1 || !graph_.type(x).ranked || graph_.type(x).rank() == 0)
+      return kNone;
+    const Format format = graph_.node(id).attributes.get<Format>("format");
+    if (!no_block_activations(format, static_cast<int>(graph_.type(x).rank())).empty()) return kNone;
+    if (!has_scale_of_rows(w) && w.geometry.columns % format.geometry.columns != 0) return kNone;
+    const auto [found, is_new] = packed_.try_emplace(x, kNone);
+    if (is_new) found->second = ops::quantize(graph_, {.x = graph_.operand(id, 0), .format = format});
+    return found->second;
+  }
+
+  bool is_rounded_to_i8(ValueId x) const {
+    if (const NodeId id = produced_by(graph_, x, fake_quant_def); id != kNone)
+      return graph_.node(id).attributes.get<Format>("format").element.is_signed;
+    const NodeId id = produced_by(graph_, x, dequantize_linear_def);
+    return id != kNone && graph_.type(graph_.operand(id, 0)).dtype == DType::i8;
+  }
+
+  ValueId with_bias(const Node& node, ValueId y) {
+    if (node.operands.size() < 3 || node.operands[2] == kNone) return y;
+    return ops::add(graph_, {y, along_channels(node.operands[2], node)});
+  }
+
   // A vector along the channels of images that come channels first.
   ValueId along_channels(ValueId v, const Node& node) {
     if (v == kNone || node.op == &linear_def || channels_last(node.attributes) || graph_.type(v).rank() == 0) return v;
@@ -173,14 +216,12 @@ class Rewriter {
     std::vector<ValueId> operands{x.codes, w.codes};
     if (node.op == &conv_def && x.zero != kNone) operands.insert(operands.end(), {kNone, x.zero});
     const ValueId sums = graph_.emit(*node.op, operands, node.attributes);
-    ValueId y = ops::dequantize_sums(graph_, {.sums = sums,
-                                              .x_scale = x.scale,
-                                              .w_scale = along_channels(w.scale, node),
-                                              .x_zero = x.zero,
-                                              .w_sums = x.zero == kNone ? kNone : along_channels(w.sums, node)});
-    if (node.operands.size() > 2 && node.operands[2] != kNone)
-      y = ops::add(graph_, {y, along_channels(node.operands[2], node)});
-    replace_by_value(graph_, id, y);
+    const ValueId y = ops::dequantize_sums(graph_, {.sums = sums,
+                                                    .x_scale = x.scale,
+                                                    .w_scale = along_channels(w.scale, node),
+                                                    .x_zero = x.zero,
+                                                    .w_sums = x.zero == kNone ? kNone : along_channels(w.sums, node)});
+    replace_by_value(graph_, id, with_bias(node, y));
   }
 
   Weights& weights(ValueId id) {
@@ -260,6 +301,7 @@ class Rewriter {
 
   Graph& graph_;
   std::map<ValueId, Codes> codes_;
+  std::map<ValueId, ValueId> packed_;  // in groups, of what is rounded to them
   std::map<ValueId, Weights> weights_;
 };
 
@@ -275,7 +317,7 @@ extern constinit const PassDef integer_products_def{
     .doc =
         "linear of activations that are rounded to int8, uint8 or uint8.asym, of the tensor or of each row, with "
         "integer weights multiplies codes, and so does conv of those of the tensor; what that makes stands for the "
-        "same numbers.",
+        "same numbers. linear of int8 with weights in groups, or of mxint8, adds exact sums of blocks.",
     .run = integer_products};
 
 }  // namespace hone

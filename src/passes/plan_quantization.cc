@@ -29,9 +29,9 @@ constexpr OptionField<FormatRules> kFields[] = {
     {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
     {"activations",
      "number format of the inputs of linear, conv, matmul and attention. int8 and uint8.asym, of the tensor or of each "
-     "row (g1x0), are multiplied as integers where such weights are, and round the inputs of no other product; other "
-     "formats are simulated; int8@min-max: by a scale that calibration data choose (min-max, moving-average, "
-     "percentile, mse, entropy)",
+     "row (g1x0), are multiplied as integers where such weights are, and round the inputs of no other product; mxint8 "
+     "is multiplied so by linear's weights, and simulated elsewhere, as other formats are everywhere; int8@min-max: by "
+     "a scale that calibration data choose (min-max, moving-average, percentile, mse, entropy)",
      &FormatRules::activations, check_input_format},
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 // Kernels read rows of these by their numbers, or all codes as they are; products a matrix whose rows are outputs.
 bool reads_codes(const Graph& graph, const Node& node, size_t operand) {
-  if (node.op == &dequantize_def || node.op == &cache_append_def) return true;
+  if (node.op == &dequantize_def || node.op == &cache_append_def || node.op == &block_linear_def) return true;
   if (node.op == &linear_def) return operand == 1;
   if (node.op == &matmul_def)
     return operand == 1 && graph.type(node.operands[1]).rank() == 2 &&

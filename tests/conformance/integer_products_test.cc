@@ -57,6 +57,55 @@ TEST(IntegerProducts, OfDynamicScalesHaveTheBitsOfTheDefinition) {
       }
 }
 
+// With everything that an epilogue takes, and rows and inputs that fill no tile.
+TEST(IntegerProducts, OfBlocksHaveTheBitsOfTheDefinition) {
+  Philox rng(3);
+  for (const auto& [activations, weights] : {std::pair("mxint8", "mxint8"),
+                                             {"mxint8", "mxint4"},
+                                             {"mxint8", "int4.g128"},
+                                             {"int8.g1x0", "int4.g32"},
+                                             {"int8", "int8.g32.s=bf16"}})
+    for (int64_t k : {33, 160})
+      for (int64_t m : {0, 1, 40}) {
+        SCOPED_TRACE(fmt::format("{} {} {} {}", activations, weights, m, k));
+        const std::string text = fmt::format(R"(
+          %x : f32[2,{0},{1}] = input "x"
+          %q = fake_quant %x {{format={2}}}
+          %w : {3}[50,{1}] = const "w"
+          %b : f32[50] = const "b"
+          %y = linear %q, %w, %b
+          %r : f32[2,{0},50] = input "r"
+          %a = relu %y
+          %s = add %a, %r
+          return %s as "s")",
+                                             m, k, activations, weights);
+        expect_same_bits(
+            text, {{"w", random_packed(rng, {50, k}, weights)}, {"b", random_floats(rng, {50})}},
+            {{"x", random_floats(rng, {2, m, k}, DType::f32, -1, 3)}, {"r", random_floats(rng, {2, m, 50})}},
+            m == 0 ? "" : "block_gemm block_linear");
+      }
+}
+
+// One program for all batches.
+TEST(IntegerProducts, OfBlocksAreTheSameForSizesThatAreOpen) {
+  Philox rng(4);
+  const Tensor w = random_packed(rng, {50, 96}, "mxint8");
+  ParseContext context = op_context();
+  context.find_constant = [&](const std::string&, const TensorType&) { return std::optional(w); };
+  const Graph graph = parse_graph(R"(
+    %x : f32[B,96] = input "x"
+    %q = fake_quant %x {format=mxint8}
+    %w : mxint8[50,96] = const "w"
+    %y = linear %q, %w
+    return %y as "y")",
+                                  context);
+  for (int64_t m : {0, 1, 5, 140}) {
+    const NamedTensors inputs{{"x", random_floats(rng, {m, 96})}};
+    const std::vector<Tensor> want = evaluate(prepare_for_codegen(graph, Compute::f32), inputs);
+    EXPECT_TRUE(run_session(graph, inputs, {.threads = 2}).outputs[0].same_bits(want[0])) << m;
+  }
+}
+
 // The second layer's codes are made in the first one's epilogue.
 TEST(IntegerProducts, OfStaticScalesAreQuantizedInTheEpilogueBefore) {
   Philox rng(2);

@@ -132,7 +132,8 @@ const std::multimap<std::string, std::string> kRefused = {
     {"dequantize", "no operator for it"},
     {"recurrent_steps", "no operator for it"},
     {"quantize_dynamic", "no operator for it"},  // scales that are another's than DynamicQuantizeLinear's
-    {"conv", "codes"},                           // of the format's integers
+    {"block_linear", "no operator for it"},
+    {"conv", "codes"},  // of the format's integers
     {"cross_entropy", "smooths no labels"},
     {"softmax_gradient", "no operator for it"},  // of training
     {"log_softmax_gradient", "no operator for it"},

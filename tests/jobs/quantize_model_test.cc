@@ -6,9 +6,11 @@
 #include "jobs/calibration_data.h"
 #include "jobs/info.h"
 #include "measure/quality.h"
+#include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/branching_model.h"
+#include "tests/support/op_case.h"
 
 namespace hone {
 namespace {
@@ -229,6 +231,38 @@ TEST_F(QuantizeModel, WeightsThatTheFormatHoldsExactlyAreExact) {
       ++exact;
     }
   EXPECT_EQ(exact, 1);
+}
+
+// What is compiled has the bits of what its definition gives, operation by operation.
+TEST_F(QuantizeModel, RoundedInputsOfMxint8AreMultipliedByBlocks) {
+  Philox rng(1);
+  Graph graph;
+  ValueId x = graph.add_input("x", random_floats(rng, {3, 70}).type());
+  for (const auto& [name, n, k] : {std::tuple("up", 130, 70), {"down", 40, 130}}) {
+    const ValueId w = graph.add_constant(fmt::format("{}.weight", name), random_floats(rng, {n, k}));
+    x = ops::relu(
+        graph,
+        {ops::linear(
+            graph, {.x = x, .w = w, .b = graph.add_constant(fmt::format("{}.bias", name), random_floats(rng, {n}))})});
+  }
+  graph.add_output(x, "y");
+  const std::string source = folder / "mlp.safetensors";
+  save_artefact(source, graph);
+  for (const auto& [weights, activations] :
+       {std::pair("mxint8", "mxint8"), {"mxint4", "mxint8"}, {"int4.g32", "int8.g1x0"}}) {
+    SCOPED_TRACE(weights);
+    QuantizeOptions options = to(weights);
+    options.activations = activations;
+    const Record record = write(source, options);
+    EXPECT_THAT(table_of(record, "activations").note,
+                testing::HasSubstr("2 of 2 products of such inputs are of integers"));
+    const Graph reopened = load_model(file).graph;
+    EXPECT_EQ(reopened.nodes("fake_quant").size(), 2u);
+    const Graph prepared = prepare_for_codegen(reopened, Compute::f32);
+    EXPECT_EQ(prepared.nodes("block_linear").size(), 2u);
+    const NamedTensors inputs{{"x", random_floats(rng, {3, 70}, DType::f32, -2, 3)}};
+    EXPECT_TRUE(Session(reopened, {}).run(inputs)[0].same_bits(evaluate(prepared, inputs)[0]));
+  }
 }
 
 // One layer with an outlier, and a file of inputs for it.

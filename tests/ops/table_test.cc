@@ -109,6 +109,7 @@ TEST(OpTable, APackedOperandReadsAsItsDecodedValues) {
           one.operands[0]->shape().empty())
         continue;
       if (op->name == std::string_view("cache_append")) continue;  // bytes go beside bytes of the same format
+      if (op->name == std::string_view("block_linear")) continue;  // it is the codes that are multiplied
       SCOPED_TRACE(std::string(op->name) + " " + one.text());
       const Tensor packed =
           one.operands[0]->is_packed() ? *one.operands[0] : pack(parse_format("mxint8"), *one.operands[0]);

@@ -40,6 +40,7 @@ Graph rewritten(const Graph& graph) {
 }
 
 bool is_integer_product(const Graph& graph) { return !rewritten(graph).nodes(dequantize_sums_def).empty(); }
+bool is_block_product(const Graph& graph) { return !rewritten(graph).nodes(block_linear_def).empty(); }
 
 // The definition, written out. Scales and zero points of x: one, or one for each row.
 std::vector<float> defined(const std::vector<int64_t>& x, const std::vector<float>& x_scales,
@@ -126,6 +127,82 @@ TEST(IntegerProducts, AGroupWithANumberThatIsNotFiniteGivesNaNAlone) {
   model.inputs["x"].mutable_as<float>()[1] = std::numeric_limits<float>::infinity();
   const std::vector<float> y = evaluate(rewritten(model.graph), model.inputs)[0].to_floats();
   for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i < 9) << i;
+}
+
+// The definition, written out: codes of x and their scales, one for each `block` of a row (empty: `last` alone), by w.
+std::vector<float> defined_by_blocks(const Tensor& x, const std::vector<float>& steps, int64_t block, float last,
+                                     const Tensor& w, const std::vector<float>& bias) {
+  const std::vector<int64_t> qx = x.to_integers();
+  const Format& format = *w.format();
+  const std::vector<uint32_t> codes = codes_of(format, w.shape(), w.planes());
+  const std::vector<double> scales = scale_values(format, scale_codes_of(format, w.shape(), w.planes()));
+  const int64_t n = w.dim(0), k = w.dim(1), m = x.elements() / k, group = format.geometry.columns;
+  std::vector<float> y;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t begin = 0; begin < k; begin += block) {
+        int64_t products = 0;
+        for (int64_t l = begin; l < std::min(k, begin + block); ++l) {
+          int64_t code = codes[static_cast<size_t>(j * k + l)];
+          if (code >= int64_t{1} << (format.element.bits - 1)) code -= int64_t{1} << format.element.bits;
+          products += qx[static_cast<size_t>(i * k + l)] * code;
+        }
+        float step = static_cast<float>(std::ldexp(
+            scales[static_cast<size_t>(j * ((k + group - 1) / group) + begin / group)], -format.element.fraction_bits));
+        if (!steps.empty()) step *= steps[static_cast<size_t>(i * ((k + block - 1) / block) + begin / block)];
+        sum = std::fma(static_cast<float>(products), step, sum);
+      }
+      y.push_back((steps.empty() ? sum * last : sum) + bias[static_cast<size_t>(j)]);
+    }
+  return y;
+}
+
+TEST(IntegerProducts, OfBlocksAreAsDefined) {
+  for (const char* weights : {"mxint8", "mxint4", "int4.g64", "int8.g32.s=bf16"}) {
+    SCOPED_TRACE(weights);
+    const Model model({2, 3, 70}, "mxint8", weights);
+    const Tensor x = pack(parse_format("mxint8"), model.inputs.at("x"));
+    std::vector<float> steps;
+    for (double scale : scale_values(*x.format(), scale_codes_of(*x.format(), x.shape(), x.planes())))
+      steps.push_back(static_cast<float>(scale / 64));
+    std::vector<int8_t> codes;
+    for (uint32_t code : codes_of(*x.format(), x.shape(), x.planes())) codes.push_back(static_cast<int8_t>(code));
+    EXPECT_EQ(evaluate(rewritten(model.graph), model.inputs)[0].to_floats(),
+              defined_by_blocks(Tensor::of<int8_t>({6, 70}, codes), steps, 32, 0, model.w, model.bias().to_floats()));
+  }
+  for (const char* weights : {"mxint8", "int4.g128", "int8.g32", "int4.g32.s=fp16"}) {
+    SCOPED_TRACE(weights);
+    const Model model({2, 3, 70}, "int8", weights);
+    const Tensor x = pack(parse_format("int8"), model.inputs.at("x"));
+    const int64_t group = model.w.format()->geometry.columns;
+    EXPECT_EQ(evaluate(rewritten(model.graph), model.inputs)[0].to_floats(),
+              defined_by_blocks(Tensor(DType::i8, {6, 70}, x.data()), {}, group,
+                                Tensor(DType::f32, {}, x.scales()).to_floats()[0], model.w, model.bias().to_floats()));
+  }
+}
+
+TEST(IntegerProducts, ABlockWithANumberThatIsNotFiniteMakesItsRowNaN) {
+  for (const char* activations : {"mxint8", "int8.g1x0"}) {
+    Model model({2, 64}, activations, "mxint8");
+    model.inputs["x"].mutable_as<float>()[40] = std::numeric_limits<float>::infinity();
+    const std::vector<float> y = evaluate(rewritten(model.graph), model.inputs)[0].to_floats();
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i < 9) << i;
+  }
+}
+
+TEST(IntegerProducts, WhatIsNoProductOfBlocksStays) {
+  for (const char* activations : {"mxint8", "mxint8.g16", "mxint8.rule=rceil", "bfp8", "int8", "int8.g1x0"})
+    EXPECT_TRUE(is_block_product(Model({2, 64}, activations, "mxint8").graph)) << activations;
+  for (const char* activations : {"mxint4", "mxint8.g64", "mxint8.ax0", "bfp8.e5", "mxfp8_e4m3", "uint8", "uint8.asym"})
+    EXPECT_FALSE(is_block_product(Model({2, 64}, activations, "mxint8").graph)) << activations;
+  for (const char* weights : {"int8.channel", "int8", "uint8.g32", "int4.g128", "mxint4.g64", "bfp6.g32"})
+    EXPECT_TRUE(is_block_product(Model({2, 64}, "mxint8", weights).graph)) << weights;
+  for (const char* weights : {"mxint8.g48", "mxfp4", "int8.g32.ax0", "int8.channel.ax1", "uint4.g32.asym", "int12.g32",
+                              "int8.g2", "bfp8.e5.g32", "mxint8.g16"})
+    EXPECT_FALSE(is_block_product(Model({2, 64}, "mxint8", weights).graph)) << weights;
+  EXPECT_TRUE(is_block_product(Model({64}, "mxint8", "mxint8").graph));
+  EXPECT_FALSE(is_block_product(Model({2, 64}, "int8", "int8.g2").graph)) << "no lanes";
 }
 
 TEST(IntegerProducts, WhatIsNoIntegerProductStays) {

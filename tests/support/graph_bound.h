@@ -105,6 +105,7 @@ class NodeBound {
     const std::string_view name = op_.name;
     if (!is_float(value_->dtype()) && all_exact()) return {};  // sums of codes
     if (name == "linear" || name == "matmul") return products(operand(0).dim(-1));
+    if (name == "block_linear") return block_products();
     if (name == "conv") return products(operand(1).elements() / operand(1).dim(0));
     if (name == "conv_transpose") return products(operand(1).elements() / operand(1).dim(1));
     if (name == "conv_input_gradient") return products(operand(1).elements() / channels_of(*value_));
@@ -349,6 +350,23 @@ class NodeBound {
       const size_t c = i / inner % bias.size();
       error[i] = rounded_bound(bias[c], error[i], kEpsF32) + (operands_[2]->exact() ? 0 : operands_[2]->error[c]);
     }
+    return error;
+  }
+
+  // Generated code has the bits of the definition. From real numbers: each block's sum is exact but for its own
+  // rounding, its step and the addition, which those of k products and additions cover.
+  Errors block_products() {
+    if (!all_exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
+    if (from_ == DistanceFrom::generated_code) return {};
+    const auto magnitudes_of = [](const Tensor& x) {
+      Errors values = x.to_doubles();
+      for (double& v : values) v = std::abs(v);
+      return Tensor::of<double>(x.shape(), values);
+    };
+    const Tensor x = magnitudes_of(operand(0)), w = magnitudes_of(operand(1));
+    const Tensor* const factors[] = {&x, &w};
+    Errors error = evaluate_node(ops::get("linear"), factors, {})[0].to_doubles();
+    for (double& e : error) e = product_sum_bound(e, operand(0).dim(-1));
     return error;
   }
 

@@ -25,6 +25,7 @@ inline OpCases listed_cases(const OpDef& op, Philox& rng) {
   if (OpCases cases = gradient_cases(name, rng); !cases.empty()) return cases;
   if (op.pointwise) return pointwise_cases(op, rng);
   if (name == "linear") return linear_cases(rng);
+  if (name == "block_linear") return block_linear_cases(rng);
   if (name == "matmul") return matmul_cases(rng);
   if (name == "attention") return attention_cases(rng);
   if (name == "softmax" || name == "log_softmax") return softmax_cases(rng);

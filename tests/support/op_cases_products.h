@@ -41,6 +41,24 @@ inline OpCases linear_cases(Philox& rng) {
   return cases;
 }
 
+inline OpCases block_linear_cases(Philox& rng) {
+  OpCases cases;
+  for (const auto& [x, w] : {std::pair("", "int8.g32"),
+                             {"", "int4.g12"},
+                             {"", "mxint4.g16"},
+                             {"mxint8", "mxint8"},
+                             {"mxint8.g16", "int4.g32.s=bf16"},
+                             {"mxint8", "int8.channel"},
+                             {"mxint8", "int5"}})
+    for (const auto& [m, n, k] : {std::tuple(1, 1, 1), {1, 33, 70}, {7, 17, 64}, {17, 5, 37}}) {
+      const Sizes64 rows = m == 7 ? Sizes64{m, 2, k} : Sizes64{m, k};
+      const Tensor codes =
+          std::string_view(x).empty() ? random_integers(rng, rows, DType::i8, -128, 127) : random_packed(rng, rows, x);
+      cases.push_back({{codes, random_packed(rng, {n, k}, w)}, {}});
+    }
+  return cases;
+}
+
 inline OpCases matmul_cases(Philox& rng) {
   OpCases cases;
   for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {

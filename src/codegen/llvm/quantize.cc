@@ -14,6 +14,7 @@
 #include "codegen/llvm/code_stream.h"
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/expr_emit.h"
+#include "codegen/llvm/quantize_bytes.h"
 #include "codegen/llvm/quantize_loops.h"
 #include "codegen/llvm/quantize_reductions.h"
 #include "codegen/llvm/quantize_scales.h"
@@ -252,6 +253,7 @@ void emit(Emitter& e, const QuantizePlan& plan, const std::string& symbol, int) 
   QuantizeLoops walk(e, plan, symbol);
   if (walk.reduces()) reduce(walk);
   else if (walk.unpacks()) Unpacker(walk).run();
+  else if (packs_bytes(walk)) emit_pack_bytes(walk);
   else Quantizer(walk).run();
   e.end_function();
 }

@@ -61,15 +61,14 @@ void check_weights(const GemmPlan& plan, const Tensor& weights) {
   else CHECK(weights.dtype() == plan.w, "{}", to_string(weights.dtype()));
 }
 
-// Rows [first, last) of a plane whose rows are `row_bytes` long.
+}  // namespace
+
 void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last) {
   if (!plane.is_mapped()) return;
   const int64_t size = static_cast<int64_t>(plane.size());
   const int64_t begin = std::min(size, first * row_bytes), end = std::min(size, last * row_bytes);
   drop_pages(plane.bytes().subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
 }
-
-}  // namespace
 
 void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row, int threads, std::byte* base) {
   const int64_t row_bytes = static_cast<int64_t>(weights.data().size()) / weights.dim(0);

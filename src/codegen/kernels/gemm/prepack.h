@@ -17,5 +17,7 @@ void prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, 
 // the pages of a mapped source given back.
 void lay_out_panels(const GemmShape& shape, const Tensor& weights, int64_t first_row, int threads, std::byte* base);
 void drop_source(const Tensor& weights);
+// Likewise of rows [first, last) of a plane whose rows are `row_bytes` long.
+void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last);
 
 }  // namespace hone

@@ -1,0 +1,61 @@
+// What launch, prepack and code generator agree on for products with scales of blocks.
+//
+// W is cut into panels of `vectors * lanes` outputs. A panel is a sequence of rows of 32-bit lanes, one lane a column,
+// block after block of K: of codes of 8 bits a row for each four k, of up to 4 bits one for each eight, the first four
+// in the low halves of the bytes. Behind them lie the scales, a row for each group of W. Panels start on 64 bytes.
+//
+// Codes lie `offset` too large, so that they have no sign: that is what the CPU's dot product of bytes takes beside
+// signed ones, and codes of 4 bits are taken apart by a mask and a shift. The sum of a block begins with -offset times
+// the sum of the codes of A in it, so that no sum of a column is read. Where there is no such unit, codes become words.
+//
+// Rows of A are laid out in scratch before they meet a panel, each as its codes (bytes, or words as emit_code_rows()
+// has them), then for each block what its sum begins with (i32), then its step (f32), where A has scales: that of A
+// times the fractions of both formats, which are powers of two, so that its product with the scale of W is the one
+// that the definition rounds.
+//
+// A tile keeps the sums of a block and those of all blocks before it in registers: rows * vectors of each.
+#pragma once
+
+#include <vector>
+
+#include "codegen/kernels/block_gemm/plan.h"
+#include "codegen/kernels/gemm/shape.h"
+#include "ops/block_products.h"
+
+namespace hone {
+
+struct BlockGemmShape {
+  int64_t n = 0;
+  KBlocks blocks;
+  int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
+  bool dot = false;                      // dot products of bytes; else of words
+  bool halves = false;                   // codes of W of up to 4 bits, two to a byte
+  int offset = 0;
+  DType scale = DType::f32;   // of W: f32, f16, bf16, or f8e8m0, bytes of powers of two
+  bool shared_scale = false;  // one scale for all columns: laid out for each
+  bool x_scales = false;
+  double unit = 1;  // the fractions of both formats
+
+  int64_t panel_columns() const { return int64_t{vectors} * lanes; }
+  int64_t panels() const { return ceil_div(n, panel_columns()); }
+  int64_t row_bytes() const { return panel_columns() * 4; }
+  int64_t code_rows(int64_t k) const { return ceil_div(k, int64_t{halves ? 8 : 4}); }
+  int64_t scale_row_bytes() const { return panel_columns() * size_bytes(scale); }
+  int64_t scales_offset() const;
+  int64_t panel_bytes() const { return round_up(scales_offset() + blocks.weight_scales() * scale_row_bytes(), 64); }
+  int code_bytes() const { return dot ? 1 : 2; }                                  // of one of A in scratch
+  int64_t starts_offset() const { return round_up(blocks.k, 4) * code_bytes(); }  // in a row of A in scratch
+  int64_t steps_offset() const { return starts_offset() + blocks.count() * 4; }
+  int64_t a_row_bytes() const;
+  int64_t block_rows(int64_t m) const;  // rows of A in an item, of m
+  GemmShape code_rows_shape() const;    // for emit_code_rows(), emit_epilogue()
+};
+
+BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target, int shrink = 0);
+Support block_gemm_support(const BlockGemmPlan& plan, const Target& target);
+
+std::string prepack_key(const BlockGemmPlan& plan, const Target& target);
+int64_t prepacked_bytes(const BlockGemmPlan& plan, const Target& target);
+void prepack(const BlockGemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+
+}  // namespace hone
