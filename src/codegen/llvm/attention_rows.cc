@@ -17,8 +17,8 @@ Value* add(Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
 constexpr int kKeys = 4;
 int queries_together(const Emitter& e) { return e.lanes / kKeys; }
 
-// body(a, b) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left over by
-// itself, and of fewer that are left over with the last of them repeated.
+// body(a, b, is_first) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left
+// over by itself, and of fewer that are left over with the last of them repeated.
 struct Rows {
   Value *first, *bytes;
 };
@@ -34,13 +34,21 @@ void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
       }
       return at;
     };
-    body(pointers(a), pointers(b));
+    body(pointers(a), pointers(b), e.b.CreateICmpEQ(from, e.num(0)));
     return Values{};
   };
   Value* is_left = e.b.CreateICmpEQ(e.b.CreateURem(count, e.num(together)), e.num(1));
   Value* grouped = e.b.CreateSub(count, e.b.CreateZExt(is_left, e.i64));
   e.loop(e.num(0), grouped, together, {}, [&](Value* from, const Values&) { return some(from, together); });
   e.when(is_left, [&] { some(grouped, 1); });
+}
+
+// Rows lie apart, and no hardware prefetcher follows them: what is read a few kilobytes later is asked for meanwhile.
+constexpr int64_t kAhead = 8 << 10;
+void prefetch_ahead(Emitter& e, Value* row, Value* row_bytes, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  Value* later = e.at(row, e.times(row_bytes, std::clamp<int64_t>(kAhead / bytes, 4, 64)));
+  for (int64_t at = 0; at < bytes; at += kLine) e.prefetch(e.at(later, at));
 }
 
 // A step of q·k: `lanes` elements as f32, or twice as many as pairs of bf16.
@@ -54,13 +62,17 @@ class RowScores {
     allow_spills(f);
     Value *keys = f->getArg(2), *key_row = f->getArg(3), *count = f->getArg(6);
     each_rows(e_, f->getArg(5), {f->getArg(0), f->getArg(1)}, {f->getArg(4), e_.num(s_.score_stride * 4)},
-              [&](const Values& queries, const Values& scores) {
+              [&](const Values& queries, const Values& scores, Value* reads_first) {
                 const int together = e_.lanes / static_cast<int>(queries.size());  // keys
                 e_.loop(e_.num(0), count, together, {}, [&](Value* t, const Values&) {
                   Values offsets;  // keys behind the last are the last
                   Value* last = e_.b.CreateSub(count, e_.num(1));
                   for (int i = 0; i < together; ++i)
                     offsets.push_back(e_.b.CreateMul(e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last), key_row));
+                  e_.when(reads_first, [&] {
+                    for (Value* offset : offsets)
+                      prefetch_ahead(e_, e_.at(keys, offset), key_row, plan_.head_dim * size_bytes(plan_.dtype));
+                  });
                   Value* sums = joined(products(queries, keys, offsets));
                   for (size_t i = 0; i < scores.size(); ++i)
                     e_.store(lanes_of(sums, static_cast<int>(i) * together, together), e_.at(scores[i], e_.times(t, 4)),
@@ -149,7 +161,7 @@ llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol,
   llvm::Value *value_row = f->getArg(2), *count = f->getArg(5), *is_first = f->getArg(6);
   const int64_t size = size_bytes(plan.dtype), panel_columns = shape.value_columns();
   const Rows weights{f->getArg(0), e.num(shape.weight_stride_bytes)}, sums_of{f->getArg(3), e.num(panel_columns * 4)};
-  each_rows(e, f->getArg(4), weights, sums_of, [&](const Values& row_weights, const Values& row_sums) {
+  each_rows(e, f->getArg(4), weights, sums_of, [&](const Values& row_weights, const Values& row_sums, llvm::Value* reads_first) {
     const int64_t columns = (row_sums.size() > 1 ? 4 : 8) * e.lanes;  // at once
     for (int64_t first = 0; first < plan.value_dim; first += columns) {
       const int64_t end = std::min<int64_t>(first + columns, plan.value_dim);
@@ -163,6 +175,7 @@ llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol,
       std::vector<Emitter::Moving> moving{{e.at(f->getArg(1), first * size), value_row}};
       for (llvm::Value* row : row_weights) moving.emplace_back(row, shape.dot ? 2 : 4);
       sums = e.walk(count, moving, sums, [&](const Values& at, Values now) {
+        if (first == 0) e.when(reads_first, [&] { prefetch_ahead(e, at[0], value_row, plan.value_dim * size); });
         Values values;
         for (int64_t c = first; c < end; c += e.lanes) {
           llvm::Value* lanes = end - c < e.lanes ? e.tail_mask(e.num(end - c)) : nullptr;
