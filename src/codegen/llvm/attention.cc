@@ -7,6 +7,7 @@
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/head_reader.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_product.h"
@@ -39,7 +40,9 @@ Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t byte
 class AttentionKernel {
  public:
   AttentionKernel(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)) {
+      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)),
+        keys_(e, plan.dtype, plan.k_format, plan.kv_heads, plan.head_dim),
+        values_(e, plan.dtype, plan.v_format, plan.kv_heads, plan.value_dim) {
     const bool joins = plan.task == AttentionPlan::Task::join;
     if (joins) join_ = emit_attention_join(e_, symbol + "_join", plan_, s_);
     else emit_parts(symbol);
@@ -96,13 +99,16 @@ class AttentionKernel {
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
     if (s_.tiles) emit_tile_blocks(symbol);
     else emit_tiles(symbol);
-    row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_);
-    row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_);
+    row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_, keys_);
+    row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_, values_);
+    if (keys_.is_packed()) stage_keys_ = emit_stage(symbol + "_stage_keys", keys_, plan_.head_dim);
+    if (values_.is_packed()) stage_values_ = emit_stage(symbol + "_stage_values", values_, plan_.value_dim);
     softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
     copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
     rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
-    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", plan_.head_dim * size_);
-    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", plan_.value_dim * size_);
+    prefetch_queries_ = emit_prefetch_rows(e_, symbol + "_nextquery", plan_.head_dim * size_);
+    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", keys_.head_bytes());
+    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", values_.head_bytes());
     prefetch_result_ =
         emit_prefetch_rows(e_, symbol + "_soon_written", plan_.value_dim * size_bytes(plan_.result), true);
   }
@@ -239,8 +245,9 @@ class AttentionKernel {
         e_.when(e_.b.CreateICmpEQ(t, from), [&] { begin(item, strip); });
         Value* row = e_.b.CreateAdd(soon_t, e_.b.CreateMul(strip.number, share));
         Value* rows = within(e_.b.CreateSub(dim(2), row), share);
-        call(prefetch_keys_, {key(soon, row), e_.times(dim(4), size_), rows});
-        call(prefetch_values_, {value(soon, row), e_.times(dim(5), size_), rows});
+        const HeadReader::Rows soon_keys = keys(soon, row), soon_values = values(soon, row);
+        call(prefetch_keys_, {soon_keys.codes, keys_.stride(soon_keys), rows});
+        call(prefetch_values_, {soon_values.codes, values_.stride(soon_values), rows});
         e_.when(is_last, [&] {
           prefetch_query(next, strip);
           call(prefetch_result_, {result(item, strip, strip.lowest), result_row(), strip.rows});
@@ -288,35 +295,84 @@ class AttentionKernel {
                         size_bytes(plan_.result));
   }
   Value* result_row() { return e_.times(dim(6), size_bytes(plan_.result)); }
-  Value* key(const Item& item, Value* t) {
-    return head_pointer(1, item.b, dim(2), t, 4, item.group, plan_.head_dim, size_);
+  // From key t on, of the item's head of keys.
+  HeadReader::Rows keys(const Item& item, Value* t) { return rows_of(keys_, 1, 7, 4, item, t); }
+  HeadReader::Rows values(const Item& item, Value* t) { return rows_of(values_, 2, 9, 5, item, t); }
+  HeadReader::Rows rows_of(const HeadReader& reader, int pointer, int scales, int stride, const Item& item, Value* t) {
+    const HeadReader::Rows operand{e_.kernel_pointer(frame_, pointer), e_.kernel_pointer(frame_, scales),
+                                   e_.kernel_pointer(frame_, scales + 1), e_.times(dim(stride), size_)};
+    return reader.row(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(2)), t));
   }
-  Value* value(const Item& item, Value* t) {
-    return head_pointer(2, item.b, dim(2), t, 5, item.group, plan_.value_dim, size_);
+  void call_with_rows(Function* f, std::initializer_list<Value*> first, const HeadReader::Rows& rows) {
+    std::vector<Value*> arguments(first);
+    for (Value* argument : {rows.codes, rows.scales, rows.zeros, rows.row_bytes}) arguments.push_back(argument);
+    e_.b.CreateCall(f, arguments);
   }
+
   // The queries of the next item that stand where those of a strip stand in this one.
   void prefetch_query(const Item& next, const Strip& strip) {
     Value* s = e_.smaller(e_.b.CreateAdd(next.first, strip.lowest), dim(1));
-    call(prefetch_keys_, {head_pointer(0, next.b, dim(1), s, 3, next.first_head, plan_.head_dim, size_),
+    call(prefetch_queries_, {head_pointer(0, next.b, dim(1), s, 3, next.first_head, plan_.head_dim, size_),
                           e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), s), e_.num(s_.rows))});
   }
 
   // Keys [t, t + count) of the item's group, and their values.
   void lay_out(const Item& item, Value* t, Value* count) {
-    Value *k = key(item, t), *v = value(item, t);
-    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
-    e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
-      call(pack_keys_,
-           {e_.at(k, e_.b.CreateMul(i, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(count, i), key_panel(i)});
-      return Values{};
-    });
-    for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
-      call(pack_values_, {e_.at(v, c * size_), v_row, count, e_.num(plan_.value_dim - c), value_panel(c)});
+    staged(keys_, stage_keys_, plan_.head_dim, keys(item, t), count, s_.key_columns(),
+           [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
+             call(pack_keys_, {rows, row_bytes, e_.num(plan_.head_dim), some, key_panel(i)});
+           });
+    const int64_t value_step = values_.is_packed() ? kStagedRows : s_.block_keys;
+    staged(values_, stage_values_, plan_.value_dim, values(item, t), count, value_step,
+           [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
+             for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
+               call(pack_values_, {e_.at(rows, c * size_), row_bytes, some, e_.num(plan_.value_dim - c),
+                                   e_.at(value_panel(c), e_.times(i, s_.value_columns() * 4))});
+           });
     Value *filled = e_.b.CreateLShr(e_.b.CreateAdd(count, e_.num(1)), e_.num(1)),
           *missing = e_.b.CreateSub(e_.b.CreateLShr(whole_steps(count), e_.num(1)), filled);
     for (int64_t c = 0; s_.tiles && c < plan_.value_dim; c += s_.value_columns())
       emit_zero(e_, e_.at(value_panel(c), e_.times(filled, s_.value_columns() * 4)),
                 e_.times(missing, s_.value_columns() * 4));
+  }
+  // body(rows, row_bytes, first, count) of so many rows at a time: as they lie, or decoded into scratch.
+  template <class Body>
+  void staged(const HeadReader& reader, Function* stage, int64_t columns, const HeadReader::Rows& all, Value* count,
+              int64_t step, Body body) {
+    e_.loop(e_.num(0), count, step, {}, [&](Value* i, const Values&) {
+      const HeadReader::Rows rows = reader.row(all, i);
+      Value *some = e_.b.CreateSub(count, i), *row_bytes = reader.stride(rows), *from = rows.codes;
+      if (reader.is_packed()) {
+        from = scratch(s_.staged_offset), row_bytes = e_.num(columns * 4), some = e_.smaller(some, e_.num(step));
+        call_with_rows(stage, {some, from}, rows);
+      }
+      body(from, row_bytes, i, some);
+      return Values{};
+    });
+  }
+  // void(count, to, rows): so many rows of `columns` as f32.
+  Function* emit_stage(const std::string& symbol, const HeadReader& reader, int64_t columns) {
+    std::vector<llvm::Type*> params{e_.i64, e_.ptr};
+    for (llvm::Type* type : HeadReader::types(e_)) params.push_back(type);
+    Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
+    const HeadReader::Rows all = HeadReader::from_arguments(f, 2);
+    e_.loop(e_.num(0), f->getArg(0), 1, {}, [&](Value* i, const Values&) {
+      const HeadReader::Rows row = reader.row(all, i);
+      Value* to = e_.at(f->getArg(1), e_.times(i, columns * 4));
+      const auto one = [&](Value* c, int64_t count) {
+        Value* mask = count < e_.lanes ? e_.tail_mask(e_.num(count)) : nullptr;
+        e_.masked_store(reader.load(row, c, count), e_.at(to, e_.times(c, 4)), mask);
+      };
+      const int64_t whole = columns / e_.lanes * e_.lanes;
+      e_.loop(e_.num(0), e_.num(whole), e_.lanes, {}, [&](Value* c, const Values&) {
+        one(c, e_.lanes);
+        return Values{};
+      });
+      if (whole < columns) one(e_.num(whole), columns - whole);
+      return Values{};
+    });
+    e_.end_function();
+    return f;
   }
   Value* whole_steps(Value* keys) { return e_.b.CreateAnd(e_.b.CreateAdd(keys, e_.num(kTileK - 1)), e_.num(-kTileK)); }
   // sums = a · w, or what is added to them.
@@ -344,10 +400,9 @@ class AttentionKernel {
 
   // `is_first`: no sums are there yet.
   void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
-    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
     e_.when(in_rows_, [&] {
-      call(row_scores_,
-           {strip.queries, strip.query_stride, key(item, t), k_row, scratch(s_.scores_offset), strip.rows, count});
+      call_with_rows(row_scores_,
+                     {strip.queries, strip.query_stride, scratch(s_.scores_offset), strip.rows, count}, keys(item, t));
     });
     e_.when(e_.b.CreateNot(in_rows_), [&] {
       e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
@@ -377,7 +432,8 @@ class AttentionKernel {
     Value *is_later = e_.b.CreateNot(is_first), *by_panels = e_.b.CreateNot(in_rows_);
     e_.when(is_later, [&] { call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows}); });
     e_.when(in_rows_, [&] {
-      call(row_values_, {scratch(s_.weights_offset), value(item, t), v_row, strip.state, strip.rows, count, is_first});
+      call_with_rows(row_values_, {scratch(s_.weights_offset), strip.state, strip.rows, count, is_first},
+                     values(item, t));
     });
     e_.when(e_.b.CreateAnd(by_panels, is_first), [&] { add_values(first_result_); });
     e_.when(e_.b.CreateAnd(by_panels, is_later), [&] { add_values(result_); });
@@ -387,6 +443,8 @@ class AttentionKernel {
   const AttentionPlan& plan_;
   const AttentionShape s_;
   const int64_t size_;
+  const HeadReader keys_, values_;
+  Function *prefetch_queries_ = nullptr, *stage_keys_ = nullptr, *stage_values_ = nullptr;
   Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
            *result_ = nullptr, *row_scores_ = nullptr, *row_values_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr,
            *rescale_ = nullptr, *output_ = nullptr, *join_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,

@@ -33,10 +33,15 @@ std::string describe(const AttentionPlan& plan, const Target& target) {
       plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
                                 attention_range_keys(plan, shape, 1))
                   : "";
+  std::string operands(to_string(plan.dtype));
+  if (plan.is_packed()) {
+    const auto name = [](const std::string& format) { return format.empty() ? "f32" : format; };
+    operands = fmt::format("f32, {} and {}", name(plan.k_format), name(plan.v_format));
+  }
   return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time{}, laid out for more than {} rows that share them",
                      plan.heads, plan.head_dim,
                      plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
-                     plan.limited ? ", keys by position" : "", to_string(plan.dtype), shape.block_keys, ranges,
+                     plan.limited ? ", keys by position" : "", operands, shape.block_keys, ranges,
                      attention_rows_in_rows(plan, shape.block_keys));
 }
 

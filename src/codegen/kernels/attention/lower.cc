@@ -7,6 +7,7 @@
 
 #include "codegen/kernels/attention/shape.h"
 #include "codegen/shapes.h"
+#include "ops/head_rows.h"
 
 namespace hone {
 
@@ -38,7 +39,12 @@ Support read_heads(const Lowering& lowering, const Node& node, AttentionPlan& pl
   plan.dtype = graph.type(node.operands[0]).dtype;
   for (size_t i = 0; i < 3; ++i) {
     const TensorType& type = graph.type(node.operands[i]);
-    if (type.is_packed()) return {fmt::format("packed operands ({})", to_string(type))};
+    if (type.is_packed()) {
+      const int64_t columns = i == 1 ? plan.head_dim : plan.value_dim;
+      if (i == 0 || !head_rows(*type.format, kv_heads, columns))
+        return {fmt::format("packed operands ({}) of {} heads", to_string(type), i == 0 ? heads : kv_heads)};
+      (i == 1 ? plan.k_format : plan.v_format) = to_string(*type.format);
+    }
     if (type.dtype != plan.dtype) return {"q, k and v of different element types"};
   }
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
@@ -98,6 +104,7 @@ static void add_join(const Lowering& lowering, Prepared& prepared, AttentionPlan
   StepDraft join = prepared.step();
   join.pointers.clear();
   plan.task = AttentionPlan::Task::join;
+  plan.k_format.clear(), plan.v_format.clear();
   join.plan = plan;
   join.is_rest = true;
   for (int unread = 0; unread < 4; ++unread) lowering.bind(join, kNone, Plane::none);
@@ -132,6 +139,13 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   read.plan.splits = may_split(read.plan, lowering.target, lowering.shape(node.operands[0])[1],
                                lowering.shape(node.operands[1])[1]);
   lowering.bind(step, kNone, read.plan.splits ? Plane::shared : Plane::none);
+  for (size_t i = 1; i < 3; ++i)
+    if (const TensorType& type = graph.type(node.operands[i]); type.is_packed()) {
+      lowering.bind(step, node.operands[i], Plane::scales);
+      lowering.bind(step, node.operands[i], Plane::zero_points);
+    } else {
+      for (int unread = 0; unread < 2; ++unread) lowering.bind(step, kNone, Plane::none);
+    }
   step.plan = read.plan;
   step.lasting = true;
   if (read.plan.splits) add_join(lowering, prepared, read.plan, step.group.results[0], sinks);

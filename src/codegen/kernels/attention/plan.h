@@ -18,7 +18,8 @@ namespace hone {
 // dims[10] and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
 // Where `splits`, items of few queries are ranges of keys: what they sum goes to shared memory, where the plan of the
 // task `join` makes results of it, of the same arguments.
-//   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null, [6] shared or null
+//   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null, [6] shared or null,
+//             [7] [8] scales and zero points of k, or null, [9] [10] those of v
 //   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
 //             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous),
 //             [10] position of query 0, [11] keys seen before a query's own, [12] and behind it;
@@ -29,7 +30,8 @@ struct AttentionPlan {
   enum class Task : uint8_t { attend, join } task = Task::attend;
   enum class Mask : uint8_t { none, added, chosen };  // chosen: boolean, keys that are seen
   int heads = 1, kv_heads = 1, head_dim = 64, value_dim = 64;
-  DType dtype = DType::f32;  // of q, k, v: f32 or bf16
+  DType dtype = DType::f32;         // of q, k, v: f32 or bf16
+  std::string k_format, v_format;   // where they are codes (head_rows), which are read as f32; else empty
   DType result = DType::f32;
   Mask mask = Mask::none;
   bool limited = false;  // some query may not see all keys, by its position
@@ -40,12 +42,14 @@ struct AttentionPlan {
   static constexpr auto fields() {
     using P = AttentionPlan;
     return std::tuple(field("task", &P::task), field("heads", &P::heads), field("kv_heads", &P::kv_heads), field("head_dim", &P::head_dim),
-                      field("value_dim", &P::value_dim), field("dtype", &P::dtype), field("result", &P::result),
+                      field("value_dim", &P::value_dim), field("dtype", &P::dtype), field("k_format", &P::k_format),
+                      field("v_format", &P::v_format), field("result", &P::result),
                       field("mask", &P::mask), field("limited", &P::limited), field("sinks", &P::sinks),
                       field("splits", &P::splits),
                       field("blind_is_zero", &P::blind_is_zero), field("scale", &P::scale),
                       field("softcap", &P::softcap));
   }
+  bool is_packed() const { return !k_format.empty() || !v_format.empty(); }
   static const KernelDef& kernel();
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "ops/head_rows.h"
 
 namespace hone {
 
@@ -12,6 +13,10 @@ Support attention_support(const AttentionPlan& plan, const Target&) {
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 || plan.value_dim < 1)
     return {
         fmt::format("{} heads over {} of {} and {} columns", plan.heads, plan.kv_heads, plan.head_dim, plan.value_dim)};
+  for (const auto& [format, columns] : {std::pair(plan.k_format, plan.head_dim), {plan.v_format, plan.value_dim}})
+    if (!format.empty() && (plan.dtype != DType::f32 || !head_rows(parse_format(format), plan.kv_heads, columns)))
+      return {fmt::format("{} heads of {} columns in {}, multiplied as {}", plan.kv_heads, columns, format,
+                          to_string(plan.dtype))};
   constexpr int kWidest = 4096;  // so that a strip and a block of keys fit the caches that they are meant for
   if (plan.head_dim > kWidest || plan.value_dim > kWidest)
     return {
@@ -60,6 +65,7 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   s.weights_offset = s.dot ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
   s.maxima_offset = place(s.vector_bytes());
   s.alphas_offset = place(s.vector_bytes());
+  if (plan.is_packed()) s.staged_offset = place(kStagedRows * std::max(plan.head_dim, plan.value_dim) * 4);
   s.queries_offset = place(s.item_strips * s.strip_queries_bytes());
   s.states_offset = place(s.item_strips * s.state_bytes());
   s.scratch_bytes = end;

@@ -7,6 +7,9 @@
 // whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
 // of keys, which are the plan's, and on whether those are read in rows; how queries fall into items decides none.
 //
+// Codes of keys and values are decoded in registers where rows are read, and some rows at a time into scratch where they
+// are laid out; what follows has the bits that decoded operands give.
+//
 // Few queries read keys and values in their rows, since laying them out would cost more than the products. The heads that
 // share keys then fill strips together: row r of them is query r % S of head r / S. Long keys of few queries fall into
 // ranges, which are items of their own: each leaves its strips' states in shared memory, and they are joined in the order
@@ -22,6 +25,9 @@
 
 namespace hone {
 
+// Rows of codes that are decoded to f32 before they are laid out; a multiple of the columns of any panel of keys.
+inline constexpr int64_t kStagedRows = 32;
+
 struct AttentionShape {
   int lanes = 0, rows = 0;                 // rows of a strip
   int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
@@ -34,7 +40,7 @@ struct AttentionShape {
   int64_t weight_stride_bytes = 0;          // of weights: scores, or bf16 of their own
   // Scratch, in bytes.
   int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, weights_offset = 0, maxima_offset = 0,
-          alphas_offset = 0, queries_offset = 0, states_offset = 0, scratch_bytes = 0;
+          alphas_offset = 0, queries_offset = 0, states_offset = 0, staged_offset = 0, scratch_bytes = 0;
   int64_t query_row_bytes = 0;  // of queries in scratch
 
   int64_t key_columns() const { return int64_t{key_vectors} * lanes; }
