@@ -32,6 +32,7 @@ struct {
   uint64_t seed = 1;
   bool on_demand = false, no_probe = false, check_finite = false;
   int64_t queries = 0, kv_heads = 0;
+  std::string kv_format;
   std::string output_dir, protocol = "fair", samples, op, shape = "32,8,128,64", type = "f32";
   bool causal = false;
 } flags;
@@ -75,6 +76,9 @@ void setup(CLI::App& app) {
       ->needs(op)
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
+  app.add_option("--kv-format", flags.kv_format,
+                 "With --op: number format of keys and values, whose codes the fused form reads, e.g. int8.g64")
+      ->needs(op);
   app.add_flag("--causal", flags.causal, "With --op: a query sees no key behind its own")->needs(op);
   flags.output.add_to(app);
 }
@@ -109,6 +113,7 @@ int bench_op() {
                                          .queries = flags.queries,
                                          .kv_heads = flags.kv_heads,
                                          .type = flags.type == "bf16" ? DType::bf16 : DType::f32,
+                                         .kv_format = flags.kv_format,
                                          .causal = flags.causal,
                                          .session = session,
                                          .peaks = machine_peaks(session.cache_folder),

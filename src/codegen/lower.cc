@@ -31,6 +31,7 @@ double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& 
 template <class ShapeOf>
 StepWork work_with(const Graph& graph, const Step& step, const ShapeOf& shape_of) {
   StepWork work;
+  if (step->is_rest) return work;
   for (NodeId n : step->group.nodes) work.flops += node_flops(graph, n);
   work.bytes = step->moved_bytes;
   if (work.bytes > 0) return work;

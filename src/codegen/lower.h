@@ -37,9 +37,9 @@ struct StepFrame {
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
   bool copies = false;  // what it writes is what it reads: nothing to do where both are in one place
-  int64_t shared_bytes = 0;
   std::vector<Tensor> made;  // tables
   double moved_bytes = 0;    // where the step is a part of what its node moves
+  bool is_rest = false;      // its work counts as that of the group's first step
 };
 
 // And what they do.
@@ -48,6 +48,7 @@ struct StepCall {
   bool lasting = false;               // the plan is the group's for all sizes, or for many
   SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
   KernelDims dims{};
+  int64_t shared_bytes = 0;  // of Plane::shared
 };
 
 // For the sizes of one run. Steps of different runs share their frames.

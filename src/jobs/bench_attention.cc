@@ -65,11 +65,17 @@ Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   return g;
 }
 
+TensorType fused_type(const HeadSizes& s, const AttentionBenchOptions& options, const std::string& name) {
+  TensorType type{.dtype = options.type, .shape = to_shape(s.by_row(name)), .format = {}};
+  if (!options.kv_format.empty() && name != "q") type.format = parse_format(options.kv_format);
+  return type;
+}
+
 Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
   const auto input = [&](const char* name) {
-    return g.add_input(name, {.dtype = options.type, .shape = to_shape(s.by_row(name)), .format = {}});
+    return g.add_input(name, fused_type(s, options, name));
   };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   g.add_output(ops::attention(g, {.q = q,
@@ -94,6 +100,20 @@ Tensor rows_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
         for (int64_t c = 0; c < s.columns; ++c)
           to[static_cast<size_t>(((b * length + i) * heads + h) * s.columns + c)] = from[at++];
   return Tensor::from_floats(x.dtype(), s.by_row(name), to);
+}
+
+// And back.
+Tensor heads_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
+  const int64_t length = s.length_of(name), heads = s.heads_of(name);
+  const std::vector<float> from = x.to_floats();
+  std::vector<float> to(from.size());
+  size_t at = 0;
+  for (int64_t b = 0; b < s.batches; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < length; ++i)
+        for (int64_t c = 0; c < s.columns; ++c)
+          to[at++] = from[static_cast<size_t>(((b * length + i) * heads + h) * s.columns + c)];
+  return Tensor::from_floats(x.dtype(), s.by_head(name), to);
 }
 
 struct Form {
@@ -190,6 +210,11 @@ Record bench_attention(const AttentionBenchOptions& options) {
   const HeadSizes s(options);
   if (s.queries > s.keys) fail("--queries {}: they are the last of {} keys", s.queries, s.keys);
   if (s.heads % s.kv_heads != 0) fail("--kv-heads {}: {} heads cannot share them evenly", s.kv_heads, s.heads);
+  if (!options.kv_format.empty() && options.type != DType::f32)
+    fail("--kv-format {}: codes are read beside f32, not {}; leave --type out", options.kv_format,
+         to_string(options.type));
+  if (!options.kv_format.empty() && is_plain_float(parse_format(options.kv_format)))
+    fail("--kv-format {}: it has no codes; accepted: packed formats (hone formats), e.g. int8.g64", options.kv_format);
   const int64_t heads = checked_mul(s.batches, s.heads),
                 elements = checked_mul(heads, checked_mul(s.keys, checked_add(s.queries, s.columns)));
   require_memory(checked_mul(elements, 16), fmt::format("--shape {}", fmt::join(options.shape, ",")));
@@ -200,8 +225,14 @@ Record bench_attention(const AttentionBenchOptions& options) {
     std::vector<float> values(static_cast<size_t>(element_count(shape)));
     for (float& x : values) x = rng.normal();
     const Tensor x = Tensor::from_floats(options.type, shape, values);
-    by_head.emplace(name, x);
-    by_row.emplace(name, rows_of(s, name, x));
+    if (options.kv_format.empty() || std::string(name) == "q") {
+      by_head.emplace(name, x);
+      by_row.emplace(name, rows_of(s, name, x));
+    } else {
+      const Tensor codes = pack(parse_format(options.kv_format), rows_of(s, name, x));
+      by_head.emplace(name, heads_of(s, name, unpack(codes)));
+      by_row.emplace(name, codes);
+    }
   }
   std::vector<Form> forms;
   forms.push_back(
@@ -219,9 +250,11 @@ Record bench_attention(const AttentionBenchOptions& options) {
     return fmt::format(", {} {}", n, n == 1 ? one : many);
   };
   std::string some = s.queries < s.keys ? counted(s.queries, "query", "queries") : "";
+  if (!options.kv_format.empty()) some += ", keys and values in " + options.kv_format;
   if (s.kv_heads < s.heads) some += counted(s.kv_heads, "head of keys", "heads of keys");
   return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}{}", s.batches, s.heads, s.keys, s.columns,
-                                     to_string(options.type), some, options.causal ? ", causal" : ""),
+                                     to_string(options.type), some,
+                                     options.causal ? ", causal" : ""),
                 .command = options.command,
                 .findings = {finding(forms, times)},
                 .sections = {{"Both forms",

@@ -30,7 +30,7 @@ class Account {
       plans_.insert(step.plan->text());
       KernelArgs args{.dims = step.dims};
       scratch_ = std::max(scratch_, launch(*step.plan, target_, args).scratch_bytes);
-      shared_ = std::max(shared_, step->shared_bytes);
+      shared_ = std::max(shared_, step.shared_bytes);
       for (const PointerBinding& pointer : step->pointers) add_weights(*step.plan, pointer);
     }
     memory_.panels += (memory_.panels / kStretch + 1) * kHugePage;

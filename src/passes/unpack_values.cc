@@ -1,14 +1,28 @@
 #include "ops/calls.h"
 #include "ops/elements.h"
+#include "ops/head_rows.h"
 #include "passes/pass.h"
 
 namespace hone {
 namespace {
 
+// Attention reads codes of keys and values a head at a time, beside f32.
+bool attends_to_codes(const Graph& graph, const Node& node) {
+  const TensorType& q = graph.type(node.operands[0]);
+  const int64_t heads = node.attributes.get_or<int64_t>("kv_heads", node.attributes.get<int64_t>("heads"));
+  const auto is_read = [&](size_t i) {
+    const TensorType& type = graph.type(node.operands[i]);
+    if (!type.is_packed()) return type.dtype == DType::f32;
+    return type.rank() == 3 && type.shape[2].is_constant() && head_rows(*type.format, heads, type.shape[2].constant() / heads);
+  };
+  return !q.is_packed() && q.dtype == DType::f32 && is_read(1) && is_read(2);
+}
+
 // Kernels read rows of these by their numbers, or all codes as they are; products a matrix whose rows are outputs.
 bool reads_codes(const Graph& graph, const Node& node, size_t operand) {
   if (node.op == &dequantize_def || node.op == &cache_append_def || node.op == &block_linear_def) return true;
   if (node.op == &linear_def) return operand == 1;
+  if (node.op == &attention_def) return (operand == 1 || operand == 2) && attends_to_codes(graph, node);
   if (node.op == &matmul_def)
     return operand == 1 && graph.type(node.operands[1]).rank() == 2 &&
            node.attributes.get_or<int64_t>("transpose_b", 0) == 1;

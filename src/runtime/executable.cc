@@ -93,7 +93,7 @@ void Executable::place_values() {
   plan_ = plan_arena(graph, lowered_, sizes_);
   shared_offset_ = plan_.bytes;
   for (const Step& step : lowered_.steps)
-    plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step->shared_bytes));
+    plan_.bytes = std::max(plan_.bytes, checked_add(shared_offset_, step.shared_bytes));
   for (const auto& [value, offset] : plan_.offsets) places_[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
   for (const auto& [value, output] : plan_.outputs)
     places_[static_cast<size_t>(value)] = {Place::Kind::output, static_cast<int64_t>(output)};

@@ -53,6 +53,7 @@ AttentionPlan plan_of(const AttentionCase& c) {
           .result = c.result,
           .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
           .limited = c.causal,
+          .splits = true,
           .scale = 0.3f};
 }
 
@@ -77,8 +78,13 @@ std::vector<float> run(const AttentionCase& c, const Inputs& in, const Target& t
                c.keys - c.queries,
                kSeesAll,
                c.causal ? 0 : kSeesAll};
+  Guarded shared(static_cast<size_t>(attention_shared_bytes(plan, attention_shape(plan, target), args.dims)), 0);
+  args.pointers[6] = shared.data();
+  AttentionPlan join = plan;
+  join.task = AttentionPlan::Task::join;
   CompiledPlan(plan, target).run(args, chunk);
-  intact = out.intact();
+  CompiledPlan(join, target).run(args, chunk);
+  intact = out.intact() && shared.intact();
   if (c.result == DType::f32) return {out.as<float>().begin(), out.as<float>().end()};
   std::vector<float> values;
   for (uint16_t bits : out.as<uint16_t>()) values.push_back(bf16_to_f32(bits));
@@ -213,7 +219,7 @@ TEST(Attention, FewQueriesReadKeysAndValuesInTheirRows) {
         AttentionCase c{.batches = 2, .queries = queries, .keys = keys, .heads = 4, .kv_heads = kv_heads};
         c.head_dim = head_dim, c.dtype = dtype;
         if (dtype == DType::f32) {
-          ASSERT_LE(queries, attention_queries_in_rows(plan_of(c), keys));
+          ASSERT_LE(queries * (4 / kv_heads), attention_rows_in_rows(plan_of(c), keys));
         }
         check(c, target, 10);
         c.causal = true;
@@ -224,8 +230,8 @@ TEST(Attention, FewQueriesReadKeysAndValuesInTheirRows) {
 }
 
 TEST(Attention, ASequenceHasTheSameBitsAloneAndAmongOthers) {
-  for (int64_t queries : {1, 40}) {
-    AttentionCase c{.batches = 3, .queries = queries, .keys = 300, .heads = 4, .kv_heads = 2};
+  for (auto [queries, keys] : {std::pair<int64_t, int64_t>{1, 300}, {40, 300}, {2, 2100}}) {
+    AttentionCase c{.batches = 3, .queries = queries, .keys = keys, .heads = 4, .kv_heads = 2};
     Philox rng(13);
     const Inputs in = random_inputs(c, rng);
     bool intact = false;
@@ -264,12 +270,40 @@ TEST(Attention, ARowOfMinusInfinityIsNan) {
 }
 
 TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
-  const AttentionCase c{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3};
-  Philox rng(8);
-  const Inputs in = random_inputs(c, rng);
+  for (const AttentionCase& c :
+       {AttentionCase{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3},
+        AttentionCase{.batches = 2, .queries = 3, .keys = 2100, .heads = 6, .kv_heads = 3}}) {
+    Philox rng(8);
+    const Inputs in = random_inputs(c, rng);
+    bool intact = false;
+    const std::vector<float> whole = run(c, in, host_target(), 0, intact);
+    for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, host_target(), chunk, intact), whole);
+  }
+}
+
+TEST(Attention, LongKeysOfFewQueriesMakeWorkForManyThreads) {
+  const AttentionPlan plan{.heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .splits = true};
+  for (const Target& target : test_targets()) {
+    KernelArgs args{.dims = {1, 1, 4096}};
+    EXPECT_GE(launch(plan, target, args).items, 64);
+    args.dims[2] = 128;  // one range
+    EXPECT_EQ(launch(plan, target, args).items, 8);
+    args.dims[1] = 17, args.dims[2] = 4096;
+    EXPECT_EQ(launch(plan, target, args).items, 8 * args.dims[17]);
+    EXPECT_EQ(args.dims[17], 1);
+  }
+}
+
+// Four heads that share keys, of one query each, and four queries of one head are multiplied alike.
+TEST(Attention, HeadsThatShareKeysFillAStripAsQueriesDo) {
+  AttentionCase shared{.queries = 1, .keys = 1500, .heads = 4, .kv_heads = 1, .head_dim = 64}, alone = shared;
+  alone.queries = 4, alone.heads = 1;
+  Philox rng(14);
+  Inputs in = random_inputs(shared, rng);
   bool intact = false;
-  const std::vector<float> whole = run(c, in, host_target(), 0, intact);
-  for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, host_target(), chunk, intact), whole);
+  const std::vector<float> of_heads = run(shared, in, host_target(), 0, intact);
+  in.q = Tensor::from_floats(DType::f32, {1, 4, 64}, in.q.to_floats());
+  EXPECT_EQ(run(alone, in, host_target(), 0, intact), of_heads);
 }
 
 // The bound is no blanket: leaving out one key of a row is outside of it.

@@ -105,6 +105,51 @@ TEST(Fused, AttentionOverSeveralBlocksOfKeys) {
                              {}, {}, "attention attention");
 }
 
+struct FewQueries {
+  std::string queries = "3", kv_heads = "2", dtype = "f32", operands = "", limits = "", batches = "1", keys = "301";
+};
+
+// Of at most 128 keys in a range; a head's queries fill no strip, so that heads share them. Values are narrower.
+void expect_few_queries_conform(const FewQueries& c) {
+  const int kv_heads = std::stoi(c.kv_heads);
+  SCOPED_TRACE(fmt::format("{} queries, {} heads of keys, {}{}{}", c.queries, c.kv_heads, c.dtype, c.operands, c.limits));
+  expect_text_conforms(fmt::format(R"(graph g {{
+      %q : {0}[{1},{2},1024] = input "q"
+      %k : {0}[{1},{3},{4}] = input "k"
+      %v : {0}[{1},{3},{5}] = input "v"
+      %m : f32[4,{2},{3}] = input "m"
+      %c : bool[{2},{3}] = input "c"
+      %s : f32[4] = input "s"
+      %y = attention %q, %k, %v{6} {{heads=4, kv_heads={7}{8}}}
+      return %y as "y"
+    }})",
+                                   c.dtype, c.batches, c.queries, c.keys, kv_heads * 256, kv_heads * 200, c.operands,
+                                   c.kv_heads, c.limits),
+                       {}, {}, "attention attention");
+}
+
+TEST(Fused, AttentionOfFewQueriesJoinsRangesOfKeys) {
+  for (const char* limits : {"", ", causal=1", ", causal=1, from_start=1", ", before=140", ", before=20, behind=9",
+                             ", from_start=1, behind=130", ", softcap=0.5, causal=1"})
+    for (const char* operands : {"", ", %m", ", %c", ", _, %s", ", %m, %s"})
+      expect_few_queries_conform({.operands = operands, .limits = limits});
+  for (const char* dtype : {"f32", "bf16"})
+    for (const char* kv_heads : {"4", "1"})
+      for (const char* queries : {"1", "5", "9", "16"})
+        expect_few_queries_conform(
+            {.queries = queries, .kv_heads = kv_heads, .dtype = dtype, .operands = ", %m, %s", .limits = ", causal=1"});
+  for (const char* keys : {"1", "128", "129", "256"})
+    expect_few_queries_conform({.queries = "1", .dtype = "bf16", .batches = "2", .keys = keys});
+}
+
+// All of a query's keys are out of sight, or all of one range.
+TEST(Fused, AttentionOfRangesThatNoQuerySees) {
+  for (const char* limits : {", before=3, behind=0", ", from_start=1, causal=1, before=0", ", before=3, blind_is_zero=1",
+                             ", from_start=1, before=150, blind_is_zero=1"})
+    for (const char* operands : {"", ", %c", ", %c, %s"})
+      expect_few_queries_conform({.operands = operands, .limits = limits});
+}
+
 TEST(Fused, AttentionRoundsItsResult) {
   expect_text_conforms(R"(graph g {
       %q : f32[2,5,16] = input "q"

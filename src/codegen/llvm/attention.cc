@@ -7,6 +7,7 @@
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/head_reader.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_product.h"
@@ -39,16 +40,23 @@ Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t byte
 class AttentionKernel {
  public:
   AttentionKernel(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)) {
-    emit_parts(symbol);
+      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)),
+        keys_(e, plan.dtype, plan.k_format, plan.kv_heads, plan.head_dim),
+        values_(e, plan.dtype, plan.v_format, plan.kv_heads, plan.value_dim) {
+    const bool joins = plan.task == AttentionPlan::Task::join;
+    if (joins) join_ = emit_attention_join(e_, symbol + "_join", plan_, s_);
+    else emit_parts(symbol);
+    output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
-    if (s_.tiles) configured_ = configured_tiles(e);
+    if (s_.tiles && !joins) configured_ = configured_tiles(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
     in_rows_ = e.b.CreateICmpNE(dim(15), e.num(0));
     Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
+    is_split_ = plan.splits ? e.b.CreateICmpUGT(dim(17), e.num(1)) : e.b.getFalse();
     const auto item_at = [&](Value* number) {
-      Value *queries = e.b.CreateURem(number, of_queries), *rest = e.b.CreateUDiv(number, of_queries);
+      Value *part = e.b.CreateUDiv(number, ranges(joins)), *range = e.b.CreateURem(number, ranges(joins));
+      Value *queries = e.b.CreateURem(part, of_queries), *rest = e.b.CreateUDiv(part, of_queries);
       Value *heads = e.b.CreateURem(rest, of_heads), *group = e.b.CreateUDiv(rest, of_heads);
       Item i;
       i.b = e.b.CreateUDiv(group, e.num(plan.kv_heads)), i.group = e.b.CreateURem(group, e.num(plan.kv_heads));
@@ -57,24 +65,30 @@ class AttentionKernel {
       i.first_head = e.b.CreateAdd(e.times(i.group, sharing), head);
       i.first = e.b.CreateMul(queries, dim(14));
       i.queries = e.smaller(dim(14), e.b.CreateSub(dim(1), i.first));
+      i.first_key = plan.splits ? e.b.CreateMul(range, dim(18)) : e.num(0);
+      i.state = plan.splits ? e.b.CreateMul(number, strips_of_item()) : e.num(0);
       return i;
     };
     e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* number, const Values&) {
       Value* last = e.b.CreateSub(frame_.end, e.num(1));
-      one_item(item_at(number), item_at(e.smaller(e.b.CreateAdd(number, e.num(1)), last)));
+      if (joins) join(item_at(number));
+      else one_item(item_at(number), item_at(e.smaller(e.b.CreateAdd(number, e.num(1)), last)));
       return Values{};
     });
-    if (s_.tiles) TileRegisters(e).release();
+    if (configured_) TileRegisters(e).release();
     e.end_function();
   }
 
  private:
   struct Item {  // heads [first_head, +heads) and queries [first, +queries) of batch b, all of one group of heads
     Value *b, *group, *heads, *first_head, *first, *queries;
+    Value *first_key, *state;  // of its range of keys; where the states of its strips are, counted in states
   };
   struct Strip {
-    Value *head, *offset, *number;  // in the item
-    Value *h, *s, *rows;            // its head, first query, and how many
+    Value* number;                  // in the item
+    Value *h, *rows;                // its first head, or the item's, and how many
+    StripRows places;               // of them, from the first query of head h in the item on
+    Value *lowest, *highest;        // of their queries, counted from the item's first
     Value *queries, *query_stride;  // to be multiplied
     Value *copied, *state;
   };
@@ -85,16 +99,18 @@ class AttentionKernel {
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
     if (s_.tiles) emit_tile_blocks(symbol);
     else emit_tiles(symbol);
-    row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_);
-    row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_);
+    row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_, keys_);
+    row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_, values_);
+    if (keys_.is_packed()) stage_keys_ = emit_stage(symbol + "_stage_keys", keys_, plan_.head_dim);
+    if (values_.is_packed()) stage_values_ = emit_stage(symbol + "_stage_values", values_, plan_.value_dim);
     softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
     copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
     rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
-    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", plan_.head_dim * size_);
-    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", plan_.value_dim * size_);
+    prefetch_queries_ = emit_prefetch_rows(e_, symbol + "_nextquery", plan_.head_dim * size_);
+    prefetch_keys_ = emit_prefetch_rows(e_, symbol + "_nextkey", keys_.head_bytes());
+    prefetch_values_ = emit_prefetch_rows(e_, symbol + "_nextval", values_.head_bytes());
     prefetch_result_ =
         emit_prefetch_rows(e_, symbol + "_soon_written", plan_.value_dim * size_bytes(plan_.result), true);
-    output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
   }
   void emit_tile_blocks(const std::string& symbol) {
     TileBlock scores{.rows = s_.rows, .columns = s_.key_columns(), .k = plan_.head_dim};
@@ -144,17 +160,23 @@ class AttentionKernel {
   // The strips of an item, numbered from 0: body(strip). `alone`: what is kept of each has the same place.
   template <class Body>
   void each_strip(const Item& item, Value* alone, Body body) {
-    Value* of_head = rounds(item.queries, e_.num(s_.rows));
-    e_.loop(e_.num(0), item.heads, 1, {}, [&](Value* i, const Values&) {
-      e_.loop(e_.num(0), of_head, 1, {}, [&](Value* j, const Values&) {
+    Value *mixed = are_mixed(), *one = e_.num(1);
+    Value* runs = e_.b.CreateSelect(mixed, one, item.heads);  // of rows
+    Value* rows = e_.b.CreateSelect(mixed, e_.b.CreateMul(item.heads, item.queries), item.queries);
+    Value* of_run = rounds(rows, e_.num(s_.rows));
+    e_.loop(e_.num(0), runs, 1, {}, [&](Value* i, const Values&) {
+      e_.loop(e_.num(0), of_run, 1, {}, [&](Value* j, const Values&) {
         Strip strip;
-        strip.head = i, strip.offset = e_.times(j, s_.rows);
-        strip.number = e_.b.CreateAdd(e_.b.CreateMul(i, of_head), j);
+        strip.places = {e_.times(j, s_.rows), dim(16)};
+        strip.number = e_.b.CreateAdd(e_.b.CreateMul(i, of_run), j);
         strip.h = e_.b.CreateAdd(item.first_head, i);
-        strip.s = e_.b.CreateAdd(item.first, strip.offset);
-        strip.rows = e_.smaller(e_.num(s_.rows), e_.b.CreateSub(item.queries, strip.offset));
+        strip.rows = e_.smaller(e_.num(s_.rows), e_.b.CreateSub(rows, strip.places.first));
+        strip.lowest = e_.b.CreateSelect(mixed, e_.num(0), strip.places.first);
+        Value* last = e_.b.CreateSub(e_.b.CreateAdd(strip.places.first, strip.rows), one);
+        strip.highest = e_.b.CreateSelect(mixed, e_.b.CreateSub(item.queries, one), last);
         Value* place = e_.b.CreateSelect(alone, e_.num(0), strip.number);
         strip.state = e_.at(scratch(s_.states_offset), e_.times(place, s_.state_bytes()));
+        if (plan_.splits) strip.state = e_.b.CreateSelect(is_split_, shared_state(item, strip.number), strip.state);
         strip.copied = e_.at(scratch(s_.queries_offset), e_.times(place, s_.strip_queries_bytes()));
         choose_queries(item, strip);
         body(strip);
@@ -162,6 +184,17 @@ class AttentionKernel {
       });
       return Values{};
     });
+  }
+  // Strips have rows of several heads.
+  Value* are_mixed() { return e_.b.CreateICmpNE(dim(16), e_.num(kSeesAll)); }
+  Value* strips_of_item() {
+    Value *mixed = rounds(e_.b.CreateMul(dim(13), dim(1)), e_.num(s_.rows)),
+          *own = e_.b.CreateMul(dim(13), rounds(dim(14), e_.num(s_.rows)));
+    return e_.b.CreateSelect(are_mixed(), mixed, own);
+  }
+  Value* ranges(bool joins) { return plan_.splits && !joins ? dim(17) : e_.num(1); }
+  Value* shared_state(const Item& item, Value* strip) {
+    return e_.at(e_.kernel_pointer(frame_, 6), e_.times(e_.b.CreateAdd(item.state, strip), s_.state_bytes()));
   }
 
   // Queries are multiplied where they lie, unless they are of another type, rows behind the last would be read, or rows
@@ -172,21 +205,25 @@ class AttentionKernel {
     Value* stride = e_.times(dim(3), size_);
     Value* is_crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(stride, e_.num(kCrowded - 1)), e_.num(0));
     Value* copies = e_.b.CreateOr(is_crowded, e_.b.CreateICmpSLT(strip.rows, e_.num(s_.rows)));
-    strip.queries = e_.b.CreateSelect(copies, strip.copied, query(item, strip));
+    copies = e_.b.CreateOr(copies, are_mixed());
+    Value* there = e_.at(query(item, strip), e_.b.CreateMul(strip.places.first, stride));
+    strip.queries = e_.b.CreateSelect(copies, strip.copied, there);
     strip.query_stride = e_.b.CreateSelect(copies, strip.query_stride, stride);
     strip.copied = e_.b.CreateSelect(copies, strip.copied, none());
   }
   Value* query(const Item& item, const Strip& strip) {
-    return head_pointer(0, item.b, dim(1), strip.s, 3, strip.h, plan_.head_dim, size_);
+    return head_pointer(0, item.b, dim(1), item.first, 3, strip.h, plan_.head_dim, size_);
   }
 
-  // Keys that some query of an item sees, from the start of a block.
+  // Keys of its range that some query of an item sees, from the start of a block.
   std::pair<Value*, Value*> keys_of(const Item& item) {
-    if (!plan_.limited) return {e_.num(0), dim(2)};
+    Value *first_key = item.first_key, *last_key = dim(2);
+    if (plan_.splits) last_key = e_.smaller(last_key, e_.b.CreateAdd(first_key, dim(18)));
+    if (!plan_.limited) return {first_key, last_key};
     Value *first = e_.b.CreateAdd(item.first, dim(10)), *last = e_.b.CreateAdd(first, item.queries);
     Value* from = within(e_.b.CreateSub(first, dim(11)), dim(2));
-    return {e_.times(e_.b.CreateUDiv(from, e_.num(s_.block_keys)), s_.block_keys),
-            within(e_.b.CreateAdd(last, dim(12)), dim(2))};
+    from = e_.times(e_.b.CreateUDiv(from, e_.num(s_.block_keys)), s_.block_keys);
+    return {e_.larger(first_key, from), e_.smaller(last_key, within(e_.b.CreateAdd(last, dim(12)), dim(2)))};
   }
 
   void one_item(const Item& item, const Item& next) {
@@ -202,24 +239,25 @@ class AttentionKernel {
       soon.b = e_.b.CreateSelect(is_last, next.b, item.b);
       soon.group = e_.b.CreateSelect(is_last, next.group, item.group);
       Value* soon_t = e_.b.CreateSelect(is_last, next_from, after);
-      Value* strips = e_.b.CreateMul(item.heads, rounds(item.queries, e_.num(s_.rows)));
-      Value* share = rounds(e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(dim(2), soon_t)), strips);
+      Value* left = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(dim(2), soon_t));
+      Value* share = rounds(e_.b.CreateSelect(in_rows_, e_.num(0), left), strips_of_item());
       each_strip(item, alone, [&](const Strip& strip) {
         e_.when(e_.b.CreateICmpEQ(t, from), [&] { begin(item, strip); });
         Value* row = e_.b.CreateAdd(soon_t, e_.b.CreateMul(strip.number, share));
         Value* rows = within(e_.b.CreateSub(dim(2), row), share);
-        call(prefetch_keys_, {key(soon, row), e_.times(dim(4), size_), rows});
-        call(prefetch_values_, {value(soon, row), e_.times(dim(5), size_), rows});
+        const HeadReader::Rows soon_keys = keys(soon, row), soon_values = values(soon, row);
+        call(prefetch_keys_, {soon_keys.codes, keys_.stride(soon_keys), rows});
+        call(prefetch_values_, {soon_values.codes, values_.stride(soon_values), rows});
         e_.when(is_last, [&] {
           prefetch_query(next, strip);
-          call(prefetch_result_, {result(item, strip), e_.times(dim(6), size_bytes(plan_.result)), strip.rows});
+          call(prefetch_result_, {result(item, strip, strip.lowest), result_row(), strip.rows});
         });
-        one_strip(item, strip, t, count);
+        one_strip(item, strip, t, count, e_.b.CreateICmpEQ(t, from));
         e_.when(is_last, [&] { end(item, strip); });
       });
       return Values{};
     });
-    e_.when(e_.b.CreateICmpSGE(from, to), [&, to = to] {  // no query sees a key
+    e_.when(e_.b.CreateICmpSGE(from, to), [&] {  // no query sees a key
       each_strip(item, alone, [&](const Strip& strip) {
         begin(item, strip);
         end(item, strip);
@@ -227,46 +265,114 @@ class AttentionKernel {
     });
   }
   void begin(const Item& item, const Strip& strip) {
-    call(copy_, {query(item, strip), e_.times(dim(3), size_), strip.rows, strip.copied, strip.state});
+    call(copy_, {query(item, strip), e_.num(plan_.head_dim * size_), e_.times(dim(3), size_), strip.places.first,
+                 strip.places.per_head, strip.rows, strip.copied, strip.state});
+    // Ranges that no query sees are joined, too.
+    e_.when(is_split_, [&] { emit_zero(e_, strip.state, e_.num(s_.totals_offset())); });
   }
   void end(const Item& item, const Strip& strip) {
-    Value* sink = plan_.sinks ? e_.at(e_.kernel_pointer(frame_, 5), e_.times(strip.h, 4)) : none();
-    call(output_, {strip.state, sink, result(item, strip), e_.times(dim(6), size_bytes(plan_.result)), strip.rows});
+    e_.when(e_.b.CreateNot(is_split_), [&] { write(item, strip); });
   }
-  Value* result(const Item& item, const Strip& strip) {
-    return head_pointer(4, item.b, dim(1), strip.s, 6, strip.h, plan_.value_dim, size_bytes(plan_.result));
+  void write(const Item& item, const Strip& strip) {
+    Value* sinks = plan_.sinks ? e_.at(e_.kernel_pointer(frame_, 5), e_.times(strip.h, 4)) : none();
+    call(output_, {strip.state, sinks, result(item, strip, e_.num(0)),
+                   e_.num(plan_.value_dim * size_bytes(plan_.result)), result_row(), strip.places.first,
+                   strip.places.per_head, strip.rows});
   }
-  Value* key(const Item& item, Value* t) {
-    return head_pointer(1, item.b, dim(2), t, 4, item.group, plan_.head_dim, size_);
+  void join(const Item& item) {
+    each_strip(item, e_.b.getFalse(), [&](const Strip& strip) {
+      Strip first = strip;
+      Value* base = e_.b.CreateMul(item.state, dim(17));
+      Item of_ranges = item;
+      of_ranges.state = base;
+      first.state = shared_state(of_ranges, strip.number);
+      call(join_, {frame_.scratch, first.state, e_.times(strips_of_item(), s_.state_bytes()), dim(17), strip.rows});
+      write(item, first);
+    });
   }
-  Value* value(const Item& item, Value* t) {
-    return head_pointer(2, item.b, dim(2), t, 5, item.group, plan_.value_dim, size_);
+  Value* result(const Item& item, const Strip& strip, Value* query) {
+    return head_pointer(4, item.b, dim(1), e_.b.CreateAdd(item.first, query), 6, strip.h, plan_.value_dim,
+                        size_bytes(plan_.result));
   }
+  Value* result_row() { return e_.times(dim(6), size_bytes(plan_.result)); }
+  // From key t on, of the item's head of keys.
+  HeadReader::Rows keys(const Item& item, Value* t) { return rows_of(keys_, 1, 7, 4, item, t); }
+  HeadReader::Rows values(const Item& item, Value* t) { return rows_of(values_, 2, 9, 5, item, t); }
+  HeadReader::Rows rows_of(const HeadReader& reader, int pointer, int scales, int stride, const Item& item, Value* t) {
+    const HeadReader::Rows operand{e_.kernel_pointer(frame_, pointer), e_.kernel_pointer(frame_, scales),
+                                   e_.kernel_pointer(frame_, scales + 1), e_.times(dim(stride), size_)};
+    return reader.row(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(2)), t));
+  }
+  void call_with_rows(Function* f, std::initializer_list<Value*> first, const HeadReader::Rows& rows) {
+    std::vector<Value*> arguments(first);
+    for (Value* argument : {rows.codes, rows.scales, rows.zeros, rows.row_bytes}) arguments.push_back(argument);
+    e_.b.CreateCall(f, arguments);
+  }
+
   // The queries of the next item that stand where those of a strip stand in this one.
   void prefetch_query(const Item& next, const Strip& strip) {
-    Strip then = strip;
-    then.h = e_.smaller(e_.b.CreateAdd(next.first_head, strip.head), e_.num(plan_.heads - 1));
-    then.s = e_.smaller(e_.b.CreateAdd(next.first, strip.offset), dim(1));
-    call(prefetch_keys_,
-         {query(next, then), e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), then.s), e_.num(s_.rows))});
+    Value* s = e_.smaller(e_.b.CreateAdd(next.first, strip.lowest), dim(1));
+    call(prefetch_queries_, {head_pointer(0, next.b, dim(1), s, 3, next.first_head, plan_.head_dim, size_),
+                          e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), s), e_.num(s_.rows))});
   }
 
   // Keys [t, t + count) of the item's group, and their values.
   void lay_out(const Item& item, Value* t, Value* count) {
-    Value *k = key(item, t), *v = value(item, t);
-    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
-    e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
-      call(pack_keys_,
-           {e_.at(k, e_.b.CreateMul(i, k_row)), k_row, e_.num(plan_.head_dim), e_.b.CreateSub(count, i), key_panel(i)});
-      return Values{};
-    });
-    for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
-      call(pack_values_, {e_.at(v, c * size_), v_row, count, e_.num(plan_.value_dim - c), value_panel(c)});
+    staged(keys_, stage_keys_, plan_.head_dim, keys(item, t), count, s_.key_columns(),
+           [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
+             call(pack_keys_, {rows, row_bytes, e_.num(plan_.head_dim), some, key_panel(i)});
+           });
+    const int64_t value_step = values_.is_packed() ? kStagedRows : s_.block_keys;
+    staged(values_, stage_values_, plan_.value_dim, values(item, t), count, value_step,
+           [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
+             for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
+               call(pack_values_, {e_.at(rows, c * size_), row_bytes, some, e_.num(plan_.value_dim - c),
+                                   e_.at(value_panel(c), e_.times(i, s_.value_columns() * 4))});
+           });
     Value *filled = e_.b.CreateLShr(e_.b.CreateAdd(count, e_.num(1)), e_.num(1)),
           *missing = e_.b.CreateSub(e_.b.CreateLShr(whole_steps(count), e_.num(1)), filled);
     for (int64_t c = 0; s_.tiles && c < plan_.value_dim; c += s_.value_columns())
       emit_zero(e_, e_.at(value_panel(c), e_.times(filled, s_.value_columns() * 4)),
                 e_.times(missing, s_.value_columns() * 4));
+  }
+  // body(rows, row_bytes, first, count) of so many rows at a time: as they lie, or decoded into scratch.
+  template <class Body>
+  void staged(const HeadReader& reader, Function* stage, int64_t columns, const HeadReader::Rows& all, Value* count,
+              int64_t step, Body body) {
+    e_.loop(e_.num(0), count, step, {}, [&](Value* i, const Values&) {
+      const HeadReader::Rows rows = reader.row(all, i);
+      Value *some = e_.b.CreateSub(count, i), *row_bytes = reader.stride(rows), *from = rows.codes;
+      if (reader.is_packed()) {
+        from = scratch(s_.staged_offset), row_bytes = e_.num(columns * 4), some = e_.smaller(some, e_.num(step));
+        call_with_rows(stage, {some, from}, rows);
+      }
+      body(from, row_bytes, i, some);
+      return Values{};
+    });
+  }
+  // void(count, to, rows): so many rows of `columns` as f32.
+  Function* emit_stage(const std::string& symbol, const HeadReader& reader, int64_t columns) {
+    std::vector<llvm::Type*> params{e_.i64, e_.ptr};
+    for (llvm::Type* type : HeadReader::types(e_)) params.push_back(type);
+    Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
+    const HeadReader::Rows all = HeadReader::from_arguments(f, 2);
+    e_.loop(e_.num(0), f->getArg(0), 1, {}, [&](Value* i, const Values&) {
+      const HeadReader::Rows row = reader.row(all, i);
+      Value* to = e_.at(f->getArg(1), e_.times(i, columns * 4));
+      const auto one = [&](Value* c, int64_t count) {
+        Value* mask = count < e_.lanes ? e_.tail_mask(e_.num(count)) : nullptr;
+        e_.masked_store(reader.load(row, c, count), e_.at(to, e_.times(c, 4)), mask);
+      };
+      const int64_t whole = columns / e_.lanes * e_.lanes;
+      e_.loop(e_.num(0), e_.num(whole), e_.lanes, {}, [&](Value* c, const Values&) {
+        one(c, e_.lanes);
+        return Values{};
+      });
+      if (whole < columns) one(e_.num(whole), columns - whole);
+      return Values{};
+    });
+    e_.end_function();
+    return f;
   }
   Value* whole_steps(Value* keys) { return e_.b.CreateAnd(e_.b.CreateAdd(keys, e_.num(kTileK - 1)), e_.num(-kTileK)); }
   // sums = a · w, or what is added to them.
@@ -278,26 +384,25 @@ class AttentionKernel {
   Value* key_panel(Value* i) { return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4)); }
   Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * panel_rows(s_.block_keys) * 4); }
 
-  // Scores, weights and sums of one strip with the keys [t, t + count).
-  void one_strip(const Item& item, const Strip& strip, Value* t, Value* count) {
-    if (!plan_.limited) return add_keys(item, strip, t, count, e_.num(0), count, e_.b.CreateICmpEQ(t, e_.num(0)));
-    // Of its first row: keys [from, to) of the block; those of each further row begin and end one later.
-    Value* position = e_.b.CreateSub(e_.b.CreateAdd(strip.s, dim(10)), t);
+  // Scores, weights and sums of one strip with the keys [t, t + count), the first block of an item or a later one.
+  void one_strip(const Item& item, const Strip& strip, Value* t, Value* count, Value* is_first) {
+    if (!plan_.limited) return add_keys(item, strip, t, count, e_.num(0), count, is_first);
+    // Of the item's first query: keys [from, to) of the block; those of each further one begin and end one later.
+    Value* position = e_.b.CreateSub(e_.b.CreateAdd(item.first, dim(10)), t);
     Value *from = e_.b.CreateSub(position, dim(11)), *to = e_.b.CreateAdd(position, e_.b.CreateAdd(dim(12), e_.num(1)));
-    Value* seen = e_.smaller(count, e_.b.CreateAdd(to, e_.b.CreateSub(strip.rows, e_.num(1))));
-    Value* sees_some = e_.b.CreateAnd(e_.b.CreateICmpSGT(seen, e_.num(0)), e_.b.CreateICmpSLT(from, count));
+    Value *begin = e_.b.CreateAdd(from, strip.lowest), *end = e_.b.CreateAdd(to, strip.highest);
+    Value* seen = e_.smaller(count, end);
+    Value* sees_some = e_.b.CreateAnd(e_.b.CreateICmpSGT(seen, e_.num(0)), e_.b.CreateICmpSLT(begin, count));
     e_.when(sees_some, [&] {
-      Value* is_first = e_.b.CreateOr(e_.b.CreateICmpEQ(t, e_.num(0)), e_.b.CreateICmpSGE(from, e_.num(0)));
-      add_keys(item, strip, t, seen, from, to, is_first);
+      add_keys(item, strip, t, seen, from, to, e_.b.CreateOr(is_first, e_.b.CreateICmpSGE(begin, e_.num(0))));
     });
   }
 
   // `is_first`: no sums are there yet.
   void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
-    Value *k_row = e_.times(dim(4), size_), *v_row = e_.times(dim(5), size_);
     e_.when(in_rows_, [&] {
-      call(row_scores_,
-           {strip.queries, strip.query_stride, key(item, t), k_row, scratch(s_.scores_offset), strip.rows, count});
+      call_with_rows(row_scores_,
+                     {strip.queries, strip.query_stride, scratch(s_.scores_offset), strip.rows, count}, keys(item, t));
     });
     e_.when(e_.b.CreateNot(in_rows_), [&] {
       e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
@@ -306,15 +411,16 @@ class AttentionKernel {
         return Values{};
       });
     });
-    Value *mask = none(), *mask_row = e_.num(0);
+    Value *mask = none(), *mask_head = e_.num(0), *mask_row = e_.num(0);
     if (plan_.mask != AttentionPlan::Mask::none) {
       const int64_t bytes = plan_.mask == AttentionPlan::Mask::chosen ? 1 : 4;
-      mask_row = e_.times(dim(9), bytes);
+      mask_head = e_.times(dim(8), bytes), mask_row = e_.times(dim(9), bytes);
       Value* start = e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(7)), e_.b.CreateMul(strip.h, dim(8)));
-      start = e_.b.CreateAdd(e_.b.CreateAdd(start, e_.b.CreateMul(strip.s, dim(9))), t);
+      start = e_.b.CreateAdd(e_.b.CreateAdd(start, e_.b.CreateMul(item.first, dim(9))), t);
       mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, bytes));
     }
-    call(softmax_, {frame_.scratch, strip.state, mask, mask_row, strip.rows, count, from, to});
+    call(softmax_, {frame_.scratch, strip.state, mask, mask_head, mask_row, strip.places.first, strip.places.per_head,
+                    strip.rows, count, from, to});
     Value* terms = s_.tiles ? whole_steps(count)
                    : s_.dot ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2))
                             : count;
@@ -326,7 +432,8 @@ class AttentionKernel {
     Value *is_later = e_.b.CreateNot(is_first), *by_panels = e_.b.CreateNot(in_rows_);
     e_.when(is_later, [&] { call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows}); });
     e_.when(in_rows_, [&] {
-      call(row_values_, {scratch(s_.weights_offset), value(item, t), v_row, strip.state, strip.rows, count, is_first});
+      call_with_rows(row_values_, {scratch(s_.weights_offset), strip.state, strip.rows, count, is_first},
+                     values(item, t));
     });
     e_.when(e_.b.CreateAnd(by_panels, is_first), [&] { add_values(first_result_); });
     e_.when(e_.b.CreateAnd(by_panels, is_later), [&] { add_values(result_); });
@@ -336,13 +443,16 @@ class AttentionKernel {
   const AttentionPlan& plan_;
   const AttentionShape s_;
   const int64_t size_;
+  const HeadReader keys_, values_;
+  Function *prefetch_queries_ = nullptr, *stage_keys_ = nullptr, *stage_values_ = nullptr;
   Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
            *result_ = nullptr, *row_scores_ = nullptr, *row_values_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr,
-           *rescale_ = nullptr, *output_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,
+           *rescale_ = nullptr, *output_ = nullptr, *join_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,
            *prefetch_result_ = nullptr;
   KernelFrame frame_{};
   Value* configured_ = nullptr;  // what tile registers are for
   Value* in_rows_ = nullptr;     // keys and values are read in their rows
+  Value* is_split_ = nullptr;    // items are ranges of keys
 };
 
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {

@@ -17,8 +17,8 @@ Value* add(Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
 constexpr int kKeys = 4;
 int queries_together(const Emitter& e) { return e.lanes / kKeys; }
 
-// body(a, b) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left over by
-// itself, and of fewer that are left over with the last of them repeated.
+// body(a, b, is_first) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left
+// over by itself, and of fewer that are left over with the last of them repeated.
 struct Rows {
   Value *first, *bytes;
 };
@@ -34,7 +34,7 @@ void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
       }
       return at;
     };
-    body(pointers(a), pointers(b));
+    body(pointers(a), pointers(b), e.b.CreateICmpEQ(from, e.num(0)));
     return Values{};
   };
   Value* is_left = e.b.CreateICmpEQ(e.b.CreateURem(count, e.num(together)), e.num(1));
@@ -43,25 +43,40 @@ void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
   e.when(is_left, [&] { some(grouped, 1); });
 }
 
+// Rows lie apart, and no hardware prefetcher follows them: what is read a few kilobytes later is asked for meanwhile.
+constexpr int64_t kAhead = 8 << 10;
+void prefetch_ahead(Emitter& e, const HeadReader& reader, const HeadReader::Rows& row) {
+  constexpr int64_t kLine = 64;
+  const int64_t bytes = reader.head_bytes();
+  Value* later = e.at(row.codes, e.times(reader.stride(row), std::clamp<int64_t>(kAhead / bytes, 4, 64)));
+  for (int64_t at = 0; at < bytes; at += kLine) e.prefetch(e.at(later, at));
+}
+
 // A step of q·k: `lanes` elements as f32, or twice as many as pairs of bf16.
 class RowScores {
  public:
-  RowScores(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape) : e_(e), plan_(plan), s_(shape) {}
+  RowScores(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const HeadReader& reader)
+      : e_(e), plan_(plan), s_(shape), reader_(reader) {}
 
   Function* run(const std::string& symbol) {
-    llvm::Type* const params[] = {e_.ptr, e_.i64, e_.ptr, e_.i64, e_.ptr, e_.i64, e_.i64};
+    std::vector<llvm::Type*> params{e_.ptr, e_.i64, e_.ptr, e_.i64, e_.i64};
+    for (llvm::Type* type : HeadReader::types(e_)) params.push_back(type);
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     allow_spills(f);
-    Value *keys = f->getArg(2), *key_row = f->getArg(3), *count = f->getArg(6);
-    each_rows(e_, f->getArg(5), {f->getArg(0), f->getArg(1)}, {f->getArg(4), e_.num(s_.score_stride * 4)},
-              [&](const Values& queries, const Values& scores) {
+    const HeadReader::Rows all = HeadReader::from_arguments(f, 5);
+    Value* count = f->getArg(4);
+    each_rows(e_, f->getArg(3), {f->getArg(0), f->getArg(1)}, {f->getArg(2), e_.num(s_.score_stride * 4)},
+              [&](const Values& queries, const Values& scores, Value* reads_first) {
                 const int together = e_.lanes / static_cast<int>(queries.size());  // keys
                 e_.loop(e_.num(0), count, together, {}, [&](Value* t, const Values&) {
-                  Values offsets;  // keys behind the last are the last
+                  std::vector<HeadReader::Rows> keys;  // behind the last, the last
                   Value* last = e_.b.CreateSub(count, e_.num(1));
                   for (int i = 0; i < together; ++i)
-                    offsets.push_back(e_.b.CreateMul(e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last), key_row));
-                  Value* sums = joined(products(queries, keys, offsets));
+                    keys.push_back(reader_.row(all, e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last)));
+                  e_.when(reads_first, [&] {
+                    for (const HeadReader::Rows& key : keys) prefetch_ahead(e_, reader_, key);
+                  });
+                  Value* sums = joined(products(queries, keys));
                   for (size_t i = 0; i < scores.size(); ++i)
                     e_.store(lanes_of(sums, static_cast<int>(i) * together, together), e_.at(scores[i], e_.times(t, 4)),
                              together * 4);
@@ -77,17 +92,17 @@ class RowScores {
   int64_t query_bytes() const { return s_.dot ? 2 : 4; }
 
   // Of each query with each key.
-  Values products(const Values& queries, Value* keys, const Values& offsets) {
+  Values products(const Values& queries, const std::vector<HeadReader::Rows>& keys) {
     const int64_t whole = plan_.head_dim / step() * step();
-    Values sums(queries.size() * offsets.size(), e_.c_f32(0));
+    Values sums(queries.size() * keys.size(), e_.c_f32(0));
     const auto add_step = [&](Value* d, bool is_last, Values now) {
-      Value* key = e_.at(keys, e_.times(d, size_bytes(plan_.dtype)));
       Values q;
-      for (Value* query : queries) q.push_back(elements(DType::f32, e_.at(query, e_.times(d, query_bytes())), is_last));
-      for (size_t i = 0; i < offsets.size(); ++i) {
-        Value* k = elements(plan_.dtype, e_.at(key, offsets[i]), is_last);
+      for (Value* query : queries) q.push_back(query_elements(e_.at(query, e_.times(d, query_bytes())), is_last));
+      for (size_t i = 0; i < keys.size(); ++i) {
+        Value* k = s_.dot ? pairs(e_.at(keys[i].codes, e_.times(d, 2)), is_last)
+                          : reader_.load(keys[i], d, is_last ? plan_.head_dim % step() : step());
         for (size_t j = 0; j < q.size(); ++j) {
-          Value*& sum = now[j * offsets.size() + i];
+          Value*& sum = now[j * keys.size() + i];
           sum = s_.dot ? e_.dot_bf16(sum, q[j], k) : e_.fma(q[j], k, sum);
         }
       }
@@ -102,10 +117,13 @@ class RowScores {
     std::iota(lanes.begin(), lanes.end(), first);
     return count == e_.lanes ? v : e_.b.CreateShuffleVector(v, lanes);
   }
-  Value* elements(DType dtype, Value* from, bool is_last) {
-    const int64_t rest = plan_.head_dim % step();
-    if (!s_.dot) return e_.load_elements(dtype, from, is_last ? e_.tail_mask(e_.num(rest)) : nullptr);
+  Value* query_elements(Value* from, bool is_last) {
+    if (s_.dot) return pairs(from, is_last);
+    return e_.load_elements(DType::f32, from, is_last ? e_.tail_mask(e_.num(plan_.head_dim % step())) : nullptr);
+  }
+  Value* pairs(Value* from, bool is_last) {
     if (!is_last) return e_.load(e_.v_i32, from);
+    const int64_t rest = plan_.head_dim % step();
     std::vector<llvm::Constant*> mask;
     for (int64_t i = 0; i < step(); ++i) mask.push_back(e_.b.getInt1(i < rest));
     return e_.as(e_.masked_load(e_.vec(e_.i16, 2 * e_.lanes), from, llvm::ConstantVector::get(mask)), e_.v_i32);
@@ -132,24 +150,27 @@ class RowScores {
   Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionShape& s_;
+  const HeadReader& reader_;
 };
 
 }  // namespace
 
 llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                          const AttentionShape& shape) {
-  return RowScores(e, plan, shape).run(symbol);
+                                          const AttentionShape& shape, const HeadReader& reader) {
+  return RowScores(e, plan, shape, reader).run(symbol);
 }
 
 llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                          const AttentionShape& shape) {
-  llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.ptr, e.i64, e.i64, e.b.getInt1Ty()};
+                                          const AttentionShape& shape, const HeadReader& reader) {
+  std::vector<llvm::Type*> params{e.ptr, e.ptr, e.i64, e.i64, e.b.getInt1Ty()};
+  for (llvm::Type* type : HeadReader::types(e)) params.push_back(type);
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  llvm::Value *value_row = f->getArg(2), *count = f->getArg(5), *is_first = f->getArg(6);
-  const int64_t size = size_bytes(plan.dtype), panel_columns = shape.value_columns();
-  const Rows weights{f->getArg(0), e.num(shape.weight_stride_bytes)}, sums_of{f->getArg(3), e.num(panel_columns * 4)};
-  each_rows(e, f->getArg(4), weights, sums_of, [&](const Values& row_weights, const Values& row_sums) {
+  llvm::Value *count = f->getArg(3), *is_first = f->getArg(4);
+  const HeadReader::Rows all = HeadReader::from_arguments(f, 5);
+  const int64_t panel_columns = shape.value_columns();
+  const Rows weights{f->getArg(0), e.num(shape.weight_stride_bytes)}, sums_of{f->getArg(1), e.num(panel_columns * 4)};
+  each_rows(e, f->getArg(2), weights, sums_of, [&](const Values& row_weights, const Values& row_sums, llvm::Value* reads_first) {
     const int64_t columns = (row_sums.size() > 1 ? 4 : 8) * e.lanes;  // at once
     for (int64_t first = 0; first < plan.value_dim; first += columns) {
       const int64_t end = std::min<int64_t>(first + columns, plan.value_dim);
@@ -160,17 +181,16 @@ llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol,
           places.push_back(e.at(row, (panel * shape.rows * panel_columns + column) * 4));
           sums.push_back(e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, places.back(), e.lanes * 4)));
         }
-      std::vector<Emitter::Moving> moving{{e.at(f->getArg(1), first * size), value_row}};
-      for (llvm::Value* row : row_weights) moving.emplace_back(row, shape.dot ? 2 : 4);
-      sums = e.walk(count, moving, sums, [&](const Values& at, Values now) {
+      sums = e.loop(e.num(0), count, 1, sums, [&](llvm::Value* t, Values now) {
+        const HeadReader::Rows row = reader.row(all, t);
+        if (first == 0) e.when(reads_first, [&] { prefetch_ahead(e, reader, row); });
         Values values;
-        for (int64_t c = first; c < end; c += e.lanes) {
-          llvm::Value* lanes = end - c < e.lanes ? e.tail_mask(e.num(end - c)) : nullptr;
-          values.push_back(e.load_elements(plan.dtype, e.at(at[0], (c - first) * size), lanes));
-        }
+        for (int64_t c = first; c < end; c += e.lanes)
+          values.push_back(reader.load(row, e.num(c), std::min<int64_t>(end - c, e.lanes)));
         auto sum = now.begin();
-        for (size_t row = 1; row < at.size(); ++row) {
-          llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, at[row]);
+        for (llvm::Value* weights_of_row : row_weights) {
+          llvm::Value* place = e.at(weights_of_row, e.times(t, shape.dot ? 2 : 4));
+          llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, place);
           for (llvm::Value* value : values) *sum = e.fma(weight, value, *sum), ++sum;
         }
         return now;

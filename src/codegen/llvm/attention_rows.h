@@ -3,17 +3,18 @@
 
 #include "codegen/kernels/attention/shape.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/head_reader.h"
 
 namespace hone {
 
-// void(queries, query_row_bytes, keys, key_row_bytes, scores, rows, count): products of each of `rows` queries with
+// void(queries, query_row_bytes, scores, rows, count, keys: HeadReader::Rows): products of each of `rows` queries with
 // `count` keys, in rows of scores, with any numbers up to a whole vector behind the last.
 llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                          const AttentionShape& shape);
+                                          const AttentionShape& shape, const HeadReader& reader);
 
-// void(weights, values, value_row_bytes, sums, rows, count, is_first): `count` values times each row's weights join its
+// void(weights, sums, rows, count, is_first, values: HeadReader::Rows): `count` values times each row's weights join its
 // sums, or are them where `is_first` (i1).
 llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                          const AttentionShape& shape);
+                                          const AttentionShape& shape, const HeadReader& reader);
 
 }  // namespace hone

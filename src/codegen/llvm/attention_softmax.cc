@@ -40,18 +40,26 @@ Value* subtracted(Emitter& e, Value* largest) {
   return e.b.CreateSelect(e.b.CreateFCmpOEQ(largest, e.c_f32(kLowest)), e.c_f32(0), largest);
 }
 
+// A difference of scores as the power of 2 that a weight is.
+Value* in_powers(Emitter& e, const Scores& scores, Value* difference) {
+  return scores.unit == 1 ? e.b.CreateFMul(difference, e.c_f32(std::numbers::log2e)) : difference;
+}
+
 class Softmax {
  public:
   Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape)
       : e_(e), plan_(plan), s_(shape), scores_(plan) {}
 
   Function* run(const std::string& symbol) {
-    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64, e_.i64};
+    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64,
+                                  e_.i64, e_.i64, e_.i64, e_.i64, e_.i64};
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     allow_spills(f);
-    scratch_ = f->getArg(0), state_ = f->getArg(1), mask_ = f->getArg(2), mask_row_ = f->getArg(3);
-    rows_ = f->getArg(4), keys_ = f->getArg(5);
-    find_largest(f->getArg(6), f->getArg(7));
+    scratch_ = f->getArg(0), state_ = f->getArg(1), mask_ = f->getArg(2);
+    mask_head_ = f->getArg(3), mask_row_ = f->getArg(4);
+    strip_ = {f->getArg(5), f->getArg(6)};
+    rows_ = f->getArg(7), keys_ = f->getArg(8);
+    find_largest(f->getArg(9), f->getArg(10));
     update_largest();
     Value* vectors = e_.b.CreateUDiv(e_.b.CreateAdd(keys_, e_.num(e_.lanes - 1)), e_.num(e_.lanes));
     e_.loop(
@@ -70,15 +78,19 @@ class Softmax {
   int alignment() const { return e_.lanes * 4; }
   bool stores() const { return plan_.mask != Mask::none || !scores_.waits; }
 
-  // The largest scores of all rows, of which the first sees keys [from, to), and each other one key later.
+  // The largest scores of all rows, of which query 0 sees keys [from, to), and each other one key later.
   void find_largest(Value* from, Value* to) {
     if (!plan_.limited) return over_all_keys();
-    Value* last = e_.b.CreateAdd(from, e_.b.CreateSub(rows_, e_.num(1)));
-    Value* all = e_.b.CreateAnd(e_.b.CreateICmpSLE(last, e_.num(0)), e_.b.CreateICmpSGE(to, keys_));
+    Value* end = e_.b.CreateAdd(strip_.first, rows_);
+    Value* last = e_.b.CreateSub(e_.smaller(end, strip_.per_head), e_.num(1));
+    Value* first = e_.b.CreateSelect(e_.b.CreateICmpSLE(end, strip_.per_head), strip_.first, e_.num(0));
+    Value* all = e_.b.CreateAnd(e_.b.CreateICmpSLE(e_.b.CreateAdd(from, last), e_.num(0)),
+                                e_.b.CreateICmpSGE(e_.b.CreateAdd(to, first), keys_));
     e_.when(all, [&] { over_all_keys(); });
     e_.when(e_.b.CreateNot(all), [&] {
       e_.loop(e_.num(0), rows_, 1, {}, [&](Value* r, const Values&) {
-        over_some_keys(r, e_.b.CreateAdd(from, r), e_.b.CreateAdd(to, r));
+        Value* query = strip_.query(e_, r);
+        over_some_keys(r, e_.b.CreateAdd(from, query), e_.b.CreateAdd(to, query));
         return Values{};
       });
     });
@@ -119,7 +131,7 @@ class Softmax {
     e_.store(largest, e_.at(e_.at(scratch_, s_.maxima_offset), e_.times(r, 4)), 4);
   }
   Value* clamped(Value* lane) { return e_.smaller(e_.larger(lane, e_.num(0)), e_.num(e_.lanes)); }
-  Value* mask_of(Value* r) { return e_.at(mask_, e_.b.CreateMul(r, mask_row_)); }
+  Value* mask_of(Value* r) { return strip_.at(e_, mask_, mask_head_, mask_row_, r); }
 
   // body(first key, lanes that are keys or null, values so far) over the keys of the block.
   template <class Body>
@@ -180,11 +192,8 @@ class Softmax {
     e_.store(largest, slot, alignment());
     Value* base = subtracted(e_, largest);
     e_.store(base, maxima, alignment());
-    Value* alpha = vector_exp2_below_one(e_, in_powers(e_.b.CreateFSub(before, base)), 5);
+    Value* alpha = vector_exp2_below_one(e_, in_powers(e_, scores_, e_.b.CreateFSub(before, base)), 5);
     e_.store(alpha, e_.at(scratch_, s_.alphas_offset), alignment());
-  }
-  Value* in_powers(Value* difference) {
-    return scores_.unit == 1 ? e_.b.CreateFMul(difference, e_.c_f32(std::numbers::log2e)) : difference;
   }
 
   void make_weights(Value* r, Value* vectors) {
@@ -202,7 +211,7 @@ class Softmax {
         vectors, moving, {total},
         [&](const Values& at, const Values& now) {
           Value* x = e_.load(e_.v_f32, at[0], alignment());
-          x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base) : in_powers(e_.b.CreateFSub(x, base));
+          x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base) : in_powers(e_, scores_, e_.b.CreateFSub(x, base));
           Value* weight = vector_exp2_below_one(e_, x, s_.dot ? 3 : 5);
           if (s_.dot) e_.store(rounded(weight), at[1], e_.lanes * 2);
           else e_.store(weight, at[1], alignment());
@@ -227,8 +236,9 @@ class Softmax {
   const AttentionPlan& plan_;
   const AttentionShape& s_;
   const Scores scores_;
-  Value *scratch_ = nullptr, *state_ = nullptr, *mask_ = nullptr, *mask_row_ = nullptr, *rows_ = nullptr,
-        *keys_ = nullptr;
+  StripRows strip_{};
+  Value *scratch_ = nullptr, *state_ = nullptr, *mask_ = nullptr, *mask_head_ = nullptr, *mask_row_ = nullptr,
+        *rows_ = nullptr, *keys_ = nullptr;
 };
 
 }  // namespace
@@ -240,10 +250,11 @@ llvm::Function* emit_attention_softmax(Emitter& e, const std::string& symbol, co
 
 llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                        const AttentionShape& shape) {
-  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.ptr, e.ptr};
+  llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64, e.ptr, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  llvm::Value *q = f->getArg(0), *rows = f->getArg(2), *copied = f->getArg(3), *state = f->getArg(4);
+  const StripRows strip{f->getArg(3), f->getArg(4)};
+  llvm::Value *rows = f->getArg(5), *copied = f->getArg(6), *state = f->getArg(7);
   const int vector = e.lanes * 4;
   e.loop(e.num(shape.totals_offset()), e.num(shape.largest_offset()), vector, {}, [&](llvm::Value* at, const Values&) {
     e.store(e.c_f32(0), e.at(state, at), vector);
@@ -264,9 +275,8 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
     if (columns % e.lanes) one(e.num(columns / e.lanes * e.lanes), e.tail_mask(e.num(columns % e.lanes)));
   };
   const auto copy = [&] {
-    const Emitter::Moving moving[] = {{q, f->getArg(1)}, {copied, shape.query_row_bytes}};
-    e.walk(rows, moving, {}, [&](const Values& at, const Values&) {
-      copy_row(at[0], at[1]);
+    e.loop(e.num(0), rows, 1, {}, [&](llvm::Value* r, const Values&) {
+      copy_row(strip.at(e, f->getArg(0), f->getArg(1), f->getArg(2), r), e.at(copied, e.times(r, shape.query_row_bytes)));
       return Values{};
     });
     e.loop(e.times(rows, shape.query_row_bytes), e.num(shape.rows * shape.query_row_bytes), 2, {},
@@ -303,20 +313,64 @@ llvm::Function* emit_attention_rescale(Emitter& e, const std::string& symbol, co
   return f;
 }
 
-llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
-                                      const AttentionShape& shape) {
-  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64};
+llvm::Function* emit_attention_join(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+                                    const AttentionShape& shape) {
+  llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  llvm::Value *state = f->getArg(0), *sink = f->getArg(1);
+  llvm::Value *states = f->getArg(1), *apart = f->getArg(2), *count = f->getArg(3);
+  const int vector = e.lanes * 4;
+  const auto state = [&](llvm::Value* i) { return e.at(states, e.b.CreateMul(i, apart)); };
+  const auto largest_of = [&](llvm::Value* from) {
+    return e.load(e.v_f32, e.at(from, shape.largest_offset()), vector);
+  };
+  llvm::Value* largest = e.loop(e.num(0), count, 1, {e.c_f32(kLowest)}, [&](llvm::Value* i, const Values& now) {
+    return Values{larger(e, now[0], largest_of(state(i)))};
+  })[0];
+  llvm::Value *base = subtracted(e, largest), *alphas = e.at(f->getArg(0), shape.alphas_offset);
+  e.loop(e.num(0), count, 1, {}, [&](llvm::Value* i, const Values&) {
+    llvm::Value *from = state(i), *is_first = e.b.CreateICmpEQ(i, e.num(0));
+    llvm::Value* power = in_powers(e, Scores(plan), e.b.CreateFSub(largest_of(from), base));
+    e.store(vector_exp2_below_one(e, power, 5), alphas, vector);
+    e.loop(e.num(0), f->getArg(4), 1, {}, [&](llvm::Value* r, const Values&) {
+      llvm::Value* alpha = e.load_broadcast(DType::f32, e.at(alphas, e.times(r, 4)));
+      const auto add_vector = [&](llvm::Value* offset) {
+        llvm::Value* place = e.at(states, offset);
+        llvm::Value* before = e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, place, vector));
+        e.store(e.fma(e.load(e.v_f32, e.at(from, offset), vector), alpha, before), place, vector);
+      };
+      add_vector(e.b.CreateAdd(e.num(shape.totals_offset()), e.times(r, vector)));
+      const int64_t row = shape.value_columns() * 4;
+      e.loop(e.num(0), e.num(shape.value_width * 4), row, {}, [&](llvm::Value* panel, const Values&) {
+        llvm::Value* first = e.b.CreateAdd(e.times(panel, shape.rows), e.times(r, row));
+        for (int v = 0; v < shape.value_vectors; ++v) add_vector(e.b.CreateAdd(first, e.num(v * vector)));
+        return Values{};
+      });
+      return Values{};
+    });
+    return Values{};
+  });
+  e.store(largest, e.at(states, shape.largest_offset()), vector);
+  e.end_function();
+  return f;
+}
+
+llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+                                      const AttentionShape& shape) {
+  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64};
+  llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
+  allow_spills(f);
+  llvm::Value* state = f->getArg(0);
+  const StripRows strip{f->getArg(5), f->getArg(6)};
   const double unit = Scores(plan).unit;
-  e.loop(e.num(0), f->getArg(4), 1, {}, [&](llvm::Value* r, const Values&) {
+  e.loop(e.num(0), f->getArg(7), 1, {}, [&](llvm::Value* r, const Values&) {
     llvm::Value* totals =
         e.load(e.v_f32, e.at(e.at(state, shape.totals_offset()), e.times(r, shape.vector_bytes())), e.lanes * 4);
     llvm::Value* total = e.splat(e.reduce(totals, [&](llvm::Value* x, llvm::Value* y) { return add(e, x, y); }));
     llvm::Value* largest = e.load_broadcast(DType::f32, e.at(e.at(state, shape.largest_offset()), e.times(r, 4)));
     if (plan.sinks) {
-      llvm::Value* score = e.b.CreateFMul(e.load_broadcast(DType::f32, sink), e.c_f32(unit));
+      llvm::Value* sink = e.load_broadcast(DType::f32, e.at(f->getArg(1), e.times(strip.head(e, r), 4)));
+      llvm::Value* score = e.b.CreateFMul(sink, e.c_f32(unit));
       llvm::Value* difference = e.b.CreateFSub(score, subtracted(e, largest));
       total = add(e, total, vector_exp(e, e.b.CreateFMul(difference, e.c_f32(1 / unit))));
     }
@@ -324,7 +378,7 @@ llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, con
     // A row that sees no key may have no sums yet. With a sink it has a total.
     llvm::Value* is_blind = e.b.CreateFCmpOEQ(largest, e.c_f32(kLowest));
     llvm::Value* blind = e.c_f32(plan.blind_is_zero || plan.sinks ? 0 : std::numeric_limits<double>::quiet_NaN());
-    llvm::Value* out = e.at(f->getArg(2), e.b.CreateMul(r, f->getArg(3)));
+    llvm::Value* out = strip.at(e, f->getArg(2), f->getArg(3), f->getArg(4), r);
     for (int64_t c = 0; c < plan.value_dim; c += e.lanes) {
       const int64_t panel = c / shape.value_columns(), column = c % shape.value_columns();
       llvm::Value* sums = e.at(e.at(state, e.times(r, shape.value_columns() * 4)),

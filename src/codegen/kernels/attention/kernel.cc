@@ -11,26 +11,42 @@ namespace {
 // Items are handed out together until they take about 20 us.
 Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args) {
   const AttentionShape shape = attention_shape(plan, target);
-  const AttentionItems items = attention_items(plan, shape, args.dims[0], args.dims[1]);
+  const AttentionItems items = attention_items(plan, shape, args.dims[0], args.dims[1], args.dims[2]);
+  const int64_t sharing = plan.heads / plan.kv_heads;
   args.dims[13] = items.heads, args.dims[14] = items.queries;
-  args.dims[15] = args.dims[1] <= attention_queries_in_rows(plan, args.dims[2]);
-  const double flops = 2.0 * static_cast<double>(items.heads * items.queries) *
-                       static_cast<double>(std::max<int64_t>(1, args.dims[2])) * (plan.head_dim + plan.value_dim);
-  return {.items = items.count,
-          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>((1 << 20) / flops)),
+  args.dims[15] = args.dims[1] * sharing <= attention_rows_in_rows(plan, args.dims[2]);
+  args.dims[16] = items.per_head, args.dims[17] = items.ranges, args.dims[18] = items.range_keys;
+  if (plan.task == AttentionPlan::Task::join)
+    return {.items = items.ranges > 1 ? items.count : 0, .scratch_bytes = shape.scratch_bytes};
+  const double flops = 2.0 * static_cast<double>(items.heads * std::min(items.queries, args.dims[1])) *
+                       static_cast<double>(std::clamp<int64_t>(args.dims[2], 1, items.range_keys)) *
+                       (plan.head_dim + plan.value_dim);
+  return {.items = items.count * items.ranges,
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>((1 << 20) / std::max(1.0, flops))),
           .scratch_bytes = shape.scratch_bytes};
 }
 
 std::string describe(const AttentionPlan& plan, const Target& target) {
   const AttentionShape shape = attention_shape(plan, target);
-  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time, laid out for more than {} queries",
+  if (plan.task == AttentionPlan::Task::join) return "ranges of keys joined in their order";
+  const std::string ranges =
+      plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
+                                attention_range_keys(plan, shape, 1))
+                  : "";
+  std::string operands(to_string(plan.dtype));
+  if (plan.is_packed()) {
+    const auto name = [](const std::string& format) { return format.empty() ? "f32" : format; };
+    operands = fmt::format("f32, {} and {}", name(plan.k_format), name(plan.v_format));
+  }
+  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time{}, laid out for more than {} rows that share them",
                      plan.heads, plan.head_dim,
                      plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
-                     plan.limited ? ", keys by position" : "", to_string(plan.dtype), shape.block_keys,
-                     attention_queries_in_rows(plan, shape.block_keys));
+                     plan.limited ? ", keys by position" : "", operands, shape.block_keys, ranges,
+                     attention_rows_in_rows(plan, shape.block_keys));
 }
 
 bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
+  if (plan.splits) return false;  // two kernels agree on strips
   return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
 }
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/kernels/attention/shape.h"
 #include "codegen/shapes.h"
+#include "ops/head_rows.h"
 
 namespace hone {
 
@@ -37,7 +39,12 @@ Support read_heads(const Lowering& lowering, const Node& node, AttentionPlan& pl
   plan.dtype = graph.type(node.operands[0]).dtype;
   for (size_t i = 0; i < 3; ++i) {
     const TensorType& type = graph.type(node.operands[i]);
-    if (type.is_packed()) return {fmt::format("packed operands ({})", to_string(type))};
+    if (type.is_packed()) {
+      const int64_t columns = i == 1 ? plan.head_dim : plan.value_dim;
+      if (i == 0 || !head_rows(*type.format, kv_heads, columns))
+        return {fmt::format("packed operands ({}) of {} heads", to_string(type), i == 0 ? heads : kv_heads)};
+      (i == 1 ? plan.k_format : plan.v_format) = to_string(*type.format);
+    }
     if (type.dtype != plan.dtype) return {"q, k and v of different element types"};
   }
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
@@ -72,6 +79,14 @@ Support read_mask(const Lowering& lowering, ValueId mask, const Shape& full, Att
   return {};
 }
 
+// Whether some lengths make ranges of keys.
+bool may_split(const AttentionPlan& plan, const Target& target, const Dim& queries, const Dim& keys) {
+  const int64_t range = attention_range_keys(plan, attention_shape(plan, target), 1);
+  if (queries.is_constant() && queries.constant() > kSplitQueries) return false;
+  if (keys.is_constant() && keys.constant() <= range) return false;
+  return !(queries == keys) || kSplitQueries > range;
+}
+
 }  // namespace
 
 Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read) {
@@ -84,9 +99,24 @@ Support read_attention(const Lowering& lowering, const Node& node, ValueId mask,
   return {};
 }
 
+// The second step of few queries, whose sizes and strides are those of the first.
+static void add_join(const Lowering& lowering, Prepared& prepared, AttentionPlan plan, ValueId result, ValueId sinks) {
+  StepDraft join = prepared.step();
+  join.pointers.clear();
+  plan.task = AttentionPlan::Task::join;
+  plan.k_format.clear(), plan.v_format.clear();
+  join.plan = plan;
+  join.is_rest = true;
+  for (int unread = 0; unread < 4; ++unread) lowering.bind(join, kNone, Plane::none);
+  lowering.bind(join, result);
+  lowering.bind(join, sinks, sinks == kNone ? Plane::none : Plane::data);
+  lowering.bind(join, kNone, Plane::shared);
+  prepared.steps.push_back(std::move(join));
+}
+
 Support lower_attention(const Lowering& lowering, Prepared& prepared) {
-  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
+  StepDraft& step = prepared.step();
   const Node& node = graph.node(step.group.anchor);
   const auto operand = [&](size_t i) { return i < node.operands.size() ? node.operands[i] : kNone; };
   const ValueId mask = operand(3), sinks = operand(4);
@@ -106,11 +136,23 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
     lowering.bind(step, lines);
   }
   lowering.bind(step, sinks, sinks == kNone ? Plane::none : Plane::data);
+  read.plan.splits = may_split(read.plan, lowering.target, lowering.shape(node.operands[0])[1],
+                               lowering.shape(node.operands[1])[1]);
+  lowering.bind(step, kNone, read.plan.splits ? Plane::shared : Plane::none);
+  for (size_t i = 1; i < 3; ++i)
+    if (const TensorType& type = graph.type(node.operands[i]); type.is_packed()) {
+      lowering.bind(step, node.operands[i], Plane::scales);
+      lowering.bind(step, node.operands[i], Plane::zero_points);
+    } else {
+      for (int unread = 0; unread < 2; ++unread) lowering.bind(step, kNone, Plane::none);
+    }
   step.plan = read.plan;
   step.lasting = true;
-  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
+  if (read.plan.splits) add_join(lowering, prepared, read.plan, step.group.results[0], sinks);
+  prepared.place = [=, plan = read.plan, shape = attention_shape(read.plan, lowering.target)](const RunSizes& sizes, StepCall& placed) {
     read.write(sizes, placed.dims);
     for (size_t i = 0; i < 4; ++i) placed.dims[3 + i] = sizes.of(strides[i]);
+    placed.shared_bytes = attention_shared_bytes(plan, shape, placed.dims);
     return Support{};
   };
   return {};

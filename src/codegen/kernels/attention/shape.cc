@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+#include "ops/head_rows.h"
+
 namespace hone {
 
 Support attention_support(const AttentionPlan& plan, const Target&) {
@@ -10,6 +13,10 @@ Support attention_support(const AttentionPlan& plan, const Target&) {
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 || plan.value_dim < 1)
     return {
         fmt::format("{} heads over {} of {} and {} columns", plan.heads, plan.kv_heads, plan.head_dim, plan.value_dim)};
+  for (const auto& [format, columns] : {std::pair(plan.k_format, plan.head_dim), {plan.v_format, plan.value_dim}})
+    if (!format.empty() && (plan.dtype != DType::f32 || !head_rows(parse_format(format), plan.kv_heads, columns)))
+      return {fmt::format("{} heads of {} columns in {}, multiplied as {}", plan.kv_heads, columns, format,
+                          to_string(plan.dtype))};
   constexpr int kWidest = 4096;  // so that a strip and a block of keys fit the caches that they are meant for
   if (plan.head_dim > kWidest || plan.value_dim > kWidest)
     return {
@@ -58,35 +65,61 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   s.weights_offset = s.dot ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
   s.maxima_offset = place(s.vector_bytes());
   s.alphas_offset = place(s.vector_bytes());
+  if (plan.is_packed()) s.staged_offset = place(kStagedRows * std::max(plan.head_dim, plan.value_dim) * 4);
   s.queries_offset = place(s.item_strips * s.strip_queries_bytes());
   s.states_offset = place(s.item_strips * s.state_bytes());
   s.scratch_bytes = end;
   return s;
 }
 
-int64_t attention_queries_in_rows(const AttentionPlan& plan, int64_t keys) {
+int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys) {
   constexpr int64_t kFewKeys = 24;  // of which a panel would be far from full
-  const bool shared = plan.heads > plan.kv_heads;
-  if (keys <= kFewKeys) return shared ? 10 : 16;
-  return !shared && plan.dtype == DType::f32 && plan.head_dim >= 48 ? 16 : 4;
+  if (keys <= kFewKeys) return 16;
+  if (plan.head_dim < 48) return 4;
+  return plan.dtype == DType::f32 ? 16 : 8;
+}
+
+// Two blocks, some 20 us of reading them, or so many that the states of their strips are a thirtieth of what they are
+// made from.
+int64_t attention_range_keys(const AttentionPlan& plan, const AttentionShape& shape, int64_t queries) {
+  const int64_t rows = queries * (plan.heads / plan.kv_heads);
+  return shape.block_keys * std::max<int64_t>(2, ceil_div(rows, 8));
+}
+
+int64_t AttentionItems::strips(const AttentionShape& shape) const {
+  if (per_head != kSeesAll) return ceil_div(heads * per_head, int64_t{shape.rows});
+  return heads * std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
 }
 
 // As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.
-AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
-                               int64_t queries) {
+AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches, int64_t queries,
+                               int64_t keys) {
   constexpr int64_t kEnough = 8;     // items
   constexpr int64_t kFewStrips = 8;  // for which laying out keys costs about an eighth
   const int64_t sharing = plan.heads / plan.kv_heads,
                 strips = std::max<int64_t>(1, ceil_div(queries, int64_t{shape.rows}));
   AttentionItems items;
+  if (sharing > 1 && queries > 0 && queries < shape.rows) items.per_head = queries;
+  if (const int64_t range = attention_range_keys(plan, shape, queries);
+      plan.splits && queries <= kSplitQueries && keys > range)
+    items.range_keys = range, items.ranges = ceil_div(keys, range);
   const auto split = [&](int64_t most) {
-    items.heads = std::clamp<int64_t>(most / strips, 1, sharing);
+    const bool filled = items.per_head != kSeesAll;
+    items.heads = std::clamp<int64_t>(filled ? most * shape.rows / queries : most / strips, 1, sharing);
     items.queries = ceil_div(strips, ceil_div(strips, most)) * shape.rows;
     items.count = batches * plan.kv_heads * ceil_div(sharing, items.heads) * ceil_div(queries, items.queries);
   };
   split(shape.item_strips);
-  for (int64_t most = shape.item_strips / 2; items.count < kEnough && most >= kFewStrips; most /= 2) split(most);
+  for (int64_t most = shape.item_strips / 2; items.count * items.ranges < kEnough && most >= kFewStrips; most /= 2)
+    split(most);
   return items;
+}
+
+int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const KernelDims& dims) {
+  if (!plan.splits) return 0;
+  const AttentionItems items = attention_items(plan, shape, dims[0], dims[1], dims[2]);
+  if (items.ranges == 1) return 0;
+  return checked_mul(checked_mul(items.count, items.ranges), items.strips(shape) * shape.state_bytes());
 }
 
 }  // namespace hone

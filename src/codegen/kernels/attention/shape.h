@@ -7,7 +7,13 @@
 // whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
 // of keys, which are the plan's, and on whether those are read in rows; how queries fall into items decides none.
 //
-// Few queries read keys and values in their rows, since laying them out would cost more than the products.
+// Codes of keys and values are decoded in registers where rows are read, and some rows at a time into scratch where they
+// are laid out; what follows has the bits that decoded operands give.
+//
+// Few queries read keys and values in their rows, since laying them out would cost more than the products. The heads that
+// share keys then fill strips together: row r of them is query r % S of head r / S. Long keys of few queries fall into
+// ranges, which are items of their own: each leaves its strips' states in shared memory, and they are joined in the order
+// of the ranges, which follow from lengths and heads alone.
 //
 // Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
@@ -18,6 +24,9 @@
 #include "codegen/kernels/gemm/shape.h"
 
 namespace hone {
+
+// Rows of codes that are decoded to f32 before they are laid out; a multiple of the columns of any panel of keys.
+inline constexpr int64_t kStagedRows = 32;
 
 struct AttentionShape {
   int lanes = 0, rows = 0;                 // rows of a strip
@@ -31,7 +40,7 @@ struct AttentionShape {
   int64_t weight_stride_bytes = 0;          // of weights: scores, or bf16 of their own
   // Scratch, in bytes.
   int64_t keys_offset = 0, values_offset = 0, scores_offset = 0, weights_offset = 0, maxima_offset = 0,
-          alphas_offset = 0, queries_offset = 0, states_offset = 0, scratch_bytes = 0;
+          alphas_offset = 0, queries_offset = 0, states_offset = 0, staged_offset = 0, scratch_bytes = 0;
   int64_t query_row_bytes = 0;  // of queries in scratch
 
   int64_t key_columns() const { return int64_t{key_vectors} * lanes; }
@@ -52,13 +61,23 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
 // How the heads that share keys, and their queries, fall into items.
 struct AttentionItems {
   int64_t heads = 1, queries = 1;  // of an item
-  int64_t count = 0;
+  int64_t per_head = kSeesAll;     // rows of a strip before those of the next head; kSeesAll: strips are of one head
+  int64_t ranges = 1;              // of keys
+  int64_t range_keys = kSeesAll;   // of each
+  int64_t count = 0;               // without ranges
+  int64_t strips(const AttentionShape& shape) const;  // of an item
 };
-AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
-                               int64_t queries);
+AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches, int64_t queries,
+                               int64_t keys);
 
-// The most queries that read keys and values in their rows; for more, these are laid out as panels, which heads that
-// share keys share, too. It decides bits, and so takes no notice of batches.
-int64_t attention_queries_in_rows(const AttentionPlan& plan, int64_t keys);
+// The most queries whose keys are split, and of how many at least.
+inline constexpr int64_t kSplitQueries = 16;
+int64_t attention_range_keys(const AttentionPlan& plan, const AttentionShape& shape, int64_t queries);
+// What the ranges of all items leave for those who join them, of a plan that splits.
+int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const KernelDims& dims);
+
+// The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid out
+// as panels. It decides bits, and so takes no notice of batches.
+int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys);
 
 }  // namespace hone

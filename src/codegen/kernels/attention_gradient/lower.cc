@@ -20,6 +20,7 @@ Support lower_attention_gradient(const Lowering& lowering, Prepared& prepared) {
   const ValueId mask = node.operands.size() > 4 ? node.operands[4] : kNone;
   AttentionOperands read;
   if (Support r = read_attention(lowering, node, mask, read); !r.supported()) return r;
+  if (read.plan.is_packed()) return {"packed operands"};
   if (read.before != kSeesAll || read.plan.softcap != 0 || read.plan.mask == AttentionPlan::Mask::chosen ||
       read.plan.blind_is_zero || read.plan.value_dim != read.plan.head_dim)
     return {"a window, a soft cap, a boolean mask or values of another width than the keys"};
