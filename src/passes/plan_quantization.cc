@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "formats/packed.h"
+#include "ops/block_products.h"
 #include "ops/calls.h"
 #include "ops/integer_activations.h"
 #include "passes/captures.h"
@@ -29,9 +30,9 @@ constexpr OptionField<FormatRules> kFields[] = {
     {"skip", "regular expression on names of tensors that are kept", &FormatRules::skip, check_regex},
     {"activations",
      "number format of the inputs of linear, conv, matmul and attention. int8 and uint8.asym, of the tensor or of each "
-     "row (g1x0), are multiplied as integers where such weights are, and round the inputs of no other product; mxint8 "
-     "is multiplied so by linear's weights, and simulated elsewhere, as other formats are everywhere; int8@min-max: by "
-     "a scale that calibration data choose (min-max, moving-average, percentile, mse, entropy)",
+     "row (g1x0), and mxint8 are multiplied as integers by such weights (mxint8 by linear's), and round the inputs of "
+     "layers with weights alone; others are simulated; int8@min-max: by a scale that calibration data choose (min-max, "
+     "moving-average, percentile, mse, entropy)",
      &FormatRules::activations, check_input_format},
 };
 
@@ -169,6 +170,11 @@ void finish_activation(QuantizeChoice& choice, const Graph& graph) {
   check_fits(choice, shape);
 }
 
+// Whether products with weights are of integers when activations are rounded so.
+bool is_of_integers(const Format& format) {
+  return no_integer_activations(format).empty() || no_block_activations(format, 2).empty();
+}
+
 // What may be chosen, with what rules see of it.
 struct Choices {
   std::vector<QuantizeChoice> choices;
@@ -180,7 +186,7 @@ struct Choices {
     for (size_t i = 0; i < choices.size() && !format.empty(); ++i)
       if (candidates[i].part == part) {
         const InputFormat given = InputFormat::parse(format);
-        if (part == Part::in && !meets_weights[i] && no_integer_activations(given.format).empty())
+        if (part == Part::in && !meets_weights[i] && is_of_integers(given.format))
           choices[i].decided_by = "kept: only products with weights are of integers; a rule may say otherwise";
         else choices[i].format = given.format, choices[i].observer = given.observer, choices[i].decided_by = by;
       }

@@ -178,10 +178,10 @@ TEST(PlanQuantization, IntegersAreTheDefaultOfWhatMeetsWeightsOtherFormatsOfAllP
     for (const QuantizeChoice& choice : plan_quantization(graph, options).activations) formats.push_back(choice.after);
     return formats;
   };
-  for (const char* format : {"int8", "int8.g1x0", "uint8.asym", "int8@min-max"})
+  for (const char* format : {"int8", "int8.g1x0", "uint8.asym", "int8@min-max", "mxint8"})
     EXPECT_EQ(after(format), (std::vector<std::string>{format, "fp32"}));
   EXPECT_EQ(after("int8", {"op:matmul.in=int8"}), (std::vector<std::string>{"int8", "int8"}));
-  for (const char* format : {"bfp8", "int4"}) EXPECT_EQ(after(format), (std::vector<std::string>{format, format}));
+  for (const char* format : {"bfp12", "int4", "mxfp4"}) EXPECT_EQ(after(format), (std::vector<std::string>{format, format}));
 }
 
 TEST(PlanQuantization, AllNamesThatTheModelDoesNotHaveAreInOneError) {
