@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-search bench-questions train train-full format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-precisions bench-search bench-questions train train-full format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
+	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
 	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
@@ -77,6 +78,10 @@ bench-train: build models
 	scripts/deps.sh test
 	cmake --build --preset release -j $(jobs) --target bench_train_step
 	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
+
+bench-precisions: build models
+	scripts/deps.sh peers
+	build/venv/bin/python bench/peers/precisions.py build/release/hone --record
 
 bench-attention: build
 	scripts/deps.sh peers

@@ -87,7 +87,7 @@ captcha_models() { model_from_wheel ddddocr 1.5.6 ddddocr ddddocr; }
 
 peers() {
   local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
-    compressed-tensors optuna optuna-dashboard peft psycopg psycopg-binary)
+    compressed-tensors nncf optuna optuna-dashboard peft psycopg psycopg-binary)
   virtual_environment build/venv
   local have package missing=()
   have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
