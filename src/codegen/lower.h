@@ -36,7 +36,7 @@ struct StepFrame {
   // Operands that a dense result of as many elements of the same size may be written over: the kernel reads their
   // element i before it writes element i of a result, and never again.
   std::vector<ValueId> overwritable;
-  bool copies = false;  // what it writes is what it reads: nothing to do where both are in one place
+  bool copies = false;       // what it writes is what it reads: nothing to do where both are in one place
   std::vector<Tensor> made;  // tables
   double moved_bytes = 0;    // where the step is a part of what its node moves
   bool is_rest = false;      // its work counts as that of the group's first step

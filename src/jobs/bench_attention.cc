@@ -74,9 +74,7 @@ TensorType fused_type(const HeadSizes& s, const AttentionBenchOptions& options, 
 Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
-  const auto input = [&](const char* name) {
-    return g.add_input(name, fused_type(s, options, name));
-  };
+  const auto input = [&](const char* name) { return g.add_input(name, fused_type(s, options, name)); };
   const ValueId q = input("q"), k = input("k"), v = input("v");
   g.add_output(ops::attention(g, {.q = q,
                                   .k = k,
@@ -253,8 +251,7 @@ Record bench_attention(const AttentionBenchOptions& options) {
   if (!options.kv_format.empty()) some += ", keys and values in " + options.kv_format;
   if (s.kv_heads < s.heads) some += counted(s.kv_heads, "head of keys", "heads of keys");
   return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}{}", s.batches, s.heads, s.keys, s.columns,
-                                     to_string(options.type), some,
-                                     options.causal ? ", causal" : ""),
+                                     to_string(options.type), some, options.causal ? ", causal" : ""),
                 .command = options.command,
                 .findings = {finding(forms, times)},
                 .sections = {{"Both forms",

@@ -28,10 +28,10 @@ struct AttentionBenchOptions {
 std::array<int64_t, 4> parse_attention_shape(const std::string& text);
 
 // Both on the same values, interleaved. Naive is MatMul, scale, Softmax, MatMul on [B,H,S,D] and keeps the scores
-// [B,H,queries,S], of decoded keys and values where those have a format; fused is the op `attention` on [B,S,H*D]. Table "results" (form, median_ms, speed, mflop, gflops,
-// bytes, scores_bytes), table "steps" (form, step, ops, ms, share, mflop, bytes, why). Throws Error where there are
-// more queries than keys, heads that cannot share, or operands beyond the memory limit; Bug where the two give
-// different answers.
+// [B,H,queries,S], of decoded keys and values where those have a format; fused is the op `attention` on [B,S,H*D].
+// Table "results" (form, median_ms, speed, mflop, gflops, bytes, scores_bytes), table "steps" (form, step, ops, ms,
+// share, mflop, bytes, why). Throws Error where there are more queries than keys, heads that cannot share, or operands
+// beyond the memory limit; Bug where the two give different answers.
 Record bench_attention(const AttentionBenchOptions& options);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Where the codes and scales of heads are that lie side by side in packed rows: what a pass may leave packed and a kernel
-// reads a head at a time.
+// Where the codes and scales of heads are that lie side by side in packed rows: what a pass may leave packed and a
+// kernel reads a head at a time.
 #pragma once
 
 #include <cstdint>

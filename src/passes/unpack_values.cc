@@ -13,7 +13,8 @@ bool attends_to_codes(const Graph& graph, const Node& node) {
   const auto is_read = [&](size_t i) {
     const TensorType& type = graph.type(node.operands[i]);
     if (!type.is_packed()) return type.dtype == DType::f32;
-    return type.rank() == 3 && type.shape[2].is_constant() && head_rows(*type.format, heads, type.shape[2].constant() / heads);
+    return type.rank() == 3 && type.shape[2].is_constant() &&
+           head_rows(*type.format, heads, type.shape[2].constant() / heads);
   };
   return !q.is_packed() && q.dtype == DType::f32 && is_read(1) && is_read(2);
 }

@@ -138,7 +138,8 @@ TEST_F(Bench, AttentionOfFewQueriesIsThatOfTheLastKeys) {
   const ProgramResult codes = bench("1", {"--kv-format", "int8.g16"});
   expect_done(codes);
   EXPECT_THAT(codes.out, HasSubstr("1 query, keys and values in int8.g16"));
-  EXPECT_THAT(bench("1", {"--kv-format", "int8.g16", "--type", "bf16"}).err, HasSubstr("codes are read beside f32, not bf16"));
+  EXPECT_THAT(bench("1", {"--kv-format", "int8.g16", "--type", "bf16"}).err,
+              HasSubstr("codes are read beside f32, not bf16"));
   EXPECT_THAT(bench("1", {"--kv-format", "fp16"}).err, HasSubstr("it has no codes"));
   EXPECT_THAT(bench("1", {"--kv-heads", "2"}).err, HasSubstr("--kv-heads 2: 3 heads cannot share them evenly"));
   EXPECT_THAT(bench("41").err, HasSubstr("--queries 41: they are the last of 40 keys"));

@@ -270,9 +270,8 @@ TEST(Attention, ARowOfMinusInfinityIsNan) {
 }
 
 TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
-  for (const AttentionCase& c :
-       {AttentionCase{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3},
-        AttentionCase{.batches = 2, .queries = 3, .keys = 2100, .heads = 6, .kv_heads = 3}}) {
+  for (const AttentionCase& c : {AttentionCase{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3},
+                                 AttentionCase{.batches = 2, .queries = 3, .keys = 2100, .heads = 6, .kv_heads = 3}}) {
     Philox rng(8);
     const Inputs in = random_inputs(c, rng);
     bool intact = false;

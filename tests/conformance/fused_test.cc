@@ -112,7 +112,8 @@ struct FewQueries {
 // Of at most 128 keys in a range; a head's queries fill no strip, so that heads share them. Values are narrower.
 void expect_few_queries_conform(const FewQueries& c) {
   const int kv_heads = std::stoi(c.kv_heads);
-  SCOPED_TRACE(fmt::format("{} queries, {} heads of keys, {}{}{}", c.queries, c.kv_heads, c.dtype, c.operands, c.limits));
+  SCOPED_TRACE(
+      fmt::format("{} queries, {} heads of keys, {}{}{}", c.queries, c.kv_heads, c.dtype, c.operands, c.limits));
   expect_text_conforms(fmt::format(R"(graph g {{
       %q : {0}[{1},{2},1024] = input "q"
       %k : {0}[{1},{3},{4}] = input "k"
@@ -144,8 +145,8 @@ TEST(Fused, AttentionOfFewQueriesJoinsRangesOfKeys) {
 
 // All of a query's keys are out of sight, or all of one range.
 TEST(Fused, AttentionOfRangesThatNoQuerySees) {
-  for (const char* limits : {", before=3, behind=0", ", from_start=1, causal=1, before=0", ", before=3, blind_is_zero=1",
-                             ", from_start=1, before=150, blind_is_zero=1"})
+  for (const char* limits : {", before=3, behind=0", ", from_start=1, causal=1, before=0",
+                             ", before=3, blind_is_zero=1", ", from_start=1, before=150, blind_is_zero=1"})
     for (const char* operands : {"", ", %c", ", %c, %s"})
       expect_few_queries_conform({.operands = operands, .limits = limits});
 }

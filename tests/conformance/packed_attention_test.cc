@@ -11,10 +11,12 @@ namespace {
 constexpr int64_t kHeads = 2, kColumns = 64, kValueColumns = 96, kKeys = 70;
 
 std::vector<std::string> head_formats() {
-  std::vector<std::string> formats{"int8.g64", "int8.g192", "int8.g1x0", "int8.g64.s=bf16", "int4.g64.s=fp16", "uint8.g32.asym"};
+  std::vector<std::string> formats{"int8.g64",        "int8.g192",       "int8.g1x0",
+                                   "int8.g64.s=bf16", "int4.g64.s=fp16", "uint8.g32.asym"};
   for (const std::string& format : packed_examples()) formats.push_back(format);
   std::erase_if(formats, [](const std::string& format) {
-    return !head_rows(parse_format(format), kHeads, kColumns) || !head_rows(parse_format(format), kHeads, kValueColumns);
+    return !head_rows(parse_format(format), kHeads, kColumns) ||
+           !head_rows(parse_format(format), kHeads, kValueColumns);
   });
   return formats;
 }
@@ -23,7 +25,8 @@ std::vector<std::string> head_formats() {
 Graph graph_of(int64_t queries, const NamedTensors& constants) {
   ParseContext context = op_context();
   context.find_constant = [&](const std::string& name, const TensorType&) { return constants.at(name); };
-  return parse_graph(fmt::format(R"(graph g {{
+  return parse_graph(
+      fmt::format(R"(graph g {{
     %q : f32[1,{0},256] = input "q"
     %k : {1} = const "k"
     %v : {2} = const "v"
@@ -31,9 +34,8 @@ Graph graph_of(int64_t queries, const NamedTensors& constants) {
     %y = attention %q, %k, %v, %m {{heads=4, kv_heads=2, causal=1}}
     return %y as "y"
   }})",
-                                 queries, to_string(constants.at("k").type()),
-                                 to_string(constants.at("v").type()), kKeys),
-                     context);
+                  queries, to_string(constants.at("k").type()), to_string(constants.at("v").type()), kKeys),
+      context);
 }
 
 class PackedAttention : public testing::TestWithParam<std::string> {};
@@ -55,7 +57,8 @@ TEST_P(PackedAttention, HasTheBitsOfDecodedKeysAndValues) {
     decoded.emplace(name, plain(packed.at(name)));
   }
   for (int64_t queries : {2, 19}) {
-    const NamedTensors inputs{{"q", random_floats(rng, {1, queries, 256})}, {"m", random_floats(rng, {queries, kKeys})}};
+    const NamedTensors inputs{{"q", random_floats(rng, {1, queries, 256})},
+                              {"m", random_floats(rng, {queries, kKeys})}};
     const Graph of_codes = graph_of(queries, packed), of_numbers = graph_of(queries, decoded);
     for (const Target& target : target_levels()) {
       SessionOptions options;
@@ -89,7 +92,8 @@ TEST(AttentionOfCodes, ReadsWhatQuantizeMakes) {
 
 // Only keys are codes, or they fall into heads that can't be read alone: those are decoded before.
 TEST(AttentionOfCodes, MayHaveOneOperandOfCodes) {
-  for (auto [format, steps] : {std::pair{"int8.g64", "; attention attention"}, {"int8.g20", "dequantize; attention attention"}})
+  for (auto [format, steps] :
+       {std::pair{"int8.g64", "; attention attention"}, {"int8.g20", "dequantize; attention attention"}})
     expect_text_conforms(fmt::format(R"(graph g {{
       %q : f32[1,3,120] = input "q"
       %x : f32[1,37,120] = input "x"

@@ -40,9 +40,12 @@ Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t byte
 class AttentionKernel {
  public:
   AttentionKernel(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), s_(attention_shape(plan, e.target, shrink)), size_(size_bytes(plan.dtype)),
-        keys_(e, plan.dtype, plan.k_format, plan.kv_heads, plan.head_dim),
-        values_(e, plan.dtype, plan.v_format, plan.kv_heads, plan.value_dim) {
+      : e_(e),
+        plan_(plan),
+        s_(attention_shape(plan, e.target, shrink)),
+        size_(size_bytes(plan.dtype)),
+        keys_(e, plan.dtype, plan.k_format, plan.kv_heads, plan.head_dim, {plan.page_rows, plan.table}),
+        values_(e, plan.dtype, plan.v_format, plan.kv_heads, plan.value_dim, {plan.page_rows, plan.table}) {
     const bool joins = plan.task == AttentionPlan::Task::join;
     if (joins) join_ = emit_attention_join(e_, symbol + "_join", plan_, s_);
     else emit_parts(symbol);
@@ -101,8 +104,8 @@ class AttentionKernel {
     else emit_tiles(symbol);
     row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_, keys_);
     row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_, values_);
-    if (keys_.is_packed()) stage_keys_ = emit_stage(symbol + "_stage_keys", keys_, plan_.head_dim);
-    if (values_.is_packed()) stage_values_ = emit_stage(symbol + "_stage_values", values_, plan_.value_dim);
+    if (is_staged(keys_)) stage_keys_ = emit_stage(symbol + "_stage_keys", keys_, plan_.head_dim);
+    if (is_staged(values_)) stage_values_ = emit_stage(symbol + "_stage_values", values_, plan_.value_dim);
     softmax_ = emit_attention_softmax(e_, symbol + "_softmax", plan_, s_);
     copy_ = emit_attention_queries(e_, symbol + "_queries", plan_, s_);
     rescale_ = emit_attention_rescale(e_, symbol + "_rescale", s_);
@@ -240,7 +243,8 @@ class AttentionKernel {
       soon.group = e_.b.CreateSelect(is_last, next.group, item.group);
       Value* soon_t = e_.b.CreateSelect(is_last, next_from, after);
       Value* left = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(dim(2), soon_t));
-      Value* share = rounds(e_.b.CreateSelect(in_rows_, e_.num(0), left), strips_of_item());
+      Value* share =
+          rounds(e_.b.CreateSelect(in_rows_, e_.num(0), plan_.page_rows > 0 ? e_.num(0) : left), strips_of_item());
       each_strip(item, alone, [&](const Strip& strip) {
         e_.when(e_.b.CreateICmpEQ(t, from), [&] { begin(item, strip); });
         Value* row = e_.b.CreateAdd(soon_t, e_.b.CreateMul(strip.number, share));
@@ -275,9 +279,9 @@ class AttentionKernel {
   }
   void write(const Item& item, const Strip& strip) {
     Value* sinks = plan_.sinks ? e_.at(e_.kernel_pointer(frame_, 5), e_.times(strip.h, 4)) : none();
-    call(output_, {strip.state, sinks, result(item, strip, e_.num(0)),
-                   e_.num(plan_.value_dim * size_bytes(plan_.result)), result_row(), strip.places.first,
-                   strip.places.per_head, strip.rows});
+    call(output_,
+         {strip.state, sinks, result(item, strip, e_.num(0)), e_.num(plan_.value_dim * size_bytes(plan_.result)),
+          result_row(), strip.places.first, strip.places.per_head, strip.rows});
   }
   void join(const Item& item) {
     each_strip(item, e_.b.getFalse(), [&](const Strip& strip) {
@@ -296,16 +300,23 @@ class AttentionKernel {
   }
   Value* result_row() { return e_.times(dim(6), size_bytes(plan_.result)); }
   // From key t on, of the item's head of keys.
-  HeadReader::Rows keys(const Item& item, Value* t) { return rows_of(keys_, 1, 7, 4, item, t); }
-  HeadReader::Rows values(const Item& item, Value* t) { return rows_of(values_, 2, 9, 5, item, t); }
-  HeadReader::Rows rows_of(const HeadReader& reader, int pointer, int scales, int stride, const Item& item, Value* t) {
-    const HeadReader::Rows operand{e_.kernel_pointer(frame_, pointer), e_.kernel_pointer(frame_, scales),
-                                   e_.kernel_pointer(frame_, scales + 1), e_.times(dim(stride), size_)};
-    return reader.row(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(2)), t));
+  HeadReader::Rows keys(const Item& item, Value* t) { return rows_of(keys_, 1, 7, 4, 20, item, t); }
+  HeadReader::Rows values(const Item& item, Value* t) { return rows_of(values_, 2, 9, 5, 21, item, t); }
+  HeadReader::Rows rows_of(const HeadReader& reader, int pointer, int scales, int stride, int pages, const Item& item,
+                           Value* t) {
+    HeadReader::Rows operand{e_.kernel_pointer(frame_, pointer), e_.kernel_pointer(frame_, scales),
+                             e_.kernel_pointer(frame_, scales + 1), e_.times(dim(stride), size_)};
+    if (!reader.is_paged())
+      return reader.from(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(2)), t));
+    Value* page = e_.times(e_.b.CreateMul(item.b, dim(19)), size_bytes(plan_.table));
+    operand.table = e_.at(e_.kernel_pointer(frame_, 11), page);
+    operand.first = t, operand.last = e_.b.CreateSub(dim(2), e_.num(1)), operand.count = dim(pages);
+    return reader.head(operand, item.group);
   }
-  void call_with_rows(Function* f, std::initializer_list<Value*> first, const HeadReader::Rows& rows) {
+  void call_with_rows(Function* f, std::initializer_list<Value*> first, const HeadReader& reader,
+                      const HeadReader::Rows& rows) {
     std::vector<Value*> arguments(first);
-    for (Value* argument : {rows.codes, rows.scales, rows.zeros, rows.row_bytes}) arguments.push_back(argument);
+    for (Value* argument : reader.arguments(rows)) arguments.push_back(argument);
     e_.b.CreateCall(f, arguments);
   }
 
@@ -313,7 +324,7 @@ class AttentionKernel {
   void prefetch_query(const Item& next, const Strip& strip) {
     Value* s = e_.smaller(e_.b.CreateAdd(next.first, strip.lowest), dim(1));
     call(prefetch_queries_, {head_pointer(0, next.b, dim(1), s, 3, next.first_head, plan_.head_dim, size_),
-                          e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), s), e_.num(s_.rows))});
+                             e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), s), e_.num(s_.rows))});
   }
 
   // Keys [t, t + count) of the item's group, and their values.
@@ -322,12 +333,12 @@ class AttentionKernel {
            [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
              call(pack_keys_, {rows, row_bytes, e_.num(plan_.head_dim), some, key_panel(i)});
            });
-    const int64_t value_step = values_.is_packed() ? kStagedRows : s_.block_keys;
+    const int64_t value_step = is_staged(values_) ? kStagedRows : s_.block_keys;
     staged(values_, stage_values_, plan_.value_dim, values(item, t), count, value_step,
            [&](Value* rows, Value* row_bytes, Value* i, Value* some) {
              for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
                call(pack_values_, {e_.at(rows, c * size_), row_bytes, some, e_.num(plan_.value_dim - c),
-                                   e_.at(value_panel(c), e_.times(i, s_.value_columns() * 4))});
+                                   e_.at(value_panel(c), e_.times(i, s_.value_columns() * element_bytes()))});
            });
     Value *filled = e_.b.CreateLShr(e_.b.CreateAdd(count, e_.num(1)), e_.num(1)),
           *missing = e_.b.CreateSub(e_.b.CreateLShr(whole_steps(count), e_.num(1)), filled);
@@ -340,25 +351,31 @@ class AttentionKernel {
   void staged(const HeadReader& reader, Function* stage, int64_t columns, const HeadReader::Rows& all, Value* count,
               int64_t step, Body body) {
     e_.loop(e_.num(0), count, step, {}, [&](Value* i, const Values&) {
-      const HeadReader::Rows rows = reader.row(all, i);
+      const HeadReader::Rows rows = reader.from(all, i);
       Value *some = e_.b.CreateSub(count, i), *row_bytes = reader.stride(rows), *from = rows.codes;
-      if (reader.is_packed()) {
-        from = scratch(s_.staged_offset), row_bytes = e_.num(columns * 4), some = e_.smaller(some, e_.num(step));
-        call_with_rows(stage, {some, from}, rows);
+      if (is_staged(reader)) {
+        from = scratch(s_.staged_offset), row_bytes = e_.num(columns * size_), some = e_.smaller(some, e_.num(step));
+        call_with_rows(stage, {some, from}, reader, rows);
       }
       body(from, row_bytes, i, some);
       return Values{};
     });
   }
-  // void(count, to, rows): so many rows of `columns` as f32.
+  static bool is_staged(const HeadReader& reader) { return reader.is_packed() || reader.is_paged(); }
+  int64_t element_bytes() const { return s_.dot ? 2 : 4; }  // of panels
+  // void(count, to, rows): so many rows of `columns`, codes as f32.
   Function* emit_stage(const std::string& symbol, const HeadReader& reader, int64_t columns) {
     std::vector<llvm::Type*> params{e_.i64, e_.ptr};
-    for (llvm::Type* type : HeadReader::types(e_)) params.push_back(type);
+    for (llvm::Type* type : reader.types()) params.push_back(type);
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
-    const HeadReader::Rows all = HeadReader::from_arguments(f, 2);
+    const HeadReader::Rows all = reader.from_arguments(f, 2);
     e_.loop(e_.num(0), f->getArg(0), 1, {}, [&](Value* i, const Values&) {
       const HeadReader::Rows row = reader.row(all, i);
-      Value* to = e_.at(f->getArg(1), e_.times(i, columns * 4));
+      Value* to = e_.at(f->getArg(1), e_.times(i, columns * size_));
+      if (!reader.is_packed()) {
+        emit_copy(e_, row.codes, to, columns * size_);
+        return Values{};
+      }
       const auto one = [&](Value* c, int64_t count) {
         Value* mask = count < e_.lanes ? e_.tail_mask(e_.num(count)) : nullptr;
         e_.masked_store(reader.load(row, c, count), e_.at(to, e_.times(c, 4)), mask);
@@ -401,8 +418,8 @@ class AttentionKernel {
   // `is_first`: no sums are there yet.
   void add_keys(const Item& item, const Strip& strip, Value* t, Value* count, Value* from, Value* to, Value* is_first) {
     e_.when(in_rows_, [&] {
-      call_with_rows(row_scores_,
-                     {strip.queries, strip.query_stride, scratch(s_.scores_offset), strip.rows, count}, keys(item, t));
+      call_with_rows(row_scores_, {strip.queries, strip.query_stride, scratch(s_.scores_offset), strip.rows, count},
+                     keys_, keys(item, t));
     });
     e_.when(e_.b.CreateNot(in_rows_), [&] {
       e_.loop(e_.num(0), count, s_.key_columns(), {}, [&](Value* i, const Values&) {
@@ -432,7 +449,7 @@ class AttentionKernel {
     Value *is_later = e_.b.CreateNot(is_first), *by_panels = e_.b.CreateNot(in_rows_);
     e_.when(is_later, [&] { call(rescale_, {strip.state, scratch(s_.alphas_offset), strip.rows}); });
     e_.when(in_rows_, [&] {
-      call_with_rows(row_values_, {scratch(s_.weights_offset), strip.state, strip.rows, count, is_first},
+      call_with_rows(row_values_, {scratch(s_.weights_offset), strip.state, strip.rows, count, is_first}, values_,
                      values(item, t));
     });
     e_.when(e_.b.CreateAnd(by_panels, is_first), [&] { add_values(first_result_); });
@@ -447,8 +464,8 @@ class AttentionKernel {
   Function *prefetch_queries_ = nullptr, *stage_keys_ = nullptr, *stage_values_ = nullptr;
   Function *pack_keys_ = nullptr, *pack_values_ = nullptr, *scores_ = nullptr, *first_result_ = nullptr,
            *result_ = nullptr, *row_scores_ = nullptr, *row_values_ = nullptr, *softmax_ = nullptr, *copy_ = nullptr,
-           *rescale_ = nullptr, *output_ = nullptr, *join_ = nullptr, *prefetch_keys_ = nullptr, *prefetch_values_ = nullptr,
-           *prefetch_result_ = nullptr;
+           *rescale_ = nullptr, *output_ = nullptr, *join_ = nullptr, *prefetch_keys_ = nullptr,
+           *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
   KernelFrame frame_{};
   Value* configured_ = nullptr;  // what tile registers are for
   Value* in_rows_ = nullptr;     // keys and values are read in their rows

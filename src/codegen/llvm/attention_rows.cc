@@ -45,10 +45,10 @@ void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
 
 // Rows lie apart, and no hardware prefetcher follows them: what is read a few kilobytes later is asked for meanwhile.
 constexpr int64_t kAhead = 8 << 10;
-void prefetch_ahead(Emitter& e, const HeadReader& reader, const HeadReader::Rows& row) {
+void prefetch_ahead(Emitter& e, const HeadReader& reader, const HeadReader::Rows& rows, Value* number) {
   constexpr int64_t kLine = 64;
-  const int64_t bytes = reader.head_bytes();
-  Value* later = e.at(row.codes, e.times(reader.stride(row), std::clamp<int64_t>(kAhead / bytes, 4, 64)));
+  const int64_t bytes = reader.head_bytes(), ahead = std::clamp<int64_t>(kAhead / bytes, 4, 64);
+  Value* later = reader.row(rows, e.b.CreateAdd(number, e.num(ahead))).codes;
   for (int64_t at = 0; at < bytes; at += kLine) e.prefetch(e.at(later, at));
 }
 
@@ -60,10 +60,10 @@ class RowScores {
 
   Function* run(const std::string& symbol) {
     std::vector<llvm::Type*> params{e_.ptr, e_.i64, e_.ptr, e_.i64, e_.i64};
-    for (llvm::Type* type : HeadReader::types(e_)) params.push_back(type);
+    for (llvm::Type* type : reader_.types()) params.push_back(type);
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     allow_spills(f);
-    const HeadReader::Rows all = HeadReader::from_arguments(f, 5);
+    const HeadReader::Rows all = reader_.from_arguments(f, 5);
     Value* count = f->getArg(4);
     each_rows(e_, f->getArg(3), {f->getArg(0), f->getArg(1)}, {f->getArg(2), e_.num(s_.score_stride * 4)},
               [&](const Values& queries, const Values& scores, Value* reads_first) {
@@ -74,7 +74,7 @@ class RowScores {
                   for (int i = 0; i < together; ++i)
                     keys.push_back(reader_.row(all, e_.smaller(e_.b.CreateAdd(t, e_.num(i)), last)));
                   e_.when(reads_first, [&] {
-                    for (const HeadReader::Rows& key : keys) prefetch_ahead(e_, reader_, key);
+                    for (int i = 0; i < together; ++i) prefetch_ahead(e_, reader_, all, e_.b.CreateAdd(t, e_.num(i)));
                   });
                   Value* sums = joined(products(queries, keys));
                   for (size_t i = 0; i < scores.size(); ++i)
@@ -163,41 +163,42 @@ llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol,
 llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                           const AttentionShape& shape, const HeadReader& reader) {
   std::vector<llvm::Type*> params{e.ptr, e.ptr, e.i64, e.i64, e.b.getInt1Ty()};
-  for (llvm::Type* type : HeadReader::types(e)) params.push_back(type);
+  for (llvm::Type* type : reader.types()) params.push_back(type);
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
   llvm::Value *count = f->getArg(3), *is_first = f->getArg(4);
-  const HeadReader::Rows all = HeadReader::from_arguments(f, 5);
+  const HeadReader::Rows all = reader.from_arguments(f, 5);
   const int64_t panel_columns = shape.value_columns();
   const Rows weights{f->getArg(0), e.num(shape.weight_stride_bytes)}, sums_of{f->getArg(1), e.num(panel_columns * 4)};
-  each_rows(e, f->getArg(2), weights, sums_of, [&](const Values& row_weights, const Values& row_sums, llvm::Value* reads_first) {
-    const int64_t columns = (row_sums.size() > 1 ? 4 : 8) * e.lanes;  // at once
-    for (int64_t first = 0; first < plan.value_dim; first += columns) {
-      const int64_t end = std::min<int64_t>(first + columns, plan.value_dim);
-      Values sums, places;
-      for (llvm::Value* row : row_sums)
-        for (int64_t c = first; c < end; c += e.lanes) {
-          const int64_t panel = c / panel_columns, column = c % panel_columns;
-          places.push_back(e.at(row, (panel * shape.rows * panel_columns + column) * 4));
-          sums.push_back(e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, places.back(), e.lanes * 4)));
-        }
-      sums = e.loop(e.num(0), count, 1, sums, [&](llvm::Value* t, Values now) {
-        const HeadReader::Rows row = reader.row(all, t);
-        if (first == 0) e.when(reads_first, [&] { prefetch_ahead(e, reader, row); });
-        Values values;
-        for (int64_t c = first; c < end; c += e.lanes)
-          values.push_back(reader.load(row, e.num(c), std::min<int64_t>(end - c, e.lanes)));
-        auto sum = now.begin();
-        for (llvm::Value* weights_of_row : row_weights) {
-          llvm::Value* place = e.at(weights_of_row, e.times(t, shape.dot ? 2 : 4));
-          llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, place);
-          for (llvm::Value* value : values) *sum = e.fma(weight, value, *sum), ++sum;
-        }
-        return now;
-      });
-      for (size_t i = 0; i < sums.size(); ++i) e.store(sums[i], places[i], e.lanes * 4);
-    }
-  });
+  each_rows(e, f->getArg(2), weights, sums_of,
+            [&](const Values& row_weights, const Values& row_sums, llvm::Value* reads_first) {
+              const int64_t columns = (row_sums.size() > 1 ? 4 : 8) * e.lanes;  // at once
+              for (int64_t first = 0; first < plan.value_dim; first += columns) {
+                const int64_t end = std::min<int64_t>(first + columns, plan.value_dim);
+                Values sums, places;
+                for (llvm::Value* row : row_sums)
+                  for (int64_t c = first; c < end; c += e.lanes) {
+                    const int64_t panel = c / panel_columns, column = c % panel_columns;
+                    places.push_back(e.at(row, (panel * shape.rows * panel_columns + column) * 4));
+                    sums.push_back(e.b.CreateSelect(is_first, e.c_f32(0), e.load(e.v_f32, places.back(), e.lanes * 4)));
+                  }
+                sums = e.loop(e.num(0), count, 1, sums, [&](llvm::Value* t, Values now) {
+                  const HeadReader::Rows row = reader.row(all, t);
+                  if (first == 0) e.when(reads_first, [&] { prefetch_ahead(e, reader, all, t); });
+                  Values values;
+                  for (int64_t c = first; c < end; c += e.lanes)
+                    values.push_back(reader.load(row, e.num(c), std::min<int64_t>(end - c, e.lanes)));
+                  auto sum = now.begin();
+                  for (llvm::Value* weights_of_row : row_weights) {
+                    llvm::Value* place = e.at(weights_of_row, e.times(t, shape.dot ? 2 : 4));
+                    llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, place);
+                    for (llvm::Value* value : values) *sum = e.fma(weight, value, *sum), ++sum;
+                  }
+                  return now;
+                });
+                for (size_t i = 0; i < sums.size(); ++i) e.store(sums[i], places[i], e.lanes * 4);
+              }
+            });
   e.end_function();
   return f;
 }

@@ -12,8 +12,8 @@ namespace hone {
 llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                           const AttentionShape& shape, const HeadReader& reader);
 
-// void(weights, sums, rows, count, is_first, values: HeadReader::Rows): `count` values times each row's weights join its
-// sums, or are them where `is_first` (i1).
+// void(weights, sums, rows, count, is_first, values: HeadReader::Rows): `count` values times each row's weights join
+// its sums, or are them where `is_first` (i1).
 llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                           const AttentionShape& shape, const HeadReader& reader);
 

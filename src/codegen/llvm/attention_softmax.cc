@@ -211,7 +211,8 @@ class Softmax {
         vectors, moving, {total},
         [&](const Values& at, const Values& now) {
           Value* x = e_.load(e_.v_f32, at[0], alignment());
-          x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base) : in_powers(e_, scores_, e_.b.CreateFSub(x, base));
+          x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base)
+                            : in_powers(e_, scores_, e_.b.CreateFSub(x, base));
           Value* weight = vector_exp2_below_one(e_, x, s_.dot ? 3 : 5);
           if (s_.dot) e_.store(rounded(weight), at[1], e_.lanes * 2);
           else e_.store(weight, at[1], alignment());
@@ -276,7 +277,8 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
   };
   const auto copy = [&] {
     e.loop(e.num(0), rows, 1, {}, [&](llvm::Value* r, const Values&) {
-      copy_row(strip.at(e, f->getArg(0), f->getArg(1), f->getArg(2), r), e.at(copied, e.times(r, shape.query_row_bytes)));
+      copy_row(strip.at(e, f->getArg(0), f->getArg(1), f->getArg(2), r),
+               e.at(copied, e.times(r, shape.query_row_bytes)));
       return Values{};
     });
     e.loop(e.times(rows, shape.query_row_bytes), e.num(shape.rows * shape.query_row_bytes), 2, {},

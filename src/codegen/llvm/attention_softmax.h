@@ -25,8 +25,8 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
 
 // void(scratch, state, mask, mask_head_bytes, mask_row_bytes, first, per_head, rows, keys, from, to): the scores of a
 // strip with a block of keys become weights, 2^(score - largest so far), of which query q has those in [from + q, to +
-// q), and 0 for the rest of the vector behind the last; their sums join the state's, and what was summed before is to be
-// multiplied by the alphas.
+// q), and 0 for the rest of the vector behind the last; their sums join the state's, and what was summed before is to
+// be multiplied by the alphas.
 llvm::Function* emit_attention_softmax(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                        const AttentionShape& shape);
 
@@ -38,8 +38,8 @@ llvm::Function* emit_attention_rescale(Emitter& e, const std::string& symbol, co
 llvm::Function* emit_attention_join(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                     const AttentionShape& shape);
 
-// void(state, sinks, out, out_head_bytes, out_row_bytes, first, per_head, rows): sums over the sum of weights, which the
-// sink of the head (one f32) joins.
+// void(state, sinks, out, out_head_bytes, out_row_bytes, first, per_head, rows): sums over the sum of weights, which
+// the sink of the head (one f32) joins.
 llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                       const AttentionShape& shape);
 

@@ -6,8 +6,8 @@ namespace hone {
 
 using llvm::Value;
 
-HeadReader::HeadReader(Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns)
-    : e_(e), dtype_(dtype), columns_(columns) {
+HeadReader::HeadReader(Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns, Pages pages)
+    : e_(e), dtype_(dtype), columns_(columns), pages_(pages) {
   if (format.empty()) return;
   format_ = parse_format(format);
   packed_ = head_rows(*format_, heads, columns);
@@ -16,8 +16,24 @@ HeadReader::HeadReader(Emitter& e, DType dtype, const std::string& format, int64
   numbers_.emplace(e, *meaning_, *format_);
 }
 
-HeadReader::Rows HeadReader::from_arguments(llvm::Function* f, unsigned first) {
-  return {f->getArg(first), f->getArg(first + 1), f->getArg(first + 2), f->getArg(first + 3)};
+std::vector<llvm::Type*> HeadReader::types() const {
+  std::vector<llvm::Type*> types{e_.ptr, e_.ptr, e_.ptr, e_.i64};
+  if (is_paged()) types.insert(types.end(), {e_.ptr, e_.i64, e_.i64, e_.i64});
+  return types;
+}
+
+HeadReader::Rows HeadReader::from_arguments(llvm::Function* f, unsigned first) const {
+  Rows rows{f->getArg(first), f->getArg(first + 1), f->getArg(first + 2), f->getArg(first + 3)};
+  if (!is_paged()) return rows;
+  rows.table = f->getArg(first + 4), rows.first = f->getArg(first + 5);
+  rows.last = f->getArg(first + 6), rows.count = f->getArg(first + 7);
+  return rows;
+}
+
+std::vector<Value*> HeadReader::arguments(const Rows& rows) const {
+  std::vector<Value*> values{rows.codes, rows.scales, rows.zeros, rows.row_bytes};
+  if (is_paged()) values.insert(values.end(), {rows.table, rows.first, rows.last, rows.count});
+  return values;
 }
 
 int64_t HeadReader::head_bytes() const {
@@ -35,7 +51,22 @@ HeadReader::Rows HeadReader::head(Rows rows, Value* head) const {
   return rows;
 }
 
+HeadReader::Rows HeadReader::from(Rows rows, Value* number) const {
+  if (!is_paged()) return moved(rows, number);
+  rows.first = e_.b.CreateAdd(rows.first, number);
+  return rows;
+}
+
 HeadReader::Rows HeadReader::row(Rows rows, Value* number) const {
+  if (!is_paged()) return moved(rows, number);
+  Value *at = e_.smaller(e_.b.CreateAdd(rows.first, number), rows.last), *in_page = e_.num(pages_.rows);
+  Value* place = e_.at(rows.table, e_.times(e_.b.CreateUDiv(at, in_page), size_bytes(pages_.table)));
+  Value* page = pages_.table == DType::i64 ? e_.load(e_.i64, place) : e_.b.CreateSExt(e_.load(e_.i32, place), e_.i64);
+  page = e_.b.CreateSelect(e_.b.CreateICmpSLT(page, e_.num(0)), e_.b.CreateAdd(page, rows.count), page);
+  return moved(rows, e_.b.CreateAdd(e_.b.CreateMul(page, in_page), e_.b.CreateURem(at, in_page)));
+}
+
+HeadReader::Rows HeadReader::moved(Rows rows, Value* number) const {
   rows.codes = e_.at(rows.codes, e_.b.CreateMul(number, stride(rows)));
   if (!packed_) return rows;
   if (packed_->scale_bytes) rows.scales = e_.at(rows.scales, e_.times(number, packed_->row_scales));
@@ -53,8 +84,7 @@ Value* HeadReader::load(const Rows& rows, Value* c, int64_t count) const {
                                             : e_.num(0);
   Values scales;
   if (packed_->scale_bytes) scales = {scale(e_.at(rows.scales, e_.times(group, packed_->scale_bytes)))};
-  Value* zero_point =
-      packed_->zero_bytes ? zero(e_.at(rows.zeros, e_.times(group, packed_->zero_bytes))) : nullptr;
+  Value* zero_point = packed_->zero_bytes ? zero(e_.at(rows.zeros, e_.times(group, packed_->zero_bytes))) : nullptr;
   Value* value = numbers_->value(codes, numbers_->group(scales, numbers_->zero_point(zero_point)));
   return mask ? e_.b.CreateSelect(mask, value, e_.c_f32(0)) : value;  // a zero point is no 0 where nothing is
 }

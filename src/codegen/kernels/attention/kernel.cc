@@ -8,6 +8,8 @@
 namespace hone {
 namespace {
 
+constexpr int kTable = 11;  // in pointers
+
 // Items are handed out together until they take about 20 us.
 Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args) {
   const AttentionShape shape = attention_shape(plan, target);
@@ -29,20 +31,20 @@ Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args)
 std::string describe(const AttentionPlan& plan, const Target& target) {
   const AttentionShape shape = attention_shape(plan, target);
   if (plan.task == AttentionPlan::Task::join) return "ranges of keys joined in their order";
-  const std::string ranges =
-      plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
-                                attention_range_keys(plan, shape, 1))
-                  : "";
+  const std::string ranges = plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
+                                                       attention_range_keys(plan, shape, 1))
+                                         : "";
   std::string operands(to_string(plan.dtype));
   if (plan.is_packed()) {
     const auto name = [](const std::string& format) { return format.empty() ? "f32" : format; };
     operands = fmt::format("f32, {} and {}", name(plan.k_format), name(plan.v_format));
   }
-  return fmt::format("{} heads of {}{}{}, {} operands, keys {} at a time{}, laid out for more than {} rows that share them",
-                     plan.heads, plan.head_dim,
-                     plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
-                     plan.limited ? ", keys by position" : "", operands, shape.block_keys, ranges,
-                     attention_rows_in_rows(plan, shape.block_keys));
+  if (plan.page_rows > 0) operands += fmt::format(" in pages of {} rows,", plan.page_rows);
+  return fmt::format(
+      "{} heads of {}{}{}, {} operands, keys {} at a time{}, laid out for more than {} rows that share them",
+      plan.heads, plan.head_dim, plan.value_dim != plan.head_dim ? fmt::format(" and {}", plan.value_dim) : "",
+      plan.limited ? ", keys by position" : "", operands, shape.block_keys, ranges,
+      attention_rows_in_rows(plan, shape.block_keys));
 }
 
 bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
@@ -64,6 +66,20 @@ Support user_fits(const Graph& graph, NodeId user) {
   return {};
 }
 
+// The pages of a table, which may count from the end.
+std::string fault(const AttentionPlan& plan, const KernelArgs& args, const OperandAt& operand) {
+  if (plan.page_rows == 0 || plan.task == AttentionPlan::Task::join) return "";
+  const int64_t count = args.dims[0] * args.dims[19], pages = std::min(args.dims[20], args.dims[21]);
+  const auto find = [&](const auto* table) -> std::string {
+    for (int64_t i = 0; i < count; ++i)
+      if (table[i] < -pages || table[i] >= pages)
+        return fmt::format("%{}: element {} is {}, but there are {} pages", operand(kTable).name, i, table[i], pages);
+    return "";
+  };
+  const void* table = args.pointers[kTable];
+  return plan.table == DType::i64 ? find(static_cast<const int64_t*>(table)) : find(static_cast<const int32_t*>(table));
+}
+
 bool takes(const OpDef& op) { return is_one_of(op, {"attention"}); }
 
 constexpr KernelClass<AttentionPlan> attention{
@@ -76,7 +92,9 @@ constexpr KernelClass<AttentionPlan> attention{
     .launch = launch,
     .describe = describe,
     .can_shrink = can_shrink,
-    .speed = speed};
+    .speed = speed,
+    .trusts = {kTable, -1},
+    .fault = fault};
 
 }  // namespace
 

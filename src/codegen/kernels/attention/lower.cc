@@ -7,6 +7,7 @@
 
 #include "codegen/kernels/attention/shape.h"
 #include "codegen/shapes.h"
+#include "ops/calls.h"
 #include "ops/head_rows.h"
 
 namespace hone {
@@ -99,20 +100,73 @@ Support read_attention(const Lowering& lowering, const Node& node, ValueId mask,
   return {};
 }
 
+namespace {
+
+// Keys and values that a table gathers from pages, which are then read where they lie.
+struct PagedOperands {
+  ValueId k = kNone, v = kNone, table = kNone;
+  int64_t page_rows = 0;
+};
+
+// What a row of the table gathers, where `v` is that and no more, of so many batches and columns.
+NodeId gathered(const Lowering& lowering, ValueId v, const Shape& shape) {
+  const Graph& graph = lowering.graph;
+  NodeId n = graph.producer(v);
+  while (n != kNone && graph.node(n).op->view) n = graph.producer(graph.operand(n, 0));
+  if (n == kNone || graph.node(n).op != &gather_def || graph.node(n).attributes.get_or<int64_t>("axis", 0) != 0)
+    return kNone;
+  const Shape pages = lowering.shape(graph.operand(n, 0)), table = lowering.shape(graph.operand(n, 1));
+  if (pages.size() < 3 || table.size() != 2 || !(table[0] == shape[0]) || !pages[1].is_constant()) return kNone;
+  const Dim columns = element_count(Shape(pages.begin() + 2, pages.end()));
+  return columns == shape[2] && !lowering.lies_apart(graph.operand(n, 0)) && !lowering.lies_apart(graph.operand(n, 1))
+             ? n
+             : kNone;
+}
+
+std::optional<PagedOperands> paged_operands(const Lowering& lowering, const Node& node, AttentionPlan& plan) {
+  const Graph& graph = lowering.graph;
+  PagedOperands paged;
+  std::array<std::string, 2> formats;
+  for (size_t i = 1; i < 3; ++i) {
+    const NodeId n = gathered(lowering, node.operands[i], lowering.shape(node.operands[i]));
+    if (n == kNone) return {};
+    const ValueId pages = graph.operand(n, 0), table = graph.operand(n, 1);
+    const TensorType& type = graph.type(pages);
+    const int64_t rows = lowering.shape(pages)[1].constant();
+    if (graph.constant(pages) || rows < 1 || (i == 2 && (table != paged.table || rows != paged.page_rows))) return {};
+    if (type.is_packed()) {
+      if (plan.dtype != DType::f32 || !head_rows(*type.format, plan.kv_heads, i == 1 ? plan.head_dim : plan.value_dim))
+        return {};
+      Format format = *type.format;
+      if (format.geometry.kind == Geometry::Kind::group) format.geometry.axis = -1;
+      formats[i - 1] = to_string(format);
+    } else if (type.dtype != plan.dtype) {
+      return {};
+    }
+    (i == 1 ? paged.k : paged.v) = pages, paged.table = table, paged.page_rows = rows;
+  }
+  plan.k_format = formats[0], plan.v_format = formats[1];
+  plan.page_rows = paged.page_rows, plan.table = graph.type(paged.table).dtype;
+  return paged;
+}
+
 // The second step of few queries, whose sizes and strides are those of the first.
-static void add_join(const Lowering& lowering, Prepared& prepared, AttentionPlan plan, ValueId result, ValueId sinks) {
+void add_join(const Lowering& lowering, Prepared& prepared, AttentionPlan plan, ValueId result, ValueId sinks) {
   StepDraft join = prepared.step();
   join.pointers.clear();
   plan.task = AttentionPlan::Task::join;
-  plan.k_format.clear(), plan.v_format.clear();
+  plan.k_format.clear(), plan.v_format.clear(), plan.page_rows = 0;
   join.plan = plan;
   join.is_rest = true;
   for (int unread = 0; unread < 4; ++unread) lowering.bind(join, kNone, Plane::none);
   lowering.bind(join, result);
   lowering.bind(join, sinks, sinks == kNone ? Plane::none : Plane::data);
   lowering.bind(join, kNone, Plane::shared);
+  for (int unread = 0; unread < 5; ++unread) lowering.bind(join, kNone, Plane::none);
   prepared.steps.push_back(std::move(join));
 }
+
+}  // namespace
 
 Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
@@ -126,32 +180,44 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   read.plan.result = graph.type(step.group.results[0]).dtype;
   read.plan.sinks = sinks != kNone;
   if (read.plan.sinks && graph.type(sinks).dtype != DType::f32) return {"sinks that are not f32"};
+  const std::optional<PagedOperands> paged = paged_operands(lowering, node, read.plan);
+  const std::array<ValueId, 4> values{node.operands[0], paged ? paged->k : node.operands[1],
+                                      paged ? paged->v : node.operands[2], step.group.results[0]};
   std::array<Extent, 4> strides;
   for (size_t i = 0; i < 4; ++i) {
     const ValueId lines = i < 3 ? node.operands[i] : step.group.results[0];
-    const std::optional<Dim> stride = lowering.row_stride(lines, lowering.shape(lines)[2]);
+    const Dim columns = lowering.shape(lines)[2];
+    const bool is_paged = paged && (i == 1 || i == 2);
+    const std::optional<Dim> stride = is_paged ? columns : lowering.row_stride(lines, columns);
     if (!stride) return {"rows of several strides"};
     strides[i] = lowering.extent(*stride);
     if (i == 3) lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
-    lowering.bind(step, lines);
+    lowering.bind(step, values[i]);
   }
   lowering.bind(step, sinks, sinks == kNone ? Plane::none : Plane::data);
-  read.plan.splits = may_split(read.plan, lowering.target, lowering.shape(node.operands[0])[1],
-                               lowering.shape(node.operands[1])[1]);
+  read.plan.splits =
+      may_split(read.plan, lowering.target, lowering.shape(node.operands[0])[1], lowering.shape(node.operands[1])[1]);
   lowering.bind(step, kNone, read.plan.splits ? Plane::shared : Plane::none);
   for (size_t i = 1; i < 3; ++i)
-    if (const TensorType& type = graph.type(node.operands[i]); type.is_packed()) {
-      lowering.bind(step, node.operands[i], Plane::scales);
-      lowering.bind(step, node.operands[i], Plane::zero_points);
+    if (graph.type(values[i]).is_packed()) {
+      lowering.bind(step, values[i], Plane::scales);
+      lowering.bind(step, values[i], Plane::zero_points);
     } else {
       for (int unread = 0; unread < 2; ++unread) lowering.bind(step, kNone, Plane::none);
     }
+  lowering.bind(step, paged ? paged->table : kNone, paged ? Plane::data : Plane::none);
+  std::array<Extent, 3> pages{};
+  if (paged)
+    pages = {lowering.extent(lowering.shape(paged->table)[1]), lowering.extent(lowering.shape(paged->k)[0]),
+             lowering.extent(lowering.shape(paged->v)[0])};
   step.plan = read.plan;
   step.lasting = true;
   if (read.plan.splits) add_join(lowering, prepared, read.plan, step.group.results[0], sinks);
-  prepared.place = [=, plan = read.plan, shape = attention_shape(read.plan, lowering.target)](const RunSizes& sizes, StepCall& placed) {
+  prepared.place = [=, plan = read.plan, shape = attention_shape(read.plan, lowering.target)](const RunSizes& sizes,
+                                                                                              StepCall& placed) {
     read.write(sizes, placed.dims);
     for (size_t i = 0; i < 4; ++i) placed.dims[3 + i] = sizes.of(strides[i]);
+    for (size_t i = 0; paged && i < 3; ++i) placed.dims[19 + i] = sizes.of(pages[i]);
     placed.shared_bytes = attention_shared_bytes(plan, shape, placed.dims);
     return Support{};
   };

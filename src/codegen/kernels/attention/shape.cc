@@ -17,6 +17,8 @@ Support attention_support(const AttentionPlan& plan, const Target&) {
     if (!format.empty() && (plan.dtype != DType::f32 || !head_rows(parse_format(format), plan.kv_heads, columns)))
       return {fmt::format("{} heads of {} columns in {}, multiplied as {}", plan.kv_heads, columns, format,
                           to_string(plan.dtype))};
+  if (plan.page_rows < 0 || (plan.table != DType::i64 && plan.table != DType::i32))
+    return {fmt::format("pages of {} rows, numbered in {}", plan.page_rows, to_string(plan.table))};
   constexpr int kWidest = 4096;  // so that a strip and a block of keys fit the caches that they are meant for
   if (plan.head_dim > kWidest || plan.value_dim > kWidest)
     return {
@@ -65,7 +67,8 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   s.weights_offset = s.dot ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
   s.maxima_offset = place(s.vector_bytes());
   s.alphas_offset = place(s.vector_bytes());
-  if (plan.is_packed()) s.staged_offset = place(kStagedRows * std::max(plan.head_dim, plan.value_dim) * 4);
+  if (plan.is_packed() || plan.page_rows > 0)
+    s.staged_offset = place(kStagedRows * std::max(plan.head_dim, plan.value_dim) * 4);
   s.queries_offset = place(s.item_strips * s.strip_queries_bytes());
   s.states_offset = place(s.item_strips * s.state_bytes());
   s.scratch_bytes = end;

@@ -7,13 +7,14 @@
 // whose larger scores scale them down (Dao, "FlashAttention-2" (2023), algorithm 1). A row's bits depend on the blocks
 // of keys, which are the plan's, and on whether those are read in rows; how queries fall into items decides none.
 //
-// Codes of keys and values are decoded in registers where rows are read, and some rows at a time into scratch where they
-// are laid out; what follows has the bits that decoded operands give.
+// Codes of keys and values are decoded in registers where rows are read, and some rows at a time into scratch where
+// they are laid out; what follows has the bits that decoded operands give. Rows in pages are found by their table
+// likewise.
 //
-// Few queries read keys and values in their rows, since laying them out would cost more than the products. The heads that
-// share keys then fill strips together: row r of them is query r % S of head r / S. Long keys of few queries fall into
-// ranges, which are items of their own: each leaves its strips' states in shared memory, and they are joined in the order
-// of the ranges, which follow from lengths and heads alone.
+// Few queries read keys and values in their rows, since laying them out would cost more than the products. The heads
+// that share keys then fill strips together: row r of them is query r % S of head r / S. Long keys of few queries fall
+// into ranges, which are items of their own: each leaves its strips' states in shared memory, and they are joined in
+// the order of the ranges, which follow from lengths and heads alone.
 //
 // Scores are counted in units of ln 2, so that weights are powers of 2: products become scores by scale / ln 2.
 #pragma once
@@ -25,7 +26,8 @@
 
 namespace hone {
 
-// Rows of codes that are decoded to f32 before they are laid out; a multiple of the columns of any panel of keys.
+// Rows of codes or pages that come one behind the other, decoded to f32, before they are laid out; a multiple of the
+// columns of any panel of keys.
 inline constexpr int64_t kStagedRows = 32;
 
 struct AttentionShape {
@@ -76,8 +78,8 @@ int64_t attention_range_keys(const AttentionPlan& plan, const AttentionShape& sh
 // What the ranges of all items leave for those who join them, of a plan that splits.
 int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const KernelDims& dims);
 
-// The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid out
-// as panels. It decides bits, and so takes no notice of batches.
+// The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid
+// out as panels. It decides bits, and so takes no notice of batches.
 int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys);
 
 }  // namespace hone
