@@ -25,6 +25,7 @@ void expect_same_bits(const std::string& text, const NamedTensors& constants, co
       const Ran ran = run_session(graph, inputs, {.target = target, .threads = threads});
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(ran.outputs[i].same_bits(want[i])) << to_string(target) << " " << ran.names[i];
+      if (want[0].elements() == 0) continue;  // without rows nothing is compiled
       std::string steps;
       for (const StepProfile& step : ran.profile.steps) steps += step.kind + " " + step.ops + "; ";
       EXPECT_NE(steps.find(expected_step), std::string::npos) << steps;

@@ -66,6 +66,7 @@ class ProgramBound {
     if (exact && !is_transcendental(in.op) && !(from_ == DistanceFrom::real_numbers && rounds(in))) return 0;
     if (is_exact_zero(in, exact)) return 0;
     const auto self = static_cast<int32_t>(errors_.size());
+    if (in.op >= ExprOp::eq && in.op <= ExprOp::le && in.a == in.b) return 0;  // whether it is NaN
     if (in.op >= ExprOp::eq && in.op <= ExprOp::le)
       return std::abs(value(in.a) - value(in.b)) <= error(in.a) + error(in.b) ? 1 : 0;
     if (in.op == ExprOp::select) return selected(in);
