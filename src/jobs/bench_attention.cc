@@ -14,6 +14,7 @@
 #include "measure/environment.h"
 #include "measure/ratio.h"
 #include "ops/calls.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -86,32 +87,20 @@ Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   return g;
 }
 
-// Operand or result `name`, given head by head, by rows.
-Tensor rows_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
-  const int64_t length = s.length_of(name), heads = s.heads_of(name);
-  const std::vector<float> from = x.to_floats();
-  std::vector<float> to(from.size());
-  size_t at = 0;
-  for (int64_t b = 0; b < s.batches; ++b)
-    for (int64_t h = 0; h < heads; ++h)
-      for (int64_t i = 0; i < length; ++i)
-        for (int64_t c = 0; c < s.columns; ++c)
-          to[static_cast<size_t>(((b * length + i) * heads + h) * s.columns + c)] = from[at++];
-  return Tensor::from_floats(x.dtype(), s.by_row(name), to);
+// [batches,outer,inner,columns] with the two in the middle in the other order, in this shape.
+Tensor swapped(const HeadSizes& s, const Tensor& x, int64_t outer, int64_t inner, std::vector<int64_t> shape) {
+  const Tensor split(x.dtype(), {s.batches, outer, inner, s.columns}, x.data());
+  const Tensor* const operand = &split;
+  const Tensor y = evaluate_node(transpose_def, {&operand, 1}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}})[0];
+  return Tensor(y.dtype(), std::move(shape), y.data());
 }
 
-// And back.
+// Operand or result `name`, given head by head, by rows; and back.
+Tensor rows_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
+  return swapped(s, x, s.heads_of(name), s.length_of(name), s.by_row(name));
+}
 Tensor heads_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
-  const int64_t length = s.length_of(name), heads = s.heads_of(name);
-  const std::vector<float> from = x.to_floats();
-  std::vector<float> to(from.size());
-  size_t at = 0;
-  for (int64_t b = 0; b < s.batches; ++b)
-    for (int64_t h = 0; h < heads; ++h)
-      for (int64_t i = 0; i < length; ++i)
-        for (int64_t c = 0; c < s.columns; ++c)
-          to[at++] = from[static_cast<size_t>(((b * length + i) * heads + h) * s.columns + c)];
-  return Tensor::from_floats(x.dtype(), s.by_head(name), to);
+  return swapped(s, x, s.length_of(name), s.heads_of(name), s.by_head(name));
 }
 
 struct Form {
