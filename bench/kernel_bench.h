@@ -19,6 +19,7 @@ struct KernelBench {
   std::vector<std::string> only;
   int rounds = 40;
   bool every_format = false;
+  bool cold = false;
   Json measured = Json::array();
 
   bool skips(const std::string& name) const {
@@ -66,10 +67,33 @@ inline std::byte* bytes_of(const Tensor& t) { return const_cast<std::byte*>(t.da
 
 inline Tensor random_tensor(DType dtype, std::vector<int64_t> shape) {
   Philox rng(1);
+  const float most = is_float(dtype) ? 1 : 127;
   std::vector<float> values(static_cast<size_t>(element_count(shape)));
-  for (float& v : values) v = rng.uniform(-1, 1);
+  for (float& v : values) v = rng.uniform(-most, most);
   return Tensor::from_floats(dtype, std::move(shape), values);
 }
+
+// Panels of weights; cold: copies that together exceed the caches, one after the other.
+class LaidOut {
+ public:
+  LaidOut(const Buffer& panels, bool cold) : copies_{panels} {
+    constexpr size_t kBytes = size_t{96} << 20;
+    while (cold && copies_.size() * panels.bytes().size() < kBytes) copies_.push_back(copied(panels));
+  }
+  std::byte* next() const {
+    next_ = (next_ + 1) % copies_.size();
+    return const_cast<std::byte*>(copies_[next_].bytes().data());
+  }
+
+ private:
+  static Buffer copied(const Buffer& from) {
+    Buffer to(from.bytes().size());
+    std::ranges::copy(from.bytes(), to.mutable_bytes().data());
+    return to;
+  }
+  std::vector<Buffer> copies_;
+  mutable size_t next_ = 0;
+};
 
 // Of a linear layer: in `format`, or of `type` where that is empty.
 inline Tensor random_weights(int64_t n, int64_t k, DType type, const std::string& format) {
@@ -77,12 +101,15 @@ inline Tensor random_weights(int64_t n, int64_t k, DType type, const std::string
   return format.empty() ? w : pack(parse_format(format), w);
 }
 
-// A linear layer without bias.
+// A linear layer without bias; of codes with a scale for each output.
 inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format) {
   GemmPlan plan;
   plan.n = n, plan.k = k, plan.a = plan.w = type, plan.w_format = format;
   plan.results = {DType::f32};
   plan.program = flatten(Expr::arg(0, Scalar::f32));
+  if (is_float(type)) return plan;
+  plan.operands = {{DType::f32, GemmPlan::Access::column}};
+  plan.program = flatten(cast(Scalar::f32, Expr::arg(0, Scalar::i32)) * Expr::arg(1, Scalar::f32));
   return plan;
 }
 inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {

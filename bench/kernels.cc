@@ -1,7 +1,7 @@
-// bench_kernels [--only substring]... [--rounds n] [--isa level] [--every-format] [--json file]: single-thread speed of
-// generated kernels as a fraction of what the machine reaches in the same run. Each round times the peak loop and the
-// kernel one after the other, so that both see the same clock and neighbours; the figures are the best of all rounds of
-// each.
+// bench_kernels [--only substring]... [--rounds n] [--isa level] [--cold] [--every-format] [--json file]: single-thread
+// speed of generated kernels as a fraction of what the machine reaches in the same run. Each round times the peak loop
+// and the kernel one after the other, so that both see the same clock and neighbours; the figures are the best of all
+// rounds of each.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,7 +27,9 @@ namespace {
 
 void against_peak(KernelBench& bench, const std::string& name, double flop, DType type, const Compiled& code,
                   const std::function<void()>& run) {
-  ArithmeticLoop loop = type == DType::bf16 ? bf16_loop(cpu_features()) : f32_loop(cpu_features());
+  ArithmeticLoop loop = type == DType::i8     ? int8_loop(cpu_features())
+                        : type == DType::bf16 ? bf16_loop(cpu_features())
+                                              : f32_loop(cpu_features());
   if (!loop.run) loop = f32_loop(cpu_features());
   constexpr int64_t kSteps = 20000;
   const std::vector<double> times = alternate(bench.rounds, {[&] { loop.run(kSteps); }, run});
@@ -45,16 +47,22 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   if (bench.skips(name)) return;
   const GemmPlan plan = linear_plan(n, k, type, format, m);
   const Tensor w = random_weights(n, k, type, format);
-  const Tensor a = random_tensor(type, {m, k}), out(DType::f32, {m, n});
+  const Tensor a = random_tensor(type, {m, k}), scales = random_tensor(DType::f32, {n}), out(DType::f32, {m, n});
   const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
   KernelArgs args;
-  args.pointers = {bytes_of(a), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
+  args.pointers[0] = bytes_of(a);
+  args.pointers[2] = bytes_of(plan.operands.empty() ? out : scales);
+  args.pointers[2 + plan.operands.size()] = bytes_of(out);
   args.dims = {m, 1, 0, 0, 0, k, 0, 1};
   const int64_t items = code.prepare(args).items;
   const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
+  const LaidOut weights(packed, bench.cold);
   against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
-    for (int i = 0; i < repeats; ++i) code.run(args, items);
+    for (int i = 0; i < repeats; ++i) {
+      args.pointers[1] = weights.next();
+      code.run(args, items);
+    }
   });
 }
 
@@ -138,7 +146,11 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   Compiled code(plan);
   args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
   const int64_t items = code.prepare(args).items;
-  against_peak(bench, name, flop, type, code, [&] { code.run(args, items); });
+  const LaidOut weights(packed, bench.cold);
+  against_peak(bench, name, flop, type, code, [&] {
+    args.pointers[1] = weights.next();
+    code.run(args, items);
+  });
 }
 
 // A depthwise convolution, by code for this plane or for any.
@@ -407,8 +419,18 @@ void time_weight_gradients(KernelBench& bench) {
 void time_all(KernelBench& bench) {
   time_mobilenet(bench);
   time_training(bench);
+  for (const auto& [m, n, k] : {std::array{16, 3072, 768},
+                                {16, 768, 3072},
+                                {128, 384, 384},
+                                {128, 768, 768},
+                                {128, 3072, 768},
+                                {128, 768, 3072},
+                                {1024, 1024, 1024}})
+    time_gemm(bench, fmt::format("{}x{}x{}", m, n, k), m, n, k, DType::i8);
   for (DType type : {DType::f32, DType::bf16}) {
     time_gemm(bench, "128x3072x768", 128, 3072, 768, type);
+    time_gemm(bench, "128x768x3072", 128, 768, 3072, type);
+    time_gemm(bench, "128x768x768", 128, 768, 768, type);
     time_gemm(bench, "49x512x4608", 49, 512, 4608, type);
     time_gemm(bench, "128x384x384", 128, 384, 384, type);
     time_gemm(bench, "128x1536x384", 128, 1536, 384, type);
@@ -457,6 +479,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--isa", isa, "Instruction set to generate code for, as `hone bench` takes it");
+  app.add_flag("--cold", bench.cold, "Weights of products and convolutions from main memory, as in a large network");
   app.add_flag("--every-format", bench.every_format, "All example formats among the packed ones");
   app.add_option("--json", json, "Write the figures there too");
   CLI11_PARSE(app, argc, argv);

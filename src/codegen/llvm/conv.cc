@@ -56,6 +56,9 @@ class ConvKernel {
     band_rows_ = shrink_ > 0 ? e_.num(1) : rule_height_;
     if (by_tiles()) configured_ = configured_tiles(e_);
     else if (plan_.any_plane) prepare_strips();
+    if (shape_.gemm.fetches_panel)
+      fetched_per_pixel_ = e_.b.CreateUDiv(e_.num(shape_.gemm.panel_bytes()),
+                                           e_.larger(e_.b.CreateMul(block_rows_, p_.out_width), e_.num(1)));
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* place = e_.b.CreateUDiv(item, e_.num(shape_.gemm.panels()));
       one_item(place, e_.b.CreateURem(item, e_.num(shape_.gemm.panels())), previous[0]);
@@ -227,6 +230,7 @@ class ConvKernel {
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
     if (shape_.gemm.integers) corrections_ = e_.at(w, shape_.gemm.scales_offset());
+    if (shape_.gemm.fetches_panel) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
     if (unpack_) {
       Value* const arguments[] = {w, e_.num(0), panel_scratch_};
       e_.b.CreateCall(unpack_, arguments);
@@ -325,9 +329,16 @@ class ConvKernel {
   }
 
   void strip(Function* tile, int64_t pixels, Value* a, Value* w, Value* count, Value* y, Value* x, const Place& place) {
-    Value* const operands[] = {a, w, shape_.gemm.integers ? corrections_ : w, sums_, e_.num(0), count};
+    Values operands{a, w, shape_.gemm.integers ? corrections_ : w, sums_, e_.num(0), count};
+    add_fetched(operands, e_.b.CreateAdd(e_.times(e_.b.CreateSub(y, place.first), w_.out_width), x), e_.num(pixels));
     e_.b.CreateCall(tile, operands);
     finish(e_.num(pixels), y, x, place);
+  }
+  // Of the next panel as much as so many pixels of the block are of all, behind those before them.
+  void add_fetched(Values& operands, Value* before, Value* pixels) {
+    if (!shape_.gemm.fetches_panel) return;
+    operands.push_back(e_.at(next_panel_, e_.b.CreateMul(before, fetched_per_pixel_)));
+    operands.push_back(e_.b.CreateMul(pixels, fetched_per_pixel_));
   }
   void finish(Value* pixels, Value* y, Value* x, const Place& place) {
     Value* row = e_.b.CreateAdd(e_.times(place.image, p_.out_height), y);
@@ -429,7 +440,8 @@ class ConvKernel {
     for_each_strip(e_, strips, [&](Value* tile, Value* pixels, Value* x) {
       Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
       Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
-      Value* const operands[] = {from, w, row_offsets_, sums_, a_step_y, window_rows};
+      Values operands{from, w, row_offsets_, sums_, a_step_y, window_rows};
+      add_fetched(operands, e_.b.CreateAdd(e_.times(e_.b.CreateSub(y, place.first), p_.out_width), x), pixels);
       e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
       finish(pixels, y, x, place);
     });
@@ -452,9 +464,10 @@ class ConvKernel {
   Value *row_bytes_ = nullptr, *block_rows_ = nullptr, *blocks_ = nullptr;
   std::map<ConvTile, Function*> tiles_;  // for any plane
   Value *tile_table_ = nullptr, *row_offsets_ = nullptr, *rule_height_ = nullptr;
-  Value* band_rows_ = nullptr;            // output rows of a band
-  TileStrips full_band_{}, last_band_{};  // the last may have fewer rows
-  Value* configured_ = nullptr;           // what tile registers are for
+  Value* band_rows_ = nullptr;                                  // output rows of a band
+  TileStrips full_band_{}, last_band_{};                        // the last may have fewer rows
+  Value *next_panel_ = nullptr, *fetched_per_pixel_ = nullptr;  // bytes of it
+  Value* configured_ = nullptr;                                 // what tile registers are for
 };
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {

@@ -23,18 +23,6 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-// void(pointer, bytes): fetches what lies there into the second-level cache.
-Function* emit_fetch(Emitter& e, const std::string& symbol) {
-  llvm::Type* const params[] = {e.ptr, e.i64};
-  Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  e.loop(e.num(0), f->getArg(1), 64, {}, [&](Value* i, const Values&) {
-    e.prefetch(e.at(f->getArg(0), i));
-    return Values{};
-  });
-  e.end_function();
-  return f;
-}
-
 // The kernel for so many rows, or for all others.
 class GemmCase {
  public:
@@ -67,7 +55,6 @@ class GemmCase {
       prepare_ = shared(pairs ? "unpack_pairs" : "unpack", [&](const std::string& name) {
         return emit_unpack(e_, name, shape_, format_, shape_.row_bytes());
       });
-    if (shape_.keeps_panel) fetch_ = shared("fetch", [&](const std::string& name) { return emit_fetch(e_, name); });
     if (shape_.widens_rows)
       make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
     if (shape_.copies_codes())
@@ -134,9 +121,10 @@ class GemmCase {
     tiles_[height] = tile(static_cast<int>(height), 1, keeps ? PanelType::f32 : shape_.panel);
   }
   Function* tile(int rows, int panels, PanelType panel, bool keeps = false) {
-    const std::string name = fmt::format("tile{}x{}_{}{}{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
-                                         panel == PanelType::pairs ? "_pairs" : "", keeps ? "_first" : "",
-                                         shape_.source == WeightSource::codes ? "_codes" : "");
+    const std::string name =
+        fmt::format("tile{}x{}_{}{}{}{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
+                    panel == PanelType::pairs ? "_pairs" : "", keeps ? "_first" : "",
+                    shape_.source == WeightSource::codes ? "_codes" : "", shape_.fetches_panel ? "_fetches" : "");
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
       spec.panel = panel, spec.keeps = keeps;
@@ -227,14 +215,14 @@ class GemmCase {
         Value* lane_rows = e_.b.CreateLShr(first, e_.num(shape_.panel == PanelType::quads ? 2 : 1));
         return e_.at(w, e_.times(lane_rows, shape_.row_bytes()));
       });
-    if (shape_.item_panels == 1) return finished_strips(a, w, scales, place);
+    if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place, w);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
     Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
     e_.when(all, [&] { wide_rows(a, w, scales, rows, place); });
     e_.when(e_.b.CreateNot(all), [&] {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* bytes = e_.times(p, shape_.panel_bytes());
-        finished_strips(a, e_.at(w, bytes), e_.at(scales, bytes), next_panel(place, p));
+        finished_strips(a, e_.at(w, bytes), e_.at(scales, bytes), rows, next_panel(place, p), e_.at(w, bytes));
         return Values{};
       });
     });
@@ -335,7 +323,7 @@ class GemmCase {
       return scratch_;
     };
     if (shape_.adds_blocks) return blocks_of_k(a, scales, rows, place, unpack);
-    finished_strips(a, unpack(e_.num(0)), scales, place);
+    finished_strips(a, unpack(e_.num(0)), scales, rows, place, panel);
   }
 
   // `weights` gives the block of the panel that begins at so many k.
@@ -356,31 +344,27 @@ class GemmCase {
     finish(sums, rows, e_.num(0), place);
   }
 
-  void finished_strips(Value* a, Value* w, Value* scales, const Place& place) {
+  // `panel`: as it is stored; the next one lies behind it, and is fetched while all rows meet this one.
+  void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place, Value* panel) {
+    if (shape_.fetches_panel) {
+      next_panel_ = e_.at(panel, shape_.panel_bytes());
+      // Few rows are done before much comes: their weights stream by themselves.
+      fetched_per_row_ = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(kFewRows)),
+                                           up(e_.num(shape_.panel_bytes()), rows), e_.num(0));
+    }
     const auto strip = [&](Value* tile, Value* height, Value* offset, Value* weights, Value* beside) {
       multiply(tile, height, offset, a, weights, beside, sums_, e_.num(0));
       finish(sums_, height, offset, place);
     };
-    Value *done = nullptr, *next = nullptr;
+    Value* done = nullptr;
     if (shape_.keeps_panel) {
-      next = e_.at(w, shape_.panel_bytes());
       Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
       strip(tile_of(e_, first_tiles_, first), first, e_.num(0), w, scratch_);
       done = e_.num(1), w = scratch_;
     }
-    const auto others = [&](Value* tile, Value* height, Value* offset) {
-      if (next) {
-        Value* const arguments[] = {e_.at(next, e_.times(offset, fetched_per_row())),
-                                    e_.times(height, fetched_per_row())};
-        e_.b.CreateCall(fetch_, arguments);
-      }
-      strip(tile, height, offset, w, scales);
-    };
+    const auto others = [&](Value* tile, Value* height, Value* offset) { strip(tile, height, offset, w, scales); };
     for_each_strip(e_, strips_, others, done);
   }
-
-  // Of the next panel, while a row is multiplied: bytes that make all of it in a full block.
-  int64_t fetched_per_row() const { return round_up(ceil_div(shape_.panel_bytes(), int64_t{128}), 64); }
 
   // `before`: what lies in front of w in its panel, in k, where scales are read, or k where the tile is not told.
   void multiply(Value* tile, Value* height, Value* offset, Value* a, Value* w, Value* scales, Value* sums,
@@ -394,6 +378,9 @@ class GemmCase {
       operands.insert(operands.begin(), configured_);
       operands.insert(operands.end(), {height, tile_half(e_, tallest), offset});
     }
+    if (shape_.fetches_panel)
+      operands.insert(operands.end(), {e_.at(next_panel_, e_.b.CreateMul(offset, fetched_per_row_)),
+                                       e_.b.CreateMul(height, fetched_per_row_)});
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
   }
   void finish(Value* sums, Value* height, Value* offset, const Place& place) {
@@ -409,7 +396,7 @@ class GemmCase {
   const GemmShape shape_;
   Shared& shared_;
   Format format_;
-  Function *epilogue_ = nullptr, *prepare_ = nullptr, *fetch_ = nullptr;
+  Function *epilogue_ = nullptr, *prepare_ = nullptr;
   Function* make_rows_ = nullptr;  // of A in scratch, widened or turned
   Function* wide_tile_ = nullptr;
   TilesByHeight tiles_, first_tiles_;
@@ -417,6 +404,7 @@ class GemmCase {
   Value *sums_ = nullptr, *m_ = nullptr, *n_ = nullptr, *k_ = nullptr, *block_rows_ = nullptr;
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
+  Value *next_panel_ = nullptr, *fetched_per_row_ = nullptr;    // bytes that make all of it
   Value* configured_ = nullptr;                                 // what tile registers are for
   TileStrips strips_{}, full_strips_{}, last_strips_{};         // of an item, of whole blocks of rows and of the last
   Value* last_rows_ = nullptr;                                  // of the last block

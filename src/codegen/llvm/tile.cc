@@ -32,6 +32,7 @@ class TileBody {
       row_offset_.push_back(r ? e.load(e.i64, e.at(f->getArg(2), int64_t{r} * 8), 8) : e.num(0));
     if (spec.a_by_columns) a_k_bytes_ = f->getArg(4);
     for (int r = 0; spec.a_by_columns && r < spec.rows; ++r) row_offset_.push_back(e.num(int64_t{r} * 4));
+    if (spec.fetches) fetched_ = f->getArg(6), fetched_bytes_ = f->getArg(7);
     const bool even = row_offset_.empty();
     for (int r = 0; even && r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
@@ -100,11 +101,18 @@ class TileBody {
                          : s_.integers                ? s_.segment / 4
                                                       : s_.segment;
     const int64_t w_step = rows * row_bytes();
-    const Emitter::Moving outer[] = {{a, a_step_y_}, {w, s_.segments_x * w_step}};
+    std::vector<Emitter::Moving> outer{{a, a_step_y_}, {w, s_.segments_x * w_step}};
+    if (fetched_) {
+      fetched_bytes_ = e_.b.CreateUDiv(fetched_bytes_, e_.num(s_.k / s_.segment));
+      outer.emplace_back(fetched_, e_.times(fetched_bytes_, s_.segments_x));
+    }
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
-      const Emitter::Moving inner[] = {{p[0], s_.a_step_x}, {p[1], w_step}};
-      return e_.walk(e_.num(s_.segments_x), inner, before,
-                     [&](const Values& q, const Values& now) { return product(q[0], q[1], nullptr, s_.segment, now); });
+      std::vector<Emitter::Moving> inner{{p[0], s_.a_step_x}, {p[1], w_step}};
+      if (fetched_) inner.emplace_back(p[2], fetched_bytes_);
+      return e_.walk(e_.num(s_.segments_x), inner, before, [&](const Values& q, const Values& now) {
+        if (fetched_) fetched_ = q[2];
+        return product(q[0], q[1], nullptr, s_.segment, now);
+      });
     });
   }
 
@@ -121,6 +129,8 @@ class TileBody {
     state = e_.loop(e_.num(0), e_.num(whole), 1, state, [&](Value*, const Values& now) {
       const size_t kept = now.size() - 3;
       Value* scales0 = now[kept + 2];
+      for (int v = 0; v < s_.vectors && fetches_scales(); ++v)
+        e_.prefetch(e_.at(scales0, scale_place(v) + ceil_div(s_.ahead, w_step) * s_step));
       const Values chains = chains_of_group(now[kept], now[kept + 1], scales0, s_.group);
       const Values next{e_.at(now[kept], a_step), e_.at(now[kept + 1], w_step), e_.at(scales0, s_step)};
       Values out = add_scaled(chains, scales0, Values(now.begin(), now.end() - 3));
@@ -133,6 +143,8 @@ class TileBody {
     return add_scaled(chains_of_group(e_.at(a, whole * a_step), e_.at(w, whole * w_step), last_scales, rest),
                       last_scales, sums);
   }
+  // Where each vector of them fills a line, and they come from one panel.
+  bool fetches_scales() const { return s_.ahead > 0 && s_.scale_vector_bytes >= 64 && s_.vectors == s_.panel_vectors; }
   int64_t chunks(int64_t k) const { return (k + s_.codec->chunk_k() - 1) / s_.codec->chunk_k(); }
   // Where the scales of a vector of columns start in a row of them.
   int64_t scale_place(int v) const {
@@ -205,9 +217,11 @@ class TileBody {
     };
     std::vector<Emitter::Moving> moving{{a, unroll * a_step}, {w, unroll * w_step}};
     if (kept) moving.emplace_back(kept, unroll * kept_step);
+    if (fetched_) moving.emplace_back(fetched_, e_.b.CreateUDiv(fetched_bytes_, e_.num(trips)));
     sums = e_.walk(e_.num(trips), moving, sums, [&](const Values& p, Values now) {
       chain_ = 0;
-      for (int64_t i = 0; i < unroll; ++i) one(p[0], p[1], p.back(), i, step, now);
+      if (fetched_) e_.prefetch(p.back());
+      for (int64_t i = 0; i < unroll; ++i) one(p[0], p[1], kept ? p[2] : nullptr, i, step, now);
       return now;
     });
     chain_ = 0;
@@ -274,6 +288,8 @@ class TileBody {
   // reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
     std::vector<ChunkLanes> codes(static_cast<size_t>(s_.vectors));
+    for (int v = 0; v < s_.vectors && s_.ahead > 0; ++v)  // before all loads, which don't pass them
+      for (int r = 0; r < s_.codec->chunk_rows(); ++r) e_.prefetch(e_.at(w, place(v) + r * row_bytes() + s_.ahead));
     for (int v = 0; v < s_.vectors; ++v) {
       ChunkLanes& lanes = codes[static_cast<size_t>(v)];
       lanes.rows = chunk_rows(e_.at(w, place(v)), e_.lanes * 4);
@@ -347,8 +363,9 @@ class TileBody {
   int chain_ = 0;
   Values row_offset_, zero_points_;
   Value* a_step_y_ = nullptr;
-  Value* a_k_bytes_ = nullptr;  // from k to k of A by columns
-  Value* kept_ = nullptr;       // where the next step leaves W
+  Value* a_k_bytes_ = nullptr;                           // from k to k of A by columns
+  Value* kept_ = nullptr;                                // where the next step leaves W
+  Value *fetched_ = nullptr, *fetched_bytes_ = nullptr;  // by one run of k, from where it is
   Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
   std::unique_ptr<WeightDecoder> decoder_;
 };
@@ -363,9 +380,9 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
   t.integers = shape.integers, t.offset = shape.offset;
   t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
-  t.accumulate = shape.adds_blocks;
+  t.accumulate = shape.adds_blocks, t.fetches = shape.fetches_panel;
   t.sums_row_bytes = shape.row_bytes() * panels;
-  t.codes = shape.source == WeightSource::codes;
+  t.codes = shape.source == WeightSource::codes, t.ahead = t.codes ? shape.codes_ahead() : 0;
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
   t.group = shape.group;
   t.scale_in_loop = shape.scale_in_loop;
@@ -391,8 +408,10 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
   CHECK(!spec.integers || (spec.k && spec.segment % 4 == 0 && !spec.steps_when_called && !spec.accumulate));
   CHECK(!spec.keeps || (spec.k && spec.panel == PanelType::pairs && !spec.codes && !spec.dot && !spec.segment));
+  CHECK(!spec.fetches || (spec.k && !spec.codes && !spec.scale_in_loop));
   CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
-  llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
+  std::vector<llvm::Type*> params{e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
+  if (spec.fetches) params.insert(params.end(), {e.ptr, e.i64});
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of
   // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.

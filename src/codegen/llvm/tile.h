@@ -31,6 +31,8 @@ struct TileSpec {
   bool steps_when_called = false;
   int64_t sums_row_bytes = 0;
   bool accumulate = false;  // adds to the sums that are there
+  int64_t ahead = 0;        // codes are fetched so many bytes before they are read
+  bool fetches = false;     // brings into the second-level cache what it is told to, a little with every step (k >= 64)
   const WeightCodec* codec =
       nullptr;  // set: w holds codes, decoded here (`panel` is then what is multiplied), or scales are read
   const Format* format = nullptr;
@@ -46,7 +48,7 @@ struct TileSpec {
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
 
 // Adds a local function
-//   void(a, w, scales, sums, a_row_bytes, count)   pointers, then i64
+//   void(a, w, scales, sums, a_row_bytes, count[, fetched, fetched_bytes])   pointers, then i64
 // count: k where the spec has none; of the outer runs of segments; or, where scales are read, of the k before w.
 // that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
 // constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).

@@ -295,10 +295,16 @@ class WinogradKernel {
     const TileStrips strips = cut_into_strips(e_, count, s_.gemm.rows, tiles_);
     const Emitter::Moving moving[] = {
         {frame_.scratch, s_.data_plane}, {w, s_.gemm.panel_bytes()}, {sums_, s_.sums_plane}};
+    Value* fetched_per_row = e_.b.CreateUDiv(e_.num(s_.gemm.panel_bytes()), count);  // of the next product's weights
     e_.walk(e_.num(s_.w->products()), moving, {}, [&](const Values& p, const Values&) {
-      for_each_strip(e_, strips, [&](Value* tile, Value*, Value* row) {
+      for_each_strip(e_, strips, [&](Value* tile, Value* height, Value* row) {
         Value *a = e_.at(p[0], e_.times(row, s_.data_row)), *to = e_.at(p[2], e_.times(row, s_.sums_row));
-        Value* const arguments[] = {a, p[1], p[1], to, e_.num(s_.data_row), e_.num(plan_.channels)};
+        Values arguments{a, p[1], p[1], to, e_.num(s_.data_row), e_.num(plan_.channels)};
+        if (s_.gemm.fetches_panel) {
+          Value* next = e_.at(p[1], s_.gemm.panel_bytes());
+          arguments.push_back(e_.at(next, e_.b.CreateMul(row, fetched_per_row)));
+          arguments.push_back(e_.b.CreateMul(height, fetched_per_row));
+        }
         e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, arguments);
       });
       return Values{};

@@ -149,7 +149,7 @@ bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
   const GemmShape many = gemm_shape(plan, target);
   for (; m <= kFewRows; ++m) {
     GemmShape few = gemm_shape(plan, target, m);
-    few.rows = many.rows;
+    few.rows = many.rows, few.fetches_panel = many.fetches_panel;
     if (few != many) return false;
   }
   return true;
@@ -237,6 +237,8 @@ bool tiles_can(const GemmShape& s) {
   return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
 }
 
+constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs beside its products would grow
+
 // An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
 // GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger; so are those
@@ -248,6 +250,13 @@ int64_t choose_rows(const GemmShape& s, const Target& target) {
   const int64_t room = target.caches().l2_bytes / 2;
   if (s.panels() * s.panel_bytes() <= room) return 256;
   return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
+}
+
+// What a block of rows multiplies comes from memory, as all weights of a network seldom stay in a cache: the next panel
+// while this one is multiplied. Tiles fetch the next block of k.
+bool fetches_panel(const GemmShape& s) {
+  const bool reads_panels = s.source == WeightSource::dense || s.source == WeightSource::unpacked;
+  return reads_panels && !s.tiles && !s.adds_blocks && !s.scale_in_loop && s.k >= kLeastFetched;
 }
 
 GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
@@ -281,6 +290,7 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
   s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.tiles ? choose_tile_block(s) : s.k;
   s.adds_blocks = s.block_k < s.k;
   s.most_rows = choose_rows(s, target);
+  s.fetches_panel = m == 0 && fetches_panel(s);
   if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
   s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
