@@ -117,14 +117,23 @@ class Rewriter {
   }
 
  private:
-  // Channels that fill lanes of four codes, or can.
+  // One channel in each group, as the kernel class of windows multiplies them.
+  bool is_depthwise(const Node& node) const {
+    const Shape w = conv_weight_shape(node.attributes, graph_.type(node.operands[1]).shape);
+    const Dim taps = element_count(spatial(w));
+    return w[1] == Dim(1) && w[0] == Dim(node.attributes.get_or<int64_t>("groups", 1)) && taps.is_constant() &&
+           taps.constant() <= kMostTapsOfCodes;
+  }
+
+  // Channels that fill lanes of four codes, or can, or lie in lanes.
   bool fits_conv(const Node& node) const {
     const TensorType& x = graph_.type(node.operands[0]);
     const bool last = channels_last(node.attributes);
     if (!x.ranked || x.rank() < 3 || x.rank() > 4) return false;
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     const Dim& channels = last ? x.shape.back() : x.shape[1];
-    if (!channels.is_constant() || (groups > 1 && channels.constant() / groups % 4 != 0)) return false;
+    if (!channels.is_constant() || (groups > 1 && channels.constant() / groups % 4 != 0 && !is_depthwise(node)))
+      return false;
     if (node.operands.size() > 2 && node.operands[2] != kNone && graph_.type(node.operands[2]).is_packed())
       return false;
     const NodeId rounded = produced_by(graph_, node.operands[0], fake_quant_def);
@@ -278,7 +287,7 @@ class Rewriter {
     return {made[0], made[1], format.scale_kind->zero_point ? made[2] : kNone};
   }
 
-  // Saturation at -127, as the format has it, comes before the quotient, which that makes -127 to the bit.
+  // i8 saturates at -127, as the format has it.
   Codes rounded_by(const Node& node, const Format& format) {
     const Tensor* given = graph_.constant(node.operands[1]);
     const Tensor* given_zero = node.operands.size() > 2 ? graph_.constant(node.operands[2]) : nullptr;
@@ -291,11 +300,10 @@ class Rewriter {
       const float zero = std::clamp(std::nearbyint(given_zero->to_floats()[0]), 0.0f, 255.0f);
       codes.zero = graph_.add_scalar<uint8_t>(static_cast<uint8_t>(zero));
     }
-    ValueId x = node.operands[0];
     const DType dtype = format.element.is_signed ? DType::i8 : DType::u8;
-    if (dtype == DType::i8) x = ops::max(graph_, {x, graph_.add_scalar<float>(-127 * scale)});
-    codes.codes =
-        ops::quantize_linear(graph_, {.x = x, .scale = codes.scale, .zero_point = codes.zero, .dtype = dtype});
+    codes.codes = ops::quantize_linear(
+        graph_, {.x = node.operands[0], .scale = codes.scale, .zero_point = codes.zero, .dtype = dtype});
+    if (dtype == DType::i8) codes.codes = ops::max(graph_, {codes.codes, graph_.add_scalar<int8_t>(-127)});
     return codes;
   }
 

@@ -333,6 +333,75 @@ TEST(Window, PackedWeightsAreDecodedWhenLaidOut) {
   EXPECT_EQ(run<float>(plan, host_target(), at, x, &packed), run<float>(plan, host_target(), at, x, &plain));
 }
 
+// Any codes of `dtype`.
+Tensor random_codes(DType dtype, std::vector<int64_t> shape, Philox& rng) {
+  Tensor codes(dtype, std::move(shape));
+  for (int64_t i = 0; i < codes.elements(); ++i) codes.mutable_data()[i] = static_cast<std::byte>(rng.below(256));
+  return codes;
+}
+
+// Codes [C, taps] beside x, with what lies outside the plane.
+std::vector<int32_t> sums_of_codes(const Places& at, int64_t channels, const Tensor& x, const Tensor& w, int64_t zero) {
+  const std::vector<int64_t> codes = x.to_integers(), weights = w.to_integers();
+  std::vector<int32_t> sums(static_cast<size_t>(results_of(at, channels)));
+  for (size_t i = 0; i < sums.size(); ++i)
+    for (int64_t tap = 0, c = static_cast<int64_t>(i) % channels; tap < at.plane.taps(); ++tap)
+      sums[i] += static_cast<int32_t>(zero * weights[static_cast<size_t>(c * at.plane.taps() + tap)]);
+  each_tap(at, channels, [&](size_t result, size_t element, int64_t tap, int64_t c) {
+    sums[result] +=
+        static_cast<int32_t>((codes[element] - zero) * weights[static_cast<size_t>(c * at.plane.taps() + tap)]);
+  });
+  return sums;
+}
+
+TEST(Window, SumsOfCodesAreExactWhateverLiesOutside) {
+  Philox rng(8);
+  for (const Target& target : target_levels())
+    for (const Places& at : {kAll[1], kAll[3], kAll[6], kAll[7], kUneven, kWide, square(1, 20, 18, 16, 1, 8)})
+      for (int64_t channels : {1, 13, 24, 67})
+        for (DType dtype : {DType::i8, DType::u8})
+          for (bool has_zero : {false, true}) {
+            ReduceWindowPlan plan = window_plan(at, channels, dtype, Reduction::products);
+            plan.program = flatten(Expr::arg(0, Scalar::i32));
+            plan.results = {DType::i32};
+            plan.has_x_zero = has_zero;
+            Tensor x = random_codes(dtype, {at.images, at.plane.height, at.plane.width, channels}, rng);
+            const Tensor w = random_codes(DType::i8, {channels, at.plane.taps()}, rng),
+                         zero = random_codes(dtype, {}, rng);
+            const std::vector<int32_t> want = sums_of_codes(at, channels, x, w, has_zero ? zero.to_integers()[0] : 0);
+            for (bool any_plane : {false, true}) {
+              ReduceWindowPlan placed = plan;
+              KernelArgs args;
+              if (any_plane) for_any_plane(placed, args.dims);
+              CompiledPlan kernel(placed, target);
+              const Buffer weights = lay_out(placed, target, w, 1);
+              AtTheEdge in(x.data().bytes(), AtTheEdge::Side::end);
+              Guarded out(want.size() * sizeof(int32_t));
+              args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data(),
+                               const_cast<std::byte*>(zero.data().bytes().data())};
+              args.dims[0] = at.images;
+              kernel.run(args, 0);
+              EXPECT_TRUE(out.intact());
+              const auto got = out.as<int32_t>();
+              ASSERT_TRUE(std::ranges::equal(got, want)) << at.plane.to_text() << " channels " << channels << " "
+                                                         << to_string(dtype) << " " << to_string(target);
+            }
+          }
+}
+
+TEST(Window, SumsOfTheLargestCodesAreExact) {
+  const Places at = square(1, 16, 16, 16, 1, 8);
+  ReduceWindowPlan plan = window_plan(at, 16, DType::u8, Reduction::products);
+  plan.program = flatten(Expr::arg(0, Scalar::i32));
+  plan.results = {DType::i32};
+  const Tensor w = Tensor::of<int8_t>({16, 256}, std::vector<int8_t>(4096, -128)),
+               x = Tensor::of<uint8_t>({1, 16, 16, 16}, std::vector<uint8_t>(4096, 255));
+  for (const Target& target : target_levels())
+    EXPECT_EQ(run<int32_t>(plan, target, at, x, &w), sums_of_codes(at, 16, x, w, 0));
+  plan.plane.kernel_height = 17;
+  EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
+}
+
 TEST(Window, RefusesWhatHasNoProductsOrNoPlaces) {
   const Places at = square(1, 4, 4, 2, 2, 0);
   EXPECT_TRUE(supports(window_plan(at, 4, DType::f16, Reduction::products), parse_target("avx2")).supported());

@@ -1,14 +1,17 @@
 #include "codegen/llvm/expr_emit.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "codegen/llvm/vector_math.h"
+#include "expr/narrow.h"
 
 namespace hone {
 namespace {
@@ -19,8 +22,8 @@ using llvm::Value;
 class ProgramEmitter {
  public:
   ProgramEmitter(Emitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
-      : e_(e), b_(e.b), program_(program), args_(args), index_(index), values_(std::move(known)) {
-    values_.resize(program.code.size());
+      : e_(e), b_(e.b), program_(narrowed(program)), args_(args), index_(index), values_(std::move(known)) {
+    values_.resize(program_.code.size());
   }
 
   Values run() {
@@ -259,22 +262,49 @@ class ProgramEmitter {
                           x->getType());
   }
 
-  // select(high < y, high, y) of y = select(y < low, low, y), both of them in the range of i32: how elements narrower
-  // than 32 bits saturate.
-  bool is_clamped(int32_t i) const {
-    const auto limit = [&](int32_t at, bool is_upper) -> const Instruction* {
-      const Instruction& choice = program_.code[static_cast<size_t>(at)];
-      if (choice.op != ExprOp::select) return nullptr;
-      const Instruction& test = program_.code[static_cast<size_t>(choice.a)];
-      const Instruction& bound = program_.code[static_cast<size_t>(choice.b)];
-      const bool fits = test.op == ExprOp::lt && bound.op == ExprOp::constant && choice.type == Scalar::f32 &&
-                        std::abs(std::bit_cast<float>(static_cast<uint32_t>(bound.payload))) <= 65536 &&
-                        (is_upper ? test.a == choice.b && test.b == choice.c
-                                  : test.b == choice.b && test.a == choice.c);
-      return fits ? &choice : nullptr;
+  // min(max(y, low), high), or select(high < z, high, z) of z = select(y < low, low, y), with both bounds in the range
+  // of i32: how elements narrower than 32 bits saturate.
+  struct Clamp {
+    int32_t y, low, high;
+  };
+  std::optional<Clamp> clamp_at(int32_t i) const {
+    const auto code = [&](int32_t at) -> const Instruction& { return program_.code[static_cast<size_t>(at)]; };
+    const auto is_bound = [&](int32_t at) {
+      return code(at).op == ExprOp::constant && code(at).type == Scalar::f32 &&
+             std::abs(std::bit_cast<float>(static_cast<uint32_t>(code(at).payload))) <= 65536;
     };
-    const Instruction* upper = limit(i, true);
-    return upper && limit(upper->c, false);
+    if (code(i).op == ExprOp::min && is_bound(code(i).b)) {
+      const Instruction& lower = code(code(i).a);
+      if (lower.op == ExprOp::max && is_bound(lower.b)) return Clamp{lower.a, lower.b, code(i).b};
+      return std::nullopt;
+    }
+    const auto limits = [&](const Instruction& choice, bool is_upper) {
+      if (choice.op != ExprOp::select || !is_bound(choice.b)) return false;
+      const Instruction& test = code(choice.a);
+      return test.op == ExprOp::lt &&
+             (is_upper ? test.a == choice.b && test.b == choice.c : test.b == choice.b && test.a == choice.c);
+    };
+    if (!limits(code(i), true) || !limits(code(code(i).c), false)) return std::nullopt;
+    const Instruction& lower = code(code(i).c);
+    return Clamp{lower.c, lower.b, code(i).b};
+  }
+
+  bool is_whole(int32_t constant) const {
+    const float value =
+        std::bit_cast<float>(static_cast<uint32_t>(program_.code[static_cast<size_t>(constant)].payload));
+    return std::trunc(value) == value;
+  }
+
+  // The nearest integers, those of NaN 0; |x| is far below 2^31.
+  Value* nearest(Value* x) {
+    Value* ordered = b_.CreateFCmpORD(x, x);
+    if (!e_.avx512) {
+      Value* whole = b_.CreateIntrinsic(Intrinsic::x86_avx_cvt_ps2dq_256, {}, {x});
+      return b_.CreateAnd(whole, b_.CreateSExt(ordered, e_.v_i32));
+    }
+    return b_.CreateIntrinsic(Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
+                              {x, llvm::Constant::getNullValue(e_.v_i32), b_.CreateBitCast(ordered, e_.i16),
+                               b_.getInt32(4)});  // 4: the current rounding mode
   }
 
   // As saturated() in expr/semantics.h. LLVM's own saturating conversion takes vectors apart.
@@ -287,8 +317,14 @@ class ProgramEmitter {
       return is_signed(i.type) ? b_.CreateFPToSI(v, vector(i.type)) : b_.CreateFPToUI(v, vector(i.type));
     };
     Value* zero = llvm::Constant::getNullValue(x->getType());
-    if (i.type == Scalar::i32 && from == Scalar::f32 && is_clamped(i.a))
+    if (const auto clamp = i.type == Scalar::i32 && from == Scalar::f32 ? clamp_at(i.a) : std::nullopt) {
+      // Bounds are whole numbers where what they bound is rounded, and may bound it before.
+      const Instruction& y = program_.code[static_cast<size_t>(clamp->y)];
+      if (y.op == ExprOp::rint && is_whole(clamp->low) && is_whole(clamp->high))
+        return nearest(
+            float_extreme(ExprOp::min, float_extreme(ExprOp::max, at(y.a), at(clamp->low)), at(clamp->high)));
       return convert(b_.CreateSelect(b_.CreateFCmpORD(x, x), x, zero));
+    }
     Value* lowest = number(is_signed(i.type) ? -std::ldexp(1.0, bits) : 0);
     Value* past_largest = number(std::ldexp(1.0, bits));
     Value* not_below = b_.CreateSelect(b_.CreateFCmpOGE(x, lowest), x, lowest);  // NaN: no longer
@@ -331,7 +367,7 @@ class ProgramEmitter {
 
   Emitter& e_;
   llvm::IRBuilder<>& b_;
-  const Program& program_;
+  const Program program_;
   std::span<Value* const> args_;
   Value* index_;
   Values values_;

@@ -14,6 +14,9 @@
 // The last vector of channels starts where it ends with the last channel, so that nothing is masked; only fewer
 // channels than lanes are. Channels that two vectors share get the same bits from both, and so no result may lie where
 // an operand does.
+//
+// Codes are multiplied as f32, less their zero point: what lies outside the plane then adds nothing, and sums begin
+// with what it would have, the zero point times all weights.
 #include <algorithm>
 
 #include "base/multiples.h"
@@ -42,7 +45,7 @@ class ReduceWindowEmitter {
         plan_(plan),
         plane_(plan.plane),
         shrink_(shrink),
-        scalar_(compute_scalar(plan.x)),
+        scalar_(plan.multiplies_codes() ? Scalar::f32 : compute_scalar(plan.x)),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
         mask_(plan.channels < e.lanes ? e.tail_mask(e.num(plan.channels)) : nullptr),
         counts_taps_(reads_argument(plan.program, 1)) {
@@ -284,6 +287,7 @@ class ReduceWindowEmitter {
       pixels_ = pixels_from(f->getArg(7), pixels_beside(tile) + 1);
     }
     Values sums(static_cast<size_t>(columns * vectors * chains), reduction_identity(e_, kind(), scalar_));
+    if (plan_.has_x_zero) begin_with_zero_point(f, tile, sums);
     const Emitter::Moving moving[] = {{f->getArg(1), e_.times(p_.width, plane_.dilation_y * pixel_bytes_)},
                                       {f->getArg(2), e_.times(p_.kernel_width, weight_bytes())}};
     sums = e_.walk(f->getArg(3), moving, sums, [&](const Values& at, Values carried) {
@@ -310,7 +314,23 @@ class ReduceWindowEmitter {
   }
 
   Value* element(Value* x, int64_t v) {
-    return e_.load_elements(plan_.x, e_.at(x, channel(v) * size_bytes(plan_.x)), mask_);
+    Value* loaded = e_.load_elements(plan_.x, e_.at(x, channel(v) * size_bytes(plan_.x)), mask_);
+    if (!plan_.multiplies_codes()) return loaded;
+    loaded = e_.b.CreateSIToFP(loaded, e_.v_f32);
+    return plan_.has_x_zero ? e_.b.CreateFSub(loaded, x_zero_) : loaded;
+  }
+  // Those of the first chain.
+  void begin_with_zero_point(llvm::Function* f, const Tile& tile, Values& sums) {
+    const KernelFrame frame{f, f->getArg(0), nullptr, nullptr, nullptr};
+    const auto last = static_cast<int>(2 + plan_.operands.size() + plan_.results.size());
+    x_zero_ = e_.b.CreateSIToFP(e_.load_broadcast(plan_.x, e_.kernel_pointer(frame, last)), e_.v_f32);
+    Value* all = e_.at(e_.kernel_pointer(frame, 1), plane_.taps() * weight_bytes());
+    all = e_.at(all, e_.times(f->getArg(6), 4));
+    for (int64_t v = 0; v < tile.shape.vectors; ++v) {
+      Value* outside = e_.b.CreateFMul(x_zero_, e_.load(e_.v_f32, e_.at(all, channel(v) * 4), 4));
+      for (int64_t column = 0; column < tile.shape.columns; ++column)
+        sums[static_cast<size_t>(v * tile.shape.columns + column)] = outside;
+    }
   }
   Value* weight(Value* w, int64_t tap, int64_t v) {
     if (plan_.reduction != ReduceWindowPlan::Reduction::products) return nullptr;
@@ -418,6 +438,7 @@ class ReduceWindowEmitter {
       Value* at = e_.b.CreateAdd(e_.times(place, plan_.channels), c);  // of the result
       Values args = fixed;
       args[0] = sums[static_cast<size_t>(v * tile.shape.columns + column)];
+      if (plan_.multiplies_codes()) args[0] = e_.b.CreateFPToSI(args[0], e_.v_i32);
       if (counts_taps_) args[1] = e_.splat(e_.b.CreateFMul(f->getArg(8), counted_across(frame, tile, column)));
       for (int i = 0; i < operands; ++i) {
         const Epilogue::Operand& o = plan_.operands[static_cast<size_t>(i)];
@@ -474,6 +495,7 @@ class ReduceWindowEmitter {
   std::vector<Tile> last_, whole_;  // likewise, by what hangs over
   Tile single_;                     // where rows are not unrolled
   std::vector<Pixel> pixels_;       // of the border that is being emitted
+  Value* x_zero_ = nullptr;         // in the tile that is being emitted
   KernelFrame frame_{};
   PlaneValues p_{};  // in the function that is being emitted
 };

@@ -53,9 +53,19 @@ bool multiply_by(Program& program, int position) {
   return true;
 }
 
+// What an element reads of its group, as the numbers that they are, f32 and codes: narrowed() builds on it.
+GroupValues numbers_of_group(const Format& format) {
+  GroupValues group = group_args(format);
+  for (Expr& scale : group.scales) scale = cast(Scalar::f64, cast(Scalar::f32, scale));
+  if (const uint32_t codes = (uint32_t{1} << format.element.bits) - 1; group.zero_point)
+    group.zero_point = cast(Scalar::f64, cast(Scalar::u32, group.zero_point) & Expr::constant(Scalar::u32, codes));
+  return group;
+}
+
 class Builder {
  public:
-  explicit Builder(const Format& format) : format_(format), kind_(*format.scale_kind), group_(group_args(format)) {}
+  explicit Builder(const Format& format)
+      : format_(format), kind_(*format.scale_kind), group_(numbers_of_group(format)) {}
 
   QuantizePrograms build() {
     p_.levels = kind_.code ? scales_per_group(format_) : 0;

@@ -7,12 +7,13 @@
 #include "codegen/kernels/reduce_window/shape.h"
 #include "codegen/shapes.h"
 #include "ir/pointwise.h"
+#include "ops/integer_activations.h"
 
 namespace hone {
 namespace {
 
 Support supports(const ReduceWindowPlan& plan, const Target&) {
-  if (2 + plan.operands.size() + plan.results.size() > KernelArgs{}.pointers.size())
+  if (2 + plan.operands.size() + plan.results.size() + plan.has_x_zero > KernelArgs{}.pointers.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
                         plan.results.size())};
   const PlaneWindow& p = plan.plane;
@@ -21,8 +22,12 @@ Support supports(const ReduceWindowPlan& plan, const Target&) {
     return {fmt::format("a window over nothing: {} channels, {}", plan.channels, p.to_text())};
   if (!has_machine_type(plan.x) || plan.x == DType::boolean)
     return {fmt::format("a window over elements of type {}", to_string(plan.x))};
-  if (plan.reduction == ReduceWindowPlan::Reduction::products && compute_scalar(plan.x) != Scalar::f32)
+  const bool is_code = plan.x == DType::i8 || plan.x == DType::u8;
+  if (plan.reduction == ReduceWindowPlan::Reduction::products && compute_scalar(plan.x) != Scalar::f32 && !is_code)
     return {fmt::format("products of {}", to_string(plan.x))};
+  if (plan.has_x_zero && !plan.multiplies_codes()) return {"a code outside planes of floats"};
+  if (plan.multiplies_codes() && (p.taps() > kMostTapsOfCodes || !plan.w_format.empty()))
+    return {fmt::format("{} products of codes, whose sums f32 may not hold", p.taps())};
   if (plan.reduction == ReduceWindowPlan::Reduction::products && p.taps() == 0)
     return {"weights for windows of any size"};
   for (const Epilogue::Operand& operand : plan.operands)

@@ -66,8 +66,8 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   plan.channels = x_shape.back().constant();
   plan.x = graph.type(x).dtype;
   if (graph.type(x).is_packed()) return {"a packed constant under a window"};
-  if (op == &conv_def && !is_float(plan.x)) return {"a convolution of codes"};
-  const Scalar scalar = compute_scalar(plan.x);
+  const bool codes = op == &conv_def && !is_float(plan.x);
+  const Scalar scalar = codes ? Scalar::i32 : compute_scalar(plan.x);
   Expr value = Expr::arg(0, scalar);
   ValueId bias = kNone;
   const bool with_padding = node.attributes.get_or<int64_t>("count_include_pad", 0) != 0;
@@ -77,7 +77,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     const std::vector<int64_t> shape = lowering.fixed_shape(w);
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
-    if (graph.type(w).is_packed() && shape.size() != 2) return {"packed weights that are no matrix"};
+    if (graph.type(w).is_packed() && (codes || shape.size() != 2)) return {"packed weights that are no matrix"};
     plan.reduction = ReduceWindowPlan::Reduction::products;
     if (graph.type(w).is_packed()) plan.w_format = to_string(*graph.type(w).format);
     if (node.operands.size() > 2) bias = node.operands[2];
@@ -97,6 +97,8 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     lowering.bind(step, kNone, Plane::none);
   }
   if (Support r = lowering.epilogue(step, plan, value, 2, bias, false); !r.supported()) return r;
+  plan.has_x_zero = codes && node.operands.size() > 3 && node.operands[3] != kNone;
+  if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   step.overwritable.clear();  // channels that two vectors share are read by both
   prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
                                                                                       StepCall& placed) mutable {

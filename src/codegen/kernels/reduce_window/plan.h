@@ -13,12 +13,15 @@ namespace hone {
 
 // One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
 // lies outside the plane is left out. Results are [images * places, channels].
-//   pointers  [0] x, [1] w (see prepack()) or null, then epilogue operands, then results
+// Products of codes have sums of i32, exact, and see the code x_zero outside the plane (0 where there is none).
+//   pointers  [0] x, [1] w (see prepack()) or null, then epilogue operands, then results; then where `has_x_zero` the
+//             code
 //   dims      [0] images; where `any_plane` [2] to [9] the sizes of the plane and of the window (plane_window.h), and
 //             for arg 1 how many rows and columns beside the plane count: [10] above, [11] left, [12] below, [13]
 //             right; from [32] on what launch() derives (shape.h)
 //   items     images * out_height * blocks of channels
-//   program   arg 0 = the reduction, in the compute scalar of x; arg 1 = the taps that count, f32; arg 2+i = operand i
+//   program   arg 0 = the reduction, in the compute scalar of x (codes: i32); arg 1 = the taps that count, f32; arg 2+i
+//   = operand i
 struct ReduceWindowPlan : Epilogue {
   enum class Reduction : uint8_t { sum, max, min, products };  // products: the sum of x * w
   PlaneWindow plane;
@@ -28,6 +31,7 @@ struct ReduceWindowPlan : Epilogue {
   int64_t channels = 1;
   DType x = DType::f32;
   Reduction reduction = Reduction::sum;
+  bool has_x_zero = false;
   std::string w_format;  // canonical format string of packed weights, decoded once a call; "" otherwise
   // Where arg 1 is read on one plane: taps that count in a window of each row of places, and of each column; it is
   // their product.
@@ -37,10 +41,11 @@ struct ReduceWindowPlan : Epilogue {
         Epilogue::fields(),
         std::tuple(field("plane", &ReduceWindowPlan::plane), field("any_plane", &ReduceWindowPlan::any_plane),
                    field("channels", &ReduceWindowPlan::channels), field("x", &ReduceWindowPlan::x),
-                   field("reduction", &ReduceWindowPlan::reduction), field("w_format", &ReduceWindowPlan::w_format),
-                   field("taps_down", &ReduceWindowPlan::taps_down),
+                   field("reduction", &ReduceWindowPlan::reduction), field("has_x_zero", &ReduceWindowPlan::has_x_zero),
+                   field("w_format", &ReduceWindowPlan::w_format), field("taps_down", &ReduceWindowPlan::taps_down),
                    field("taps_across", &ReduceWindowPlan::taps_across)));
   }
+  bool multiplies_codes() const { return reduction == Reduction::products && !is_float(x); }
   static const KernelDef& kernel();
 };
 

@@ -17,12 +17,12 @@ GemmPlan window_weights(const ReduceWindowPlan& plan) {
 
 std::string prepack_key(const ReduceWindowPlan& plan, const Target& target) {
   if (!plan.w_format.empty()) return "window " + prepack_key(window_weights(plan), target);
-  return fmt::format("window {} taps of {}", plan.plane.taps(), plan.channels);
+  return fmt::format("window {} taps of {}{}", plan.plane.taps(), plan.channels, plan.has_x_zero ? " and sums" : "");
 }
 
 int64_t prepacked_bytes(const ReduceWindowPlan& plan, const Target& target) {
   if (!plan.w_format.empty()) return prepacked_bytes(window_weights(plan), target);
-  return plan.plane.taps() * window_weight_pitch(plan.channels) * 4;
+  return (plan.plane.taps() + plan.has_x_zero) * window_weight_pitch(plan.channels) * 4;
 }
 
 void prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
@@ -33,7 +33,11 @@ void prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& w
         to_string(weights.type()), plan.channels, taps);
   auto* to = reinterpret_cast<float*>(out);
   for (int64_t c = 0; c < plan.channels; ++c)
-    for (int64_t tap = 0; tap < taps; ++tap) to[tap * pitch + c] = source[static_cast<size_t>(c * taps + tap)];
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const float weight = source[static_cast<size_t>(c * taps + tap)];
+      to[tap * pitch + c] = weight;
+      if (plan.has_x_zero) to[taps * pitch + c] = weight + (tap > 0 ? to[taps * pitch + c] : 0);
+    }
 }
 
 }  // namespace hone

@@ -1,5 +1,5 @@
 // Weights of a depthwise convolution: plain ones [C, taps] become f32 [taps, window_weight_pitch(C)], packed ones the
-// panels of window_weights().
+// panels of window_weights(). Where codes have a zero point, the sums of each channel's weights lie behind the taps.
 #pragma once
 
 #include "codegen/kernels/gemm/plan.h"
