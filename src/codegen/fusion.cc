@@ -230,12 +230,13 @@ class Fuser {
     for (NodeId each : unit(n)) rank(each) = to;
   }
 
-  // Whether a kernel that computes the value may go on with it. Codes that a float is rounded to are the stored ones.
+  // Whether a kernel that computes the value may go on with it. Codes that a float is rounded to are the stored ones,
+  // and so is the larger of two.
   bool passes_unrounded(ValueId v) const {
     const DType dtype = graph_.type(v).dtype;
     const NodeId p = graph_.producer(v);
-    const bool is_code =
-        (dtype == DType::i8 || dtype == DType::u8) && p != kNone && is_one_of(*graph_.node(p).op, {"quantize_linear"});
+    const bool is_code = (dtype == DType::i8 || dtype == DType::u8) && p != kNone &&
+                         is_one_of(*graph_.node(p).op, {"quantize_linear", "max"});
     return is_code || hone::passes_unrounded(dtype);
   }
 
