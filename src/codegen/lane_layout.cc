@@ -74,6 +74,21 @@ void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChan
   }
 }
 
+void join_halves(const std::byte* low, const std::byte* high, int64_t count, std::byte* out) {
+  const auto load = [](const std::byte* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
+  const auto store = [](std::byte* to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), x); };
+  int64_t c = 0;
+  for (; c + 8 <= count; c += 8) {
+    const __m128i a = load(low + c * 2), b = load(high + c * 2);
+    store(out + c * 4, _mm_unpacklo_epi16(a, b));
+    store(out + c * 4 + 16, _mm_unpackhi_epi16(a, b));
+  }
+  for (; c < count; ++c) {
+    std::memcpy(out + c * 4, low + c * 2, 2);
+    std::memcpy(out + c * 4 + 2, high + c * 2, 2);
+  }
+}
+
 uint32_t joined_nibbles(const uint8_t* codes) {
   uint32_t lane = 0;
   for (int i = 0; i < 8; ++i) lane |= static_cast<uint32_t>(codes[i]) << (4 * i);

@@ -22,6 +22,9 @@ enum class LaneChange : uint8_t {
 void transpose_lanes(const LaneRows& columns, int lanes, int64_t count, LaneChange change, std::byte* out,
                      int64_t out_row_bytes);
 
+// Lane c of `out` = 16 bits c of `low`, then those of `high`; all three on any byte.
+void join_halves(const std::byte* low, const std::byte* high, int64_t count, std::byte* out);
+
 // Eight codes of 4 bits, the first lowest: a lane that `split_nibbles` is still to change.
 uint32_t joined_nibbles(const uint8_t* codes);
 

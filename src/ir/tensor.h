@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,36 +19,56 @@ namespace hone {
 
 // Bytes with shared ownership: an allocation, or a part of a mapped file that stays mapped as long as someone looks at
 // it; of the host's memory or of a device's.
+//
+// The elements of a matrix may still lie elsewhere in another order (Source). Whoever asks for bytes() gets them in
+// order: they are put there once, for all copies of the buffer. Who can read them as they lie asks for source().
 class Buffer {
  public:
+  struct Source {
+    std::shared_ptr<const void> owner;  // of bytes that nobody changes
+    std::span<const std::byte> bytes;   // on any byte
+    int64_t rows = 1, columns = 0, element_bytes = 1;
+    bool by_columns = false;  // column after column
+    bool mapped = false;      // as is_mapped()
+  };
   Buffer() = default;
   explicit Buffer(size_t bytes);  // zeroed, 64-byte aligned
   Buffer(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool mapped = false);
   static Buffer copy_of(std::span<const std::byte> bytes);
   static Buffer uninitialised(size_t bytes);  // as the first, with whatever lies there
+  static Buffer of_source(Source source);     // looks at its bytes where they lie when these are in order already
   // Memory of a device, which lives as long as `owner`.
   static Buffer of_device(Device& device, std::shared_ptr<const void> owner, std::span<const std::byte> view);
 
   std::span<const std::byte> bytes() const {  // of the host; Bug where a device has them
-    if (device_) [[unlikely]]
-      no_host_memory();
+    if (device_ || unordered_) [[unlikely]]
+      return bytes_in_order();
     return view_;
   }
-  Device* device() const { return device_; }                                   // null: the host
-  std::byte* address() const { return const_cast<std::byte*>(view_.data()); }  // whoever has it
-  bool is_unique() const { return writable_ && owner_.use_count() <= 1; }      // nobody else looks at what lies there
-  Buffer on_host() const;                                                      // itself, or a copy of a device's
+  // None when the bytes are in order, on a byte that suits their elements.
+  std::optional<Source> source() const;
+  // A matrix [rows, columns] with its axes exchanged. What nobody can change stays where it lies.
+  Buffer transposed(int64_t rows, int64_t columns, int64_t element_bytes) const;
+  Device* device() const { return device_; }  // null: the host
+  std::byte* address() const {                // whoever has it
+    return const_cast<std::byte*>(unordered_ ? bytes_in_order().data() : view_.data());
+  }
+  std::byte* unaligned_address() const;  // the same, but on any byte: in the file where that has them in order
+  bool is_unique() const { return writable_ && owner_.use_count() <= 1; }  // nobody else looks at what lies there
+  Buffer on_host() const;                                                  // itself, or a copy of a device's
   size_t size() const { return view_.size(); }
   bool is_mapped() const { return mapped_; }  // pages can be dropped (base/mapped_file.h) and come back from the file
   std::span<std::byte> mutable_bytes();       // copies first when shared or not writable
 
  private:
-  [[noreturn]] void no_host_memory() const;
+  struct Unordered;
+  const Unordered& unordered() const;
+  std::span<const std::byte> bytes_in_order() const;
 
-  std::shared_ptr<const void> owner_;
+  std::shared_ptr<const void> owner_;  // an Unordered where it is `unordered_`
   std::span<const std::byte> view_;
   Device* device_ = nullptr;
-  bool writable_ = false, mapped_ = false;
+  bool writable_ = false, mapped_ = false, unordered_ = false;
 };
 
 class Tensor {

@@ -1,7 +1,9 @@
 // Conversions between element types, packed formats included.
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/memory_limit.h"
 #include "ir/compute_column.h"
 #include "ir/packer.h"
@@ -24,6 +26,23 @@ Tensor from_values(DType dtype, std::vector<int64_t> shape, std::span<const T> v
   CHECK(result.elements() == static_cast<int64_t>(values.size()));
   std::copy(values.begin(), values.end(), result.mutable_as<T>().begin());
   return result.converted(dtype);
+}
+
+// In the order in which the elements lie, some at a time: what is converted need not be put in order.
+Buffer converted_as_it_lies(const Buffer::Source& from, DType dtype, DType to) {
+  constexpr int64_t kPiece = 1 << 16;  // stays in the second-level cache
+  const int64_t count = from.rows * from.columns, size = size_bytes(to);
+  Buffer buffer = Buffer::uninitialised(static_cast<size_t>(count * size));
+  std::byte* const out = buffer.mutable_bytes().data();
+  for (int64_t first = 0; first < count; first += kPiece) {
+    const int64_t elements = std::min(kPiece, count - first);
+    const auto piece = from.bytes.subspan(static_cast<size_t>(first * from.element_bytes),
+                                          static_cast<size_t>(elements * from.element_bytes));
+    const Tensor converted = Tensor(dtype, {elements}, Buffer::copy_of(piece)).converted(to);
+    std::memcpy(out + first * size, converted.data().bytes().data(), static_cast<size_t>(elements * size));
+    if (from.mapped) drop_pages(piece);
+  }
+  return buffer;
 }
 
 }  // namespace
@@ -50,7 +69,13 @@ Tensor Tensor::converted(DType dtype) const {
   if (!is_packed() && dtype == dtype_) return *this;
   if (dtype == DType::string || dtype_ == DType::string)
     fail("{} can't be converted to {}: strings have no numeric value", to_string(type()), to_string(dtype));
+  if (const auto from = data_.source(); from && !is_packed()) {
+    const Buffer lying = converted_as_it_lies(*from, dtype_, dtype);
+    const Buffer result = from->by_columns ? lying.transposed(from->columns, from->rows, size_bytes(dtype)) : lying;
+    return {dtype, shape_, result};
+  }
   const ComputeColumn column(*this);
+  if (column.scalar() == compute_scalar(dtype)) return store_column(dtype, column.tensor());  // a cast to it is nothing
   const Program program = flatten(cast_element(dtype, Expr::arg(0, column.scalar())));
   Tensor scalars(dtype_of(compute_scalar(dtype)), shape_);
   const ConstColumn in{column.data()};

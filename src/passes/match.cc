@@ -19,7 +19,8 @@ std::optional<double> uniform_value(const Graph& graph, ValueId id) {
   const Tensor* constant = graph.constant(id);
   if (!constant || constant->is_packed() || constant->dtype() == DType::string || constant->elements() == 0)
     return std::nullopt;
-  const std::span<const std::byte> bytes = constant->data().bytes();
+  const std::optional<Buffer::Source> source = constant->data().source();  // equal elements are so in any order
+  const std::span<const std::byte> bytes = source ? source->bytes : constant->data().bytes();
   const auto item = static_cast<size_t>(size_bytes(constant->dtype()));
   // Equal elements: every byte equals the one an element earlier.
   if (std::memcmp(bytes.data(), bytes.data() + item, bytes.size() - item) != 0) return std::nullopt;

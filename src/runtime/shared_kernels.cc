@@ -50,7 +50,7 @@ void ParameterStore::clear() {
 }
 
 std::byte* SharedKernels::constant(const Buffer& plane) {
-  if (backend->is_host() || plane.size() == 0) return plane.address();
+  if (backend->is_host() || plane.size() == 0) return plane.unaligned_address();
   auto found = copied_.find(plane.address());
   if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, backend->copied(plane)}).first;
   return found->second.device.address();

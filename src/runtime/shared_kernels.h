@@ -84,7 +84,7 @@ struct SharedKernels {
         parameters(target, other.threads, *backend),
         threads(other.threads),
         values(graph_values) {}
-  std::byte* constant(const Buffer& plane);  // where the backend has it
+  std::byte* constant(const Buffer& plane);  // where the backend has it, on any byte
 
   const std::shared_ptr<Backend> backend;
   WeightStore weights;

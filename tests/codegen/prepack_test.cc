@@ -1,6 +1,9 @@
 // Prepacked weights: layout, sizes and independence of threads. That kernels read them right is shown by gemm_test.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "codegen/code_reader.h"
 #include "codegen/kernels/gemm/plan.h"
 #include "codegen/lane_layout.h"
@@ -78,6 +81,27 @@ TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
             << to_string(target) << " " << column << " " << k;
       }
   }
+}
+
+// Weights of ONNX lie as [K,N]; panels are made of them without putting them in order first.
+TEST(Prepack, WeightsByColumnsGiveTheSamePanels) {
+  Philox rng(3);
+  for (const Target& target : target_levels())
+    for (const DType dtype : {DType::f32, DType::bf16})
+      for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {50, 7}, {130, 33}, {64, 96}, {700, 2048}})
+        for (const int threads : {1, 2}) {
+          const GemmPlan plan = plain_plan(n, k, dtype, dtype);
+          const Tensor w = random_tensor(DType::f32, {n, k}, rng).converted(dtype);
+          const int64_t size = size_bytes(dtype);
+          Buffer by_columns = Buffer::copy_of(Buffer(w.data()).transposed(n, k, size).bytes());
+          const Tensor lying(dtype, {n, k}, by_columns.transposed(k, n, size));
+          ASSERT_TRUE(lying.data().source().has_value());
+          const Buffer got = lay_out(plan, target, lying, threads);
+          EXPECT_TRUE(lying.data().source().has_value());
+          const Buffer want = lay_out(plan, target, w, 1);
+          EXPECT_TRUE(std::ranges::equal(got.bytes(), want.bytes()))
+              << to_string(target) << " " << to_string(dtype) << " " << n << " x " << k;
+        }
 }
 
 TEST(Prepack, BytesDoNotDependOnThreads) {

@@ -57,7 +57,7 @@ TEST(OnnxRead, EveryModelAndTensorOfTheTestDataIsRead) {
   const std::vector<std::string> paths = files_below(kTestdata, ".onnx");
   size_t tensors = 0;
   for (const std::string& path : paths) {
-    ModelProto model = read_model(path);
+    ModelProto model = read_model(path).message;
     EXPECT_GT(model.graph().node_size(), 0) << path;
     for (TensorProto* proto : tensor_messages(model).dense) {
       const std::vector<int64_t> shape(proto->dims().begin(), proto->dims().end());
@@ -72,7 +72,7 @@ TEST(OnnxRead, EveryModelAndTensorOfTheTestDataIsRead) {
 TEST(OnnxRead, AModelIsReadAsItWasWritten) {
   const TemporaryFolder folder;
   const std::string bytes = small_model().SerializeAsString();
-  EXPECT_EQ(read_model(folder.put("m.onnx", bytes)).SerializeAsString(), bytes);
+  EXPECT_EQ(read_model(folder.put("m.onnx", bytes)).message.SerializeAsString(), bytes);
 }
 
 TEST(OnnxRead, FieldsOfNewerVersionsSurvive) {

@@ -49,7 +49,7 @@ void read_values(const std::filesystem::path& folder, const std::string& stem,
 TEST(OnnxTensorFile, EveryValueOfTheTestDataIsReadAsItsModelDeclaresIt) {
   std::map<Container, int> counts;
   for (const std::string& path : files_below(kTestdata, ".onnx")) {
-    const ModelProto model = read_model(path);
+    const ModelProto model = read_model(path).message;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     read_values(folder, "input", model.graph().input(), counts);
     read_values(folder, "output", model.graph().output(), counts);

@@ -34,7 +34,7 @@ ModelProto model_with_weights(float value) {
 }
 
 std::vector<Tensor> tensors_in(const std::string& path) {
-  ModelProto model = read_model(path);
+  ModelProto model = read_model(path).message;
   ExternalData external(path);
   std::vector<Tensor> tensors;
   for (TensorProto* proto : tensor_messages(model).dense)

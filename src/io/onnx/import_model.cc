@@ -47,9 +47,12 @@ int64_t count_nodes(const onnx::GraphProto& graph) {
   return count;
 }
 
-OnnxImport import_message(const onnx::ModelProto& model, const std::string& source, onnx::ExternalData* external) {
+OnnxImport import_message(const onnx::ModelFile& file, const std::string& source, onnx::ExternalData* external) {
+  const onnx::ModelProto& model = file.message;
   const OpsetVersions opsets = opsets_of(model, source);
   OnnxModelContext context{.source = source, .external = external};
+  for (const onnx::LargeData& data : file.large_data)
+    context.in_file[&model.graph().initializer(data.initializer)] = {file.file, data.bytes};
   context.nodes_in_file = count_nodes(model.graph());
   collect_functions(model, context);
   OnnxImport result;
@@ -90,7 +93,7 @@ OnnxImport import_message(const onnx::ModelProto& model, const std::string& sour
 }  // namespace
 
 OnnxImport import_onnx(const std::string& path) {
-  const onnx::ModelProto model = onnx::read_model(path);
+  const onnx::ModelFile model = onnx::read_model(path);
   onnx::ExternalData external(path);
   OnnxImport result = import_message(model, path, &external);
   result.files = external.files();
@@ -99,7 +102,7 @@ OnnxImport import_onnx(const std::string& path) {
 }
 
 OnnxImport import_onnx_bytes(std::string_view bytes, const std::string& source) {
-  return import_message(onnx::parse_model(bytes, source), source, nullptr);
+  return import_message({.message = onnx::parse_model(bytes, source)}, source, nullptr);
 }
 
 std::string unsupported_text(const std::string& path, const std::vector<UnsupportedNode>& nodes) {

@@ -6,9 +6,10 @@
 
 #include <climits>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "base/text.h"
 #include "io/onnx/damage.h"
 
@@ -43,13 +44,19 @@ void check_size(size_t bytes, const std::string& source) {
 
 }  // namespace
 
-void read_message(const std::string& path, Message& message) {
-  const MappedFile file(path);  // its pages are touched only to say what is wrong
-  check_size(file.bytes().size(), path);
-  std::ifstream in(path, std::ios::binary);
+std::vector<LargeData> read_message(const MappedFile& file, ModelProto& message) {
+  check_size(file.bytes().size(), file.path());
+  const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  if (std::optional<CutModel> cut = without_large_data(bytes)) {
+    stream::ArrayInputStream input(cut->message.data(), static_cast<int>(cut->message.size()));
+    if (!parses(input, message)) refuse(bytes, file.path(), message);
+    return std::move(cut->data);
+  }
+  drop_pages(file.bytes());
+  std::ifstream in(file.path(), std::ios::binary);
   stream::IstreamInputStream input(&in, kBlock);
-  if (!parses(input, message))
-    refuse({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path, message);
+  if (!parses(input, message)) refuse(bytes, file.path(), message);
+  return {};
 }
 
 void parse_message(std::string_view bytes, const std::string& source, Message& message) {

@@ -155,7 +155,9 @@ const Tensor& OnnxScope::tensor(const onnx::TensorProto& proto, const std::strin
   if (const auto found = model_.tensors.find(&proto); found != model_.tensors.end()) return found->second;
   // The model is ours alone, and each tensor of it is taken once.
   auto& taken = const_cast<onnx::TensorProto&>(proto);
-  return model_.tensors.emplace(&proto, onnx::tensor_of(std::move(taken), {what, model_.external})).first->second;
+  const auto in_file = model_.in_file.find(&proto);
+  const onnx::TensorContext where{what, model_.external, in_file == model_.in_file.end() ? nullptr : &in_file->second};
+  return model_.tensors.emplace(&proto, onnx::tensor_of(std::move(taken), where)).first->second;
 }
 
 const Tensor& OnnxScope::tensor(const onnx::SparseTensorProto& proto, const std::string& what) {

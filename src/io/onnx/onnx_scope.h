@@ -13,6 +13,7 @@
 #include "io/onnx/known_dims.h"
 #include "io/onnx/onnx.pb.h"
 #include "io/onnx/onnx_family.h"
+#include "io/onnx/tensors.h"
 #include "ops/evaluate.h"
 
 namespace hone {
@@ -21,6 +22,7 @@ namespace hone {
 struct OnnxModelContext {
   std::string source;
   onnx::ExternalData* external = nullptr;
+  std::map<const onnx::TensorProto*, onnx::DataInFile> in_file;
   std::map<std::string, const onnx::FunctionProto*> functions;  // "domain:name:overload"
   std::map<const onnx::TensorProto*, Tensor> tensors;           // converted already: bodies may be imported twice
   std::map<const onnx::SparseTensorProto*, Tensor> sparse_tensors;

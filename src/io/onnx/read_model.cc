@@ -20,10 +20,11 @@ ModelProto checked(ModelProto model, const std::string& source) {
 
 }  // namespace
 
-ModelProto read_model(const std::string& path) {
-  ModelProto model;
-  read_message(path, model);
-  return checked(std::move(model), path);
+ModelFile read_model(const std::string& path) {
+  ModelFile model{.message = {}, .file = std::make_shared<const MappedFile>(path), .large_data = {}};
+  model.large_data = read_message(*model.file, model.message);
+  model.message = checked(std::move(model.message), path);
+  return model;
 }
 
 ModelProto parse_model(std::string_view bytes, const std::string& source) {

@@ -44,16 +44,16 @@ std::string_view typed_field(DType dtype) {
 }
 
 // The one field that elements are in; "" when all are empty.
-std::string_view field_of(const TensorProto& proto, DType dtype, const std::string& source) {
+std::string_view field_of(const TensorProto& proto, DType dtype, bool in_file, const std::string& source) {
   if (proto.has_segment()) fail("{}: is a segment of a larger tensor, which is not supported", source);
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
   if (!external && proto.data_location() != TensorProto::DEFAULT)
     fail("{}: data_location is {}; expected 0 (here) or 1 (external)", source, proto.data_location());
   const std::pair<std::string_view, bool> fields[] = {
-      {"raw_data", !proto.raw_data().empty()},       {"float_data", proto.float_data_size() > 0},
-      {"int32_data", proto.int32_data_size() > 0},   {"int64_data", proto.int64_data_size() > 0},
-      {"double_data", proto.double_data_size() > 0}, {"uint64_data", proto.uint64_data_size() > 0},
-      {"string_data", proto.string_data_size() > 0}, {"external_data", proto.external_data_size() > 0}};
+      {"raw_data", in_file || !proto.raw_data().empty()}, {"float_data", proto.float_data_size() > 0},
+      {"int32_data", proto.int32_data_size() > 0},        {"int64_data", proto.int64_data_size() > 0},
+      {"double_data", proto.double_data_size() > 0},      {"uint64_data", proto.uint64_data_size() > 0},
+      {"string_data", proto.string_data_size() > 0},      {"external_data", proto.external_data_size() > 0}};
   std::vector<std::string_view> accepted;
   if (dtype != DType::string) accepted.emplace_back(external ? "external_data" : "raw_data");
   if (!external || dtype == DType::string) accepted.push_back(typed_field(dtype));
@@ -130,6 +130,20 @@ Buffer from_raw_data(TensorProto& proto, size_t bytes, const std::string& source
   return {owner, std::as_bytes(std::span(*owner))};  // of the heap, or a short string's own: aligned for 8 bytes
 }
 
+// Floats stay where they are on any byte, which readers of weights take; for others they are copied.
+Buffer from_file(const DataInFile& data, DType dtype, size_t bytes, const std::string& source) {
+  check_count(data.bytes.size(), bytes, "bytes", source);
+  const std::span<const std::byte> view = std::as_bytes(std::span(data.bytes));
+  const auto item = static_cast<size_t>(packed_bits(dtype) > 0 ? 1 : size_bytes(dtype));
+  if (reinterpret_cast<uintptr_t>(view.data()) % item == 0) return {data.file, view, true};
+  if (!is_float(dtype)) return Buffer::copy_of(view);
+  return Buffer::of_source({.owner = data.file,
+                            .bytes = view,
+                            .columns = static_cast<int64_t>(view.size() / item),
+                            .element_bytes = static_cast<int64_t>(item),
+                            .mapped = true});
+}
+
 Buffer from_external_data(const TensorProto& proto, DType dtype, size_t bytes, const TensorContext& where,
                           const std::string& source) {
   if (!where.external)
@@ -167,13 +181,14 @@ Tensor tensor_of(TensorProto&& proto, const TensorContext& where) {
   const std::string source = source_of(proto, where);
   const DType dtype = dtype_of(proto.data_type(), source);
   Extent extent = extent_of(proto.dims(), dtype, source);
-  const std::string_view field = field_of(proto, dtype, source);
+  const std::string_view field = field_of(proto, dtype, where.in_file != nullptr, source);
   if (dtype == DType::string) return strings_of(proto, std::move(extent), source);
   const auto bytes = static_cast<size_t>(packed_bytes(dtype, extent.elements));
   // int32_data has a number for every byte of packed elements, but for every element of six bits.
   const bool is_packed = packed_bits(dtype) > 0 && !(packed_bits(dtype) == 6 && field == "int32_data");
   const int64_t numbers = is_packed ? static_cast<int64_t>(bytes) : extent.elements;
   Buffer data = proto.data_location() == TensorProto::EXTERNAL ? from_external_data(proto, dtype, bytes, where, source)
+                : where.in_file                                ? from_file(*where.in_file, dtype, bytes, source)
                 : field == "raw_data" || field.empty()         ? from_raw_data(proto, bytes, source)
                                                                : from_typed_field(proto, dtype, numbers, source);
   if (dtype == DType::boolean) data = as_booleans(std::move(data));

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/multiples.h"
 #include "base/threads.h"
 #include "codegen/kernels/gemm/shape.h"
 #include "codegen/lane_layout.h"
@@ -15,11 +17,17 @@
 namespace hone {
 namespace {
 
+// Bytes of a matrix that is not by columns, on any byte.
+std::span<const std::byte> bytes_by_rows(const Buffer& matrix) {
+  const std::optional<Buffer::Source> source = matrix.source();
+  return source && !source->by_columns ? source->bytes : matrix.bytes();
+}
+
 class PlainSource {
  public:
   PlainSource(const GemmShape& shape, const Tensor& weights)
       : s_(shape),
-        bytes_(weights.data().bytes()),
+        bytes_(bytes_by_rows(weights.data())),
         row_bytes_(shape.k * size_bytes(weights.dtype())),
         zero_(static_cast<size_t>(row_bytes_)) {}
 
@@ -51,6 +59,43 @@ class PlainSource {
   int64_t row_bytes_;
   std::vector<std::byte> zero_;
 };
+
+// Weights that lie as [K,N]: a row of a panel is a piece of one of theirs, or of two, lane by lane.
+void pack_rows(const GemmShape& s, const std::byte* from, int64_t first, int64_t last, std::byte* base) {
+  const bool pairs = s.plain == PanelType::pairs;
+  const int64_t columns = s.panel_columns(), bytes = s.panel_bytes(), item = pairs ? 2 : 4, row_bytes = s.n * item;
+  const std::vector<std::byte> zero(static_cast<size_t>(pairs ? row_bytes : 0));  // behind the last row
+  for (int64_t row = first; row < last; ++row) {
+    const std::byte* const low = from + row * (pairs ? 2 : 1) * row_bytes;
+    const std::byte* const high = 2 * row + 1 < s.k ? low + row_bytes : zero.data();
+    std::byte* to = base + row * s.row_bytes();
+    for (int64_t column = 0; column < s.n; column += columns, to += bytes) {
+      const int64_t count = std::min(columns, s.n - column), at = column * item;
+      if (pairs) join_halves(low + at, high + at, count, to);
+      else std::memcpy(to, low + at, static_cast<size_t>(count * item));
+    }
+  }
+}
+
+// All threads take rows of the source, which so is read once from its start to its end.
+void lay_out_by_rows(const GemmShape& s, const Buffer::Source& source, int threads, std::byte* base) {
+  const int64_t few = 4 / source.element_bytes, row_bytes = few * s.n * source.element_bytes;
+  auto chunk = [&](int64_t begin, int64_t end, int) {
+    pack_rows(s, source.bytes.data(), begin, end, base);
+    if (!source.mapped) return;
+    const auto size = std::ssize(source.bytes), first = begin * row_bytes, last = std::min(size, end * row_bytes);
+    drop_pages(source.bytes.subspan(static_cast<size_t>(first), static_cast<size_t>(last - first)));
+  };
+  const int64_t rows = ceil_div(s.k, few);
+  parallel_chunks(rows, std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(row_bytes, 1)), threads, chunk);
+}
+
+// Whether panels are made of the weights as they lie.
+bool reads_columns(const GemmShape& s, const std::optional<Buffer::Source>& source) {
+  return source && source->by_columns && source->rows == s.n && source->columns == s.k &&
+         (s.plain == PanelType::f32 || s.plain == PanelType::pairs) &&
+         source->element_bytes == (s.plain == PanelType::f32 ? 4 : 2);
+}
 
 void check_weights(const GemmPlan& plan, const Tensor& weights) {
   const std::vector<int64_t> expected{plan.n, plan.k};
@@ -89,6 +134,8 @@ void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row
         [&](int64_t p, int v) { source.pack(p * s.panel_columns() + v * s.lanes, base + p * s.panel_bytes(), v); });
   } else {
     CHECK(first_row == 0);
+    if (const auto source = weights.data().source(); reads_columns(s, source))
+      return lay_out_by_rows(s, *source, threads, base);
     const PlainSource source(s, weights);
     each_panel([&](int64_t p, int v) {
       const int64_t first = p * s.panel_columns() + v * s.lanes, lanes_bytes = int64_t{v} * s.lanes * 4;
@@ -100,8 +147,10 @@ void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row
 }
 
 void drop_source(const Tensor& weights) {
-  for (const Buffer* plane : {&weights.data(), &weights.scales(), &weights.zero_points(), &weights.global()})
+  for (const Buffer* plane : weights.buffers()) {
     if (plane->is_mapped()) drop_pages(plane->bytes());
+    else if (const auto source = plane->source(); source && source->mapped) drop_pages(source->bytes);
+  }
 }
 
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
