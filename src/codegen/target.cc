@@ -17,7 +17,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"AuthenticAMD", 0x19, 0x10, 0x1f, {.name = "zen4", .bf16 = 2, .int8 = 4}},  // measured: 117, 234, 464 GFLOP/s
     {"AuthenticAMD", 0x19, 0x60, 0xaf, {.name = "zen4", .bf16 = 2, .int8 = 4}},
-    {"AuthenticAMD", 0x1a, 0, 255, {.name = "zen5", .bf16 = 2, .int8 = 4}},
+    {"AuthenticAMD", 0x1a, 0, 255, {.name = "zen5", .bf16 = 2, .int8 = 4, .fetches_codes = true}},
     {"GenuineIntel",
      6,
      0x8f,

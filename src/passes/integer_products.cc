@@ -5,7 +5,7 @@
 // scales of groups, block_linear(codes of x, w) * scale of x. And linear(fake_quant(x), w) becomes
 // block_linear(quantize(x), w) where x is rounded in groups of 8 bits with powers of two. conv as the first: channels
 // first where the scale is given, so that transposes can pass what is made; others when they have sunk. Channels that
-// conv of codes reads fill lanes of four.
+// conv of codes reads fill lanes of four, but those of depthwise ones.
 #include <cmath>
 #include <map>
 

@@ -382,7 +382,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
   t.accumulate = shape.adds_blocks, t.fetches = shape.fetches_panel;
   t.sums_row_bytes = shape.row_bytes() * panels;
-  t.codes = shape.source == WeightSource::codes, t.ahead = t.codes ? shape.codes_ahead() : 0;
+  t.codes = shape.source == WeightSource::codes, t.ahead = shape.codes_ahead;
   if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
   t.group = shape.group;
   t.scale_in_loop = shape.scale_in_loop;

@@ -87,6 +87,7 @@ struct GemmShape {
   // Panels of W in an item. Codes: multiplied by one wide tile. Activation: one after the other by what a block of k is
   // of A, which so is read once.
   int item_panels = 1;
+  int64_t codes_ahead = 0;  // so many bytes before they are decoded in the loop they are fetched
   bool turns_rows = false;  // A by columns, of bf16: what a block of k is of it becomes rows in scratch first
   // A by columns, of f32: where they lie a multiple of kCrowded bytes apart, it is copied to scratch first.
   bool copies_columns = false;
@@ -108,9 +109,6 @@ struct GemmShape {
     return codec && codec->has_global &&
            (scale_in_loop || (source == WeightSource::unpacked && panel == PanelType::pairs));
   }
-  // How far before they are read codes are fetched: no hardware prefetcher follows rows of several panels, or far
-  // enough ahead of loops that decode. Measured on Zen 5 (one row of 4,096 k): 2 KB of each of four panels, 16 of one.
-  int64_t codes_ahead() const { return item_panels > 1 ? 2048 : 16384; }
   int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
   int64_t row_bytes() const { return panel_columns() * 4; }
   int64_t step_k() const { return integers ? kTileStepBytes : kTileK; }  // of tiles
