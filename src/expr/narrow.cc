@@ -44,6 +44,12 @@ Range range_of(Scalar type) {
   }
 }
 
+// Of what is rounded to f32: past a bound that f32 does not hold, but not past the next whole number; or anywhere.
+Range rounded(const Range& x) {
+  if (!x.within(kWhole)) return {.is_whole = x.is_whole};
+  return {std::floor(x.low), std::ceil(x.high), x.is_whole};
+}
+
 Range hull(const Range& a, const Range& b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high), a.is_whole && b.is_whole};
 }
@@ -256,9 +262,9 @@ class Narrowing {
         const Range other = y();
         Range sum = e.op() == ExprOp::add ? Range{x.low + other.low, x.high + other.high}
                                           : Range{x.low - other.high, x.high - other.low};
-        if (std::isnan(sum.low) || std::isnan(sum.high) || !sum.within(kWhole)) sum = {};
+        if (std::isnan(sum.low) || std::isnan(sum.high)) sum = {};
         sum.is_whole = x.is_whole && other.is_whole;
-        return sum;
+        return rounded(sum);
       }
       default:
         return range_of(e.type());
@@ -267,7 +273,7 @@ class Narrowing {
 
   static Range range_of_cast(const Expr& e, Range x) {
     const Scalar from = e.operands()[0].type();
-    if (is_float(e.type())) return x.within(kWhole) ? x : Range{.is_whole = x.is_whole};  // rounded, maybe beyond
+    if (is_float(e.type())) return rounded(x);
     const Range all = range_of(e.type());
     if (!is_float(from)) return all.low <= x.low && x.high <= all.high ? x : all;
     // NaN becomes 0.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "tests/support/naive_scalar.h"
@@ -34,6 +35,21 @@ TEST(Narrowed, WhatF32DoesNotHoldStays) {
     EXPECT_TRUE(uses_f64(narrowed(flatten(e)))) << to_string(e);
   // A factor of 2^-140 leaves f32 digits that rounding downwards would see.
   EXPECT_TRUE(uses_f64(narrowed(flatten(cast(Scalar::f32, min(max(floor(f64(x) * 0x1p-60), -8), 7))))));
+}
+
+// A bound just below a whole number becomes that number as f32.
+TEST(Narrowed, BoundsThatF32RoundsAreNoBoundsOfWhatIsRounded) {
+  const Expr byte = Expr::constant(Scalar::u32, 255);
+  const auto extended = [&](const Expr& f32) {
+    return (bitcast(Scalar::i32, bitcast(Scalar::u32, cast(Scalar::i32, f32)) & byte) << 24) >> 24;
+  };
+  const Expr clamped = cast(Scalar::f32, max(min(f64(x), 127.9999999999), -128));
+  for (const Expr& e : {clamped, max(min(x, 0.25f), -0.25f) + 127.74999f}) {
+    const Program program = flatten(extended(e)), narrow = narrowed(program);
+    for (float v : {1000.0f, -1000.0f, 0.3f, 127.9f})
+      EXPECT_EQ(evaluate(narrow, {{std::bit_cast<uint32_t>(v)}}), evaluate(program, {{std::bit_cast<uint32_t>(v)}}))
+          << v;
+  }
 }
 
 TEST(Narrowed, RandomProgramsKeepEveryValue) {
