@@ -133,7 +133,7 @@ TEST(IntegerProducts, OfStaticScalesAreQuantizedInTheEpilogueBefore) {
                       {"zero", Tensor::scalar<float>(50)}},
                      {{"x", random_floats(rng, {9, 40}, DType::f32, -6, 6)}},
                      has_zero ? "gemm linear+dequantize_sums+relu+quantize_linear"
-                              : "gemm linear+dequantize_sums+relu+max+quantize_linear");
+                              : "gemm linear+dequantize_sums+relu+quantize_linear+max");
   }
 }
 
@@ -143,7 +143,7 @@ TEST(IntegerProducts, OfConvolutionsHaveTheBitsOfTheDefinition) {
   const std::array<std::string, 3> windows{"pads=[1,1,1,1]", "pads=[2,0,1,3], strides=[2,1]", "dilations=[2,2]"};
   size_t next = 0;
   for (const auto& [codes, zero] : {std::pair("u8", 0), {"u8", 3}, {"u8", 255}, {"i8", -128}, {"i8", 77}})
-    for (const auto& [channels, groups] : {std::pair<int64_t, int64_t>{3, 1}, {8, 2}, {16, 1}, {17, 1}}) {
+    for (const auto& [channels, groups] : {std::pair<int64_t, int64_t>{3, 1}, {8, 2}, {16, 1}, {17, 1}, {34, 34}}) {
       const std::string& window = windows[next++ % windows.size()];
       SCOPED_TRACE(fmt::format("{} {} {} in {}: {}", codes, zero, channels, groups, window));
       const bool is_signed = std::string_view(codes) == "i8";
@@ -168,7 +168,7 @@ TEST(IntegerProducts, OfConvolutionsHaveTheBitsOfTheDefinition) {
            {"scale", Tensor::scalar<float>(0.04f)},
            {"zero", Tensor::from_doubles(dtype, {}, std::vector<double>{static_cast<double>(zero)})}},
           {{"x", random_integers(rng, {2, channels, 9, 7}, dtype, is_signed ? -128 : 0, is_signed ? 127 : 255)}},
-          "conv conv+dequantize_sums+add+relu+quantize_linear");
+          (channels == groups ? "window" : "conv") + std::string(" conv+dequantize_sums+add+relu+quantize_linear"));
     }
 }
 
@@ -184,6 +184,34 @@ TEST(IntegerProducts, OfConvolutionsOfDynamicScalesHaveTheBitsOfTheDefinition) {
                                          format);
     expect_same_bits(text, {{"w", random_packed(rng, {5, 72}, "int8.channel")}},
                      {{"x", random_floats(rng, {2, 6, 5, 8}, DType::f32, -1, 3)}}, "conv conv+dequantize_sums");
+  }
+}
+
+// From a rounded input to the codes that the next layer reads, through one of each channel by itself.
+TEST(IntegerProducts, OfDepthwiseConvolutionsKeepCodesBetweenLayers) {
+  Philox rng(7);
+  for (const char* format : {"int8", "uint8", "uint8.asym"}) {
+    const bool has_zero = std::string_view(format).ends_with("asym");
+    const std::string text = fmt::format(R"(
+      %x : f32[2,20,9,7] = input "x"
+      %s : f32[] = const "scale"
+      %z : f32[] = const "zero"
+      %p = fake_quant %x, %s{1} {{format={0}}}
+      %v : int8.channel[20,1,3,3] = const "v"
+      %d = conv %p, %v {{groups=20, pads=[1,1,1,1], strides=[2,1]}}
+      %r = clip %d {{min=0, max=6}}
+      %q = fake_quant %r, %s{1} {{format={0}}}
+      %w : int8.channel[12,20,1,1] = const "w"
+      %y = conv %q, %w
+      return %y as "y")",
+                                         format, has_zero ? ", %z" : "");
+    expect_same_bits(text,
+                     {{"v", random_packed(rng, {20, 1, 3, 3}, "int8.channel")},
+                      {"w", random_packed(rng, {12, 20, 1, 1}, "int8.channel")},
+                      {"scale", Tensor::scalar<float>(0.03f)},
+                      {"zero", Tensor::scalar<float>(100)}},
+                     {{"x", random_floats(rng, {2, 20, 9, 7}, DType::f32, -4, 4)}},
+                     "window conv+dequantize_sums+clip+quantize_linear");
   }
 }
 
