@@ -101,9 +101,10 @@ class Rewriter {
     const std::vector<NodeId> nodes(graph_.nodes().begin(), graph_.nodes().end());
     for (NodeId id : nodes) {
       const Node node = graph_.node(id);
-      if (node.op != &linear_def && !(node.op == &conv_def && fits_conv(node))) continue;
+      if (node.op != &linear_def && node.op != &conv_def) continue;
       const Tensor* w = graph_.constant(node.operands[1]);
       if (!w || !w->is_packed() || graph_.type(node.results[0]).dtype != DType::f32) continue;
+      if (node.op == &conv_def && !fits_conv(node)) continue;
       graph_.set_insertion_point(id);
       if (const ValueId y = node.op == &linear_def ? block_product(node, *w) : kNone; y != kNone)
         replace_by_value(graph_, id, with_bias(node, y));
