@@ -267,11 +267,13 @@ class ProgramEmitter {
   struct Clamp {
     int32_t y, low, high;
   };
+  float number_at(int32_t constant) const {
+    return std::bit_cast<float>(static_cast<uint32_t>(program_.code[static_cast<size_t>(constant)].payload));
+  }
   std::optional<Clamp> clamp_at(int32_t i) const {
     const auto code = [&](int32_t at) -> const Instruction& { return program_.code[static_cast<size_t>(at)]; };
     const auto is_bound = [&](int32_t at) {
-      return code(at).op == ExprOp::constant && code(at).type == Scalar::f32 &&
-             std::abs(std::bit_cast<float>(static_cast<uint32_t>(code(at).payload))) <= 65536;
+      return code(at).op == ExprOp::constant && code(at).type == Scalar::f32 && std::abs(number_at(at)) <= 65536;
     };
     if (code(i).op == ExprOp::min && is_bound(code(i).b)) {
       const Instruction& lower = code(code(i).a);
@@ -287,12 +289,6 @@ class ProgramEmitter {
     if (!limits(code(i), true) || !limits(code(code(i).c), false)) return std::nullopt;
     const Instruction& lower = code(code(i).c);
     return Clamp{lower.c, lower.b, code(i).b};
-  }
-
-  bool is_whole(int32_t constant) const {
-    const float value =
-        std::bit_cast<float>(static_cast<uint32_t>(program_.code[static_cast<size_t>(constant)].payload));
-    return std::trunc(value) == value;
   }
 
   // The nearest integers, those of NaN 0; |x| is far below 2^31.
@@ -320,9 +316,12 @@ class ProgramEmitter {
     if (const auto clamp = i.type == Scalar::i32 && from == Scalar::f32 ? clamp_at(i.a) : std::nullopt) {
       // Bounds are whole numbers where what they bound is rounded, and may bound it before.
       const Instruction& y = program_.code[static_cast<size_t>(clamp->y)];
-      if (y.op == ExprOp::rint && is_whole(clamp->low) && is_whole(clamp->high))
-        return nearest(
-            float_extreme(ExprOp::min, float_extreme(ExprOp::max, at(y.a), at(clamp->low)), at(clamp->high)));
+      const float low = number_at(clamp->low), high = number_at(clamp->high);
+      if (y.op == ExprOp::rint && std::trunc(low) == low && std::trunc(high) == high) {
+        Value* bounded = at(y.a);  // NaN stays; which zero it is does not matter
+        bounded = b_.CreateSelect(b_.CreateFCmpOLT(bounded, number(low)), number(low), bounded);
+        return nearest(b_.CreateSelect(b_.CreateFCmpOGT(bounded, number(high)), number(high), bounded));
+      }
       return convert(b_.CreateSelect(b_.CreateFCmpORD(x, x), x, zero));
     }
     Value* lowest = number(is_signed(i.type) ? -std::ldexp(1.0, bits) : 0);
