@@ -1,8 +1,10 @@
 // Convolutions, pools, resizing, sampling and boxes on numbers that a person can check.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "tests/ops/call.h"
 
@@ -368,6 +370,46 @@ TEST(NonMaxSuppression, KeepsTheBestOfBoxesThatOverlap) {
                  {{"center_point_box", int64_t{1}}})
                 .shape(),
             (Sizes64{2, 3}));
+}
+
+// Boxes on a coarse grid, so that many overlap by exactly the limit, some with edges that are no numbers.
+TEST(NonMaxSuppression, OfManyBoxesIsThatOfPairByPair) {
+  constexpr int kCount = 150;
+  std::mt19937 random(3);
+  const auto number = [&](int below) { return static_cast<float>(random() % static_cast<unsigned>(below)); };
+  std::vector<float> corners, scores;
+  for (int i = 0; i < kCount; ++i) {
+    const float top = number(12), left = number(12);
+    corners.insert(corners.end(), {top, left, top + number(4), left + number(4)});
+    if (i % 31 == 0) corners.back() = i % 2 ? std::numeric_limits<float>::infinity() : NAN;
+    scores.push_back(1 - static_cast<float>(i) / kCount);
+  }
+  const auto overlap = [&](int64_t i, int64_t j) -> double {
+    const auto edge = [&](int64_t box, int64_t k) -> double { return corners[static_cast<size_t>(4 * box + k)]; };
+    const auto low = [&](int64_t box, int64_t k) { return std::min(edge(box, k), edge(box, k + 2)); };
+    const auto high = [&](int64_t box, int64_t k) { return std::max(edge(box, k), edge(box, k + 2)); };
+    const auto area = [&](int64_t a, int64_t b) {
+      double product = 1;
+      for (int64_t k : {0, 1})
+        product *= std::max(std::min(high(a, k), high(b, k)) - std::max(low(a, k), low(b, k)), 0.);
+      return product;
+    };
+    const double both = area(i, j);
+    return both > 0 ? both / (area(i, i) + area(j, j) - both) : 0;
+  };
+  for (float limit : {-1.f, 0.f, 1.f / 3, 0.5f, 1.f}) {
+    Ints expected;
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < kCount; ++i) {
+      if (std::ranges::any_of(kept, [&](int64_t j) { return overlap(i, j) > limit; })) continue;
+      kept.push_back(i), expected.insert(expected.end(), {0, 0, i});
+    }
+    EXPECT_EQ(call("non_max_suppression",
+                   {f32({1, kCount, 4}, corners), f32({1, 1, kCount}, scores), i64({1}, {kCount}), f32({1}, {limit})})
+                  .to_integers(),
+              expected)
+        << limit;
+  }
 }
 
 TEST(Windows, FarLargerThanThePlaneSeeTheElementsThatThereAre) {
