@@ -31,7 +31,7 @@ struct {
   double seconds = 20;
   uint64_t seed = 1;
   bool on_demand = false, no_probe = false, check_finite = false;
-  int64_t queries = 0, kv_heads = 0;
+  int64_t queries = 0, kv_heads = 0, page_rows = 0;
   std::string kv_format;
   std::string output_dir, protocol = "fair", samples, op, shape = "32,8,128,64", type = "f32";
   bool causal = false;
@@ -79,6 +79,11 @@ void setup(CLI::App& app) {
   app.add_option("--kv-format", flags.kv_format,
                  "With --op: number format of keys and values, whose codes the fused form reads, e.g. int8.g64")
       ->needs(op);
+  app.add_option(
+         "--page-rows", flags.page_rows,
+         "With --op: keys and values lie in pages of so many, in a random order (default: one behind the other)")
+      ->needs(op)
+      ->check(CLI::PositiveNumber);
   app.add_flag("--causal", flags.causal, "With --op: a query sees no key behind its own")->needs(op);
   flags.output.add_to(app);
 }
@@ -114,6 +119,7 @@ int bench_op() {
                                          .kv_heads = flags.kv_heads,
                                          .type = flags.type == "bf16" ? DType::bf16 : DType::f32,
                                          .kv_format = flags.kv_format,
+                                         .page_rows = flags.page_rows,
                                          .causal = flags.causal,
                                          .session = session,
                                          .peaks = machine_peaks(session.cache_folder),

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/memory_limit.h"
 #include "base/philox.h"
+#include "data/splits.h"
 #include "jobs/machine.h"
 #include "jobs/step_times.h"
 #include "measure/bound.h"
@@ -66,8 +67,15 @@ Graph naive_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   return g;
 }
 
+// Keys and values of all sequences: [pages,page_rows,columns].
+std::vector<int64_t> paged(const HeadSizes& s, const AttentionBenchOptions& options) {
+  return {s.batches * s.keys / options.page_rows, options.page_rows, s.kv_heads * s.columns};
+}
+
 TensorType fused_type(const HeadSizes& s, const AttentionBenchOptions& options, const std::string& name) {
-  TensorType type{.dtype = options.type, .shape = to_shape(s.by_row(name)), .format = {}};
+  const bool in_pages = options.page_rows > 0 && name != "q";
+  TensorType type{
+      .dtype = options.type, .shape = to_shape(in_pages ? paged(s, options) : s.by_row(name)), .format = {}};
   if (!options.kv_format.empty() && name != "q") type.format = parse_format(options.kv_format);
   return type;
 }
@@ -76,7 +84,14 @@ Graph fused_graph(const HeadSizes& s, const AttentionBenchOptions& options) {
   Graph g;
   g.name = "fused";
   const auto input = [&](const char* name) { return g.add_input(name, fused_type(s, options, name)); };
-  const ValueId q = input("q"), k = input("k"), v = input("v");
+  const ValueId q = input("q");
+  ValueId k = input("k"), v = input("v");
+  if (options.page_rows > 0) {
+    const ValueId table = g.add_input(
+        "table", {.dtype = DType::i64, .shape = Shape{s.batches, s.keys / options.page_rows}, .format = {}});
+    for (ValueId* x : {&k, &v})
+      *x = ops::reshape(g, {.x = ops::gather(g, {.table = *x, .indices = table}), .shape = to_shape(s.by_row("k"))});
+  }
   g.add_output(ops::attention(g, {.q = q,
                                   .k = k,
                                   .v = v,
@@ -101,6 +116,16 @@ Tensor rows_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
 }
 Tensor heads_of(const HeadSizes& s, const std::string& name, const Tensor& x) {
   return swapped(s, x, s.length_of(name), s.heads_of(name), s.by_head(name));
+}
+
+// Rows of keys or values cut into pages, page i of them where `order` says; the table of which is `order`.
+Tensor pages_of(const Tensor& rows, std::vector<int64_t> shape, const std::vector<int64_t>& order) {
+  const std::vector<float> values = rows.to_floats();
+  std::vector<float> placed(values.size());
+  const auto page = static_cast<std::ptrdiff_t>(shape[1] * shape[2]);
+  for (size_t i = 0; i < order.size(); ++i)
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(i) * page, page, placed.begin() + order[i] * page);
+  return Tensor::from_floats(rows.dtype(), std::move(shape), placed);
 }
 
 struct Form {
@@ -197,6 +222,8 @@ Record bench_attention(const AttentionBenchOptions& options) {
   const HeadSizes s(options);
   if (s.queries > s.keys) fail("--queries {}: they are the last of {} keys", s.queries, s.keys);
   if (s.heads % s.kv_heads != 0) fail("--kv-heads {}: {} heads cannot share them evenly", s.kv_heads, s.heads);
+  if (options.page_rows > 0 && s.keys % options.page_rows != 0)
+    fail("--page-rows {}: {} keys are no whole pages", options.page_rows, s.keys);
   if (!options.kv_format.empty() && options.type != DType::f32)
     fail("--kv-format {}: codes are read beside f32, not {}; leave --type out", options.kv_format,
          to_string(options.type));
@@ -206,29 +233,32 @@ Record bench_attention(const AttentionBenchOptions& options) {
                 elements = checked_mul(heads, checked_mul(s.keys, checked_add(s.queries, s.columns)));
   require_memory(checked_mul(elements, 16), fmt::format("--shape {}", fmt::join(options.shape, ",")));
   Philox rng(options.seed);
+  std::vector<int64_t> order;
+  if (options.page_rows > 0) order = permutation(paged(s, options)[0], options.seed, 0);
   NamedTensors by_head, by_row;
   for (const char* name : {"q", "k", "v"}) {
     const std::vector<int64_t> shape = s.by_head(name);
     std::vector<float> values(static_cast<size_t>(element_count(shape)));
     for (float& x : values) x = rng.normal();
     const Tensor x = Tensor::from_floats(options.type, shape, values);
-    if (options.kv_format.empty() || std::string(name) == "q") {
-      by_head.emplace(name, x);
-      by_row.emplace(name, rows_of(s, name, x));
-    } else {
-      const Tensor codes = pack(parse_format(options.kv_format), rows_of(s, name, x));
-      by_head.emplace(name, heads_of(s, name, unpack(codes)));
-      by_row.emplace(name, codes);
-    }
+    const bool is_query = std::string(name) == "q", has_codes = !options.kv_format.empty() && !is_query;
+    Tensor rows = rows_of(s, name, x);
+    const auto packed = [&](const Tensor& plain) { return pack(parse_format(options.kv_format), plain); };
+    by_head.emplace(name, has_codes ? heads_of(s, name, unpack(packed(rows))) : x);
+    if (options.page_rows > 0 && !is_query) rows = pages_of(rows, paged(s, options), order);
+    by_row.emplace(name, has_codes ? packed(rows) : rows);
   }
+  if (options.page_rows > 0)
+    by_row.emplace("table", Tensor::of<int64_t>({s.batches, s.keys / options.page_rows}, order));
   std::vector<Form> forms;
   forms.push_back(
       {"naive", Session(naive_graph(s, options), options.session), by_head, static_cast<double>(s.scores()) * 4});
   forms.push_back({"fused", Session(fused_graph(s, options), options.session), by_row, 0});
   const double apart =
       difference(rows_of(s, "y", forms[0].session.run(forms[0].inputs)[0]), forms[1].session.run(forms[1].inputs)[0]);
-  // Of a mean of values: sums of S terms, or roundings of weights to bf16.
-  CHECK(apart <= (options.type == DType::f32 ? 1e-4 : 0.05), "naive and fused attention differ by {}", apart);
+  // Of a mean of values: sums of S terms, or roundings to bf16.
+  const bool is_rounded = options.type != DType::f32 || forms[0].session.compute() == Compute::bf16;
+  CHECK(apart <= (is_rounded ? 0.05 : 1e-4), "naive and fused attention differ by {}", apart);
   std::vector<ProfiledModel> models;
   for (Form& form : forms) models.push_back({form.name, form.session, form.inputs});
   const std::vector<StepTimes> times = measure_steps(models, options.seconds, options.seed);
@@ -238,6 +268,7 @@ Record bench_attention(const AttentionBenchOptions& options) {
   };
   std::string some = s.queries < s.keys ? counted(s.queries, "query", "queries") : "";
   if (!options.kv_format.empty()) some += ", keys and values in " + options.kv_format;
+  if (options.page_rows > 0) some += fmt::format(", in pages of {}", options.page_rows);
   if (s.kv_heads < s.heads) some += counted(s.kv_heads, "head of keys", "heads of keys");
   return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}{}", s.batches, s.heads, s.keys, s.columns,
                                      to_string(options.type), some, options.causal ? ", causal" : ""),

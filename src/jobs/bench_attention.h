@@ -16,6 +16,7 @@ struct AttentionBenchOptions {
   int64_t kv_heads = 0;                          // heads of keys and values, which others share; 0: each has its own
   DType type = DType::f32;                       // of q, k and v: f32 or bf16
   std::string kv_format;                         // of keys and values, beside q in f32; empty: as q
+  int64_t page_rows = 0;                         // of keys and values in pages, found by a table; 0: none
   bool causal = false;
   SessionOptions session;
   MachinePeaks peaks;
@@ -28,10 +29,11 @@ struct AttentionBenchOptions {
 std::array<int64_t, 4> parse_attention_shape(const std::string& text);
 
 // Both on the same values, interleaved. Naive is MatMul, scale, Softmax, MatMul on [B,H,S,D] and keeps the scores
-// [B,H,queries,S], of decoded keys and values where those have a format; fused is the op `attention` on [B,S,H*D].
+// [B,H,queries,S], of decoded keys and values where those have a format; fused is the op `attention` on [B,S,H*D], or
+// on pages that lie in a random order.
 // Table "results" (form, median_ms, speed, mflop, gflops, bytes, scores_bytes), table "steps" (form, step, ops, ms,
-// share, mflop, bytes, why). Throws Error where there are more queries than keys, heads that cannot share, or operands
-// beyond the memory limit; Bug where the two give different answers.
+// share, mflop, bytes, why). Throws Error where there are more queries than keys, heads that cannot share, keys that
+// are no whole pages, or operands beyond the memory limit; Bug where the two give different answers.
 Record bench_attention(const AttentionBenchOptions& options);
 
 }  // namespace hone

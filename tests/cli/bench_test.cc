@@ -141,6 +141,11 @@ TEST_F(Bench, AttentionOfFewQueriesIsThatOfTheLastKeys) {
   EXPECT_THAT(bench("1", {"--kv-format", "int8.g16", "--type", "bf16"}).err,
               HasSubstr("codes are read beside f32, not bf16"));
   EXPECT_THAT(bench("1", {"--kv-format", "fp16"}).err, HasSubstr("it has no codes"));
+  const ProgramResult pages = bench("1", {"--kv-format", "int8.g16", "--page-rows", "8", "--kv-heads", "1"});
+  expect_done(pages);
+  EXPECT_THAT(pages.out, HasSubstr("keys and values in int8.g16, in pages of 8, 1 head of keys"));
+  EXPECT_THAT(bench("1", {"--page-rows", "16"}).err, HasSubstr("--page-rows 16: 40 keys are no whole pages"));
+  expect_done(bench("3", {"--compute", "bf16"}));
   EXPECT_THAT(bench("1", {"--kv-heads", "2"}).err, HasSubstr("--kv-heads 2: 3 heads cannot share them evenly"));
   EXPECT_THAT(bench("41").err, HasSubstr("--queries 41: they are the last of 40 keys"));
   EXPECT_EQ(bench("0").exit_code, 2);
