@@ -119,11 +119,16 @@ Value* vector_exp(Emitter& e, Value* x) {
 // 2^n 2^r, n = rint(x), |r| <= 1/2. The polynomial's first coefficient is near 1, so that 2^0 is 1 within its error.
 Value* vector_exp2_below_one(Emitter& e, Value* x, int degree) {
   const std::vector<double> p = fit_polynomial([](long double r) { return std::exp2(r); }, -0.5, 0.5, 0, degree);
+  if (e.avx512) {  // one instruction gives r, 0 of an infinity
+    Value* none = llvm::Constant::getNullValue(e.v_f32);
+    Value* r = e.b.CreateIntrinsic(Intrinsic::x86_avx512_mask_reduce_ps_512, {},
+                                   {x, e.b.getInt32(8), none, e.b.getInt16(0xffff), e.b.getInt32(4)});
+    return scale_f32(e, polynomial(e, r, p), e.b.CreateFSub(x, r));
+  }
   Value* const bounded = at_least(e, x, -160);
   Value* sum = e.b.CreateFAdd(bounded, e.c_f32(rounding_constant(0)));
   Value* n = e.b.CreateFSub(sum, e.c_f32(rounding_constant(0)));
   Value* power = polynomial(e, e.b.CreateFSub(bounded, n), p);
-  if (e.avx512) return scale_f32(e, power, n);
   // The low bits of the sum are n; added to the exponent they scale by a normal number.
   Value* scaled = e.b.CreateAdd(e.as(power, e.v_i32), e.b.CreateShl(e.as(sum, e.v_i32), e.c_i32(23)));
   Value* normal = e.b.CreateFCmpOGE(x, e.c_f32(-125));
