@@ -4,24 +4,22 @@
 
 #include "base/multiples.h"
 #include "codegen/kernels/block_gemm/shape.h"
+#include "codegen/llvm/block_tiles.h"
+#include "codegen/llvm/copy.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
 #include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
+#include "codegen/llvm/tile_product.h"
+#include "codegen/llvm/tile_registers.h"
 
 namespace hone {
 namespace {
 
 using llvm::Function;
 using llvm::Value;
-
-// Powers of two as f32, subnormal 2^-127 among them; the code of NaN gives infinity.
-Value* powers(Emitter& e, Value* codes) {
-  Value* exponents = e.b.CreateShl(codes, e.c_i32(23));
-  return e.as(e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, exponents, e.c_i32(0x00400000)), e.v_f32);
-}
 
 // Rows of A as the tile reads them.
 class RowLayout {
@@ -87,10 +85,7 @@ class RowLayout {
     e_.loop(e_.num(0), e_.num(count), e_.lanes, {}, [&](Value* i, const Values&) {
       Value* mask = count % e_.lanes == 0 ? nullptr : e_.tail_mask(e_.b.CreateSub(e_.num(count), i));
       Value* codes = e_.load_elements(DType::u8, e_.at(scales, i), mask);
-      Value* steps = e_.b.CreateFMul(powers(e_, codes), e_.c_f32(s_.unit));
-      Value* is_nan = e_.b.CreateICmpEQ(codes, e_.c_i32(0xff));
-      steps = e_.b.CreateSelect(is_nan, e_.as(e_.c_i32(0x7fc00000), e_.v_f32), steps);
-      e_.store_elements(steps, DType::f32, e_.at(out, e_.times(i, 4)), mask);
+      e_.store_elements(block_steps(e_, codes, s_.unit), DType::f32, e_.at(out, e_.times(i, 4)), mask);
       return Values{};
     });
   }
@@ -166,7 +161,7 @@ class BlockTile {
   }
 
   Value* weight_steps(Value* scales) {
-    Value* steps = s_.scale == DType::f8e8m0 ? powers(e_, e_.load_elements(DType::u8, scales))
+    Value* steps = s_.scale == DType::f8e8m0 ? block_powers(e_, e_.load_elements(DType::u8, scales))
                                              : e_.load_elements(s_.scale, scales);
     return s_.x_scales || s_.unit == 1 ? steps : e_.b.CreateFMul(steps, e_.c_f32(s_.unit));
   }
@@ -265,11 +260,16 @@ class BlockTile {
 class BlockGemmKernel {
  public:
   BlockGemmKernel(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink)
-      : e_(e), plan_(plan), s_(block_gemm_shape(plan, e.target, shrink)) {
+      : e_(e), plan_(plan), s_(block_gemm_shape(plan, e.target, shrink)), tile_shape_(s_.tile_shape()) {
     const bool any = shrink > 0 || plan.tallest == 0;
     for (int rows = any ? 1 : plan.shortest; rows <= (any ? s_.rows : plan.tallest); ++rows)
       tiles_[rows] = BlockTile(e, s_, rows).emit(fmt::format("{}_tile{}", symbol, rows));
     lay_out_ = RowLayout(e, s_).emit(symbol + "_rows");
+    if (s_.tiles) {
+      lay_out_tiles_ = emit_block_tile_rows(e, symbol + "_tile_rows", s_);
+      decode_ = emit_block_tile_panel(e, symbol + "_panel", s_);
+      products_[2 * kTileRows] = emit_tile_product(e, symbol + "_tiles", tile_shape_, nullptr);
+    }
     GemmPlan like_gemm;
     static_cast<Epilogue&>(like_gemm) = plan;
     like_gemm.n = plan.n;
@@ -281,54 +281,119 @@ class BlockGemmKernel {
 
   void body() {
     sums_ = e_.stack(e_.v_f32, int64_t{s_.rows} * s_.vectors);
-    Value *m = e_.kernel_dim(frame_, 0), *block = e_.kernel_dim(frame_, kBlockGemmRows), *panels = e_.num(s_.panels());
+    if (s_.tiles) in_tiles_ = e_.stack(e_.i64, 1), configured_ = configured_tiles(e_);
+    Value *m = e_.kernel_dim(frame_, 0), *panels = e_.num(s_.panels());
+    block_rows_ = e_.kernel_dim(frame_, kBlockGemmRows);
     const Values start{e_.b.CreateURem(frame_.begin, panels), e_.b.CreateUDiv(frame_.begin, panels), e_.b.getTrue()};
     e_.loop(frame_.begin, frame_.end, 1, start, [&](Value*, const Values& at) {
-      Value *panel = at[0], *first = e_.b.CreateMul(at[1], block);
-      Value* rows = e_.smaller(block, e_.b.CreateSub(m, first));
-      e_.when(at[2], [&] { lay_out(first, rows); });
-      one_panel(panel, first, rows);
+      Value *panel = at[0], *first = e_.b.CreateMul(at[1], block_rows_);
+      Value* rows = e_.smaller(block_rows_, e_.b.CreateSub(m, first));
+      e_.when(at[2], [&] { begin_rows(first, rows); });
+      Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, s_.panel_bytes()));
+      Value* column = e_.times(panel, s_.panel_columns());
+      if (s_.tiles) either(w, column, first, rows);
+      else by_vectors(w, column, first, rows);
       Value* next = e_.b.CreateAdd(panel, e_.num(1));
       Value* wraps = e_.b.CreateICmpEQ(next, panels);
       return Values{e_.b.CreateSelect(wraps, e_.num(0), next), e_.b.CreateAdd(at[1], e_.b.CreateZExt(wraps, e_.i64)),
                     wraps};
     });
+    if (s_.tiles) TileRegisters(e_).release();
     e_.end_function();
   }
 
  private:
+  // Rows for tiles, where they are many and can be such, or else for vectors.
+  void begin_rows(Value* first, Value* rows) {
+    if (!s_.tiles) return lay_out(first, rows);
+    e_.store(e_.num(0), in_tiles_, 8);
+    e_.when(e_.b.CreateICmpSGE(rows, e_.num(kLeastTileRows)), [&] {
+      Value* plain = e_.b.CreateCall(lay_out_tiles_, arguments(first, rows, scratch(s_.a_row_bytes())));
+      e_.store(e_.b.CreateZExt(plain, e_.i64), in_tiles_, 8);
+    });
+    e_.when(e_.b.CreateNot(are_in_tiles()), [&] { lay_out(first, rows); });
+  }
+  Value* are_in_tiles() { return e_.b.CreateICmpNE(e_.load(e_.i64, in_tiles_, 8), e_.num(0)); }
+  // Behind so many bytes for each row of an item, and some more.
+  Value* scratch(int64_t of_one_row, int64_t fixed = 0) {
+    return e_.at(frame_.scratch, e_.b.CreateAdd(e_.times(block_rows_, of_one_row), e_.num(fixed)));
+  }
+
+  void lay_out(Value* first, Value* rows) { e_.b.CreateCall(lay_out_, arguments(first, rows, frame_.scratch)); }
   // Rows of packed codes are padded to whole groups.
-  void lay_out(Value* first, Value* rows) {
+  Values arguments(Value* first, Value* rows, Value* out) {
     const int64_t row_bytes = s_.x_scales ? round_up(plan_.k, parse_format(plan_.x_format).geometry.columns) : plan_.k;
     Value* scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (s_.x_scales) {
       const auto position = static_cast<int>(2 + plan_.operands.size() + plan_.results.size());
       scales = e_.at(e_.kernel_pointer(frame_, position), e_.times(first, s_.blocks.count()));
     }
-    Value* const arguments[] = {e_.at(e_.kernel_pointer(frame_, 0), e_.times(first, row_bytes)), e_.num(row_bytes),
-                                scales, rows, frame_.scratch};
-    e_.b.CreateCall(lay_out_, arguments);
+    return {e_.at(e_.kernel_pointer(frame_, 0), e_.times(first, row_bytes)), e_.num(row_bytes), scales, rows, out};
   }
 
-  void one_panel(Value* panel, Value* first, Value* rows) {
-    Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, s_.panel_bytes()));
-    Value* column = e_.times(panel, s_.panel_columns());
+  void either(Value* w, Value* column, Value* first, Value* rows) {
+    Value *laid_out = are_in_tiles(),
+          *plain = e_.b.CreateICmpNE(e_.load(e_.i32, e_.at(w, s_.word_offset()), 4), e_.b.getInt32(0));
+    Value* tiles = e_.b.CreateAnd(laid_out, plain);
+    e_.when(tiles, [&] { by_tiles(w, column, first, rows); });
+    e_.when(e_.b.CreateNot(tiles), [&] {
+      e_.when(laid_out, [&] { lay_out(first, rows); });
+      by_vectors(w, column, first, rows);
+    });
+  }
+
+  void by_vectors(Value* w, Value* column, Value* first, Value* rows) {
     for_each_strip(e_, cut_into_strips(e_, rows, s_.rows, tiles_), [&](Value* tile, Value* height, Value* offset) {
       Value* const operands[] = {e_.at(frame_.scratch, e_.times(offset, s_.a_row_bytes())), w, sums_};
       e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
-      Value* row = e_.b.CreateAdd(first, offset);
-      Value* const finish[] = {frame_.args, sums_, row, column, height, e_.num(0), e_.num(0)};
-      e_.b.CreateCall(epilogue_, finish);
+      finish(sums_, e_.b.CreateAdd(first, offset), column, height);
     });
+  }
+
+  // Some blocks of the panel after the other meet all rows.
+  void by_tiles(Value* w, Value* column, Value* first, Value* rows) {
+    const int64_t row = s_.tile_row_bytes(), of_rows = s_.a_row_bytes() + row, panel = tile_shape_.unpacked_bytes();
+    Value *a = scratch(s_.a_row_bytes()), *decoded = scratch(of_rows), *sums = scratch(of_rows, panel);
+    emit_zero(e_, sums, e_.times(rows, s_.row_bytes()));
+    const TileStrips strips = cut_into_strips(e_, rows, 2 * kTileRows, products_);
+    Value* half =
+        tile_half(e_, e_.b.CreateSelect(e_.b.CreateICmpSGT(strips.taller, e_.num(0)), strips.tall, strips.low));
+    e_.loop(e_.num(0), e_.num(s_.tile_k()), tile_shape_.block_k, {}, [&](Value* k, const Values&) {
+      Value* count = e_.smaller(e_.num(tile_shape_.block_k), e_.b.CreateSub(e_.num(s_.tile_k()), k));
+      Value* const blocks[] = {w, e_.b.CreateUDiv(k, e_.num(kTileK)), e_.b.CreateUDiv(count, e_.num(kTileK)), decoded};
+      e_.b.CreateCall(decode_, blocks);
+      for_each_strip(e_, strips, [&](Value* product, Value* height, Value* offset) {
+        Value* const operands[] = {configured_,
+                                   e_.at(a, e_.b.CreateAdd(e_.times(offset, row), e_.times(k, 2))),
+                                   decoded,
+                                   llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
+                                   e_.at(sums, e_.times(offset, s_.row_bytes())),
+                                   e_.num(row),
+                                   count,
+                                   height,
+                                   half,
+                                   offset};
+        e_.b.CreateCall(products_.begin()->second->getFunctionType(), product, operands);
+      });
+      return Values{};
+    });
+    finish(sums, first, column, rows);
+  }
+
+  void finish(Value* sums, Value* row, Value* column, Value* rows) {
+    Value* const operands[] = {frame_.args, sums, row, column, rows, e_.num(0), e_.num(0)};
+    e_.b.CreateCall(epilogue_, operands);
   }
 
   Emitter& e_;
   const BlockGemmPlan& plan_;
   const BlockGemmShape s_;
-  TilesByHeight tiles_;
-  Function *lay_out_ = nullptr, *epilogue_ = nullptr;
+  const GemmShape tile_shape_;
+  TilesByHeight tiles_, products_;  // by vectors, and by tile registers
+  Function *lay_out_ = nullptr, *lay_out_tiles_ = nullptr, *decode_ = nullptr, *epilogue_ = nullptr;
   KernelFrame frame_{};
-  Value* sums_ = nullptr;
+  Value *sums_ = nullptr, *block_rows_ = nullptr;
+  Value *in_tiles_ = nullptr, *configured_ = nullptr;  // whether rows are laid out for tiles; what these are for
 };
 
 void emit(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {

@@ -19,14 +19,15 @@ Launch launch(const BlockGemmPlan& plan, const Target& target, KernelArgs& args)
   if (rows > 1) items = std::max<int64_t>(items, s.panels() >= 32 ? 8 : s.panels() >= 8 ? 4 : 2);
   return {.items = ceil_div(m, block) * s.panels(),
           .items_per_chunk = std::max<int64_t>(1, items),
-          .scratch_bytes = block * s.a_row_bytes()};
+          .scratch_bytes = s.scratch_bytes(block)};
 }
 
 std::string describe(const BlockGemmPlan& plan, const Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
-  return fmt::format("k {} n {}: tiles up to {}x{}, {} panels, {} weights by {}, dot products of {}, blocks of {}",
+  return fmt::format("k {} n {}: tiles up to {}x{}, {} panels, {} weights by {}, dot products of {}, blocks of {}{}",
                      plan.k, plan.n, s.rows, s.panel_columns(), s.panels(), plan.w_format,
-                     plan.x_format.empty() ? "int8" : plan.x_format, s.dot ? "bytes" : "words", s.blocks.length);
+                     plan.x_format.empty() ? "int8" : plan.x_format, s.dot ? "bytes" : "words", s.blocks.length,
+                     s.tiles ? fmt::format(", from {} rows on of bf16 by tile registers", kLeastTileRows) : "");
 }
 
 bool can_shrink(const BlockGemmPlan& plan, const Target& target, int shrink) {
@@ -35,7 +36,10 @@ bool can_shrink(const BlockGemmPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const BlockGemmPlan& plan, const Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
-  return {0.9, 0.2 * used_columns(std::max<int64_t>(plan.n, 16)), s.dot ? ProductUnit::int8 : ProductUnit::int16};
+  return {0.9, 0.2 * used_columns(std::max<int64_t>(plan.n, 16)),
+          s.tiles ? ProductUnit::bf16_tiles
+          : s.dot ? ProductUnit::int8
+                  : ProductUnit::int16};
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"block_linear"}); }

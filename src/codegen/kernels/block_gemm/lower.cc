@@ -42,6 +42,7 @@ Support lower_block_gemm(const Lowering& lowering, Prepared& prepared) {
     placed.dims[0] = sizes.of(m);
     return plans.choose(true, target, placed, [&] {
       BlockGemmPlan chosen = plan;
+      chosen.by_tiles = (!m.is_constant() || m.number >= kLeastTileRows) && fits_tiles(plan, target);
       if (m.is_constant()) only_rows(chosen, target, m.number);
       return KernelPlan(chosen);
     });

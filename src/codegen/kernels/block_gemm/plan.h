@@ -19,13 +19,15 @@ struct BlockGemmPlan : Epilogue {
   int64_t n = 0, k = 0;
   std::string x_format;  // canonical; "": i8 whose scales are applied by the epilogue
   std::string w_format;
+  bool by_tiles = false;          // many rows, where the shape can
   int shortest = 1, tallest = 0;  // strips that there is code for; tallest 0: any
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),
         std::tuple(field("n", &BlockGemmPlan::n), field("k", &BlockGemmPlan::k),
                    field("x_format", &BlockGemmPlan::x_format), field("w_format", &BlockGemmPlan::w_format),
-                   field("shortest", &BlockGemmPlan::shortest), field("tallest", &BlockGemmPlan::tallest)));
+                   field("by_tiles", &BlockGemmPlan::by_tiles), field("shortest", &BlockGemmPlan::shortest),
+                   field("tallest", &BlockGemmPlan::tallest)));
   }
   static const KernelDef& kernel();
 };

@@ -24,15 +24,18 @@ class Columns {
         lanes_(static_cast<size_t>(shape.lanes), std::vector<uint32_t>(lanes_of_row())),
         scales_(static_cast<size_t>(shape.blocks.weight_scales() * size_bytes(shape.scale))) {}
 
-  // Columns [first, first + lanes) become vector v of the zeroed panel.
+  // Columns [first, first + lanes) become vector v of the zeroed panel, whose word they may take.
   void pack(int64_t first, std::byte* panel, int v) {
     LaneRows rows{};
+    is_plain_ = true;
     for (int c = 0; c < s_.lanes; ++c) {
       std::vector<uint32_t>& lanes = lanes_[static_cast<size_t>(c)];
       if (first + c >= s_.n) std::fill(lanes.begin(), lanes.end(), 0);
       else read_scales(first + c), store_scales(panel, v, c), read_row(first + c, lanes);
       rows[static_cast<size_t>(c)] = reinterpret_cast<const std::byte*>(lanes.data());
     }
+    if (s_.powers && v == 0) std::memcpy(panel + s_.word_offset(), &kPlain, 4);
+    if (s_.powers && !is_plain_) std::memset(panel + s_.word_offset(), 0, 4);
     transpose_lanes(rows, s_.lanes, std::ssize(lanes_[0]), LaneChange::none, panel + int64_t{v} * s_.lanes * 4,
                     s_.row_bytes());
   }
@@ -45,6 +48,7 @@ class Columns {
     const int64_t first_bit = is_one_line() ? n * k * bits_ : n * layout_.line_bytes * 8;
     read_codes(weights_.data().bytes(), first_bit, bits_, std::span(codes_).first(static_cast<size_t>(k)));
     clear_nan_groups();
+    is_plain_ = is_plain_ && has_plain_groups();
     uint32_t* to = lanes.data();
     for (int64_t begin = 0; begin < k; begin += s_.blocks.length)
       to = join(codes_.data() + begin, std::min(k - begin, s_.blocks.length), to);
@@ -58,6 +62,18 @@ class Columns {
     for (int64_t g = 0; g < s_.blocks.weight_scales(); ++g)
       if (scales_[static_cast<size_t>(g)] == std::byte{0xff})
         std::fill(codes_.begin() + g * group, codes_.begin() + std::min(s_.blocks.k, (g + 1) * group), 0);
+  }
+
+  // Of magnitudes between 2^-50 and 2^50, or of zeros alone.
+  bool has_plain_groups() const {
+    if (!s_.powers) return false;
+    const int64_t group = s_.blocks.length * s_.blocks.per_weight_scale;
+    for (int64_t g = 0; g < s_.blocks.weight_scales(); ++g) {
+      const int power = std::to_integer<int>(scales_[static_cast<size_t>(g)]) - 127;
+      const auto begin = codes_.begin() + g * group, end = codes_.begin() + std::min(s_.blocks.k, (g + 1) * group);
+      if ((power < -50 || power > 42) && std::any_of(begin, end, [](uint8_t code) { return code != 0; })) return false;
+    }
+    return true;
   }
 
   // The codes of a block without sign, four or eight to a lane; what is missing of the last stands for 0. Codes with
@@ -89,6 +105,7 @@ class Columns {
       std::memcpy(to, scales_.data() + g * size, static_cast<size_t>(size));
   }
 
+  static constexpr uint32_t kPlain = 1;
   const BlockGemmShape& s_;
   const Tensor& weights_;
   const int bits_;
@@ -96,6 +113,7 @@ class Columns {
   std::vector<uint8_t> codes_;  // of one row
   std::vector<std::vector<uint32_t>> lanes_;
   std::vector<std::byte> scales_;  // of one row
+  bool is_plain_ = true;           // of the vector of columns
 };
 
 }  // namespace

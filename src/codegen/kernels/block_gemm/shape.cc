@@ -33,7 +33,7 @@ int64_t BlockGemmShape::a_row_bytes() const {
 }
 
 int64_t BlockGemmShape::block_rows(int64_t m) const {
-  const int64_t parts = std::max<int64_t>(1, (m + 64) / 128);
+  const int64_t most = tiles ? 256 : 128, parts = std::max<int64_t>(1, (m + most / 2) / most);
   return round_up(ceil_div(std::max<int64_t>(m, 1), parts), 8);
 }
 
@@ -43,6 +43,27 @@ GemmShape BlockGemmShape::code_rows_shape() const {
   s.lanes = lanes, s.vectors = vectors;
   s.dot = dot, s.a = dot ? DType::i8 : DType::i16;
   return s;
+}
+
+// A part of a panel that stays in the first-level cache.
+GemmShape BlockGemmShape::tile_shape() const {
+  constexpr int64_t kSteps = 18;
+  GemmShape s;
+  s.n = n, s.k = tile_k(), s.block_k = std::min(s.k, kSteps * kTileK);
+  s.lanes = lanes, s.vectors = vectors, s.rows = 2 * kTileRows;
+  s.tiles = s.dot = s.adds_blocks = true;
+  s.a = DType::bf16, s.panel = PanelType::pairs, s.source = WeightSource::activation;
+  return s;
+}
+
+int64_t BlockGemmShape::scratch_bytes(int64_t rows) const {
+  if (!tiles) return rows * a_row_bytes();
+  return rows * (a_row_bytes() + tile_row_bytes() + row_bytes()) + tile_shape().unpacked_bytes();
+}
+
+bool fits_tiles(BlockGemmPlan plan, const Target& target) {
+  plan.by_tiles = true;
+  return block_gemm_shape(plan, target).tiles;
 }
 
 BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target, int shrink) {
@@ -60,6 +81,8 @@ BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target,
   s.x_scales = x.has_value();
   s.unit = std::ldexp(1.0, -w.element.fraction_bits - (x ? x->element.fraction_bits : 0));
   s.rows = std::max(1, most_rows(s, target.avx512()) - shrink);
+  s.powers = s.x_scales && s.scale == DType::f8e8m0 && s.blocks.length == kTileK;
+  s.tiles = plan.by_tiles && s.powers && target.tile_unit(DType::bf16) && s.panel_columns() % kTileColumns == 0;
   return s;
 }
 
