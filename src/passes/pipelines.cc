@@ -22,6 +22,7 @@ constexpr std::array kCanonical = {
     "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
     "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kForCodegen = {"sink_dequantize",
+                                    "tabulate_codes",
                                     "fold_fake_quant",
                                     "integer_products",
                                     "expand_fake_quant",

@@ -33,6 +33,26 @@ inline OpCases shift_cases(Philox& rng) {
                  with_attributes(integer_cases(rng, 2), {{"direction", std::string("right")}})});
 }
 
+// Tables of registers of bytes, with and without sign, of words, and of sizes that are no powers of two.
+inline OpCases lookup_cases(Philox& rng) {
+  OpCases cases;
+  for (auto [entries, from, to] : {std::tuple{256, DType::u8, DType::i8},
+                                   {256, DType::i8, DType::u8},
+                                   {100, DType::u8, DType::i8},
+                                   {64, DType::i32, DType::u8},
+                                   {7, DType::u8, DType::i16},
+                                   {256, DType::i8, DType::i32}}) {
+    std::vector<int64_t> table;
+    const int64_t scale = to == DType::i32 ? 100'000 : to == DType::i16 ? 100 : 1;
+    for (int i = 0; i < entries; ++i)
+      table.push_back((static_cast<int64_t>(rng.below(128)) - (to == DType::u8 ? 0 : 64)) * scale);
+    const bool is_signed = from != DType::u8;
+    cases.push_back({{random_integers(rng, {3, 67}, from, is_signed ? -128 : 0, is_signed ? 127 : 255)},
+                     {{"table", table}, {"dtype", to}}});
+  }
+  return cases;
+}
+
 // Axes by operand, which row kernels do not take, and elements that are not floats.
 inline OpCases more_reduce_cases(const OpDef& op, Philox& rng) {
   const Tensor x = random_floats(rng, {2, 3, 5}), none = Tensor::of<int64_t>({0}, {});
@@ -122,6 +142,7 @@ inline OpCases points_cases(const OpDef& op, Philox& rng) {
   if (name == "pow") return joined({float_cases(rng, 2, {}, {0.1f, 4}), integer_cases(rng, 2)});
   if (name.starts_with("bitwise_")) return integer_cases(rng, op.operands.most());
   if (name == "bit_shift") return shift_cases(rng);
+  if (name == "lookup") return lookup_cases(rng);
   if (name == "is_inf") return is_inf_cases();
   if (name.starts_with("reduce_")) return joined({reduce_cases(op, rng), more_reduce_cases(op, rng)});
   if (name == "argmax" || name == "argmin") return joined({argmax_cases(rng), more_argmax_cases(rng)});

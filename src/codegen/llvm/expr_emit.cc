@@ -350,6 +350,7 @@ class ProgramEmitter {
     std::vector<uint64_t> table = program_.tables[static_cast<size_t>(i.payload)];
     table.resize(std::bit_ceil(table.size()), 0);
     Value* index = b_.CreateAnd(at(i.a), e_.c_i32(static_cast<uint32_t>(table.size() - 1)));
+    if (Value* bytes = lookup_bytes(i.type, index, table)) return bytes;
     if (width_bits(i.type) <= 32) {
       std::vector<float> entries;
       for (uint64_t bits : table) entries.push_back(std::bit_cast<float>(uint32_t(bits)));
@@ -362,6 +363,21 @@ class ProgramEmitter {
     Value* pointers = b_.CreateGEP(e_.i64, e_.table(all), index);
     Value* every = llvm::Constant::getAllOnesValue(e_.vec(b_.getInt1Ty()));
     return e_.as(b_.CreateMaskedGather(e_.vec(e_.i64), pointers, llvm::Align(8), every), vector(i.type));
+  }
+
+  // Integers of eight bits, with or without sign, in a table that fills more than a register of words; else null.
+  Value* lookup_bytes(Scalar type, Value* index, const std::vector<uint64_t>& table) {
+    if (!e_.vbmi || !e_.avx512 || (type != Scalar::i32 && type != Scalar::u32) || table.size() <= 32) return nullptr;
+    const auto fits = [&](int32_t least) {
+      return std::ranges::all_of(
+          table, [&](uint64_t bits) { return static_cast<uint32_t>(bits) - static_cast<uint32_t>(least) < 256; });
+    };
+    const bool is_signed = fits(-128);
+    if (!is_signed && !fits(0)) return nullptr;
+    std::vector<uint8_t> bytes;
+    for (uint64_t bits : table) bytes.push_back(static_cast<uint8_t>(bits));
+    Value* found = e_.lookup_bytes(index, bytes);
+    return is_signed ? b_.CreateAShr(b_.CreateShl(found, e_.c_i32(24)), e_.c_i32(24)) : found;
   }
 
   Emitter& e_;

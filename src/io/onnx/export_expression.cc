@@ -1,4 +1,5 @@
 // A pointwise op as one operator for each instruction of its expression, on tensors of the instructions' scalars.
+#include <bit>
 #include <cmath>
 
 #include "io/onnx/export_node.h"
@@ -36,11 +37,24 @@ class Spelling {
   }
 
   std::string lookup(const Instruction& i) const {
-    const std::vector<uint64_t>& entries = program_.tables[static_cast<size_t>(i.payload)];
+    std::vector<uint64_t> entries = program_.tables[static_cast<size_t>(i.payload)];
+    entries.resize(std::bit_ceil(entries.size()), 0);
     Tensor table(dtype_of(i.type), {static_cast<int64_t>(entries.size())});
     const size_t width = table.data().size() / entries.size();
     for (size_t e = 0; e < entries.size(); ++e) std::memcpy(table.mutable_data() + e * width, &entries[e], width);
-    return emit("Gather", {n_.constant(table), n_.cast(value(i.a), DType::u32, DType::i64)});
+    std::string index = n_.cast(value(i.a), DType::u32, DType::i64);
+    if (!is_below(i.a, entries.size()))
+      index = emit("Mod", {index, n_.constant(Tensor::of<int64_t>({}, {static_cast<int64_t>(entries.size())}))});
+    return emit("Gather", {n_.constant(table), index});
+  }
+
+  // As its last instruction shows.
+  bool is_below(int32_t value, size_t bound) const {
+    const Instruction& i = at(value);
+    const auto is_mask = [&](const Instruction& c) {
+      return c.op == ExprOp::constant && static_cast<uint64_t>(c.payload) < bound;
+    };
+    return i.op == ExprOp::bit_and && (is_mask(at(i.a)) || is_mask(at(i.b)));
   }
 
   std::string bitwise(const char* logical, const char* bits, const Instruction& i) const {
