@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "tests/codegen/gemm_run.h"
+#include "tests/codegen/codes_run.h"
 #include "tests/codegen/test_targets.h"
 
 namespace hone::test {
@@ -14,23 +14,6 @@ std::vector<Target> targets_of_codes() {
   std::vector<Target> targets = test_targets();
   for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
   return targets;
-}
-
-// Of the whole range, and its ends often.
-Tensor random_codes(DType dtype, const std::vector<int64_t>& shape, Philox& rng) {
-  const int64_t low = dtype == DType::i8 ? -128 : 0;
-  std::vector<int64_t> codes(static_cast<size_t>(element_count(shape)));
-  for (int64_t& code : codes) {
-    const int64_t any = rng.below(256), choice = rng.below(4);
-    code = low + (choice == 0 ? 0 : choice == 1 ? 255 : any);
-  }
-  return Tensor::of<int64_t>(shape, codes).converted(dtype);
-}
-
-GemmPlan codes_plan(int64_t n, int64_t k, DType a) {
-  GemmPlan plan = plain_plan(n, k, a, DType::i8, DType::i32);
-  plan.program = flatten(Expr::arg(0, Scalar::i32));
-  return plan;
 }
 
 std::vector<int32_t> exact_sums(const Tensor& a, const Tensor& w) {
