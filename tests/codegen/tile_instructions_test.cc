@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/codegen/attention_run.h"
+#include "tests/codegen/block_gemm_run.h"
 #include "tests/codegen/codes_run.h"
 #include "tests/codegen/conv_run.h"
 #include "tests/codegen/tile_decoder.h"
@@ -339,6 +340,22 @@ TEST_F(TileInstructions, Attention) {
     EXPECT_TRUE(intact) << what;
     expect_same_bits(got, run(c, in, target_with_emulated_tiles(), 1, software_intact), what);
   }
+}
+
+// Decoded to bf16 beside instructions of tiles, by vectors where sums need it.
+TEST_F(TileInstructions, ProductsWithScalesOfBlocks) {
+  for (const char* format : {"mxint8", "mxint4"})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{19, 33, 64}, {40, 32, 77}, {33, 16, 700}}) {
+      const Tensor x = activations(rng_, {m, k}, "mxint8"), w = random_packed(rng_, {n, k}, format);
+      const std::string what = fmt::format("{} {}x{}x{}", format, m, n, k);
+      const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+      const BlockGemmPlan plan = plan_of(x, w, real);
+      ASSERT_TRUE(plan.by_tiles && plan_of(x, w, emulated).by_tiles) << what;
+      const Tensor got = computed(plan, real, x, w, 0);
+      expect_used(what);
+      EXPECT_TRUE(got.same_bits(computed(plan, emulated, x, w, 0))) << what;
+      EXPECT_TRUE(got.same_bits(defined(x, w))) << what;
+    }
 }
 
 // What the trap itself does, without a kernel.
