@@ -1,6 +1,7 @@
 #include "base/cpu.h"
 
 #include <cpuid.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,8 +60,9 @@ constexpr Fact kFacts[] = {{"avx2", 0},
 static_assert(std::size(kFacts) == kFeatures && kFeatures == static_cast<int>(Feature::vnni_emulated) + 1);
 const Fact& fact(Feature f) { return kFacts[static_cast<size_t>(f)]; }
 
-// 0 once Linux lets the process use tiles, which it does when asked: threads that switch then save 8 KB more. Else the
-// number of its error.
+// 0 once Linux lets the process use tiles, which it does when asked, for all threads and children until they run
+// another program: threads that switch then save 8 KB more, and signal stacks must be as much larger. Else the number
+// of its error.
 int request_tiles() {
   constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequest, kTileData) == 0 ? 0 : errno;
@@ -100,9 +102,7 @@ Detected detect() {
   if (!bit(basic.ecx, 27)) return detected;  // no OSXSAVE
   const uint64_t state = saved_state();
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
-  bool tiles = (state & 0x60000) == 0x60000 && bit(extended.edx, 24);
-  if (tiles) detected.tiles_error = request_tiles();
-  tiles &= detected.tiles_error == 0;
+  const bool tiles = (state & 0x60000) == 0x60000 && bit(extended.edx, 24);
   const auto add = [&](Feature f, bool present) {
     const uint32_t needed = fact(f).builds_on;
     if (present && (found.bits() & needed) == needed) found = found.with(f);
@@ -121,6 +121,10 @@ Detected detect() {
   add(Feature::amx_bf16, tiles && bit(extended.edx, 22));
   add(Feature::amx_int8, tiles && bit(extended.edx, 25));
   hide(detected);
+  if (found.has(Feature::amx_bf16) || found.has(Feature::amx_int8)) {
+    detected.tiles_error = request_tiles();
+    if (detected.tiles_error) found = found.without(Feature::amx_bf16).without(Feature::amx_int8);
+  }
   return detected;
 }
 
@@ -198,8 +202,15 @@ std::string why_lacking(Feature feature) {
   const bool by_tiles = feature == Feature::amx_bf16 || feature == Feature::amx_int8;
   if (by_tiles && detected().tiles_error)
     return fmt::format("the operating system does not let this process use the tiles of AMX ({})",
-                       std::strerror(detected().tiles_error));
+                       why_without_tiles(detected().tiles_error));
   return fmt::format("this CPU lacks {}", to_string(feature));
+}
+
+std::string why_without_tiles(int error) {
+  if (error != ENOSPC) return std::strerror(error);
+  return fmt::format(
+      "a thread's signal stack is too small to save them on: sigaltstack() needs {} bytes and what its handlers take",
+      getauxval(AT_MINSIGSTKSZ));
 }
 
 std::string cpu_name() {

@@ -49,6 +49,7 @@ std::string to_string(Features features);  // "avx2 avx_vnni avx512"
 Features cpu_features();
 Features usable_features();                // those, and what software stands in for
 std::string why_lacking(Feature feature);  // "this CPU lacks amx_bf16"; where it is the system that refuses, its words
+std::string why_without_tiles(int error);  // what that error of Linux means, when it is asked for tiles
 std::string cpu_name();                    // for reports only; never for decisions
 
 // Who made the CPU and which of theirs it is, as CPUID says: for tables of rates, which are hints.

@@ -24,7 +24,9 @@ constexpr Row kRows[] = {
      0x8f,  // measured: 224, 112, 894 GFLOP/s; tiles 2650 and 5300
      {.name = "sapphire_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
     {"GenuineIntel", 6, 0xcf, 0xcf, {.name = "emerald_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
+    {"GenuineIntel", 6, 0xad, 0xae, {.name = "granite_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
     {"GenuineIntel", 6, 0, 255, {.name = "intel", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
+    {"GenuineIntel", 0x13, 0, 255, {.name = "intel", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
 };
 // A dot product that is no faster than multiply-adds still saves taking pairs apart.
 constexpr Microarchitecture kUnknown{.name = "unknown", .bf16 = 1, .int8 = 2, .amx_bf16 = 4, .amx_int8 = 8};
@@ -101,7 +103,7 @@ const Microarchitecture& microarchitecture(std::string_view name) {
 }
 
 Target::Target(Features features, const Microarchitecture& rates, const CacheSizes& caches)
-    : features_(features), rates_(&rates), caches_(caches) {
+    : features_(features), rates_(&rates), l2_bytes_(caches.l2_bytes) {
   CHECK(features.has(Feature::avx2), "code needs AVX2");
   const auto add = [&](const DotUnit& unit) { units_[unit_count_++] = unit; };
   add({"vfmadd231ps", DType::f32, DType::f32, DType::f32, 1, lanes(), 1, 1});
@@ -137,7 +139,7 @@ const DotUnit* Target::byte_unit() const {
 }
 
 bool Target::operator==(const Target& other) const {
-  return features_ == other.features_ && rates_->name == other.rates_->name && caches_ == other.caches_;
+  return features_ == other.features_ && rates_->name == other.rates_->name && l2_bytes_ == other.l2_bytes_;
 }
 
 Target parse_target(std::string_view text) {

@@ -1,6 +1,7 @@
 // What code is generated for: a device, what it can do, and how fast its units for products are beside each other.
 // Features decide which code is possible; rates only which of two possible ones is chosen, so that a wrong rate costs
-// time, never a wrong result.
+// time, never a wrong result. Code depends on all that a target has: kept code of another target is not used
+// (llvm/object_cache.h).
 #pragma once
 
 #include <array>
@@ -43,7 +44,7 @@ class Target {
   bool avx512() const { return has(Feature::avx512); }
   int lanes() const { return avx512() ? 16 : 8; }       // 32-bit elements of a vector register
   int registers() const { return avx512() ? 32 : 16; }  // vector registers
-  const CacheSizes& caches() const { return caches_; }
+  int64_t l2_bytes() const { return l2_bytes_; }        // of the second-level cache; 0: unknown
   const Microarchitecture& rates() const { return *rates_; }
 
   // The units it has, f32 multiply-adds first.
@@ -59,7 +60,7 @@ class Target {
  private:
   Features features_;
   const Microarchitecture* rates_;
-  CacheSizes caches_;
+  int64_t l2_bytes_;
   std::array<DotUnit, 6> units_{};
   size_t unit_count_ = 0;
 };

@@ -3,93 +3,12 @@
 
 #include <limits>
 
-#include "base/float_bits.h"
-#include "codegen/kernels/attention/shape.h"
-#include "tests/codegen/gemm_run.h"
+#include "tests/codegen/attention_run.h"
 #include "tests/codegen/test_targets.h"
 #include "tests/support/attention_bound.h"
 
 namespace hone::test {
 namespace {
-
-struct AttentionCase {
-  int64_t batches = 1, queries = 1, keys = 1;
-  int heads = 1, kv_heads = 1, head_dim = 8;
-  DType dtype = DType::f32, result = DType::f32;
-  bool causal = false;
-  std::vector<int64_t> mask_shape = {};  // [B or 1, H or 1, S or 1, T]; empty: none
-  float masked = -1e9f;                  // what a masked key's score gets
-};
-
-struct Inputs {
-  Tensor q, k, v, mask;
-};
-
-Inputs random_inputs(const AttentionCase& c, Philox& rng) {
-  Inputs in{random_tensor(c.dtype, {c.batches, c.queries, c.heads * c.head_dim}, rng),
-            random_tensor(c.dtype, {c.batches, c.keys, c.kv_heads * c.head_dim}, rng),
-            random_tensor(c.dtype, {c.batches, c.keys, c.kv_heads * c.head_dim}, rng),
-            {}};
-  if (c.mask_shape.empty()) return in;
-  std::vector<float> mask(static_cast<size_t>(element_count(c.mask_shape)));
-  for (size_t i = 0; i < mask.size(); ++i)
-    mask[i] = i % static_cast<size_t>(c.keys) && rng.below(3) == 0 ? c.masked : rng.normal();
-  in.mask = Tensor::from_floats(DType::f32, c.mask_shape, mask);
-  return in;
-}
-
-std::vector<int64_t> mask_strides(const AttentionCase& c) {
-  if (c.mask_shape.empty()) return {0, 0, 0};
-  const int64_t t = c.keys, s = t * c.mask_shape[2], h = s * c.mask_shape[1];
-  return {c.mask_shape[0] == 1 ? 0 : h, c.mask_shape[1] == 1 ? 0 : s, c.mask_shape[2] == 1 ? 0 : t};
-}
-
-AttentionPlan plan_of(const AttentionCase& c) {
-  return {.heads = c.heads,
-          .kv_heads = c.kv_heads,
-          .head_dim = c.head_dim,
-          .value_dim = c.head_dim,
-          .dtype = c.dtype,
-          .result = c.result,
-          .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
-          .limited = c.causal,
-          .splits = true,
-          .scale = 0.3f};
-}
-
-std::vector<float> run(const AttentionCase& c, const Inputs& in, const Target& target, int64_t chunk, bool& intact) {
-  const AttentionPlan plan = plan_of(c);
-  const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;
-  Guarded out(static_cast<size_t>(c.batches * c.queries * q_row * size_bytes(c.result)));
-  const auto bytes = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
-  KernelArgs args;
-  args.pointers = {bytes(in.q), bytes(in.k), bytes(in.v), c.mask_shape.empty() ? nullptr : bytes(in.mask), out.data()};
-  const std::vector<int64_t> strides = mask_strides(c);
-  args.dims = {c.batches,
-               c.queries,
-               c.keys,
-               q_row,
-               kv_row,
-               kv_row,
-               q_row,
-               strides[0],
-               strides[1],
-               strides[2],
-               c.keys - c.queries,
-               kSeesAll,
-               c.causal ? 0 : kSeesAll};
-  Guarded shared(static_cast<size_t>(attention_shared_bytes(plan, attention_shape(plan, target), args.dims)), 0);
-  args.pointers[6] = shared.data();
-  AttentionPlan join = plan;
-  join.task = AttentionPlan::Task::join;
-  CompiledPlan(plan, target).run(args, chunk);
-  CompiledPlan(join, target).run(args, chunk);
-  intact = out.intact() && shared.intact();
-  if (c.result == DType::f32) return {out.as<float>().begin(), out.as<float>().end()};
-  std::vector<float> values;
-  for (uint16_t bits : out.as<uint16_t>()) values.push_back(bf16_to_f32(bits));
-  return values;
-}
 
 // A score errs by (d + 3) roundings of what it is summed from; a weight exp(score) therefore by that absolute amount,
 // relative, and by the error of exp and of the sum of `keys` weights; the result is a weighted mean of v.
@@ -97,8 +16,8 @@ struct Row {
   std::vector<double> weights;
   double relative = 0;
 };
-Row weights_of(const AttentionCase& c, const Inputs& in, const std::vector<float>& q, const std::vector<float>& k,
-               int64_t b, int64_t h, int64_t s, bool rounds_weights = false) {
+Row weights_of(const AttentionCase& c, const AttentionInputs& in, const std::vector<float>& q,
+               const std::vector<float>& k, int64_t b, int64_t h, int64_t s, bool rounds_weights = false) {
   const int64_t kv = h / (c.heads / c.kv_heads), d = c.head_dim;
   const std::vector<int64_t> strides = mask_strides(c);
   Row row;
@@ -131,7 +50,7 @@ Row weights_of(const AttentionCase& c, const Inputs& in, const std::vector<float
 
 void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t chunk = 0) {
   Philox rng(seed);
-  const Inputs in = random_inputs(c, rng);
+  const AttentionInputs in = random_inputs(c, rng);
   bool intact = false;
   const std::vector<float> got = run(c, in, target, chunk, intact);
   ASSERT_TRUE(intact);
@@ -233,7 +152,7 @@ TEST(Attention, ASequenceHasTheSameBitsAloneAndAmongOthers) {
   for (auto [queries, keys] : {std::pair<int64_t, int64_t>{1, 300}, {40, 300}, {2, 2100}}) {
     AttentionCase c{.batches = 3, .queries = queries, .keys = keys, .heads = 4, .kv_heads = 2};
     Philox rng(13);
-    const Inputs in = random_inputs(c, rng);
+    const AttentionInputs in = random_inputs(c, rng);
     bool intact = false;
     const std::vector<float> together = run(c, in, host_target(), 0, intact);
     const auto first = [](const Tensor& x) {
@@ -251,7 +170,7 @@ TEST(Attention, ASequenceHasTheSameBitsAloneAndAmongOthers) {
 TEST(Attention, ARowMaskedWithLowestFiniteStaysFinite) {
   const AttentionCase c{.queries = 8, .keys = 16, .heads = 1, .kv_heads = 1, .mask_shape = {1, 1, 8, 16}};
   Philox rng(6);
-  Inputs in = random_inputs(c, rng);
+  AttentionInputs in = random_inputs(c, rng);
   for (float& m : in.mask.mutable_as<float>()) m = -std::numeric_limits<float>::max();
   bool intact = false;
   for (float x : run(c, in, host_target(), 0, intact)) EXPECT_TRUE(std::isfinite(x));
@@ -260,7 +179,7 @@ TEST(Attention, ARowMaskedWithLowestFiniteStaysFinite) {
 TEST(Attention, ARowOfMinusInfinityIsNan) {
   const AttentionCase c{.queries = 2, .keys = 16, .heads = 1, .kv_heads = 1, .mask_shape = {1, 1, 2, 16}};
   Philox rng(7);
-  Inputs in = random_inputs(c, rng);
+  AttentionInputs in = random_inputs(c, rng);
   for (int t = 0; t < 16; ++t)
     in.mask.mutable_as<float>()[static_cast<size_t>(t)] = -std::numeric_limits<float>::infinity();
   bool intact = false;
@@ -273,7 +192,7 @@ TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
   for (const AttentionCase& c : {AttentionCase{.batches = 2, .queries = 140, .keys = 30, .heads = 3, .kv_heads = 3},
                                  AttentionCase{.batches = 2, .queries = 3, .keys = 2100, .heads = 6, .kv_heads = 3}}) {
     Philox rng(8);
-    const Inputs in = random_inputs(c, rng);
+    const AttentionInputs in = random_inputs(c, rng);
     bool intact = false;
     const std::vector<float> whole = run(c, in, host_target(), 0, intact);
     for (int64_t chunk : {1, 5}) EXPECT_EQ(run(c, in, host_target(), chunk, intact), whole);
@@ -298,7 +217,7 @@ TEST(Attention, HeadsThatShareKeysFillAStripAsQueriesDo) {
   AttentionCase shared{.queries = 1, .keys = 1500, .heads = 4, .kv_heads = 1, .head_dim = 64}, alone = shared;
   alone.queries = 4, alone.heads = 1;
   Philox rng(14);
-  Inputs in = random_inputs(shared, rng);
+  AttentionInputs in = random_inputs(shared, rng);
   bool intact = false;
   const std::vector<float> of_heads = run(shared, in, host_target(), 0, intact);
   in.q = Tensor::from_floats(DType::f32, {1, 4, 64}, in.q.to_floats());
@@ -309,7 +228,7 @@ TEST(Attention, HeadsThatShareKeysFillAStripAsQueriesDo) {
 TEST(Attention, ADroppedKeyIsOutsideTheBound) {
   const AttentionCase c{.queries = 1, .keys = 20, .heads = 1, .kv_heads = 1};
   Philox rng(9);
-  const Inputs in = random_inputs(c, rng);
+  const AttentionInputs in = random_inputs(c, rng);
   bool intact = false;
   const float got = run(c, in, host_target(), 0, intact)[0];
   const Row row = weights_of(c, in, in.q.to_floats(), in.k.to_floats(), 0, 0, 0);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/atomic_file.h"
 #include "codegen/kernels/pointwise/plan.h"
@@ -110,6 +111,16 @@ TEST_F(Cache, KeysDifferByPlanAndLevel) {
   EXPECT_EQ(object_key("a", parse_target("avx2")), object_key("a", parse_target("avx2")));
   EXPECT_NE(object_key("a", parse_target("avx2")), object_key("b", parse_target("avx2")));
   EXPECT_NE(object_key("a", parse_target("avx2")), object_key("a", Target(Features().with(Feature::avx512))));
+  // Each feature, rates, and the cache by whose size attention divides its scratch.
+  const Features avx512 = Features().with(Feature::avx512);
+  const auto key = [](Features features, const char* rates, int64_t l2_bytes) {
+    return object_key("a", Target(features, microarchitecture(rates), {.l2_bytes = l2_bytes}));
+  };
+  std::set<std::string> keys{key(avx512, "intel", 1 << 20).hex(), key(avx512, "zen4", 1 << 20).hex(),
+                             key(avx512, "intel", 2 << 20).hex()};
+  for (int f = static_cast<int>(Feature::avx512) + 1; f < kFeatures; ++f)
+    keys.insert(key(avx512.with(static_cast<Feature>(f)), "intel", 1 << 20).hex());
+  EXPECT_EQ(keys.size(), static_cast<size_t>(3 + kFeatures - 1 - static_cast<int>(Feature::avx512)));
 }
 
 TEST_F(Cache, ProcessesThatWriteAtOnceAllSucceed) {

@@ -4,7 +4,8 @@
 
 #include <bit>
 
-#include "tests/codegen/gemm_run.h"
+#include "tests/codegen/at_the_edge.h"
+#include "tests/codegen/codes_run.h"
 #include "tests/codegen/test_targets.h"
 
 namespace hone::test {
@@ -14,23 +15,6 @@ std::vector<Target> targets_of_codes() {
   std::vector<Target> targets = test_targets();
   for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
   return targets;
-}
-
-// Of the whole range, and its ends often.
-Tensor random_codes(DType dtype, const std::vector<int64_t>& shape, Philox& rng) {
-  const int64_t low = dtype == DType::i8 ? -128 : 0;
-  std::vector<int64_t> codes(static_cast<size_t>(element_count(shape)));
-  for (int64_t& code : codes) {
-    const int64_t any = rng.below(256), choice = rng.below(4);
-    code = low + (choice == 0 ? 0 : choice == 1 ? 255 : any);
-  }
-  return Tensor::of<int64_t>(shape, codes).converted(dtype);
-}
-
-GemmPlan codes_plan(int64_t n, int64_t k, DType a) {
-  GemmPlan plan = plain_plan(n, k, a, DType::i8, DType::i32);
-  plan.program = flatten(Expr::arg(0, Scalar::i32));
-  return plan;
 }
 
 std::vector<int32_t> exact_sums(const Tensor& a, const Tensor& w) {
@@ -94,6 +78,30 @@ TEST(GemmOfCodes, ManyRowsOfLongSums) {
         GemmRunner gemm(plan, target, w);
         ASSERT_EQ(as_integers(gemm.run(a)), exact_sums(a, w)) << name_of(target) << " " << m << "x" << n << "x" << k;
         ASSERT_TRUE(gemm.intact());
+      }
+}
+
+// Rows that are no whole vectors, or steps of tiles, are filled up without a look at what lies behind them.
+TEST(GemmOfCodes, NothingBehindTheRowsIsRead) {
+  Philox rng(4);
+  for (const Target& target : targets_of_codes())
+    for (DType dtype : {DType::u8, DType::bf16})
+      for (int64_t k : {1, 24, 85, 130}) {
+        const bool codes = dtype == DType::u8;
+        const GemmPlan plan = for_target(codes ? codes_plan(20, k, dtype) : plain_plan(20, k, dtype, dtype), target);
+        const Tensor w = codes ? random_codes(DType::i8, {20, k}, rng) : small_integers(dtype, {20, k}, rng),
+                     a = codes ? random_codes(dtype, {17, k}, rng) : small_integers(dtype, {17, k}, rng);
+        const Buffer weights = lay_out(plan, target, w, 1);
+        AtTheEdge rows(a.data().bytes());
+        std::vector<float> sums(17 * 20);
+        KernelArgs args;
+        args.pointers = {rows.data(), const_cast<std::byte*>(weights.bytes().data()), sums.data()};
+        args.dims = {17, 1, 0, 0, 0, k, 0, 1};
+        CompiledPlan(plan, target).run(args);
+        const std::vector<Products> want = reference_products(a, w);
+        for (size_t i = 0; i < sums.size(); ++i)
+          ASSERT_EQ(codes ? static_cast<double>(std::bit_cast<int32_t>(sums[i])) : double{sums[i]}, want[i].sum)
+              << name_of(target) << " k " << k << " output " << i;
       }
 }
 

@@ -86,7 +86,11 @@ TEST(Target, MayEmulateADotProductOfBytes) {
 
 TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {
   EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, 0x8f}).name, "sapphire_rapids");
+  EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, 0xcf}).name, "emerald_rapids");
+  for (int model : {0xad, 0xae})
+    EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, model}).name, "granite_rapids");
   EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 6, 0xd1}).name, "intel");
+  EXPECT_EQ(microarchitecture(CpuModel{"GenuineIntel", 0x13, 1}).name, "intel") << "Diamond Rapids";
   EXPECT_EQ(microarchitecture(CpuModel{"AuthenticAMD", 0x19, 0x11}).name, "zen4");
   EXPECT_EQ(microarchitecture(CpuModel{"AuthenticAMD", 0x19, 0x01}).name, "unknown") << "Zen 3 has no such units";
   EXPECT_EQ(microarchitecture(CpuModel{"CentaurHauls", 7, 1}).name, "unknown");

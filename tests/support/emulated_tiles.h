@@ -6,7 +6,7 @@
 namespace hone {
 
 inline Target with_emulated_tiles(const Target& target) {
-  return Target(target.features().with(Feature::amx_emulated), target.rates(), target.caches());
+  return Target(target.features().with(Feature::amx_emulated), target.rates(), {.l2_bytes = target.l2_bytes()});
 }
 
 }  // namespace hone

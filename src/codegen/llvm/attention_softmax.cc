@@ -98,15 +98,15 @@ class Softmax {
 
   // Rows side by side, since each has little to wait for. Rows behind the last take its mask.
   void over_all_keys() {
-    Values rows, masks;
-    for (int r = 0; r < s_.rows; ++r) {
-      rows.push_back(scores(e_.num(r)));
+    Values masks;
+    for (int r = 0; r < s_.rows; ++r)
       masks.push_back(plan_.mask == Mask::none ? nullptr
                                                : mask_of(e_.smaller(e_.num(r), e_.b.CreateSub(rows_, e_.num(1)))));
-    }
-    const Values lowest(rows.size(), e_.c_f32(kLowest));
+    const Values lowest(masks.size(), e_.c_f32(kLowest));
     const Values best = over_vectors(lowest, [&](Value* t, Value* lanes, Values now) {
-      for (size_t r = 0; r < rows.size(); ++r) now[r] = larger(e_, now[r], score(rows[r], masks[r], t, lanes, lanes));
+      Value* place = e_.at(scores(e_.num(0)), e_.times(t, 4));  // and constants: more pointers would not fit registers
+      for (size_t r = 0; r < now.size(); ++r, place = e_.at(place, s_.score_stride * 4))
+        now[r] = larger(e_, now[r], score(place, masks[r], t, lanes, lanes));
       return now;
     });
     Value* largest = reduce_rows(best);
@@ -124,7 +124,7 @@ class Softmax {
       Value* seen = e_.b.CreateAnd(e_.b.CreateICmpSGE(e_.lane_numbers(e_.i32), number(from)),
                                    e_.b.CreateICmpSLT(e_.lane_numbers(e_.i32), number(to)));
       if (lanes) seen = e_.b.CreateAnd(lanes, seen);
-      return Values{larger(e_, now[0], score(row, mask, t, lanes, seen))};
+      return Values{larger(e_, now[0], score(e_.at(row, e_.times(t, 4)), mask, t, lanes, seen))};
     });
     Value* largest = e_.reduce(best[0], [&](Value* x, Value* y) { return larger(e_, x, y); });
     if (scores_.waits) largest = e_.b.CreateFMul(largest, llvm::ConstantFP::get(e_.f32, scores_.factor));
@@ -146,8 +146,7 @@ class Softmax {
   }
 
   // Scores of a vector of keys, -inf where they are not seen; left where they are read from if they have changed.
-  Value* score(Value* row, Value* mask, Value* t, Value* lanes, Value* seen) {
-    Value* place = e_.at(row, e_.times(t, 4));
+  Value* score(Value* place, Value* mask, Value* t, Value* lanes, Value* seen) {
     Value* x = transformed(e_.load(e_.v_f32, place, alignment()), mask, t, lanes);
     if (seen) x = e_.b.CreateSelect(seen, x, e_.c_f32(kLowest));
     if (seen || stores()) e_.store(x, place, alignment());

@@ -314,7 +314,9 @@ class ConvKernel {
   // How many rows of the window at output row y lie before row `edge` of the padded plane.
   Value* window_rows_before(Value* edge, Value* y) {
     Value* room = e_.b.CreateSub(edge, e_.times(y, w_.stride_y));
-    Value* rows = e_.b.CreateSDiv(e_.b.CreateAdd(room, e_.num(w_.dilation_y - 1)), e_.num(w_.dilation_y));
+    Value* rows = room;
+    if (w_.dilation_y > 1)
+      rows = e_.b.CreateSDiv(e_.b.CreateAdd(room, e_.num(w_.dilation_y - 1)), e_.num(w_.dilation_y));
     return e_.smaller(e_.larger(rows, e_.num(0)), e_.num(w_.kernel_height));
   }
 

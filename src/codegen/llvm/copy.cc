@@ -1,7 +1,12 @@
 #include "codegen/llvm/copy.h"
 
+#include <numeric>
+#include <vector>
+
 namespace hone {
 namespace {
+
+constexpr int64_t kFilledBytes = 64;
 
 // piece(offset, type) for whole vectors in a loop, then for halves, quarters, … of one: those whose bit is set.
 template <class Piece>
@@ -18,6 +23,18 @@ void in_pieces(Emitter& e, llvm::Value* bytes, Piece piece) {
     if (!known) e.when(e.b.CreateICmpNE(e.b.CreateAnd(bytes, e.num(size)), e.num(0)), [&] { piece(done, type); });
     else if (known->getSExtValue() & size) piece(done, type);
   }
+}
+
+// Of a vector of bytes, which of them are the first so many.
+llvm::Value* first_bytes(Emitter& e, llvm::Value* bytes) {
+  std::vector<uint8_t> numbers(kFilledBytes);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return e.b.CreateICmpULT(llvm::ConstantDataVector::get(e.context, numbers),
+                           e.b.CreateVectorSplat(static_cast<unsigned>(kFilledBytes), e.b.CreateTrunc(bytes, e.i8)));
+}
+
+llvm::Value* load_masked(Emitter& e, llvm::Value* from, llvm::Value* mask) {
+  return e.as(e.masked_load(e.vec(e.i8, static_cast<int>(kFilledBytes)), from, mask), e.v_i32);
 }
 
 }  // namespace
@@ -37,5 +54,25 @@ void emit_zero(Emitter& e, llvm::Value* to, llvm::Value* bytes) {
 void emit_copy(Emitter& e, llvm::Value* from, llvm::Value* to, int64_t bytes) { emit_copy(e, from, to, e.num(bytes)); }
 
 void emit_zero(Emitter& e, llvm::Value* to, int64_t bytes) { emit_zero(e, to, e.num(bytes)); }
+
+llvm::Value* load_first(Emitter& e, llvm::Value* from, llvm::Value* bytes) {
+  CHECK(e.avx512);
+  return load_masked(e, from, first_bytes(e, bytes));
+}
+
+void emit_filled_rows(Emitter& e, llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* rows,
+                      llvm::Value* bytes) {
+  const Emitter::Moving moving[] = {{from, from_stride}, {to, kFilledBytes}};
+  llvm::Value* mask = e.avx512 ? first_bytes(e, bytes) : nullptr;
+  e.walk(rows, moving, {}, [&](const Values& p, const Values&) {
+    if (mask) {
+      e.store(load_masked(e, p[0], mask), p[1]);
+    } else {
+      emit_zero(e, p[1], kFilledBytes);
+      emit_copy(e, p[0], p[1], bytes);
+    }
+    return Values{};
+  });
+}
 
 }  // namespace hone

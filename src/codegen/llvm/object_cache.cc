@@ -35,8 +35,8 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 }  // namespace
 
 std::string object_target(const Target& target) {
-  return fmt::format("{} as {}, llvm {}, generators {}", to_string(target.features()), target.rates().name,
-                     llvm_version(), generator_version());
+  return fmt::format("{} as {} with {} KB of second-level cache, llvm {}, generators {}", to_string(target.features()),
+                     target.rates().name, target.l2_bytes() >> 10, llvm_version(), generator_version());
 }
 
 ObjectKey object_key(std::string_view plan_text, const Target& target) {

@@ -23,8 +23,7 @@ namespace hone {
 // constants of its kernels, and code is run for its key alone.
 using ObjectKey = Hash128;
 
-// What else than its plan decides a kernel's code: the level, the CPU's features, the versions of LLVM and the
-// generators.
+// What else than its plan decides a kernel's code: all that the target has, the versions of LLVM and the generators.
 std::string object_target(const Target& target);
 // The key of a plan's text on this level.
 ObjectKey object_key(std::string_view plan_text, const Target& target);

@@ -381,6 +381,21 @@ int64_t place_of_code(const GemmShape& shape, int64_t i) {
   return shape.dot ? i : (i & ~3) * 2 + ((i & 1) * 2 + (i >> 1 & 1)) * 2;
 }
 
+// 128 for each of the first bytes of a vector.
+Value* offsets_of(Emitter& e, int64_t count) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(e.lanes) * 4, 0);
+  std::fill_n(bytes.begin(), count, uint8_t{0x80});
+  return e.as(llvm::ConstantDataVector::get(e.context, bytes), e.v_i32);
+}
+
+// The last of a row, fewer than a vector of bytes, and the zeros that fill it up.
+void last_codes(Emitter& e, const GemmShape& shape, Value* from, Value* to, int64_t count) {
+  Value* codes = load_first(e, from, e.num(count));
+  if (shape.offset) codes = e.b.CreateXor(codes, offsets_of(e, count));
+  const int64_t lanes = round_up(count, shape.tiles ? shape.step_k() : 4) / 4;
+  e.masked_store(codes, to, lanes < e.lanes ? e.tail_mask(e.num(lanes)) : nullptr);
+}
+
 }  // namespace
 
 Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, Value* code) {
@@ -400,6 +415,10 @@ llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const Gemm
       e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
       return Values{};
     });
+    if (e.avx512 && shape.dot) {
+      if (done < shape.k) last_codes(e, shape, e.at(row[0], done), e.at(row[1], done), shape.k - done);
+      return Values{};
+    }
     emit_zero(e, e.at(row[1], quad * size), shape.code_row_bytes() - quad * size);
     for (int64_t i = done; i < shape.k; ++i)
       e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(shape, i)),

@@ -229,12 +229,7 @@ class TileProduct {
   void last_step(Value* a, Value* w, Value* k) {
     const int64_t row_bytes = kTileStepBytes;
     if (!padded_) padded_ = e_.stack(e_.i8, int64_t{2} * kTileRows * row_bytes);
-    const Emitter::Moving moving[] = {{a, a_row_bytes_}, {padded_, row_bytes}};
-    e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
-      emit_zero(e_, p[1], row_bytes);
-      emit_copy(e_, p[0], p[1], e_.times(k, 2));
-      return Values{};
-    });
+    emit_filled_rows(e_, a, a_row_bytes_, padded_, height_, e_.times(k, 2));
     strip_.step({padded_, e_.at(padded_, e_.times(rows_.second, row_bytes)), w}, e_.num(row_bytes));
   }
 

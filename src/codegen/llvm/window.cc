@@ -158,7 +158,8 @@ class ReduceWindowEmitter {
   };
   Taps taps_inside(Value* start, Value* taps, int64_t dilation, Value* extent) {
     auto steps = [&](Value* distance) {  // to go at least that far
-      return e_.b.CreateUDiv(e_.b.CreateAdd(e_.larger(distance, e_.num(0)), e_.num(dilation - 1)), e_.num(dilation));
+      Value* some = e_.larger(distance, e_.num(0));
+      return dilation == 1 ? some : e_.b.CreateUDiv(e_.b.CreateAdd(some, e_.num(dilation - 1)), e_.num(dilation));
     };
     Value* first = steps(e_.b.CreateNeg(start));
     Value* last = e_.smaller(steps(e_.b.CreateSub(extent, start)), taps);

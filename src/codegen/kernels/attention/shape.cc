@@ -48,7 +48,7 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   // bits. What queries keep takes about as much again.
   const int64_t width = plan.head_dim + s.value_width, element = s.dot ? 2 : 4;
   s.block_keys = std::clamp<int64_t>((int64_t{128} << 10) / (width * element) / 32 * 32, 32, 512);
-  const int64_t kept = int64_t{s.rows} * (s.value_width + s.lanes) * 4, cache = target.caches().l2_bytes;
+  const int64_t kept = int64_t{s.rows} * (s.value_width + s.lanes) * 4, cache = target.l2_bytes();
   s.item_strips = std::clamp<int64_t>((cache ? cache : int64_t{1} << 20) / 3 / kept, 4, 64);
 
   // Odd multiples of a cache line, so that rows do not fall on the same lines of the first-level cache.

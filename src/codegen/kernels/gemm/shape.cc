@@ -253,7 +253,7 @@ constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs besi
 int64_t choose_rows(const GemmShape& s, const Target& target) {
   if (s.source != WeightSource::dense) return 256;
   if (!s.tiles) return 128;
-  const int64_t room = target.caches().l2_bytes / 2;
+  const int64_t room = target.l2_bytes() / 2;
   if (s.panels() * s.panel_bytes() <= room) return 256;
   return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
 }
