@@ -151,26 +151,35 @@ TEST(PendingStrip, MayBeOfAnotherBatch) {
 }
 
 // Two groups have arguments of their own; short rows are two a strip, an odd one is left; long ones are several strips.
+// Windows of one step, and such as lie beside the plane.
 TEST(PendingStrip, MayBeOfAConvolution) {
   Philox rng(54);
   constexpr int64_t kImages = 2, kChannels = 32, kOutputs = 40;
   for (const Target& target : targets_with_tiles())
     for (int64_t groups : {1, 2})
-      for (const auto& [height, width] : {std::array{1, 5}, {7, 9}, {5, 16}, {3, 50}}) {
+      for (const auto& [in_height, in_width, side, pad] : {std::array{1, 5, 3, 1},
+                                                           {7, 9, 3, 1},
+                                                           {5, 16, 3, 1},
+                                                           {3, 50, 3, 1},
+                                                           {2, 17, 3, 4},
+                                                           {5, 7, 1, 0},
+                                                           {3, 40, 1, 2}}) {
+        const int64_t height = in_height + 2 * pad - side + 1, width = in_width + 2 * pad - side + 1,
+                      taps = side * side;
         ConvPlan plan;
         PlaneWindow& p = plan.window;
-        p.height = p.out_height = height, p.width = p.out_width = width;
-        p.kernel_height = p.kernel_width = 3, p.pad_top = p.pad_left = 1;
+        p.height = in_height, p.out_height = height, p.width = in_width, p.out_width = width;
+        p.kernel_height = p.kernel_width = side, p.pad_top = p.pad_left = pad;
         plan.channels = kChannels, plan.groups = groups;
-        plan.product = plain_plan(kOutputs, 9 * kChannels, DType::bf16, DType::bf16);
+        plan.product = plain_plan(kOutputs, taps * kChannels, DType::bf16, DType::bf16);
         plan.product.result_row_stride = groups * kOutputs;
         plan.product.operands = {{DType::f32, GemmPlan::Access::column}};
         plan.product.program = flatten(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32));
         ASSERT_TRUE(fits_tiles(plan, target));
         plan.product.by_tiles = true;
         const int64_t all = groups * kOutputs, in = groups * kChannels;
-        const Tensor x = small_integers(DType::bf16, {kImages, height, width, in}, rng),
-                     w = small_integers(DType::bf16, {all, 9 * kChannels}, rng),
+        const Tensor x = small_integers(DType::bf16, {kImages, in_height, in_width, in}, rng),
+                     w = small_integers(DType::bf16, {all, taps * kChannels}, rng),
                      bias = small_integers(DType::f32, {all}, rng);
         const std::vector<float> pixels = x.to_floats(), weights = w.to_floats();
         const Buffer packed = lay_out(plan, target, w, 1);
@@ -186,13 +195,13 @@ TEST(PendingStrip, MayBeOfAConvolution) {
           for (int64_t i = 0; i < rows * all; ++i) {
             const int64_t o = i % all, at = i / all, oy = at / width % height, ox = at % width;
             float want = bias.as<float>()[static_cast<size_t>(o)];
-            for (int64_t tap = 0; tap < 9; ++tap) {
-              const int64_t y = oy + tap / 3 - 1, column = ox + tap % 3 - 1;
-              if (y < 0 || y >= height || column < 0 || column >= width) continue;
-              const int64_t pixel = (at / (height * width) * height + y) * width + column;
+            for (int64_t tap = 0; tap < taps; ++tap) {
+              const int64_t y = oy + tap / side - pad, column = ox + tap % side - pad;
+              if (y < 0 || y >= in_height || column < 0 || column >= in_width) continue;
+              const int64_t pixel = (at / (height * width) * in_height + y) * in_width + column;
               for (int64_t c = 0; c < kChannels; ++c)
                 want += pixels[static_cast<size_t>(pixel * in + o / kOutputs * kChannels + c)] *
-                        weights[static_cast<size_t>((o * 9 + tap) * kChannels + c)];
+                        weights[static_cast<size_t>((o * taps + tap) * kChannels + c)];
             }
             ASSERT_EQ(out.as<float>()[static_cast<size_t>(i)], want)
                 << name_of(target) << " " << groups << " groups of " << height << "x" << width << " in pieces of "

@@ -111,7 +111,7 @@ class ConvKernel {
   void add_tiles_of_windows() {
     pending_.next_rows = emit_next_rows(e_, symbol_ + "_next_rows", epilogue_, shape_.gemm.row_bytes());
     pending_.flush = emit_flush(e_, symbol_ + "_flush", pending_.next_rows, shape_.gemm.row_bytes());
-    tile_ = emit_tile_window(e_, symbol_ + "_tiles", shape_.gemm, tile_runs(), &pending_);
+    tile_ = emit_tile_window(e_, symbol_ + "_tiles", shape_.gemm, tile_runs(), pending_);
   }
   void flush() { e_.b.CreateCall(pending_.flush, {tile_state_}); }
   void add_tiles_of_any_plane() {

@@ -93,12 +93,13 @@ class TileStrip {
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }
 
-  // Where the first step can't: what steps there are is known when called.
-  void begin_all() {
-    if (begun_) return;
-    for (int half : {0, 1})
-      for (int c = 0; c < columns_; ++c) begin(half, c);
-    begun_ = true;
+  // Begins the sums by `act`, the first step, or else, if it turns out that there is none, without.
+  template <class Act>
+  void begin_by(Value* has_steps, const Act& act) {
+    if (llvm::isa<llvm::ConstantInt>(has_steps)) return act();
+    e_.when(has_steps, [&] { act(); });
+    begun_ = false;
+    e_.when(e_.b.CreateNot(has_steps), [&] { begin_all(); });
   }
 
   // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
@@ -114,13 +115,10 @@ class TileStrip {
     };
     if (!begun_) {
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(steps);
-      if (!known) begin_all();
-      else if (known->isZero()) return;
-    }
-    if (!begun_) {
+      if (known && known->isZero()) return;
       Values first;
       for (Emitter::Moving& m : moving) first.push_back(m.pointer), m.pointer = e_.at(m.pointer, m.step);
-      one(first);
+      begin_by(e_.b.CreateICmpSGT(steps, e_.num(0)), [&] { one(first); });
       steps = e_.b.CreateSub(steps, e_.num(1));
     }
     e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
@@ -174,6 +172,13 @@ class TileStrip {
     if (adds_) tiles_.load(kC[half][c], place_of(half, c), e_.num(sums_row_bytes_));
     else tiles_.zero(kC[half][c]);
   }
+  void begin_all() {
+    if (begun_) return;
+    for (int half : {0, 1})
+      for (int c = 0; c < columns_; ++c) begin(half, c);
+    begun_ = true;
+  }
+
   Value* field(size_t offset) { return state_field(e_, state_, offset); }
   Value* pending_rows() { return e_.load(e_.i64, field(offsetof(TileState, rows)), 8); }
   void find_pending(Value* steps) {
@@ -361,26 +366,27 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
 }
 
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
-                           const PendingStrip* pending) {
+                           const PendingStrip& pending) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
   TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
                   e.num(runs.a_row_bytes), f->getArg(8));
-  if (pending) allow_spills(f);
-  strip.configure(f->getArg(0), pending);
+  allow_spills(f);
+  strip.configure(f->getArg(0), &pending);
   const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
   Value* all_steps = e.times(f->getArg(5), runs.segments_x * steps);
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, all_steps, [&](const Places& from) {
-    strip.begin_all();
+    strip.begin_by(e.b.CreateICmpSGT(f->getArg(5), e.num(0)), [&] { strip.step(from, e.num(runs.a_row_bytes)); });
     const Emitter::Moving down[] = {
         {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
-    e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
+    e.walk(f->getArg(5), down, {e.num(1)}, [&](const Values& p, const Values& in_row) {  // steps that are done
       const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
-      e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
-        strip.run({q[0], q[1], q[2]}, e.num(steps));
-        return Values{};
+      return e.walk(e.num(runs.segments_x), across, in_row, [&](const Values& q, const Values& done) {
+        Value* a_bytes = e.times(done[0], kTileStepBytes);
+        const Places rest{e.at(q[0], a_bytes), e.at(q[1], a_bytes), e.at(q[2], e.times(done[0], strip.step_bytes()))};
+        strip.run(rest, e.b.CreateSub(e.num(steps), done[0]));
+        return Values{e.num(0)};
       });
-      return Values{};
     });
   });
   e.end_function();

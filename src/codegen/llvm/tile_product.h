@@ -38,7 +38,7 @@ struct TileRuns {
 // that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
 // whose sums begin at row `second`; none where that is 0.
 llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
-                                 const PendingStrip* pending);
+                                 const PendingStrip& pending);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
 struct TileBlock {
