@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "base/float_bits.h"
 #include "codegen/kernels/attention/shape.h"
@@ -19,8 +20,10 @@
 namespace hone::test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 Target with_amx() {
   Features features = Features().with(Feature::avx512_bf16).with(Feature::amx_bf16);
@@ -86,6 +89,52 @@ TEST(TileProduct, FetchesTheNextBlockOfKOfWeights) {
 }
 
 // A block of them stays in half of the second-level cache.
+// The body of a function, of each instruction that concerns tiles a letter in the order of the text: products, zeroed
+// and stored tiles, calls.
+std::string steps_of(const std::string& text, const std::string& function) {
+  const size_t begin = text.find("\n" + function + ":"), end = text.find(".Lfunc_end", begin);
+  std::istringstream lines(text.substr(begin, end - begin));
+  std::string letters, line;
+  while (std::getline(lines, line))
+    for (auto [instruction, letter] :
+         {std::pair{"\ttdp", 'd'}, {"\ttilezero", 'z'}, {"\ttilestored", 's'}, {"\tcall", 'c'}})
+      if (line.starts_with(instruction)) letters += letter;
+  return letters;
+}
+
+// Tiles of the strip before are stored between the first four products, and rows of it are finished in each other step,
+// then what is left of them. The flush before another configuration comes first of all.
+TEST(TileProduct, StoresTheStripBeforeBetweenItsFirstProductsAndFinishesItBesideTheOthers) {
+  const auto text = [](int64_t k) {
+    GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
+    plan.rows = {.least = 9};
+    return assembly_of(for_target(plan, with_amx()), with_amx());
+  };
+  const std::string steps = steps_of(text(384), "product_tiles");
+  EXPECT_THAT(steps, StartsWith("cszdszdszdszdddddcc"));
+  EXPECT_THAT(steps, EndsWith("szdszdssddcc")) << "of one half";
+  EXPECT_EQ(steps_of(text(384), "product_flush"), "ssssc");
+  EXPECT_THAT(steps_of(text(1152), "product_tiles"), StartsWith("csdsdsdsdddddcc")) << "goes on with sums";
+  EXPECT_THAT(steps_of(text(16), "product_tiles"), StartsWith("cszdszdszdszdc")) << "one step";
+}
+
+TEST(TileProduct, StoresTheStripBeforeInTheFirstStepOfAWindowAndFinishesItInTheOthers) {
+  ConvPlan conv;
+  conv.window.height = conv.window.width = conv.window.out_height = conv.window.out_width = 14;
+  conv.window.kernel_height = conv.window.kernel_width = 3, conv.window.pad_top = conv.window.pad_left = 1;
+  conv.channels = 64, conv.product = plain_plan(64, 576, DType::bf16, DType::bf16), conv.product.by_tiles = true;
+  EXPECT_THAT(steps_of(assembly_of(conv, with_amx()), "product_tiles"), StartsWith("cszdszdszdszd"));
+}
+
+// Sums that vectors scale are stored as soon as they are there.
+TEST(TileProduct, StoresSumsAtOnceWhereVectorsScaleThem) {
+  GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::f32);
+  plan.w_format = "int4.g32", plan.rows = {.least = 9};
+  ASSERT_TRUE(gemm_shape(for_target(plan, with_amx()), with_amx()).scale_in_loop);
+  const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
+  EXPECT_THAT(steps_of(text, "product_tiles"), StartsWith("zzzzddddssss"));
+}
+
 TEST(TileProduct, HasMoreRowsInAnItemWhereWeightsAreBeyondTheSecondLevelCache) {
   const Target target(with_amx().features(), microarchitecture("sapphire_rapids"), {48 << 10, 2 << 20, 32 << 20});
   const auto rows = [&](int64_t n, int64_t k) {

@@ -52,7 +52,7 @@ class AttentionKernel {
     output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
-    if (s_.tiles && !joins) configured_ = configured_tiles(e);
+    if (s_.tiles && !joins) tile_state_ = tile_state(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
     in_rows_ = e.b.CreateICmpNE(dim(15), e.num(0));
     Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
@@ -78,7 +78,7 @@ class AttentionKernel {
       else one_item(item_at(number), item_at(e.smaller(e.b.CreateAdd(number, e.num(1)), last)));
       return Values{};
     });
-    if (configured_) TileRegisters(e).release();
+    if (tile_state_) TileRegisters(e).release();
     e.end_function();
   }
 
@@ -394,7 +394,7 @@ class AttentionKernel {
   Value* whole_steps(Value* keys) { return e_.b.CreateAnd(e_.b.CreateAdd(keys, e_.num(kTileK - 1)), e_.num(-kTileK)); }
   // sums = a · w, or what is added to them.
   void multiply(Function* product, Value* a, Value* w, Value* sums, Value* a_row_bytes, Value* k) {
-    if (s_.tiles) call(product, {configured_, a, w, sums, a_row_bytes, k});
+    if (s_.tiles) call(product, {tile_state_, a, w, sums, a_row_bytes, k});
     else call(product, {a, w, none(), sums, a_row_bytes, k});
   }
   int64_t panel_rows(int64_t elements) const { return s_.dot ? (elements + 1) / 2 : elements; }
@@ -467,9 +467,9 @@ class AttentionKernel {
            *rescale_ = nullptr, *output_ = nullptr, *join_ = nullptr, *prefetch_keys_ = nullptr,
            *prefetch_values_ = nullptr, *prefetch_result_ = nullptr;
   KernelFrame frame_{};
-  Value* configured_ = nullptr;  // what tile registers are for
-  Value* in_rows_ = nullptr;     // keys and values are read in their rows
-  Value* is_split_ = nullptr;    // items are ranges of keys
+  Value* tile_state_ = nullptr;
+  Value* in_rows_ = nullptr;   // keys and values are read in their rows
+  Value* is_split_ = nullptr;  // items are ranges of keys
 };
 
 void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {

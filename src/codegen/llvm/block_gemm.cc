@@ -10,6 +10,7 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/pending_strip.h"
 #include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_product.h"
@@ -265,15 +266,17 @@ class BlockGemmKernel {
     for (int rows = any ? 1 : plan.shortest; rows <= (any ? s_.rows : plan.tallest); ++rows)
       tiles_[rows] = BlockTile(e, s_, rows).emit(fmt::format("{}_tile{}", symbol, rows));
     lay_out_ = RowLayout(e, s_).emit(symbol + "_rows");
-    if (s_.tiles) {
-      lay_out_tiles_ = emit_block_tile_rows(e, symbol + "_tile_rows", s_);
-      decode_ = emit_block_tile_panel(e, symbol + "_panel", s_);
-      products_[2 * kTileRows] = emit_tile_product(e, symbol + "_tiles", tile_shape_, nullptr);
-    }
     GemmPlan like_gemm;
     static_cast<Epilogue&>(like_gemm) = plan;
     like_gemm.n = plan.n;
     epilogue_ = emit_epilogue(e, symbol + "_epilogue", like_gemm, s_.code_rows_shape());
+    if (s_.tiles) {
+      lay_out_tiles_ = emit_block_tile_rows(e, symbol + "_tile_rows", s_);
+      decode_ = emit_block_tile_panel(e, symbol + "_panel", s_);
+      pending_.next_rows = emit_next_rows(e, symbol + "_next_rows", epilogue_, s_.row_bytes());
+      pending_.flush = emit_flush(e, symbol + "_flush", pending_.next_rows, s_.row_bytes());
+      products_[2 * kTileRows] = emit_tile_product(e, symbol + "_tiles", tile_shape_, nullptr, &pending_);
+    }
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
@@ -281,7 +284,7 @@ class BlockGemmKernel {
 
   void body() {
     sums_ = e_.stack(e_.v_f32, int64_t{s_.rows} * s_.vectors);
-    if (s_.tiles) in_tiles_ = e_.stack(e_.i64, 1), configured_ = configured_tiles(e_);
+    if (s_.tiles) in_tiles_ = e_.stack(e_.i64, 1), tile_state_ = tile_state(e_);
     Value *m = e_.kernel_dim(frame_, 0), *panels = e_.num(s_.panels());
     block_rows_ = e_.kernel_dim(frame_, kBlockGemmRows);
     const Values start{e_.b.CreateURem(frame_.begin, panels), e_.b.CreateUDiv(frame_.begin, panels), e_.b.getTrue()};
@@ -346,7 +349,7 @@ class BlockGemmKernel {
     for_each_strip(e_, cut_into_strips(e_, rows, s_.rows, tiles_), [&](Value* tile, Value* height, Value* offset) {
       Value* const operands[] = {e_.at(frame_.scratch, e_.times(offset, s_.a_row_bytes())), w, sums_};
       e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
-      finish(sums_, e_.b.CreateAdd(first, offset), column, height);
+      finish(e_.b.CreateAdd(first, offset), column, height);
     });
   }
 
@@ -363,7 +366,7 @@ class BlockGemmKernel {
       Value* const blocks[] = {w, e_.b.CreateUDiv(k, e_.num(kTileK)), e_.b.CreateUDiv(count, e_.num(kTileK)), decoded};
       e_.b.CreateCall(decode_, blocks);
       for_each_strip(e_, strips, [&](Value* product, Value* height, Value* offset) {
-        Value* const operands[] = {configured_,
+        Value* const operands[] = {tile_state_,
                                    e_.at(a, e_.b.CreateAdd(e_.times(offset, row), e_.times(k, 2))),
                                    decoded,
                                    llvm::ConstantPointerNull::get(e_.b.getPtrTy()),
@@ -374,14 +377,19 @@ class BlockGemmKernel {
                                    half,
                                    offset};
         e_.b.CreateCall(products_.begin()->second->getFunctionType(), product, operands);
+        Value* is_last = e_.b.CreateICmpSGE(e_.b.CreateAdd(k, count), e_.num(s_.tile_k()));
+        e_.when(is_last, [&] {
+          Value* row_of_result = e_.b.CreateAdd(first, offset);
+          finish_later(e_, tile_state_, {frame_.args, row_of_result, column, height, e_.num(0), e_.num(0)});
+        });
       });
       return Values{};
     });
-    finish(sums, first, column, rows);
+    e_.b.CreateCall(pending_.flush, {tile_state_});  // the next item's sums are in the same scratch
   }
 
-  void finish(Value* sums, Value* row, Value* column, Value* rows) {
-    Value* const operands[] = {frame_.args, sums, row, column, rows, e_.num(0), e_.num(0)};
+  void finish(Value* row, Value* column, Value* rows) {
+    Value* const operands[] = {frame_.args, sums_, row, column, rows, e_.num(0), e_.num(0)};
     e_.b.CreateCall(epilogue_, operands);
   }
 
@@ -393,7 +401,8 @@ class BlockGemmKernel {
   Function *lay_out_ = nullptr, *lay_out_tiles_ = nullptr, *decode_ = nullptr, *epilogue_ = nullptr;
   KernelFrame frame_{};
   Value *sums_ = nullptr, *block_rows_ = nullptr;
-  Value *in_tiles_ = nullptr, *configured_ = nullptr;  // whether rows are laid out for tiles; what these are for
+  Value *in_tiles_ = nullptr, *tile_state_ = nullptr;  // whether rows are laid out for tiles; what these hold
+  PendingStrip pending_;
 };
 
 void emit(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {

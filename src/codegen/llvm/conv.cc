@@ -11,6 +11,7 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/pending_strip.h"
 #include "codegen/llvm/plane.h"
 #include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
@@ -37,10 +38,10 @@ class ConvKernel {
   }
 
   void emit() {
-    if (by_tiles()) tile_ = emit_tile_window(e_, symbol_ + "_tiles", shape_.gemm, tile_runs());
+    epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
+    if (by_tiles()) add_tiles_of_windows();
     else if (plan_.any_plane) add_tiles_of_any_plane();
     else add_tiles_of_plane();
-    epilogue_ = emit_epilogue(e_, symbol_ + "_epilogue", plan_.product, shape_.gemm);
     if (shape_.gemm.source == WeightSource::unpacked)
       unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
     if (shape_.gemm.integers) run_ = emit_code_run(e_, symbol_ + "_codes", shape_.gemm, plan_.product.a);
@@ -54,7 +55,7 @@ class ConvKernel {
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
     rule_height_ = size(shape_.rule_height, kConvStripHeight);
     band_rows_ = shrink_ > 0 ? e_.num(1) : rule_height_;
-    if (by_tiles()) configured_ = configured_tiles(e_);
+    if (by_tiles()) tile_state_ = tile_state(e_);
     else if (plan_.any_plane) prepare_strips();
     if (shape_.gemm.fetches_panel)
       fetched_per_pixel_ = e_.b.CreateUDiv(e_.num(shape_.gemm.panel_bytes()),
@@ -64,7 +65,10 @@ class ConvKernel {
       one_item(place, e_.b.CreateURem(item, e_.num(shape_.gemm.panels())), previous[0]);
       return Values{place};
     });
-    if (by_tiles()) TileRegisters(e_).release();
+    if (by_tiles()) {
+      flush();
+      TileRegisters(e_).release();
+    }
     e_.end_function();
   }
 
@@ -104,6 +108,12 @@ class ConvKernel {
     if (const int64_t rest = height > 1 ? w_.out_height % height : w_.out_width % width)
       tail_ = height > 1 ? tile(rest, width) : tile(1, rest);
   }
+  void add_tiles_of_windows() {
+    pending_.next_rows = emit_next_rows(e_, symbol_ + "_next_rows", epilogue_, shape_.gemm.row_bytes());
+    pending_.flush = emit_flush(e_, symbol_ + "_flush", pending_.next_rows, shape_.gemm.row_bytes());
+    tile_ = emit_tile_window(e_, symbol_ + "_tiles", shape_.gemm, tile_runs(), pending_);
+  }
+  void flush() { e_.b.CreateCall(pending_.flush, {tile_state_}); }
   void add_tiles_of_any_plane() {
     for (const ConvTile& each : tiles_of_any_plane(plan_, e_.target, shrink_)) {
       TileSpec spec = tile_spec_of(each.rows);
@@ -239,6 +249,7 @@ class ConvKernel {
     const Place at{args_of(group), image, first, e_.times(panel, shape_.gemm.panel_columns())};
     if (plan_.any_plane || by_tiles()) bands(a, w, at);
     else rows(a, w, at);
+    if (by_tiles() && plan_.groups > 1) flush();  // before another group's arguments
   }
 
   // The kernel's arguments with operands and results moved to a group's channels.
@@ -345,6 +356,7 @@ class ConvKernel {
   void finish(Value* pixels, Value* y, Value* x, const Place& place) {
     Value* row = e_.b.CreateAdd(e_.times(place.image, p_.out_height), y);
     row = e_.b.CreateAdd(e_.times(row, p_.out_width), x);
+    if (by_tiles()) return finish_later(e_, tile_state_, {place.args, row, place.column, pixels, e_.num(0), e_.num(0)});
     Value* const results[] = {place.args, sums_, row, place.column, pixels, e_.num(0), e_.num(0)};
     e_.b.CreateCall(epilogue_, results);
   }
@@ -399,7 +411,7 @@ class ConvKernel {
     const int64_t across = shape_.across_bytes, most = shape_.gemm.rows;
     const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x) {
       Value* const operands[] = {
-          configured_, from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
+          tile_state_, from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
           halves.rows, halves.second, to_second};
       e_.b.CreateCall(tile_, operands);
       finish(pixels, y, x, place);
@@ -469,7 +481,8 @@ class ConvKernel {
   Value* band_rows_ = nullptr;                                  // output rows of a band
   TileStrips full_band_{}, last_band_{};                        // the last may have fewer rows
   Value *next_panel_ = nullptr, *fetched_per_pixel_ = nullptr;  // bytes of it
-  Value* configured_ = nullptr;                                 // what tile registers are for
+  PendingStrip pending_;                                        // of tile registers
+  Value* tile_state_ = nullptr;
 };
 
 void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {

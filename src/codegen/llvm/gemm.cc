@@ -12,6 +12,7 @@
 #include "codegen/llvm/emit_def.h"
 #include "codegen/llvm/epilogue.h"
 #include "codegen/llvm/panel.h"
+#include "codegen/llvm/pending_strip.h"
 #include "codegen/llvm/strips.h"
 #include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_product.h"
@@ -37,9 +38,12 @@ class GemmCase {
         shape_(gemm_shape(plan, e.target, m, shrink)),
         shared_(functions) {
     if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
+    epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
+    if (keeps_sums_in_tiles(shape_) && !adds_blocks()) add_pending();
     if (shape_.tiles) {
-      tiles_[shape_.rows] =
-          shared("tiles", [&](const std::string& name) { return emit_tile_product(e_, name, shape_, &format_); });
+      tiles_[shape_.rows] = shared("tiles", [&](const std::string& name) {
+        return emit_tile_product(e_, name, shape_, &format_, has_pending() ? &pending_ : nullptr);
+      });
     } else if (m > 0) {
       const Strips strips = strips_of(m, shape_.rows);
       for (int64_t height = strips.height; height <= strips.height + (strips.taller > 0); ++height) add_tile(height);
@@ -49,7 +53,6 @@ class GemmCase {
     }
     if (shape_.item_panels > 1 && shape_.source == WeightSource::codes)
       wide_tile_ = tile(shape_.rows, shape_.item_panels, shape_.panel);
-    epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
     const bool pairs = shape_.panel == PanelType::pairs;
     if (shape_.source == WeightSource::unpacked)
       prepare_ = shared(pairs ? "unpack_pairs" : "unpack", [&](const std::string& name) {
@@ -80,7 +83,7 @@ class GemmCase {
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
-    if (shape_.tiles) configured_ = configured_tiles(e_);
+    if (shape_.tiles) tile_state_ = tile_state(e_);
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
@@ -102,6 +105,7 @@ class GemmCase {
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
     }
     for_each_item(panel_items, inner);
+    if (has_pending()) flush();
     if (shape_.tiles) TileRegisters(e_).release();
     e_.end_function();
   }
@@ -115,6 +119,14 @@ class GemmCase {
     if (!made) made = make(symbol_ + "_" + name);
     return made;
   }
+  void add_pending() {
+    pending_.next_rows = shared(
+        "next_rows", [&](const std::string& name) { return emit_next_rows(e_, name, epilogue_, shape_.row_bytes()); });
+    pending_.flush = shared(
+        "flush", [&](const std::string& name) { return emit_flush(e_, name, pending_.next_rows, shape_.row_bytes()); });
+  }
+  bool has_pending() const { return pending_.flush != nullptr; }
+  void flush() { e_.b.CreateCall(pending_.flush, {tile_state_}); }
   void add_tile(int64_t height) {
     const bool keeps = shape_.keeps_panel;
     if (keeps) first_tiles_[height] = tile(static_cast<int>(height), 1, PanelType::pairs, true);
@@ -338,10 +350,14 @@ class GemmCase {
       Value *w = weights(first), *part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
       for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
         multiply(tile, height, offset, part, w, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
+        if (!has_pending()) return;
+        Value* is_last = e_.b.CreateICmpSGE(e_.b.CreateAdd(first, e_.num(shape_.block_k)), e_.num(shape_.k));
+        e_.when(is_last, [&] { finish_when_next_begins(height, offset, place); });
       });
       return Values{};
     });
-    finish(sums, rows, e_.num(0), place);
+    if (has_pending()) flush();  // the next item's sums are in the same scratch
+    else finish(sums, rows, e_.num(0), place);
   }
 
   // `panel`: as it is stored; the next one lies behind it, and is fetched while all rows meet this one.
@@ -354,7 +370,8 @@ class GemmCase {
     }
     const auto strip = [&](Value* tile, Value* height, Value* offset, Value* weights, Value* beside) {
       multiply(tile, height, offset, a, weights, beside, sums_, e_.num(0));
-      finish(sums_, height, offset, place);
+      if (has_pending()) finish_when_next_begins(height, offset, place);
+      else finish(sums_, height, offset, place);
     };
     Value* done = nullptr;
     if (shape_.keeps_panel) {
@@ -375,7 +392,7 @@ class GemmCase {
   void call_tile(Value* tile, Value* height, Value* offset, Values operands) {
     if (shape_.tiles) {
       Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
-      operands.insert(operands.begin(), configured_);
+      operands.insert(operands.begin(), tile_state_);
       operands.insert(operands.end(), {height, tile_half(e_, tallest), offset});
     }
     if (shape_.fetches_panel)
@@ -387,6 +404,10 @@ class GemmCase {
     Value* row = e_.b.CreateAdd(place.row, offset);
     Value* const operands[] = {frame_.args, sums, row, place.column, height, place.result_offset, place.batch};
     e_.b.CreateCall(epilogue_, operands);
+  }
+  void finish_when_next_begins(Value* height, Value* offset, const Place& place) {
+    Value* row = e_.b.CreateAdd(place.row, offset);
+    finish_later(e_, tile_state_, {frame_.args, row, place.column, height, place.result_offset, place.batch});
   }
 
   Emitter& e_;
@@ -405,9 +426,10 @@ class GemmCase {
   Value *source_row_bytes_ = nullptr, *a_row_bytes_ = nullptr;  // from row to row of A: given, and as tiles read it
   Value* scratch_ = nullptr;                                    // behind widened rows
   Value *next_panel_ = nullptr, *fetched_per_row_ = nullptr;    // bytes that make all of it
-  Value* configured_ = nullptr;                                 // what tile registers are for
-  TileStrips strips_{}, full_strips_{}, last_strips_{};         // of an item, of whole blocks of rows and of the last
-  Value* last_rows_ = nullptr;                                  // of the last block
+  PendingStrip pending_;                                        // none where strips are finished at once
+  Value* tile_state_ = nullptr;
+  TileStrips strips_{}, full_strips_{}, last_strips_{};  // of an item, of whole blocks of rows and of the last
+  Value* last_rows_ = nullptr;                           // of the last block
 };
 
 void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {

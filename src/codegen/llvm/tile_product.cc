@@ -6,6 +6,7 @@
 
 #include "codegen/llvm/copy.h"
 #include "codegen/llvm/decode.h"
+#include "codegen/llvm/tile.h"
 #include "codegen/llvm/tile_registers.h"
 
 namespace hone {
@@ -15,7 +16,8 @@ using llvm::Function;
 using llvm::Value;
 
 // Which tile is what: C of both halves of the rows and both of the columns, A of the rows, B of the columns.
-constexpr int kC[2][2] = {{0, 1}, {2, 3}}, kA[2] = {4, 5}, kB[2] = {6, 7};
+constexpr const auto& kC = kSumTiles;
+constexpr int kA[2] = {4, 5}, kB[2] = {6, 7};
 
 // A configuration for each number of rows that both halves have.
 llvm::GlobalVariable* configurations(Emitter& e) {
@@ -58,25 +60,32 @@ class TileStrip {
         to_second_(to_second),
         has_second_(e.b.CreateICmpNE(rows.second, e.num(0))) {}
 
-  void configure(Value* configured) {
+  // Of a kernel whose tiles are in `state`; what is `pending` there, if anything can be, is stored and finished beside
+  // this strip, whose sums then are pending.
+  void configure(Value* state, const PendingStrip* pending = nullptr) {
+    state_ = state, pending_ = pending;
+    Value* configured = field(offsetof(TileState, half_rows));
     e_.when(e_.b.CreateICmpNE(e_.load(e_.i64, configured, 8), rows_.rows), [&] {
+      if (pending) e_.b.CreateCall(pending->flush, {state});
       Value* place = e_.times(e_.b.CreateSub(rows_.rows, e_.num(1)), int64_t{sizeof(TileConfig)});
       tiles_.configure(e_.at(configurations(e_), place));
       e_.store(rows_.rows, configured, 8);
     });
   }
 
-  // walk(places) goes over K, and calls step(). Rows that both halves have are loaded before either is stored.
+  // walk(places) goes over K, in `steps` steps, and calls run() or step(). Rows that both halves have are loaded before
+  // either is stored, or both are stored before: the same bits.
   template <class Walk>
-  void multiply(Value* a, Value* w, Value* sums, bool adds, const Walk& walk) {
+  void multiply(Value* a, Value* w, Value* sums, bool adds, Value* steps, const Walk& walk) {
+    sums_ = sums, adds_ = adds;
+    if (pending_) find_pending(steps);
     const auto with = [&](int halves) {
-      halves_ = halves;
-      each_sum(sums, [&](int tile, Value* place) {
-        if (adds) tiles_.load(tile, place, e_.num(sums_row_bytes_));
-        else tiles_.zero(tile);
-      });
+      halves_ = halves, begun_ = false;
+      if (!pending_) begin_all();
       walk(Places{a, halves > 1 ? e_.at(a, to_second_) : a, w});
-      each_sum(sums, [&](int tile, Value* place) { tiles_.store(tile, place, e_.num(sums_row_bytes_)); });
+      begin_all();  // of a walk without steps
+      if (pending_) return leave_sums();
+      each_sum([&](int half, int c) { tiles_.store(kC[half][c], place_of(half, c), e_.num(sums_row_bytes_)); });
     };
     if (llvm::isa<llvm::ConstantInt>(has_second_))
       return with(llvm::cast<llvm::ConstantInt>(has_second_)->isOne() ? 2 : 1);
@@ -84,31 +93,61 @@ class TileStrip {
     e_.when(e_.b.CreateNot(has_second_), [&] { with(1); });
   }
 
+  // Begins the sums by `act`, the first step, or else, if it turns out that there is none, without.
+  template <class Act>
+  void begin_by(Value* has_steps, const Act& act) {
+    if (llvm::isa<llvm::ConstantInt>(has_steps)) return act();
+    e_.when(has_steps, [&] { act(); });
+    begun_ = false;
+    e_.when(e_.b.CreateNot(has_steps), [&] { begin_all(); });
+  }
+
   // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
   // that is not null.
   void run(const Places& from, Value* steps, Value* ahead = nullptr) {
-    const Emitter::Moving moving[] = {{from.first, kTileStepBytes},
-                                      {from.second, kTileStepBytes},
-                                      {from.w, step_bytes()},
-                                      {ahead ? ahead : from.w, kFetchedBytes}};
-    e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
+    std::vector<Emitter::Moving> moving{{from.first, kTileStepBytes},
+                                        {from.second, kTileStepBytes},
+                                        {from.w, step_bytes()},
+                                        {ahead ? ahead : from.w, kFetchedBytes}};
+    const auto one = [&](const Values& p) {
       for (int64_t line = 0; line < kFetchedBytes && ahead; line += 128) e_.prefetch(e_.at(p[3], line));
       step({p[0], p[1], p[2]}, a_row_bytes_);
+    };
+    if (!begun_) {
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(steps);
+      if (known && known->isZero()) return;
+      Values first;
+      for (Emitter::Moving& m : moving) first.push_back(m.pointer), m.pointer = e_.at(m.pointer, m.step);
+      begin_by(e_.b.CreateICmpSGT(steps, e_.num(0)), [&] { one(first); });
+      steps = e_.b.CreateSub(steps, e_.num(1));
+    }
+    e_.walk(steps, moving, {}, [&](const Values& p, const Values&) {
+      one(p);
+      finish_rows(rows_a_step_);
       return Values{};
     });
   }
 
   // The panel's block stays in the first-level cache; rows of A come from the second, and are read once for each panel.
-  // Two loads from there lie apart.
+  // Two loads from there lie apart. The first step of a strip begins its sums, each before its product: while a tile of
+  // the strip before is stored the others multiply.
   void step(const Places& p, Value* a_row_bytes) {
+    const auto dot = [&](int half, int c) {
+      if (!begun_) begin(half, c);
+      tiles_.dot(a_, kC[half][c], kA[half], kB[c]);
+    };
     tiles_.load(kA[0], p.first, a_row_bytes, once_);
     for (int c = 0; c < columns_; ++c) {
       tiles_.load(kB[c], e_.at(p.w, int64_t{c} * TileConfig::kRowBytes), e_.num(w_row_bytes_));
-      tiles_.dot(a_, kC[0][c], kA[0], kB[c]);
+      dot(0, c);
     }
-    if (halves_ == 1) return;
-    tiles_.load(kA[1], p.second, a_row_bytes, once_);
-    for (int c = 0; c < columns_; ++c) tiles_.dot(a_, kC[1][c], kA[1], kB[c]);
+    if (halves_ > 1) {
+      tiles_.load(kA[1], p.second, a_row_bytes, once_);
+      for (int c = 0; c < columns_; ++c) dot(1, c);
+    } else if (!begun_) {
+      for (int c = 0; c < columns_; ++c) begin(1, c);
+    }
+    begun_ = true;
   }
 
   int64_t step_bytes() const { return kTileStepBytes / 4 * w_row_bytes_; }  // of W
@@ -117,12 +156,48 @@ class TileStrip {
   static constexpr int64_t kFetchedBytes = 512;  // beside a step, whose own block is four times as long: of four strips
 
   template <class Act>
-  void each_sum(Value* sums, const Act& act) {
+  void each_sum(const Act& act) {
     for (int half = 0; half < halves_; ++half)
-      for (int c = 0; c < columns_; ++c) {
-        Value* row = half ? e_.at(sums, e_.times(rows_.second, sums_row_bytes_)) : sums;
-        act(kC[half][c], e_.at(row, int64_t{c} * TileConfig::kRowBytes));
-      }
+      for (int c = 0; c < columns_; ++c) act(half, c);
+  }
+  Value* place_of(int half, int c = 0) {
+    Value* row = half ? e_.at(sums_, e_.times(rows_.second, sums_row_bytes_)) : sums_;
+    return e_.at(row, int64_t{c} * TileConfig::kRowBytes);
+  }
+
+  // Stores what is pending in a tile of C, and makes it this strip's.
+  void begin(int half, int c) {
+    if (pending_) store_pending(e_, pending_sums_[half], half, c, sums_row_bytes_);
+    if (half >= halves_) return;
+    if (adds_) tiles_.load(kC[half][c], place_of(half, c), e_.num(sums_row_bytes_));
+    else tiles_.zero(kC[half][c]);
+  }
+  void begin_all() {
+    if (begun_) return;
+    for (int half : {0, 1})
+      for (int c = 0; c < columns_; ++c) begin(half, c);
+    begun_ = true;
+  }
+
+  Value* field(size_t offset) { return state_field(e_, state_, offset); }
+  Value* pending_rows() { return e_.load(e_.i64, field(offsetof(TileState, rows)), 8); }
+  void find_pending(Value* steps) {
+    pending_sums_[0] = e_.load(e_.ptr, field(offsetof(TileState, first)), 8);
+    pending_sums_[1] = e_.load(e_.ptr, field(offsetof(TileState, second)), 8);
+    steps = e_.larger(steps, e_.num(1));
+    rows_a_step_ = e_.b.CreateUDiv(e_.b.CreateAdd(pending_rows(), e_.b.CreateSub(steps, e_.num(1))), steps);
+  }
+  void finish_rows(Value* most) {
+    if (!pending_) return;
+    e_.when(e_.b.CreateICmpNE(pending_rows(), e_.num(0)), [&] {
+      e_.b.CreateCall(pending_->next_rows, {state_, most});
+    });
+  }
+  void leave_sums() {
+    finish_rows(e_.num(2 * kTileRows));
+    e_.store(place_of(0), field(offsetof(TileState, first)), 8);
+    Value* second = halves_ > 1 ? place_of(1) : llvm::ConstantPointerNull::get(e_.b.getPtrTy());
+    e_.store(second, field(offsetof(TileState, second)), 8);
   }
 
   Emitter& e_;
@@ -133,13 +208,19 @@ class TileStrip {
   const bool once_;
   const TileHalves rows_;
   Value *a_row_bytes_, *to_second_, *has_second_;
+  Value* state_ = nullptr;
+  const PendingStrip* pending_ = nullptr;
+  Value *pending_sums_[2] = {}, *rows_a_step_ = nullptr;
+  Value* sums_ = nullptr;  // of this strip
+  bool adds_ = false;      // to what is there
   int halves_ = 0;
+  bool begun_ = false;  // its tiles of C
 };
 
 // Of plain rows, with scales where the weights have some that bf16 can't take.
 class TileProduct {
  public:
-  TileProduct(Emitter& e, const GemmShape& shape, const Format* format, Function* f)
+  TileProduct(Emitter& e, const GemmShape& shape, const Format* format, const PendingStrip* pending, Function* f)
       : e_(e),
         s_(shape),
         a_row_bytes_(f->getArg(5)),
@@ -149,7 +230,7 @@ class TileProduct {
         strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
                e.b.CreateMul(rows_.second, a_row_bytes_)) {
     if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
-    strip_.configure(f->getArg(0));
+    strip_.configure(f->getArg(0), pending);
   }
 
   void run(Value* a, Value* w, Value* scales, Value* sums, Value* before) {
@@ -216,7 +297,7 @@ class TileProduct {
     const auto end = [&] {
       last_step(e_.at(a, e_.times(steps, kTileStepBytes)), e_.at(w, e_.times(steps, strip_.step_bytes())), rest);
     };
-    strip_.multiply(a, w, sums, adds, [&](const Places& from) {
+    strip_.multiply(a, w, sums, adds, steps, [&](const Places& from) {
       strip_.run(from, steps, ahead(w));
       if (s_.integers) return;
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(rest);
@@ -250,21 +331,22 @@ Function* begin(Emitter& e, const std::string& symbol, int pointers, int numbers
 
 }  // namespace
 
-Value* configured_tiles(Emitter& e) {
-  Value* configured = e.stack(e.i64, 1);
-  e.store(e.num(0), configured, 8);
-  return configured;
-}
-
 Value* tile_half(Emitter& e, Value* tallest) {
   Value* half = e.b.CreateLShr(e.b.CreateAdd(tallest, e.num(1)), e.num(1));
   return e.b.CreateSelect(e.b.CreateICmpSGT(tallest, e.num(kTileRows)), half, tallest);
 }
 
-Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format) {
+bool keeps_sums_in_tiles(const GemmShape& shape) {
+  return shape.tiles && !shape.scale_in_loop && !shape.global_in_sums();
+}
+
+Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
+                            const PendingStrip* pending) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
+  CHECK(!pending || keeps_sums_in_tiles(shape));
   Function* f = begin(e, symbol, 5, 5);
-  TileProduct(e, shape, format, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
+  if (pending) allow_spills(f);
+  TileProduct(e, shape, format, pending, f).run(f->getArg(1), f->getArg(2), f->getArg(3), f->getArg(4), f->getArg(6));
   e.end_function();
   return f;
 }
@@ -277,29 +359,34 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
   TileStrip strip(e, DType::bf16, block.columns, block.sums_row_bytes, {e.num(block.rows), e.num(0)}, a_row_bytes,
                   e.num(0), false);
   strip.configure(f->getArg(0));
-  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate,
+  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), block.accumulate, steps,
                  [&](const Places& from) { strip.run(from, steps); });
   e.end_function();
   return f;
 }
 
-Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs) {
+Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
+                           const PendingStrip& pending) {
   CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
   TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
                   e.num(runs.a_row_bytes), f->getArg(8));
-  strip.configure(f->getArg(0));
+  allow_spills(f);
+  strip.configure(f->getArg(0), &pending);
   const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
-  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, [&](const Places& from) {
+  Value* all_steps = e.times(f->getArg(5), runs.segments_x * steps);
+  strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, all_steps, [&](const Places& from) {
+    strip.begin_by(e.b.CreateICmpSGT(f->getArg(5), e.num(0)), [&] { strip.step(from, e.num(runs.a_row_bytes)); });
     const Emitter::Moving down[] = {
         {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
-    e.walk(f->getArg(5), down, {}, [&](const Values& p, const Values&) {
+    e.walk(f->getArg(5), down, {e.num(1)}, [&](const Values& p, const Values& in_row) {  // steps that are done
       const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
-      e.walk(e.num(runs.segments_x), across, {}, [&](const Values& q, const Values&) {
-        strip.run({q[0], q[1], q[2]}, e.num(steps));
-        return Values{};
+      return e.walk(e.num(runs.segments_x), across, in_row, [&](const Values& q, const Values& done) {
+        Value* a_bytes = e.times(done[0], kTileStepBytes);
+        const Places rest{e.at(q[0], a_bytes), e.at(q[1], a_bytes), e.at(q[2], e.times(done[0], strip.step_bytes()))};
+        strip.run(rest, e.b.CreateSub(e.num(steps), done[0]));
+        return Values{e.num(0)};
       });
-      return Values{};
     });
   });
   e.end_function();

@@ -7,21 +7,24 @@
 
 #include "codegen/kernels/gemm/shape.h"
 #include "codegen/llvm/emit.h"
+#include "codegen/llvm/pending_strip.h"
 #include "formats/format.h"
 
 namespace hone {
 
-// The first argument of all functions below: what tiles are configured for, an i64 that is 0 at first. A kernel has
-// one, and releases its tiles when it ends.
-llvm::Value* configured_tiles(Emitter& e);
+// The first argument of all functions below is a kernel's tile_state(). Where there is a `pending` strip, sums stay in
+// tiles, to be stored when the next strip begins or by its flush; else they are stored at once.
 
 // Adds a local function
-//   void(configured, a, w, scales, sums, a_row_bytes, before, height, half, row)   pointers; i64 from a_row_bytes on
+//   void(state, a, w, scales, sums, a_row_bytes, before, height, half, row)   pointers; i64 from a_row_bytes on
 // that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
 // there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
 // are added, the k there is to multiply. half: tile_half() of the tallest strip. row: the strip's first in its
 // block of rows, by which it fetches its part of the next block of k.
-llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format);
+llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
+                                  const PendingStrip* pending);
+// Whether the products of a shape can leave their sums in tiles: vectors have no part in these.
+bool keeps_sums_in_tiles(const GemmShape& shape);
 
 // K in runs of `segment_bytes` of A that lie together, a multiple of kTileStepBytes: `segments_x` of them a_step_x
 // bytes apart.
@@ -31,10 +34,11 @@ struct TileRuns {
 };
 
 // Adds a local function
-//   void(configured, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
+//   void(state, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
 // that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
 // whose sums begin at row `second`; none where that is 0.
-llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs);
+llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
+                                 const PendingStrip& pending);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
 struct TileBlock {
@@ -47,7 +51,7 @@ struct TileBlock {
 };
 
 // Adds a local function
-//   void(configured, a, w, sums, a_row_bytes, k)   pointers, then i64
+//   void(state, a, w, sums, a_row_bytes, k)   pointers, then i64
 // that stores A · W at `sums`, or adds it to what is there.
 llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block);
 
