@@ -26,6 +26,21 @@ inline Tensor small_integers(DType dtype, std::vector<int64_t> shape, Philox& rn
   return Tensor::from_floats(dtype, std::move(shape), values);
 }
 
+// Of sizes m, n, k: two activations, whose rows may be longer than they need be.
+inline std::vector<float> product_of_two(CompiledPlan& compiled, const Tensor& a, const Tensor& w,
+                                         const std::array<int64_t, 3>& sizes) {
+  Guarded out(static_cast<size_t>(sizes[0] * sizes[1]) * 4);
+  KernelArgs args;
+  args.pointers = {const_cast<std::byte*>(a.data().bytes().data()), const_cast<std::byte*>(w.data().bytes().data()),
+                   out.data()};
+  args.dims = {sizes[0], 1, 0, 0, 0, a.dim(1), w.dim(1), 1};
+  args.dims[kGemmN] = sizes[1], args.dims[kGemmK] = sizes[2];
+  compiled.run(args, 1);
+  EXPECT_TRUE(out.intact());
+  const auto values = out.as<float>();
+  return {values.begin(), values.end()};
+}
+
 // The sum alone.
 inline GemmPlan plain_plan(int64_t n, int64_t k, DType a, DType w, DType result = DType::f32) {
   GemmPlan plan;

@@ -167,24 +167,12 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
                                                                                            : l * w_room + j)];
                 want.push_back(sum);
               }
-            const auto run = [&](CompiledPlan& compiled) {
-              Guarded out(static_cast<size_t>(m * n) * 4);
-              KernelArgs args;
-              args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
-                               const_cast<std::byte*>(w.data().bytes().data()), out.data()};
-              args.dims = {m, 1, 0, 0, 0, a_room, w_room, 1};
-              args.dims[kGemmN] = n, args.dims[kGemmK] = k;
-              compiled.run(args, 1);
-              EXPECT_TRUE(out.intact());
-              const auto values = out.as<float>();
-              return std::vector<float>(values.begin(), values.end());
-            };
             GemmPlan only = any;
             only.n = n, only.k = k;
             only.rows = only_rows(only, target, m);
             CompiledPlan special(only, target);
             for (CompiledPlan* compiled : {&general, &special}) {
-              const std::vector<float> got = run(*compiled);
+              const std::vector<float> got = product_of_two(*compiled, a, w, {m, n, k});
               const auto fault = std::ranges::mismatch(got, want).in1 - got.begin();
               ASSERT_EQ(fault, std::ssize(want))
                   << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k

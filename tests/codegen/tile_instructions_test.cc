@@ -158,27 +158,17 @@ TEST_F(GemmByTiles, TwoActivations) {
                       w_room = (n + k - w_rows) + 5;
         const Tensor a = random_tensor(DType::bf16, {by_columns ? k : m, a_room}, rng_),
                      w = random_tensor(DType::bf16, {w_rows, w_room}, rng_);
-        const auto run = [&](CompiledPlan& compiled) {
-          Guarded out(static_cast<size_t>(m * n) * 4);
-          KernelArgs args;
-          args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
-                           const_cast<std::byte*>(w.data().bytes().data()), out.data()};
-          args.dims = {m, 1, 0, 0, 0, a_room, w_room, 1};
-          args.dims[kGemmN] = n, args.dims[kGemmK] = k;
-          compiled.run(args, 1);
-          EXPECT_TRUE(out.intact());
-          return std::vector<float>(out.as<float>().begin(), out.as<float>().end());
-        };
+        const std::array<int64_t, 3> sizes{m, n, k};
         const std::string what = size_text(m, n, k) + (by_columns ? " by columns" : "");
         GemmPlan only = any;
         only.n = n, only.k = k, only.rows = only_rows(only, real, m);
         CompiledPlan special(only, real), software(only, emulated);
-        const std::vector<float> got = run(general);
+        const std::vector<float> got = product_of_two(general, a, w, sizes);
         expect_used(what);
-        const std::vector<float> of_these = run(special);
+        const std::vector<float> of_these = product_of_two(special, a, w, sizes);
         expect_used(what + " alone");
         expect_same_bits(of_these, got, what);
-        expect_same_bits(got, run(software), what);
+        expect_same_bits(got, product_of_two(software, a, w, sizes), what);
       }
     }
 }

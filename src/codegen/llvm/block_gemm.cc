@@ -359,8 +359,7 @@ class BlockGemmKernel {
     Value *a = scratch(s_.a_row_bytes()), *decoded = scratch(of_rows), *sums = scratch(of_rows, panel);
     emit_zero(e_, sums, e_.times(rows, s_.row_bytes()));
     const TileStrips strips = cut_into_strips(e_, rows, 2 * kTileRows, products_);
-    Value* half =
-        tile_half(e_, e_.b.CreateSelect(e_.b.CreateICmpSGT(strips.taller, e_.num(0)), strips.tall, strips.low));
+    Value* half = tile_half(e_, tallest(e_, strips));
     e_.loop(e_.num(0), e_.num(s_.tile_k()), tile_shape_.block_k, {}, [&](Value* k, const Values&) {
       Value* count = e_.smaller(e_.num(tile_shape_.block_k), e_.b.CreateSub(e_.num(s_.tile_k()), k));
       Value* const blocks[] = {w, e_.b.CreateUDiv(k, e_.num(kTileK)), e_.b.CreateUDiv(count, e_.num(kTileK)), decoded};

@@ -9,9 +9,9 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-// Zero, NaN, or of a magnitude between 2^-50 and 2^50.
+// As kPlainPower says.
 Value* is_plain(Emitter& e, Value* x) {
-  constexpr uint32_t kLeast = (127 - 50) << 23, kMost = (127 + 50) << 23, kInfinity = 0x7f800000;
+  constexpr uint32_t kLeast = (127 - kPlainPower) << 23, kMost = (127 + kPlainPower) << 23, kInfinity = 0x7f800000;
   Value* magnitude = e.b.CreateAnd(e.as(x, e.v_i32), e.c_i32(0x7fffffff));
   Value* within = e.b.CreateICmpULE(e.b.CreateSub(magnitude, e.c_i32(kLeast)), e.c_i32(kMost - kLeast));
   Value* is_nan = e.b.CreateICmpUGT(magnitude, e.c_i32(kInfinity));

@@ -138,21 +138,11 @@ WeightDecoder::Index WeightDecoder::field_index(const ChunkLanes& chunk, int j) 
 
 // The low or the high byte of the bf16 value of each of 64 codes.
 Value* WeightDecoder::byte_half(Value* codes, int shift) {
-  const auto part = [&](size_t first) {
-    std::vector<uint8_t> table(64);
-    for (size_t i = 0; i < 64; ++i) table[i] = static_cast<uint8_t>(words_[first + i] >> shift);
-    return e_.bytes(table);
-  };
-  const auto of128 = [&](size_t first) {
-    Value* const operands[] = {part(first), codes, part(first + 64)};
-    return e_.call(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, operands);
-  };
+  std::vector<uint8_t> table(codec_.decode == Decode::bytes256 ? 256 : 128);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<uint8_t>(words_[i] >> shift);
+  Value* half = e_.lookup_bytes(codes, table);
+  if (table.size() == 256) return half;
   llvm::Type* bytes = e_.vec(e_.i8, 64);
-  if (codec_.decode == Decode::bytes256) {
-    Value* negative = e_.b.CreateICmpSLT(codes, llvm::Constant::getNullValue(bytes));
-    return e_.b.CreateSelect(negative, of128(128), of128(0));
-  }
-  Value* half = of128(0);
   if (shift == 8) half = e_.b.CreateOr(half, e_.b.CreateAnd(codes, llvm::ConstantInt::get(bytes, 0x80)));
   const uint8_t lone = static_cast<uint8_t>(f32_to_bf16(codec_.lone_value) >> shift);
   if (lone == 0) return half;  // -0 or a value whose low byte is that of 0

@@ -385,23 +385,20 @@ llvm::Value* Emitter::lookup_f32(llvm::Value* index, std::span<const float> tabl
   return parts[0];
 }
 
-// Of each lane the lowest byte is looked up: the others, which are 0, find the first entry.
 llvm::Value* Emitter::lookup_bytes(llvm::Value* index, std::span<const uint8_t> table) {
   CHECK(vbmi && avx512 && table.size() <= 256);
-  llvm::Value* at = as(index, vec(i8, 64));
-  const auto of128 = [&](size_t first) {
-    const auto part = [&](size_t begin) {
-      std::vector<uint8_t> bytes(64);
-      for (size_t i = 0; i < 64 && begin + i < table.size(); ++i) bytes[i] = table[begin + i];
-      return this->bytes(bytes);
-    };
-    llvm::Value* const operands[] = {part(first), at, part(first + 64)};
-    return as(call(Intrinsic::x86_avx512_vpermi2var_qi_512, {}, operands), v_i32);
+  const auto part = [&](size_t first) {
+    std::vector<uint8_t> bytes(64);
+    for (size_t i = 0; i < 64 && first + i < table.size(); ++i) bytes[i] = table[first + i];
+    return this->bytes(bytes);
   };
-  llvm::Value* found = of128(0);
-  if (table.size() > 128)
-    found = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(index, c_i32(128)), c_i32(0)), of128(128), found);
-  return b.CreateAnd(found, c_i32(0xff));
+  const auto of128 = [&](size_t first) {
+    llvm::Value* const operands[] = {part(first), index, part(first + 64)};
+    return call(Intrinsic::x86_avx512_vpermi2var_qi_512, {}, operands);
+  };
+  if (table.size() <= 128) return of128(0);
+  llvm::Value* is_upper = b.CreateICmpSLT(index, llvm::Constant::getNullValue(index->getType()));
+  return b.CreateSelect(is_upper, of128(128), of128(0));
 }
 
 }  // namespace hone

@@ -139,7 +139,8 @@ class Emitter {
   // result[i] = table[index[i]], index an i32 vector below table.size() (a power of two): permutes up to 256 entries
   // (AVX2: 64), else a gather.
   llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table);
-  // The same of bytes, as i32 without sign; by permutes of bytes, which the CPU must have (vbmi).
+  // The same of a vector of 64 bytes, in a table of up to 256 (up to 128: the highest bit is ignored), by permutes of
+  // bytes, which the CPU must have (vbmi).
   llvm::Value* lookup_bytes(llvm::Value* index, std::span<const uint8_t> table);
 
   // Sums, maxima and minima over the lanes in a fixed tree: halves are combined until one element is left.

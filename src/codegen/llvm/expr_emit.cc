@@ -376,7 +376,9 @@ class ProgramEmitter {
     if (!is_signed && !fits(0)) return nullptr;
     std::vector<uint8_t> bytes;
     for (uint64_t bits : table) bytes.push_back(static_cast<uint8_t>(bits));
-    Value* found = e_.lookup_bytes(index, bytes);
+    // Of each lane the lowest byte: the others, which are 0, find the first entry.
+    Value* found = e_.as(e_.lookup_bytes(e_.as(index, e_.vec(e_.i8, 64)), bytes), e_.v_i32);
+    found = b_.CreateAnd(found, e_.c_i32(0xff));
     return is_signed ? b_.CreateAShr(b_.CreateShl(found, e_.c_i32(24)), e_.c_i32(24)) : found;
   }
 

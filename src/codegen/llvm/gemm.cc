@@ -375,7 +375,7 @@ class GemmCase {
     };
     Value* done = nullptr;
     if (shape_.keeps_panel) {
-      Value* first = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
+      Value* first = tallest(e_, strips_);
       strip(tile_of(e_, first_tiles_, first), first, e_.num(0), w, scratch_);
       done = e_.num(1), w = scratch_;
     }
@@ -391,9 +391,8 @@ class GemmCase {
   }
   void call_tile(Value* tile, Value* height, Value* offset, Values operands) {
     if (shape_.tiles) {
-      Value* tallest = e_.b.CreateSelect(e_.b.CreateICmpSGT(strips_.taller, e_.num(0)), strips_.tall, strips_.low);
       operands.insert(operands.begin(), tile_state_);
-      operands.insert(operands.end(), {height, tile_half(e_, tallest), offset});
+      operands.insert(operands.end(), {height, tile_half(e_, tallest(e_, strips_)), offset});
     }
     if (shape_.fetches_panel)
       operands.insert(operands.end(), {e_.at(next_panel_, e_.b.CreateMul(offset, fetched_per_row_)),

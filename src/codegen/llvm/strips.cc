@@ -11,6 +11,10 @@ Value* tile_of(Emitter& e, const TilesByHeight& tiles, Value* height) {
   return chosen;
 }
 
+Value* tallest(Emitter& e, const TileStrips& strips) {
+  return e.b.CreateSelect(e.b.CreateICmpSGT(strips.taller, e.num(0)), strips.tall, strips.low);
+}
+
 TileStrips cut_into_strips(Emitter& e, Value* rows, int most, const std::function<Value*(Value*)>& tile) {
   Value* count = e.b.CreateUDiv(e.b.CreateAdd(rows, e.num(most - 1)), e.num(most));
   Value *low = e.b.CreateUDiv(rows, count), *tall = e.b.CreateAdd(low, e.num(1));

@@ -18,6 +18,7 @@ llvm::Value* tile_of(Emitter& e, const TilesByHeight& tiles, llvm::Value* height
 struct TileStrips {
   llvm::Value *count, *taller, *tall, *low, *tall_tile, *low_tile;
 };
+llvm::Value* tallest(Emitter& e, const TileStrips& strips);  // their height, which the first has
 TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most, const TilesByHeight& tiles);
 // `tile` gives the tile of a height.
 TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most,

@@ -64,14 +64,16 @@ class Columns {
         std::fill(codes_.begin() + g * group, codes_.begin() + std::min(s_.blocks.k, (g + 1) * group), 0);
   }
 
-  // Of magnitudes between 2^-50 and 2^50, or of zeros alone.
+  // As kPlainPower says, codes being below 2^8; or of zeros alone.
   bool has_plain_groups() const {
     if (!s_.powers) return false;
     const int64_t group = s_.blocks.length * s_.blocks.per_weight_scale;
     for (int64_t g = 0; g < s_.blocks.weight_scales(); ++g) {
       const int power = std::to_integer<int>(scales_[static_cast<size_t>(g)]) - 127;
       const auto begin = codes_.begin() + g * group, end = codes_.begin() + std::min(s_.blocks.k, (g + 1) * group);
-      if ((power < -50 || power > 42) && std::any_of(begin, end, [](uint8_t code) { return code != 0; })) return false;
+      if ((power < -kPlainPower || power > kPlainPower - 8) &&
+          std::any_of(begin, end, [](uint8_t code) { return code != 0; }))
+        return false;
     }
     return true;
   }

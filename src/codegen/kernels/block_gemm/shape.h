@@ -64,6 +64,10 @@ struct BlockGemmShape {
   GemmShape code_rows_shape() const;  // for emit_code_rows(), emit_epilogue()
 };
 
+// Values that tiles take: 0, NaN and magnitudes from 2^-kPlainPower to 2^kPlainPower, whose products are far from what
+// is subnormal or infinite.
+constexpr int kPlainPower = 50;
+
 // Decoding a block of a panel takes as long as multiplying it by some 20 rows in vectors does.
 constexpr int64_t kLeastTileRows = 24;
 bool fits_tiles(BlockGemmPlan plan, const Target& target);  // whether by_tiles is of use to it
