@@ -93,9 +93,10 @@ double Distribution::inside(const Json& outside, std::string_view name) const {
 
 std::string Distribution::text(double inside) const {
   const Json value = outside(inside);
-  return value.is_string()         ? value.get<std::string>()
-         : value.is_number_float() ? fmt::format("{:.6g}", inside)
-                                   : value.dump();
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return value.dump();
+  // A choice as it was given: no two look alike.
+  return is_category() ? python_float(value.get<double>()) : fmt::format("{:.6g}", inside);
 }
 
 std::string Distribution::json() const {

@@ -37,6 +37,16 @@ TEST(Distributions, AreReadAsTheyAreWritten) {
     EXPECT_EQ(parse_distribution(d.json(), "test"), d) << d.json();
 }
 
+TEST(Distributions, ChoicesAreShownByTheirValuesNotTheirPlaces) {
+  const Distribution shares = category_distribution("prune.sparsity", {0.5, 0.75, 1e-5, 2, "keep", nullptr, true});
+  std::vector<std::string> shown;
+  for (int64_t i = 0; i < shares.size(); ++i) shown.push_back(shares.text(shares.value_at(i)));
+  EXPECT_EQ(shown, (std::vector<std::string>{"0.5", "0.75", "1e-05", "2", "keep", "null", "true"}));
+  const Distribution alike = category_distribution("rate", {0.1234567, 0.1234568});
+  EXPECT_NE(alike.text(0), alike.text(1));
+  EXPECT_EQ(real_distribution("rate", 0, 1).text(0.25), "0.25");
+}
+
 TEST(Distributions, OldNamesAreRead) {
   EXPECT_EQ(parse_distribution(R"({"name":"LogUniformDistribution","attributes":{"low":0.1,"high":1}})", "t"),
             real_distribution("t", 0.1, 1, 0, true));
