@@ -19,6 +19,7 @@
 #include "io/safetensors_size.h"
 #include "io/sparse_storage.h"
 #include "ir/bodies.h"
+#include "ir/row_keys.h"
 #include "ir/text.h"
 #include "ops/registry.h"
 #include "passes/pipelines.h"
@@ -296,7 +297,7 @@ std::pair<std::string, std::string> carried_file(const SafetensorsFile& file, co
 void check_metadata(const Graph& graph, const std::string& path) {
   located(path, [&] { return stored_compute(graph); });
   constexpr int64_t kMost = INT32_MAX;
-  for (const char* key : {"tokenizer.max_length", "max_positions"}) {
+  for (const char* key : {"tokenizer.max_length", kPositions, kTextLength}) {
     const auto found = graph.metadata.find(key);
     if (found == graph.metadata.end()) continue;
     const std::string& text = found->second;

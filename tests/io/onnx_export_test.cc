@@ -190,6 +190,18 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryOp, testing::ValuesIn(ops::all().begin()
 
 // --- models ----------------------------------------------------------------------------------------------------------
 
+TEST(OnnxExport, WhatRowsTheModelTakesIsItsOwnAgain) {
+  Graph graph = test::parse("%x : f32[B,4] = input\n%y = relu %x\nreturn %y as \"y\"");
+  const std::map<std::string, std::string> of_rows{
+      {"text.max_length", "64"}, {"image.size", "8,8"}, {"classes", "[\"a\"]"}, {"file.vocab.txt", "a\nb\n"}};
+  graph.metadata = of_rows;
+  graph.metadata["family"] = "mlp";
+  const onnx::ModelProto model = exported(graph).model;
+  Graph again = import_onnx_bytes(model.SerializeAsString(), "exported").graph;
+  for (const auto& [key, value] : of_rows) EXPECT_EQ(again.metadata[key], value) << key;
+  EXPECT_FALSE(again.metadata.contains("family"));
+}
+
 TEST(OnnxExport, NamesSymbolsAndMetadataAreKept) {
   Graph graph = test::parse(R"(
     %x : f32[B,(S+1)/2,4] = input "tokens in"

@@ -5,6 +5,7 @@
 #include "io/onnx/export_scope.h"
 #include "io/onnx/write_model.h"
 #include "ir/held_values.h"
+#include "ir/row_keys.h"
 
 namespace hone {
 namespace {
@@ -17,12 +18,17 @@ int ir_version_of(int opset) {
   return kVersions[opset - kOldestExportOpset];
 }
 
-// What is said of the file that the graph came from, or is for hone alone, stays behind.
+// Where other programs see it. What is said of the file that the graph came from, or of computing, stays behind.
+std::string stored_key(const std::string& key) {
+  if (says_what_rows_are(key)) return std::string(kOwnKey) + key;
+  return key.starts_with("onnx.") ? key.substr(5) : key;
+}
+
 void write_metadata(const Graph& graph, onnx::ModelProto& model) {
   for (const auto& [key, value] : graph.metadata) {
     if (key == "source" || key == "producer" || key == "compute") continue;
     auto& entry = *model.add_metadata_props();
-    entry.set_key(key.starts_with("onnx.") ? key.substr(5) : key);
+    entry.set_key(stored_key(key));
     entry.set_value(value);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
@@ -14,6 +15,9 @@ namespace hone {
 namespace onnx {
 class ModelProto;
 }
+
+// Begins the keys of a file's metadata that say what rows the model takes (ir/row_keys.h), where hone wrote it.
+constexpr std::string_view kOwnKey = "hone.";
 
 constexpr int kOldestExportOpset = 17, kNewestExportOpset = 28;
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/shell.h"
+#include "io/onnx/export_model.h"
 #include "io/onnx/onnx_scope.h"
 #include "io/onnx/read_model.h"
+#include "ir/row_keys.h"
 
 namespace hone {
 namespace {
@@ -47,6 +50,13 @@ int64_t count_nodes(const onnx::GraphProto& graph) {
   return count;
 }
 
+// What hone wrote of the rows that the model takes is its own again.
+std::string key_of(const std::string& stored) {
+  if (stored.starts_with(kOwnKey) && says_what_rows_are(std::string_view(stored).substr(kOwnKey.size())))
+    return stored.substr(kOwnKey.size());
+  return "onnx." + stored;
+}
+
 OnnxImport import_message(const onnx::ModelFile& file, const std::string& source, onnx::ExternalData* external) {
   const onnx::ModelProto& model = file.message;
   const OpsetVersions opsets = opsets_of(model, source);
@@ -84,7 +94,7 @@ OnnxImport import_message(const onnx::ModelFile& file, const std::string& source
   graph.erase_unused_constants();
   graph.metadata["source"] = fmt::format("onnx opset {}", result.opset);
   if (!model.producer_name().empty()) graph.metadata["producer"] = model.producer_name();
-  for (const auto& entry : model.metadata_props()) graph.metadata["onnx." + entry.key()] = entry.value();
+  for (const auto& entry : model.metadata_props()) graph.metadata[key_of(entry.key())] = entry.value();
   result.unsupported = std::move(context.unsupported);
   result.nodes = context.nodes;
   return result;
@@ -114,7 +124,7 @@ std::string unsupported_text(const std::string& path, const std::vector<Unsuppor
                 ? "\n  " + nodes[i].reason
                 : fmt::format("\n  node \"{}\" ({}): {}", nodes[i].node, nodes[i].op_type, nodes[i].reason);
   if (nodes.size() > kShown) text += fmt::format("\n  and {} more", nodes.size() - kShown);
-  return text + fmt::format("\nTry: hone doctor {}", path);
+  return text + fmt::format("\nTry: hone doctor {}", shell_quoted(path));
 }
 
 }  // namespace hone

@@ -1,0 +1,22 @@
+// Keys of a graph's metadata that say what the rows are that its model takes: written by training, and read by every
+// verb that gives it rows. An ONNX file has them under "hone." and their name.
+#pragma once
+
+#include <string_view>
+
+namespace hone {
+
+constexpr const char* kTextLength = "text.max_length";  // tokens that texts are cut to; the model may take more
+constexpr const char* kImageSize = "image.size";        // "height,width" that images are resized to
+// How images are normalised: a number a channel, of values from 0 to 1, with commas.
+constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
+constexpr const char* kClassNames = "classes";       // a JSON list, by the model's numbers
+constexpr const char* kCarriedFile = "file.";        // begins the key of a file that rides along in ONNX: its tokenizer
+constexpr const char* kPositions = "max_positions";  // of the model's table
+
+inline bool says_what_rows_are(std::string_view key) {
+  return key == kClassNames || key == kPositions || key.starts_with("text.") || key.starts_with("image.") ||
+         key.starts_with("tokenizer.") || key.starts_with(kCarriedFile);
+}
+
+}  // namespace hone
