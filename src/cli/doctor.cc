@@ -2,6 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 #include "codegen/llvm/compiler.h"
 #include "measure/peaks.h"
 
@@ -22,7 +23,7 @@ void setup(CLI::App& app) {
   app.add_option("--to", flags.formats, "Number format to check (repeatable; default: a choice from 16 bits to 4)")
       ->allow_extra_args(false);
   app.add_option("--isa", flags.isa,
-                 "Instruction set that code would be generated for (default: the best of this CPU)");
+                 "Instruction set that code would be generated for (default: all that this CPU has)");
   app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
   app.add_flag("--train", flags.train, "Also list what the model lacks to be trained");
   flags.output.add_to(app);
@@ -33,6 +34,7 @@ int run() {
       .shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk, .train = flags.train};
   if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   options.peaks = remembered_peaks(default_cache_folder());
+  RunFiles().reads("MODEL", flags.model).check();
   Diagnosis diagnosis = doctor(flags.model, options);
   diagnosis.record.command = this_command();
   flags.output.print(diagnosis.record);

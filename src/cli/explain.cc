@@ -2,6 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
+#include "cli/run_files.h"
 
 namespace hone {
 namespace {
@@ -32,6 +33,7 @@ int run() {
   if (!flags.isa.empty()) options.target = parse_target(flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;
+  RunFiles().reads("MODEL", flags.model.model).check();
   Record record = explain(flags.model.load(), options);
   record.command = this_command();
   flags.output.print(record);

@@ -1,12 +1,16 @@
 #include "cli/flags.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/printable.h"
 #include "base/registry.h"
+#include "base/shell.h"
 #include "codegen/llvm/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
@@ -200,30 +204,36 @@ std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& i
 }
 
 namespace {
-// For a shell: 'it'\''s'
-std::string quoted(const std::string& argument) {
-  std::string text = "'";
-  for (char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
+std::vector<std::string> the_words;  // the program first
+std::set<std::string> the_reads;
+
+std::string absolute(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path whole = std::filesystem::absolute(path, unknown).lexically_normal();
+  return unknown ? path : whole.string();
+}
+
+// A path that is read, alone or behind "--data=" or the name of an input, leads there from every folder.
+std::string from_everywhere(const std::string& word) {
+  if (the_reads.contains(word)) return absolute(word);
+  const size_t equals = word.find('=');
+  if (equals == word.npos || !the_reads.contains(word.substr(equals + 1))) return word;
+  return word.substr(0, equals + 1) + absolute(word.substr(equals + 1));
 }
 }  // namespace
 
-std::string command_line(const std::string& program, const std::vector<std::string>& arguments) {
-  std::string line = program;
-  for (const std::string& a : arguments) {
-    const bool plain = !a.empty() && a.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;~#") == std::string::npos;
-    line += " " + (plain ? a : quoted(a));
-  }
-  return line;
+std::string this_command() {
+  std::vector<std::string> words;
+  for (const std::string& word : the_words) words.push_back(from_everywhere(word));
+  return shell_line(words);
 }
 
-namespace {
-std::string the_command;
-}
-
-const std::string& this_command() { return the_command; }
 void set_this_command(const std::string& program, int argc, char** argv) {
-  the_command = command_line(program, {argv + 1, argv + argc});
+  const std::string called = argc > 0 ? argv[0] : program;
+  the_words = {called.find('/') == called.npos ? program : absolute(called)};
+  the_words.insert(the_words.end(), argv + std::min(argc, 1), argv + argc);
 }
+
+void reads_in_this_command(const std::string& path) { the_reads.insert(path); }
 
 }  // namespace hone

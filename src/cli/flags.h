@@ -94,9 +94,10 @@ std::map<std::string, std::string> parse_pairs(const std::vector<std::string>& i
 void print_text(std::string_view text);
 void print_json(std::string_view json);
 
-// The command as one would type it, for reports; set once by run_program().
-std::string command_line(const std::string& program, const std::vector<std::string>& arguments);
-const std::string& this_command();
+// The command as one would type it in any folder: quoted for a shell, and what it reads by absolute paths. Set once by
+// run_program(); what is read is said by RunFiles.
+std::string this_command();
 void set_this_command(const std::string& program, int argc, char** argv);
+void reads_in_this_command(const std::string& path);
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/inputs.h"
+#include "cli/flags.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -78,6 +79,7 @@ void RunFiles::check_against_inputs(const File& output) const {
 
 void RunFiles::check() const {
   keep_inputs();
+  for (const File& input : inputs_) reads_in_this_command(input.path);
   std::map<fs::path, const File*> by_place;
   std::map<std::pair<dev_t, ino_t>, const File*> by_identity;
   for (const File& output : outputs_) {

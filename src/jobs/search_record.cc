@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/shell.h"
 #include "jobs/study_report.h"
 #include "measure/environment.h"
 #include "measure/statistics.h"
+#include "search/storage.h"
 
 namespace hone {
 namespace {
@@ -64,10 +67,10 @@ std::string finding(const SearchRun& run, const TrialList& trials) {
   if (best.empty()) {
     text += "no candidate that meets the budget";
   } else if (run.config().objectives.size() > 1) {
-    text += fmt::format("{} candidates that no other beats", best.size());
+    text += fmt::format("a front of {} candidates", best.size());
   } else {
-    text +=
-        fmt::format("best {} {:.5g} (trial {})", run.config().objectives[0].text, best[0]->values[0], best[0]->number);
+    text += fmt::format("chosen by {}: trial {} with {:.5g}", run.config().objectives[0].text, best[0]->number,
+                        best[0]->values[0]);
   }
   text += fmt::format("; {} trials complete", count(trials, TrialState::complete));
   const auto same = std::ranges::count_if(trials, [](const TrialPtr& t) { return !attribute(*t, kSameAsKey).empty(); });
@@ -84,11 +87,10 @@ std::vector<std::string> figure_names(const SearchRun& run) {
   return names;
 }
 
-Table best_table(const SearchRun& run, const TrialList& trials, const std::string& key,
-                 const SearchModelOptions& options) {
+Table best_table(const SearchRun& run, const TrialList& trials, const std::string& key) {
   const std::vector<std::string> names = figure_names(run);
   Table table{.key = key,
-              .title = run.config().objectives.size() > 1 ? "The front" : "The best trials",
+              .title = run.config().objectives.size() > 1 ? "The front" : "Trials by their objective",
               .columns = {{.key = "number", .title = "trial"}}};
   const bool weighted =
       std::ranges::any_of(run.config().objectives, [](const Objective& o) { return o.terms.size() > 1; });
@@ -97,8 +99,6 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
       table.columns.push_back({.key = o.text, .title = o.text, .style = {NumberFormat::significant, 5}});
   for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
   table.columns.push_back({.key = "parameters", .title = "parameters", .prose = true});
-  const bool stored = options.storage != "memory";
-  if (stored) table.columns.push_back({.key = "command", .title = "makes it again", .prose = true});
   std::set<std::string> seen;  // a candidate that came up again is one
   for (const TrialPtr& trial : ranked(run, trials)) {
     if (table.rows.size() == kListed) break;
@@ -111,7 +111,6 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
     const Figures figures = figures_of(*trial);
     for (const std::string& name : names) row.push_back(figures.contains(name) ? number(figures.at(name)) : Cell());
     row.emplace_back(parameters_text(*trial));
-    if (stored) row.emplace_back(fmt::format("… --study {} --rebuild {}", run.config().name, trial->number));
   }
   return table;
 }
@@ -123,11 +122,11 @@ std::vector<Block> best_of_studies(const std::vector<std::unique_ptr<SearchRun>>
   const std::vector<std::string> names = figure_names(*runs[0]);
   const auto metric = std::ranges::find_if(names, [](const std::string& n) { return figure_kind(n).larger_is_better; });
   Table table{.key = "studies",
-              .title = "The best of each study",
+              .title = "What each study chose",
               .columns = {{.key = "study", .title = "study"},
                           {.key = "trials", .title = "trials", .style = {NumberFormat::integer, 0}}}};
   for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
-  ScatterPlot plot{.key = "best_by_bits", .title = "The best of each study by its bits", .x = {.title = "bits"}};
+  ScatterPlot plot{.key = "best_by_bits", .title = "What each study chose, by its bits", .x = {.title = "bits"}};
   for (size_t i = 0; i < runs.size(); ++i) {
     const std::vector<TrialPtr> best = ranked(*runs[i], *studies[i].trials);
     if (best.empty() || studies[i].directions.size() > 1) continue;
@@ -194,33 +193,36 @@ std::string latency_finding(const std::string& study, const Table& errors) {
   return text;
 }
 
-// The words of a command line, each with its quotes.
-std::vector<std::string> words_of(const std::string& command) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (c == ' ' && !quoted) words.emplace_back();
-    else words.back() += c;
-  }
-  return words;
+bool is_attached_output(const std::string& word) { return word.starts_with("-o") && word.size() > 2; }
+
+// A file's place from every folder; addresses of servers and "memory" as they are.
+std::string stored_at(const std::string& storage) {
+  std::error_code unknown;
+  if (storage.find(':') != storage.npos || !std::filesystem::exists(storage, unknown)) return storage;
+  return std::filesystem::absolute(storage).lexically_normal().string();
 }
 
 // The command without what it writes and which trial it is about.
 std::string rebuild_command(const SearchRun& run, const SearchModelOptions& options, int64_t number) {
-  const std::set<std::string> with_value{"-o", "--output", "--report", "--study", "--rebuild", "--trials", "--workers"};
-  std::string command;
+  const std::set<std::string> with_value{"-o",        "--output",  "--report", "--study",
+                                         "--storage", "--rebuild", "--trials", "--workers"};
+  std::vector<std::string> words;
   bool skips = false;
-  for (const std::string& word : words_of(options.command)) {
+  for (const std::string& word : shell_words(options.command)) {
     const bool is_value = std::exchange(skips, false);
-    if (is_value || word == "--resume" || word == "--json") continue;
+    if (is_value || word == "--resume" || word == "--json" || is_attached_output(word)) continue;
     if (with_value.contains(word.substr(0, word.find('=')))) {
       skips = word.find('=') == word.npos;
       continue;
     }
-    command += word + " ";
+    words.push_back(word);
   }
-  return fmt::format("{}--study {} --rebuild {}", command, run.config().name, number);
+  for (const std::string& word :
+       {std::string("--storage"), stored_at(without_credentials(options.storage)), std::string("--study"),
+        run.config().name, std::string("--rebuild"), std::to_string(number), std::string("-o"),
+        fmt::format("trial-{}.safetensors", number)})
+    words.push_back(word);
+  return shell_line(words);
 }
 
 StudyTrials trials_of(const SearchRun& run) {
@@ -244,7 +246,7 @@ Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const 
     const std::string suffix = runs.size() > 1 ? "_" + run->config().name : "";
     record.findings.push_back(finding(*run, *trials));
     for (const std::string& note : run->notes()) record.findings.push_back(note);
-    Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix, options)}};
+    Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix)}};
     if (Table errors = latency_errors(*trials, "predicted_latency" + suffix); !errors.rows.empty()) {
       record.findings.push_back(latency_finding(run->config().name, errors));
       section.blocks.emplace_back(std::move(errors));
@@ -254,8 +256,9 @@ Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const 
     for (Block& block : study_blocks(studies[i], suffix)) section.blocks.push_back(std::move(block));
     record.sections.push_back(std::move(section));
     if (const std::vector<TrialPtr> best = ranked(*run, *trials); !best.empty() && options.storage != "memory")
-      record.findings.push_back(
-          fmt::format("made again by: {} -o FILE.safetensors", rebuild_command(*run, options, best[0]->number)));
+      record.next.push_back({fmt::format("trial {} of {} is made again by this, others by their numbers",
+                                         best[0]->number, run->config().name),
+                             rebuild_command(*run, options, best[0]->number)});
   }
   if (const std::string data = runs[0]->data_title(); !data.empty())
     record.findings.push_back("judged on " + data + "; what was chosen by them is worth a little less on others");

@@ -133,6 +133,9 @@ std::string header(const Record& record) {
     for (const std::string& finding : record.findings) out += fmt::format("<li>{}</li>\n", escape_markup(finding));
     out += "</ul>\n";
   }
+  for (const NextCommand& next : record.next)
+    out +=
+        fmt::format("<p>{}:</p>\n<pre><code>{}</code></pre>\n", escape_markup(next.what), escape_markup(next.command));
   return out + "</header>\n";
 }
 

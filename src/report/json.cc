@@ -83,6 +83,7 @@ Json to_json(const Record& record) {
   check(record);
   Json root{
       {"schema", "hone-record-1"}, {"title", record.title}, {"command", record.command}, {"findings", record.findings}};
+  for (const NextCommand& next : record.next) root["next"].push_back({{"what", next.what}, {"command", next.command}});
   for (const Section& section : record.sections)
     for (const Block& block : section.blocks) std::visit(BlockToJson{root}, block);
   root["machine"] = Json::object();

@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 // The names that json.cc uses itself.
-const std::set<std::string> kReservedKeys{"title", "command", "findings", "machine", "manifest", "schema"};
+const std::set<std::string> kReservedKeys{"title", "command", "findings", "next", "machine", "manifest", "schema"};
 
 void check_positive(const Axis& axis, double value) {
   CHECK(!axis.logarithmic || value > 0, "\"{}\" is logarithmic and has a value of {}", axis.title, value);

@@ -131,10 +131,16 @@ struct ManifestEntry {
   int64_t bytes = 0;
 };
 
+// What else may be typed: "made again", "hone search …".
+struct NextCommand {
+  std::string what = {}, command = {};
+};
+
 struct Record {
   std::string title = {};
   std::string command = {};                // what to type to get this again
   std::vector<std::string> findings = {};  // the result in a sentence each, losses beside gains
+  std::vector<NextCommand> next = {};      // each on a line of its own, to be copied
   std::vector<Section> sections = {};
   std::vector<std::pair<std::string, std::string>> machine = {};  // measure/environment.h: describe()
   std::vector<ManifestEntry> manifest = {};

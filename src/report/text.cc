@@ -189,6 +189,8 @@ class RecordText {
     if (!record.command.empty()) out_ += "$ " + record.command + "\n";
     for (const std::string& finding : record.findings)
       out_ += wrapped("* " + shortened(finding, kLongestText), options_.width);
+    for (const NextCommand& next : record.next)
+      out_ += wrapped("* " + next.what + ":", options_.width) + "$ " + next.command + "\n";
     for (const Section& section : record.sections) {
       out_ += "\n";
       heading(section.title);
