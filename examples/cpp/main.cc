@@ -1,5 +1,7 @@
 // Makes a small version of a sentence encoder and embeds texts with the written file.
-//   embed all-MiniLM-L6-v2 small.safetensors "a text" "another text"
+//   cmake -S examples/cpp -B build/example && cmake --build build/example
+//   build/example/embed build/models/all-MiniLM-L6-v2 small.safetensors "a text" "another text"
+// build/models/all-MiniLM-L6-v2 is what `make models` fetches; any folder of a sentence encoder will do.
 #include <cstdio>
 #include <exception>
 

@@ -11,9 +11,9 @@
 #include "jobs/probe_rounds.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sentences.h"
+#include "measure/claim.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
-#include "measure/ratio.h"
 #include "measure/turns.h"
 #include "report/graph_drawing.h"
 

@@ -1,9 +1,11 @@
 // debian_tsv PACKAGES OUT.tsv [TRAIN TEST SEED]: this machine's Debian packages as a data set, text, label (the
 // section), source and split, with no source package in two splits. Prints what is in it and its digests.
 //
+//   cmake --build --preset release --target debian_tsv
 //   apt-cache dumpavail > packages.txt
-//   debian_tsv packages.txt debian.tsv
-//   hone train MODEL --data debian.tsv --group-column source
+//   build/release/examples/demo/debian_tsv packages.txt debian.tsv
+//   hone train MODEL --data debian.tsv --group-column source -o sections.safetensors
+// MODEL: a text classifier or encoder, such as what `make models` fetches.
 #include <cstdio>
 #include <exception>
 

@@ -1,5 +1,6 @@
 // hone with one more verb, demo: formats of a sentence encoder on a task that every Debian machine carries. A program
-// of your own gets its verbs in the same way.
+// of your own gets its verbs in the same way. `make demo` builds it, fetches what it reads and runs it; it says how:
+//   build/release/examples/demo/hone_demo demo --help
 #include <filesystem>
 #include <vector>
 

@@ -103,6 +103,20 @@ void read_fixed(const Json& tree, SearchStudy& study) {
   }
 }
 
+// What is a file's name and no name of hone build.
+bool is_path(const std::string& model) {
+  return model.find('/') != model.npos || model.ends_with(".json") || model.ends_with(".safetensors") ||
+         model.ends_with(".onnx");
+}
+
+void require_model(const std::string& model, const std::string& source) {
+  if (!is_path(model) || fs::exists(model)) return;
+  fail(
+      "{}: model {}: no such file or folder; give one that is there, or a name of hone build. What makes it may stand "
+      "in the first lines of {}",
+      source, model, source);
+}
+
 void check_keys(const Json& tree, const std::string& source) {
   std::vector<std::string> known = kKeys;
   for (const Knob& knob : knobs()) known.emplace_back(knob.table);
@@ -116,6 +130,7 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   SearchStudy study{.source = source};
   study.fixed.model = text(tree, "model", source);
   if (study.fixed.model.empty()) fail("{}: no model; give MODEL, a file or a name of hone build", source);
+  require_model(study.fixed.model, source);
   if (tree.contains("inputs")) study.fixed.inputs = texts(tree, "inputs", source);
   if (!study.fixed.inputs.empty() && study.fixed.is_built())
     fail("{}: inputs are of folders; what hone build builds takes what its family takes", source);
@@ -176,7 +191,8 @@ Json read_search_config(const std::string& path) {
   const auto see = [&](Json& table, const char* key) {
     if (!table.is_object() || !table.contains(key) || !table[key].is_string()) return;
     const fs::path seen = (folder / table[key].get<std::string>()).lexically_normal();
-    if (std::string_view(key) != "model" || fs::exists(seen)) table[key] = seen.string();
+    if (std::string_view(key) != "model" || fs::exists(seen) || is_path(table[key].get<std::string>()))
+      table[key] = seen.string();
   };
   const auto see_all = [&](Json& table) {
     for (const char* key : {"model", "data", "tokenizer", "inherit", "latency-table"}) see(table, key);
