@@ -53,7 +53,7 @@ void setup(CLI::App& app) {
   app.add_option("-o,--output", flags.output, "Plan to write, a .toml file for --config of quantize and squeeze")
       ->required();
   flags.result.add_report_to(app);
-  app.add_flag("--front", flags.front, "The best choices for other budgets too, as table and plot");
+  app.add_flag("--front", flags.front, "What is chosen for other budgets too, as table and plot");
   app.add_flag("--measure-all", flags.measure_all,
                "Measure each tensor in every format; otherwise one measurement a tensor scales its layers' errors");
   app.add_option("--trials", flags.trials, "Choices measured to refine the solution")

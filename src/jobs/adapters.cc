@@ -193,7 +193,7 @@ Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, c
     record.findings.push_back(fmt::format(
         "{} packed weights were rounded again: what the adapters change is {:.1f} dB {} what rounding loses{}",
         packed_count, std::abs(kept), kept >= 0 ? "above" : "below",
-        kept < 0 ? "; the model with adapters is more accurate, and hone evaluate tells by how much" : ""));
+        kept < 0 ? "; hone evaluate tells what that costs" : ""));
   }
   write(record, after, model, output);
   return record;

@@ -123,7 +123,7 @@ class AllocationRecord {
   }
 
   LinePlot trials_plot() const {
-    Line scores{"each", {}}, best{"best so far", {}};
+    Line scores{"each", {}}, best{"least so far", {}};
     double least = INFINITY;
     for (size_t i = 0; i < found_.allocation.trials.size(); ++i) {
       const double x = static_cast<double>(i + 1);
@@ -169,7 +169,7 @@ class AllocationRecord {
                      .y = study_.quality(),
                      .pareto = study_.larger_is_better()};
     Table table{.key = "front",
-                .title = "Best choices by budget",
+                .title = "Choices by budget",
                 .columns = study_.distance_columns({{"point", "point"}}),
                 .note = study_.data.title};
     table.columns.insert(table.columns.begin() + 3,
@@ -265,13 +265,13 @@ class AllocationRecord {
       findings.push_back(fmt::format("At {}, {} thread(s), the plan's file {}", found_.speed->shape,
                                      options_.session.threads, found_.speed->text(*options_.budget)));
     if (found_.allocation.is_uniform)
-      findings.push_back(
-          fmt::format("No mixture that was measured is better than {}: the plan is that.", plan_.origin));
+      findings.push_back(fmt::format("The plan is {}: no mixture that was measured has less {} where it was chosen.",
+                                     plan_.origin, score_name()));
     else if (const Trial* best = best_uniform())
       findings.push_back(fmt::format(
-          "Where it was chosen, the best uniform choice within the budget, {}, has {} {:.3g}, the plan {:.3g}; held "
-          "out, {}: {}.",
-          best->origin.substr(8), score_name(), best->score, plan_.score, best->origin.substr(8),
+          "Where it was chosen, the uniform choice within the budget with the least {}, {}, has {:.3g}, the plan "
+          "{:.3g}; held out, {}: {}.",
+          score_name(), best->origin.substr(8), best->score, plan_.score, best->origin.substr(8),
           study_.text_of(found_.judged(best->chosen))));
     else findings.push_back("No uniform choice meets the budget.");
     if (options_.measure_all) {

@@ -20,11 +20,11 @@ BestModels::BestModels(std::string output, bool is_folder, std::string study)
     : output_(std::move(output)), is_folder_(is_folder), study_(std::move(study)) {
   if (output_.empty()) return;
   if (!is_folder_) {
-    if (!output_.ends_with(".safetensors")) fail("{}: the best model's name must end in .safetensors", output_);
+    if (!output_.ends_with(".safetensors")) fail("{}: the name of the chosen model must end in .safetensors", output_);
     return;
   }
   if (output_.ends_with(".safetensors") || (fs::exists(output_) && !fs::is_directory(output_)))
-    fail("{}: several models are best, of several objectives or studies; -o is a folder for them", output_);
+    fail("{}: several models are chosen, of several objectives or studies; -o is a folder for them", output_);
   std::error_code problem;
   fs::create_directories(output_, problem);
   if (problem) fail("{}: the folder can't be made: {}", output_, problem.message());

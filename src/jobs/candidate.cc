@@ -3,15 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/threads.h"
 #include "jobs/load_model.h"
 #include "jobs/open_session.h"
+#include "jobs/placements.h"
 #include "measure/environment.h"
-#include "measure/ratio.h"
-#include "measure/turns.h"
 #include "ops/evaluate.h"
 
 namespace hone {
@@ -52,18 +50,6 @@ void require_comparable(const Candidate& first, const Candidate& other) {
          outputs_text(first), other.path, outputs_text(other));
 }
 
-// The tensors in memory of their own.
-NamedTensors copied(const NamedTensors& tensors) {
-  NamedTensors copies;
-  for (const auto& [name, tensor] : tensors)
-    copies.emplace(name, tensor.dtype() == DType::string || tensor.container() != Container::none
-                             ? tensor
-                             : Tensor(tensor.dtype(), tensor.shape(), Buffer::copy_of(tensor.data().bytes())));
-  return copies;
-}
-
-constexpr double kTarget = 0.01;  // half-width of the interval of a median
-
 // Gives each a session and a copy of its inputs anew, in that order.
 void place_anew(std::vector<Candidate>& candidates, const CandidateOptions& options, const std::vector<size_t>& order) {
   std::vector<NamedTensors> old;  // freed when all copies are made
@@ -97,22 +83,10 @@ std::vector<Candidate> open_candidates(const std::vector<std::string>& paths, co
 }
 
 std::vector<Timing> time_in_turn(std::vector<Candidate>& candidates, const CandidateOptions& options, double seconds) {
-  std::vector<std::vector<Timing>> parts(candidates.size());
-  Turns turns(candidates.size(), options.seed);
-  for (int placement = 0; placement < kPlacements; ++placement) {
-    place_anew(candidates, options, turns.next());
-    std::vector<TimedCall> calls;
-    for (Candidate& c : candidates) calls.push_back({c.name, [&c] { c.session->run(c.inputs); }});
-    std::vector<Timing> timings = interleave(calls, {.target = kTarget * std::sqrt(kPlacements),
-                                                     .min_rounds = kFewestForInterval,
-                                                     .max_seconds = seconds / kPlacements,
-                                                     .max_warmup_seconds = 1,
-                                                     .seed = options.seed + static_cast<uint64_t>(placement)});
-    for (size_t i = 0; i < timings.size(); ++i) parts[i].push_back(std::move(timings[i]));
-  }
-  std::vector<Timing> all;
-  for (const std::vector<Timing>& of_one : parts) all.push_back(joined(of_one, kTarget));
-  return all;
+  std::vector<TimedCall> calls;
+  for (Candidate& c : candidates) calls.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+  return time_placements(
+      calls, [&](const std::vector<size_t>& order) { place_anew(candidates, options, order); }, seconds, options.seed);
 }
 
 KeyValues conditions_of(const Candidate& candidate, const SessionOptions& session) {

@@ -1,5 +1,7 @@
 #include "jobs/comparison.h"
 
+#include "measure/claim.h"
+
 namespace hone {
 
 Comparison compare(const Candidate& base, const Candidate& other, const Ratio& ratio, const SetUps& base_set_ups,

@@ -191,7 +191,7 @@ class Doctor {
     add(share > 0.01 ? Severity::slow : Severity::note,
         fmt::format("{} node{} will be interpreted, with {:.1f} % of the arithmetic", nodes, nodes == 1 ? "" : "s",
                     100 * share),
-        "the table says which, and why; interpretation is right but hundreds of times slower");
+        "the table says which, and why; interpretation is right but not compiled");
   }
 
   // Ops on the way from weights to outputs that give no gradient.

@@ -123,7 +123,7 @@ class Explanation {
         fmt::format("{} run as {} with {}, for {}", count(static_cast<size_t>(nodes_before_), "node"),
                     count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(target_))};
     if (interpreted_ > 0)
-      found.push_back(fmt::format("{} interpreted: right, but far slower", count(interpreted_, "step")));
+      found.push_back(fmt::format("{} interpreted: right, but not compiled", count(interpreted_, "step")));
     if (with_bodies_ > 0)
       found.push_back(fmt::format("{} more: planned and compiled when {} bodies first run", count(with_bodies_, "node"),
                                   with_bodies_ == 1 ? "its" : "their"));

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "jobs/load_model.h"
+#include "measure/claim.h"
 #include "measure/turns.h"
 
 namespace hone {

@@ -65,7 +65,7 @@ std::vector<std::string> wrong_hints(const Target& target, const MachinePeaks& p
     if (const double measured = measured_rate(unit, peaks); disagree(unit.rate, measured))
       findings.push_back(fmt::format(
           "{} does {:.2g} times the products of f32 multiply-adds; the table of microarchitectures says {:.2g} for "
-          "\"{}\". Kernels are chosen by the table: right, but perhaps not the fastest. Please report it.",
+          "\"{}\". Kernels are chosen by the table: right, but perhaps not those made for it. Please report it.",
           unit.name, measured, unit.rate, target.rates().name));
   return findings;
 }

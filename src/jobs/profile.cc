@@ -222,8 +222,9 @@ ProfileReport profile(const ProfileOptions& options) {
   if (times.size() == 1) {
     record.sections.push_back(profile_section(times[0], models[0].session, options.peaks, session.threads));
   } else {
-    record.findings.push_back(fmt::format(
-        "Whether {} is faster than {}, hone bench says: it sets both up several times.", times[1].name, times[0].name));
+    record.findings.push_back(
+        fmt::format("Times of one placement each, which claim nothing: hone bench sets {} and {} up several times.",
+                    times[1].name, times[0].name));
     record.sections.push_back({"Side by side", {totals_table(times[0], times[1]), side_by_side(times[0], times[1])}});
   }
   record.sections.push_back({"Conditions", {conditions_of(candidates[0], session)}});

@@ -207,7 +207,7 @@ class Pruner {
     const StoredBytes stored = stored_bytes(graph);
     return fmt::format(
         "{} of {} weights in {} layers are 0 ({}). As a bitmap and the values that are left, all weights {} {} "
-        "instead of {}{}. It is not faster: kernels multiply by zeros, too",
+        "instead of {}{}. Kernels multiply by zeros, too",
         gone, all, parts_.size(), percent(static_cast<double>(gone) / static_cast<double>(std::max<int64_t>(all, 1))),
         is_sparse() ? "take" : "would take", bytes(stored.sparse), bytes(stored.whole),
         is_sparse() ? "" : " (--store sparse); the file stores zeros as other numbers");

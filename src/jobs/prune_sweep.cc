@@ -117,7 +117,7 @@ class PruneSweeper {
                 .rows = {},
                 .note =
                     "Output error: sum of squared differences to the original's outputs over the sum of their "
-                    "squares. Zeros make a model no faster; bitmaps are what it could be stored in."};
+                    "squares. Kernels multiply by zeros, too; bitmaps are what it could be stored in."};
     for (const Swept& s : swept_)
       table.rows.push_back({s.method, number(s.sparsity), number(static_cast<double>(s.parameters)),
                             number(static_cast<double>(s.compact)), number(s.held_out.error),

@@ -250,7 +250,8 @@ class FormatSearch {
   [[noreturn]] void refuse_time() const {
     const PlanSpeed& f = *fastest_;
     fail(
-        "no choice of formats meets the budget of {}: with {}, the fastest file that was written and measured {}, and "
+        "no choice of formats meets the budget of {}: with {}, the file nearest to it of those that were written and "
+        "measured {}, and "
         "the whole interval must be within the budget. At {}, {} thread(s), {} rounds on {} placements; the original "
         "computes in {} ({:.3f} ms), the plan in {} ({:.3f} ms). Nothing is written. Another --compute, --seq or "
         "--batch, other --formats or a larger budget may do",

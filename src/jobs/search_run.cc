@@ -32,7 +32,7 @@ std::string best_text(const Study& study, std::span<const Objective> objectives)
   const std::vector<TrialPtr> best = study.best();
   if (best.empty()) return "";
   if (objectives.size() > 1) return fmt::format("a front of {}", best.size());
-  return fmt::format("best {} {:.4g} (trial {})", objectives[0].text, best[0]->values[0], best[0]->number);
+  return fmt::format("{} {:.4g} so far (trial {})", objectives[0].text, best[0]->values[0], best[0]->number);
 }
 
 std::vector<Direction> directions_of(const SearchStudy& study) {

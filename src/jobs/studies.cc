@@ -1,6 +1,7 @@
 #include "jobs/studies.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -250,7 +251,6 @@ Record compare_studies(const StudiesOptions& options) {
     curves.push_back(best_so_far(study));
     common = std::min(common, curves.back().size());
   }
-  const bool maximize = directions[0] == Direction::maximize;
   Table table{.key = "studies",
               .columns = {{.key = "name", .title = "study"},
                           {.key = "trials", .title = "complete", .style = {NumberFormat::integer, 0}},
@@ -263,28 +263,20 @@ Record compare_studies(const StudiesOptions& options) {
                 .x = {.title = "complete trials"},
                 .y = {.title = objective_names(studies[0].record)[0]}};
   Record record{.title = "Studies beside each other"};
-  std::optional<size_t> leader;
+  std::vector<std::string> values;  // after as many trials of each
   for (size_t i = 0; i < studies.size(); ++i) {
     const auto& curve = curves[i];
     table.rows.push_back({studies[i].record.name, number(static_cast<double>(curve.size())),
                           curve.empty() ? Cell() : number(curve.back().second),
                           common == 0 ? Cell() : number(curve[common - 1].second)});
     plot.lines.push_back({studies[i].record.name, curve});
-    if (common == 0) continue;
-    const double value = curve[common - 1].second;
-    const double of_leader = leader ? curves[*leader][common - 1].second : 0;
-    if (!leader || (maximize ? value > of_leader : value < of_leader)) leader = i;
+    if (common > 0) values.push_back(fmt::format("{} {:.6g}", studies[i].record.name, curve[common - 1].second));
   }
-  const auto is_level = [&](const auto& curve) {
-    return curve[common - 1].second == curves[*leader][common - 1].second;
-  };
-  if (!leader) record.findings.emplace_back("not every study has a complete, feasible trial yet");
-  else if (std::ranges::count_if(curves, is_level) > 1)
-    record.findings.push_back(fmt::format("after {} complete trials each, the best ones are level", common));
+  if (common == 0) record.findings.emplace_back("not every study has a complete, feasible trial yet");
   else
     record.findings.push_back(
-        fmt::format("after {} complete trials each, {} is ahead; one run of each says little about the methods", common,
-                    studies[*leader].record.name));
+        fmt::format("after {} complete trials each: {}; one run of each shows no difference between the methods",
+                    common, fmt::join(values, ", ")));
   record.sections.push_back({.blocks = {table}});
   if (common > 1) record.sections.back().blocks.emplace_back(std::move(plot));
   return with_command(std::move(record), options.command, options.storage);

@@ -83,7 +83,7 @@ constexpr OptionField<T> kFields[] = {
     {"validate-every", "steps between two validations; 0: after each epoch", &T::validate_every},
     {"checkpoint-every", "steps between two checkpoints; 0: after each epoch", &T::checkpoint_every},
     {"log-every", "steps between two entries of the log", &T::log_every},
-    {"patience", "end after so many validations without a better one; 0: never", &T::patience},
+    {"patience", "end after so many validations in a row that have not moved the metric on; 0: never", &T::patience},
     {"seed", "of the order of rows, of augmentation, dropout and new weights", &T::seed},
 };
 

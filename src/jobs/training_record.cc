@@ -66,7 +66,7 @@ Table validation_table(const TrainingOutcome& outcome) {
   const auto add = [&](const char* weights, const Validation& v) {
     table.rows.push_back({weights, number(static_cast<double>(v.step)), number(v.loss), metric_cell(v)});
   };
-  add("best, which are written", *outcome.best);
+  add("chosen, which are written", *outcome.best);
   if (outcome.last && outcome.last->step != outcome.best->step) add("last", *outcome.last);
   return table;
 }

@@ -204,8 +204,8 @@ void TrainingRun::judge(const Progress& progress) {
     return;
   }
   if (++worse_ == options_.patience)
-    ended_ = fmt::format("ended after step {}: {} validations without a better {}", trainer_.steps(), worse_,
-                         metric_.title());
+    ended_ = fmt::format("ended after step {}: {} validations have not {} the {}", trainer_.steps(), worse_,
+                         metric_.def->larger_is_better ? "raised" : "lowered", metric_.title());
 }
 
 Json TrainingRun::progress_json() const {

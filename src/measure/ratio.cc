@@ -1,28 +1,10 @@
 #include "measure/ratio.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
 namespace hone {
-namespace {
-
-// Enough digits that a bound next to 1 does not print as 1.
-int digits_for(double bound) {
-  int digits = 2;
-  for (double step = 0.01; digits < 6 && std::abs(bound - 1) < step; step /= 10) ++digits;
-  return digits;
-}
-
-std::string sentence(double value, double low, double high, const char* word) {
-  const int digits = digits_for(low);
-  return fmt::format("{:.{}f}x {} ({:.{}f}-{:.{}f})", value, digits, word, low, digits, high, digits);
-}
-
-}  // namespace
 
 Ratio speed_ratio(const Timing& base, const Timing& candidate) {
   CHECK(base.placement_ends == candidate.placement_ends);
@@ -38,19 +20,6 @@ Ratio speed_ratio(const Timing& base, const Timing& candidate) {
     begin = end;
   }
   return {median(by_placement), median_interval(by_placement), base.n()};
-}
-
-std::string verdict(const Ratio& ratio) {
-  if (ratio.rounds < kFewestForInterval)
-    return fmt::format("no difference shown ({} rounds; {} are the fewest that give a 95 % interval)", ratio.rounds,
-                       kFewestForInterval);
-  if (!std::isfinite(ratio.ci95.low))
-    return fmt::format("no difference shown ({} rounds so alike that they are worth fewer than {})", ratio.rounds,
-                       kFewestForInterval);
-  if (!ratio.difference_shown())
-    return fmt::format("no difference shown ({:.2f}-{:.2f})", ratio.ci95.low, ratio.ci95.high);
-  if (ratio.value > 1) return sentence(ratio.value, ratio.ci95.low, ratio.ci95.high, "faster");
-  return sentence(1 / ratio.value, 1 / ratio.ci95.high, 1 / ratio.ci95.low, "slower");
 }
 
 }  // namespace hone

@@ -1,11 +1,9 @@
-// How much faster one candidate is than another, and the sentence that may be said about it.
+// How much faster one candidate is than another; claim.h has the words for it.
 //
 // Two sessions of one model differ: where their memory lies decides what collides in the caches, by up to a few percent
 // for as long as they live, and no number of rounds averages that away. So a comparison sets everything up several
 // times in random order (jobs/bench), and its interval is of the ratios of those placements, not of rounds.
 #pragma once
-
-#include <string>
 
 #include "measure/timing.h"
 
@@ -27,9 +25,5 @@ struct Ratio {
 // kFewestForInterval placements: the median of their median ratios, with its sign-test interval. Otherwise of rounds of
 // one placement, wider where they resemble their neighbours. Throws Bug when the numbers of rounds differ.
 Ratio speed_ratio(const Timing& base, const Timing& candidate);
-
-// "1.63x faster (1.60-1.66)", "1.25x slower (1.21-1.30)", or "no difference shown (0.98-1.03)". The words faster and
-// slower appear only when the interval of the ratio excludes 1.
-std::string verdict(const Ratio& ratio);
 
 }  // namespace hone

@@ -97,7 +97,8 @@ Drawing parallel_drawing(std::string key, std::string title, const std::vector<P
   constexpr size_t kLabels = 16;  // of an axis: more would lie on each other
   const double width = kLeft + kPitch * static_cast<double>(std::max<size_t>(axes.size(), 1) - 1) + 110;
   const std::string description =
-      fmt::format("{} trials over {} axes; warm lines are the better ones.", lines.size(), axes.size());
+      fmt::format("{} trials over {} axes; the warmer a line, the nearer its trial is to the objective.", lines.size(),
+                  axes.size());
   SvgCanvas canvas(width, kTop + kHeight + 30, title, description);
   std::vector<AxisScale> scales;
   for (size_t a = 0; a < axes.size(); ++a) {

@@ -112,6 +112,8 @@ TEST_F(Bench, AttentionIsTimedSpelledOutAndFused) {
         if (step["form"] == "naive") share += step["share"].get<double>();
         EXPECT_FALSE(step["why"].get<std::string>().empty());
       }
+      EXPECT_THAT(json["findings"][0].get<std::string>(),
+                  testing::MatchesRegex("Fused against naive: (no difference shown|[0-9.]+x (faster|slower)) .*"));
       EXPECT_TRUE(has_softmax);
       EXPECT_GT(share, 0);
       EXPECT_LE(share, 1.0001);

@@ -51,7 +51,7 @@ TEST_F(SearchVerb, TrainsCompressesAndReports) {
   const ProgramResult result = hone_program(
       {"search", "--config", config("pruner = \"median\""), "--storage", place, "-o", best, "--report", page});
   expect_done(result);
-  EXPECT_THAT(result.out, HasSubstr("best accuracy"));
+  EXPECT_THAT(result.out, HasSubstr("chosen by accuracy: trial "));
   for (const TrialPtr& t : trials()) {
     EXPECT_TRUE(t->state == TrialState::complete || t->state == TrialState::pruned) << t->user_attributes.dump();
     EXPECT_FALSE(t->intermediate.empty());

@@ -105,7 +105,7 @@ TEST_F(TrainModelTest, EndsWhenValidationsGetNoBetter) {
   options.training.epochs = 50;
   options.training.patience = 2;
   const Record record = train_model(options);
-  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("2 validations without a better accuracy")));
+  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("2 validations have not raised the accuracy")));
   EXPECT_LT(std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value, 50 * 3);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "measure/ratio.h"
+#include "measure/claim.h"
 
 namespace hone {
 namespace {
