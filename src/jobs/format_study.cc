@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jobs/text_inputs.h"
+
 namespace hone {
 
 namespace {
@@ -86,7 +88,7 @@ StudyData shared_data(const LoadedModel& model, const Calibration& from, const E
   return study;
 }
 
-StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
+StudyData study_rows(const LoadedModel& model, const StudyOptions& options) {
   const Calibration& data = options.data.file.empty() ? options.calibration : options.data;
   const Calibration& calibration = options.calibration.file.empty() ? data : options.calibration;
   const bool one_file = data.file == calibration.file;
@@ -101,6 +103,19 @@ StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
   study.selecting = std::move(halves[0]);
   if (halves[1].samples > 0) study.judging = std::move(halves[1]);
   if (!one_file) study.learnt = read_calibration(model, calibration.file, calibration.batch);
+  return study;
+}
+
+LoadedModel opened(const StudyOptions& options) {
+  LoadedModel model = load_model(options.model, options.inputs);
+  if (options.judged.max_length > 0) cut_texts(model, options.judged.max_length);
+  return model;
+}
+
+StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
+  StudyData study = study_rows(model, options);
+  if (!study.selecting.batches.empty() && study.selecting.batches[0].contains("input_ids"))
+    if (const std::string cut = cut_text(model); !cut.empty()) study.title += "; " + cut;
   return study;
 }
 
@@ -121,15 +136,16 @@ double bounded_decibels(double error) { return error > 0 ? std::min(decibels(err
 }  // namespace
 
 FormatStudy::FormatStudy(const StudyOptions& options)
-    : model(load_model(options.model, options.inputs)),
+    : model(opened(options)),
       graph(canonicalise(model.graph)),
       session(with_all_threads(options.session)),
       data(study_data(model, options)),
       known(options.memory,
-            fmt::format("{} {} {} {}+{} {} {} {} {} {}{}", model.sha256(), judged_text(data.selecting),
+            fmt::format("{} {} {} {}+{} {} {} {} {} {}{}{}", model.sha256(), judged_text(data.selecting),
                         data.selecting.sha256, data.selecting.samples, data.judging ? data.judging->samples : 0,
                         options.data.batch, data.for_methods().sha256, data.calibration.batch,
                         to_string(session.compute.value_or(Compute::f32)), options.settings,
+                        model.max_length > 0 ? fmt::format("max-length {} ", model.max_length) : "",
                         options_toml(quantize_fields(), options.quantize))) {}
 
 OutputMeasure FormatStudy::measure(const CalibrationData& on, bool differences) const {
@@ -180,6 +196,12 @@ bool FormatStudy::is_better(const OutputDistance& a, const OutputDistance& b) co
   const double p = quality(a), q = quality(b);
   if (std::isnan(p) || std::isnan(q)) return !std::isnan(p);
   return larger_is_better() ? p > q : p < q;
+}
+
+Shown FormatStudy::shown(const OutputDistance& a, const OutputDistance& b) const {
+  if (a.difference && b.difference) return shown_apart(a.difference->ci95, b.difference->ci95);  // on the same samples
+  if (a.figure && b.figure) return shown_apart(a.figure->ci95, b.figure->ci95);
+  return shown_apart(b.error_ci95, a.error_ci95);  // of errors the smaller one has the larger SQNR
 }
 
 double FormatStudy::loss(const OutputDistance& d) const {
@@ -247,7 +269,7 @@ std::string FormatStudy::text_of(const OutputDistance& d) {
   if (!d.figure) return text;
   text +=
       fmt::format(", {} {}", metric()->title(), figure_text(d.figure->value, d.figure->ci95, metric()->def->is_share));
-  if (d.difference) text += ", " + difference_text(*metric(), *d.difference);
+  if (d.difference) text += ", against the original " + difference_text(*metric(), *d.difference);
   return text;
 }
 

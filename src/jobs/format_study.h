@@ -13,6 +13,7 @@
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/quantize_model.h"
+#include "measure/claim.h"
 #include "report/record.h"
 #include "search/measurements.h"
 #include "search/output_measure.h"
@@ -60,6 +61,8 @@ class FormatStudy {
   bool larger_is_better() const { return !metric() || metric()->def->larger_is_better; }
   double quality(const OutputDistance& distance) const;
   bool is_better(const OutputDistance& a, const OutputDistance& b) const;  // by quality
+  // What is shown of a against b, of the metric or, where there is none, of the output SQNR.
+  Shown shown(const OutputDistance& a, const OutputDistance& b) const;
   // How far from perfect: 1 less a metric of which larger is better, or the metric, or the output error.
   double loss(const OutputDistance& distance) const;
   std::string loss_name() const;

@@ -12,7 +12,9 @@
 #include "jobs/format_list.h"
 #include "jobs/format_study.h"
 #include "jobs/scratch_folder.h"
+#include "measure/claim.h"
 #include "measure/environment.h"
+#include "passes/quantize.h"
 #include "report/svg.h"
 
 namespace hone {
@@ -24,8 +26,10 @@ struct Swept {
   OutputDistance selecting, held_out;
   double average_bits = 0;
   int64_t bytes = 0;
-  bool is_finite() const { return std::isfinite(held_out.error); }
+  bool is_finite() const { return std::isfinite(selecting.error) && std::isfinite(held_out.error); }
 };
+
+constexpr std::string_view kByDefault = "kept by default";  // what no rule and no default format is about
 
 class Sweeper {
  public:
@@ -85,7 +89,7 @@ class Sweeper {
     if (!options.training) return text;
     const TrainModelOptions& t = *options.training;
     const std::string how = decisive_options(t.training, t.reading) + t.data;
-    return text + "trained " + sha256_hex(how).substr(0, 16) + " ";
+    return text + "trained as quantized " + sha256_hex(how).substr(0, 16) + " ";
   }
 
   // Trained in the format from the model as it is; with no format, trained alike in f32.
@@ -96,17 +100,15 @@ class Sweeper {
       training.model = options_.model;
       training.inputs = options_.inputs;
       const ScratchFolder scratch;
+      if (training.training.max_length == 0) training.training.max_length = options_.judged.max_length;
       training.output = scratch.path() + "/trained.safetensors";
       training.folder = scratch.path() + "/run";
-      training.training.qat.clear();
+      training.training.qat = format.empty() ? std::vector<std::string>() : rules_of(format);
       if (format.empty()) training.training.learn_scales = false;
-      else training.training.qat = {".*=" + format};
-      if (options_.activations && !format.empty()) training.training.qat.push_back(".*\\.in=" + format);
       training.progress = [&](const std::string& line) { tell(options_.progress, name + ": " + line); };
       train_model(training);
       const Graph graph = canonicalise(load_model(training.output).graph);
-      const Sizes all = sizes(graph);
-      return {graph, {static_cast<double>(all.weight_bytes), static_cast<double>(all.parameters)}};
+      return {graph, {static_cast<double>(bytes_as_in(graph)), static_cast<double>(sizes(study_.graph).parameters)}};
     });
     const auto [bytes, parameters] = figures;
     return {name,
@@ -115,6 +117,39 @@ class Sweeper {
             held_out,
             8 * bytes / std::max(parameters, 1.0),
             static_cast<int64_t>(std::clamp(bytes, 0.0, 0x1p62))};
+  }
+
+  // The rules by which training rounds what quantizing to the format rounds.
+  std::vector<std::string> rules_of(const std::string& format) const {
+    QuantizeOptions options = options_.quantize;
+    options.to = format;
+    std::vector<std::string> rules{".*=" + format};
+    for (const QuantizeChoice& choice : plan_quantization(study_.graph, options).constants) {
+      const std::string name = "name:" + stored_label(choice.name);
+      const bool is_weight = study_.graph.type(choice.value).rank() >= 2;
+      if (choice.format && (choice.after != format || !is_weight)) rules.push_back(name + "=" + choice.after);
+      else if (!choice.format && is_weight && choice.decided_by != kByDefault) rules.push_back(name + "=keep");
+    }
+    if (options_.activations) rules.push_back(".*\\.in=" + format);
+    return rules;
+  }
+
+  // What a norm was folded into has its own name again where none is.
+  static std::string stored_label(const std::string& label) { return label.substr(0, label.find(".folded")); }
+
+  // Bytes of the tensors that quantizing stores, each as the trained graph stores it: the norms that are still apart
+  // there are counted as what they become once they are folded.
+  int64_t bytes_as_in(const Graph& trained) const {
+    std::map<std::string, const Tensor*> stored;
+    for (ValueId id : trained.constants()) stored.emplace(trained.value(id).label, trained.constant(id));
+    int64_t bytes = sizes(study_.graph).weight_bytes;
+    for (ValueId id : study_.graph.constants()) {
+      const Tensor& original = *study_.graph.constant(id);
+      const auto found = stored.find(stored_label(study_.graph.value(id).label));
+      if (found != stored.end() && found->second->elements() == original.elements())
+        bytes += found->second->bytes() - original.bytes();
+    }
+    return bytes;
   }
 
   // Of a line: its formats, and whether the model was trained in them.
@@ -126,17 +161,19 @@ class Sweeper {
     return !study_.is_better(b.selecting, a.selecting) && a.bytes < b.bytes;
   }
 
-  // The model as it is, in the arithmetic of the others.
+  // The model as it is, in the arithmetic of the others. It is what they differ from: it has no difference.
   Swept original() {
     const Sizes all = sizes(study_.graph);
     const auto distance = [&](const char* name, const OutputMeasure& measure) {
       return distance_of(
           study_.known.get<std::tuple_size_v<DistanceValues>>(name, [&] { return values_of(measure(study_.graph)); }));
     };
+    OutputDistance held_out = distance("the original, held out", study_.judge());
+    held_out.difference.reset();
     return {"the original",
             false,
             distance("the original, selecting", study_.selection()),
-            distance("the original, held out", study_.judge()),
+            held_out,
             8.0 * static_cast<double>(all.weight_bytes) / static_cast<double>(std::max<int64_t>(all.parameters, 1)),
             all.weight_bytes};
   }
@@ -160,8 +197,8 @@ class Sweeper {
     return plot;
   }
 
-  // Of each family and of all, by the number of formats measured: how the best so far, by what selects, does on what is
-  // held out.
+  // Of each family and of all, by the number of formats measured: the best so far, where choices are compared. What is
+  // held out takes no part, so that no line falls.
   LinePlot best_so_far() const {
     struct Best {
       Line line;
@@ -173,15 +210,17 @@ class Sweeper {
       best.line.label = label;
       if (!best.swept || is_better(s, *best.swept)) best.swept = &s;
       best.line.points.emplace_back(static_cast<double>(best.line.points.size() + 1),
-                                    study_.quality(best.swept->held_out));
+                                    study_.quality(best.swept->selecting));
     };
     for (const Swept& s : swept_) {
-      if (!s.is_finite()) continue;
+      if (!s.is_finite() || std::isnan(study_.quality(s.selecting))) continue;
       extend(families[family_of(s)], family_of(s), s);
       extend(all, "all", s);
     }
-    LinePlot plot{
-        .key = "best_so_far", .title = "Best so far", .x = {.title = "formats measured"}, .y = study_.quality()};
+    LinePlot plot{.key = "best_so_far",
+                  .title = "Best so far, where choices are compared",
+                  .x = {.title = "formats measured"},
+                  .y = study_.quality()};
     for (auto& [family, best] : families) plot.lines.push_back(std::move(best.line));
     if (plot.lines.size() > 1) plot.lines.push_back(std::move(all.line));
     return plot;
@@ -193,15 +232,13 @@ class Sweeper {
 
   // What training in each format gained beside quantizing, and how much of it training alone gives.
   std::string gain_text() {
-    int better = 0, all = 0;
-    for (size_t i = 0; i + 1 < swept_.size(); i += 2) {
-      better += study_.is_better(swept_[i + 1].held_out, swept_[i].held_out);
-      ++all;
-    }
+    Tally tally;
+    for (size_t i = 0; i + 1 < swept_.size(); i += 2)
+      tally.add(study_.shown(swept_[i + 1].held_out, swept_[i].held_out), study_.larger_is_better());
     return fmt::format(
-        "trained in the format it is better than quantized after training in {} of {} formats, by what is held out; "
+        "trained in the format beside quantized after training, by what is held out, where intervals lie apart: {}; "
         "trained as long without rounding, the original: {}",
-        better, all, study_.text_of(exact_->held_out));
+        verdict(tally), study_.text_of(exact_->held_out));
   }
 
   std::vector<Column> first_columns() const {
@@ -211,14 +248,16 @@ class Sweeper {
   }
 
   Table table() {
-    Table table{.key = "sweep",
-                .title = study_.data.title,
-                .columns = study_.distance_columns(first_columns()),
-                .note = fmt::format("{} in that format. Output error: sum of squared differences to the original's "
-                                    "outputs in f32 over the sum of their squares. Average bits count everything "
-                                    "stored. Intervals: 95 %, Student's t over samples, of a share Wilson's, of other "
-                                    "metrics the bootstrap.",
-                                    options_.activations ? "Weights and inputs of products" : "Weights")};
+    Table table{
+        .key = "sweep",
+        .title = study_.data.title,
+        .columns = study_.distance_columns(first_columns()),
+        .note = fmt::format(
+            "{} in that format. Output error: sum of squared differences to the original's "
+            "outputs in f32 over the sum of their squares. Average bits count everything "
+            "stored, with norms folded. Intervals: 95 %, Student's t over samples, of a share Wilson's, of other "
+            "metrics the bootstrap.",
+            options_.activations ? "Weights and inputs of products" : "Weights")};
     const auto add = [&](const Swept& s, const std::string& family) {
       std::vector<Cell> row{s.format, family};
       if (options_.training) row.emplace_back(how(s, family));
@@ -263,12 +302,12 @@ class Sweeper {
     const Swept& best =
         *std::ranges::min_element(swept_, [&](const Swept& a, const Swept& b) { return is_better(a, b); });
     const std::string name = best.format + (best.trained ? ", trained" : "");
-    std::string text = fmt::format("Best by what selects: {}, {:.3f} bits; on {} samples held out: {}", name,
-                                   best.average_bits, study_.data.held_out().samples, study_.text_of(best.held_out));
+    std::string text = fmt::format("Chosen: {}, {:.3f} bits; on {} samples held out: {}", name, best.average_bits,
+                                   study_.data.held_out().samples, study_.text_of(best.held_out));
     if (!study_.data.judging)
-      text = fmt::format("Best: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", name,
+      text = fmt::format("Chosen: {}, {:.3f} bits, {}; chosen on the same {} samples, so this flatters", name,
                          best.average_bits, study_.text_of(best.held_out), study_.data.selecting.samples);
-    if (study_.metric()) text += fmt::format(" (the original: {})", study_.text_of(original().held_out));
+    if (study_.metric()) text += fmt::format("; the original: {}", study_.text_of(original().held_out));
     return text;
   }
 

@@ -486,10 +486,31 @@ TEST_F(SweepTest, TheBestIsReportedOnWhatDidNotChooseItBesideTheOriginal) {
   for (size_t row = 1; row < 3; ++row)
     if (value_of(cell(table, "selection_accuracy", row)) > value_of(cell(table, "selection_accuracy", best)))
       best = row;
-  EXPECT_THAT(record.findings[0],
-              testing::AllOf(HasSubstr("Best by what selects: " + text_of(cell(table, "format", best)) + ","),
-                             HasSubstr("on 32 samples held out: "), HasSubstr("(the original: ")));
+  EXPECT_THAT(record.findings[0], testing::AllOf(HasSubstr("Chosen: " + text_of(cell(table, "format", best)) + ","),
+                                                 HasSubstr("on 32 samples held out: "),
+                                                 HasSubstr(", against the original "), HasSubstr("; the original: ")));
   EXPECT_TRUE(std::get<Number>(cell(table, "accuracy", best)).interval);
+}
+
+TEST_F(SweepTest, TheOriginalIsNotComparedWithItself) {
+  const Record record = sweep(options({"mxint4"}));
+  const Table& table = table_of(record, "sweep");
+  EXPECT_TRUE(is_empty(cell(table, "accuracy_difference", 1)));
+  EXPECT_FALSE(is_empty(cell(table, "accuracy_difference", 0)));
+  EXPECT_THAT(record.findings[0], testing::Not(HasSubstr("no difference shown (0.00 to 0.00 points)")));
+}
+
+TEST_F(SweepTest, TheBestSoFarFallsNowhere) {
+  std::vector<std::string> formats;
+  for (int bits = 2; bits <= 8; ++bits)
+    for (const char* family : {"mxint", "int"}) formats.push_back(fmt::format("{}{}", family, bits));
+  const Record record = sweep(options(formats));
+  const LinePlot* plot = find_block<LinePlot>(record, "best_so_far");
+  ASSERT_NE(plot, nullptr);
+  for (const Line& line : plot->lines)
+    for (size_t i = 1; i < line.points.size(); ++i)
+      EXPECT_GE(line.points[i].second, line.points[i - 1].second) << line.label << " " << i;
+  EXPECT_EQ(plot->lines.back().points.size(), formats.size());
 }
 
 TEST_F(SweepTest, InputsOfProductsCanBeInTheFormatToo) {

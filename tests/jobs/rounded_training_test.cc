@@ -184,7 +184,7 @@ TEST_F(RoundedTrainingTest, ASweepDrawsWhatTrainingGivesBesideQuantizing) {
   EXPECT_EQ(value_of(cell(table, "average_bits", 1)), value_of(cell(table, "average_bits", 0)));
   EXPECT_EQ(text_of(cell(table, "how", 5)), "trained");
   EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
-  EXPECT_THAT(record.findings, Contains(HasSubstr("better than quantized after training in ")));
+  EXPECT_THAT(record.findings, Contains(HasSubstr("trained in the format beside quantized after training")));
   const Record again = sweep(o);
   EXPECT_THAT(again.findings, Contains(HasSubstr("0 measured, ")));
 }
