@@ -19,6 +19,9 @@ void EvaluationFlags::add_rows_to(CLI::App& app, const std::string& prefix) {
       ->check(CLI::PositiveNumber);
   app.add_option("--score-output", options.output,
                  "The model's output that metrics are of (default: the one that fits)");
+  app.add_option("--max-length", options.max_length,
+                 "Tokens that texts are cut to (default: as in training, else what the model takes)")
+      ->check(CLI::PositiveNumber);
   add_fields(app, DataOptions::fields(), reading, prefix);
 }
 
@@ -59,7 +62,14 @@ std::vector<std::string> split_metrics(const std::vector<std::string>& given) {
   return names;
 }
 
+void note_split_files(const GivenOptions& reading) {
+  for (const char* name : {"validation-file", "test-file"})
+    if (const auto found = reading.find(name); found != reading.end())
+      for (const std::string& path : found->second) reads_in_this_command(path);
+}
+
 EvaluationOptions EvaluationFlags::get_choice() const {
+  note_split_files(reading);
   EvaluationOptions result = options;
   result.metrics = split_metrics(metrics);
   set_fields(DataOptions::fields(), result.data.reading, reading);
@@ -71,8 +81,8 @@ EvaluationOptions EvaluationFlags::get() const {
   result.data.path = data;
   const auto is_given = [](const auto& field) { return !field.second.empty(); };
   if (data.empty() && (!metrics.empty() || !options.data.split.empty() || options.data.limit > 0 ||
-                       !options.output.empty() || std::ranges::any_of(reading, is_given)))
-    fail("metrics, splits, limits and columns are of a data set: give --data");
+                       !options.output.empty() || options.max_length > 0 || std::ranges::any_of(reading, is_given)))
+    fail("metrics, splits, limits, lengths and columns are of a data set: give --data");
   return result;
 }
 

@@ -15,7 +15,7 @@ struct EvaluationFlags {
   GivenOptions reading;
   EvaluationOptions options;
 
-  // `prefix` stands before all names but --data, --metric, --score-output and --cmd-seconds.
+  // `prefix` stands before all names but --data, --metric, --score-output, --max-length and --cmd-seconds.
   void add_to(CLI::App& app, const std::string& prefix = "");
   EvaluationOptions get() const;
 
@@ -27,6 +27,9 @@ struct EvaluationFlags {
  private:
   void add_rows_to(CLI::App& app, const std::string& prefix);
 };
+
+// Splits in files of their own (--validation-file, --test-file), for the command line that a report shows.
+void note_split_files(const GivenOptions& reading);
 
 // "accuracy,f1" and "cmd:./score.sh a,b" as names: what follows cmd: is one program with its arguments.
 std::vector<std::string> split_metrics(const std::vector<std::string>& given);

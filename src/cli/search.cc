@@ -1,6 +1,8 @@
 #include <cstdio>
+#include <filesystem>
 
 #include "base/printable.h"
+#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/option_flags.h"
 #include "cli/registry.h"
@@ -51,7 +53,7 @@ void setup(CLI::App& app) {
       ->multi_option_policy(last);
   app.add_flag("--resume", flags.resume, "Go on with a study that is there");
   app.add_option("-o,--output", flags.output,
-                 "The best model, .safetensors; of several objectives or studies a folder for the best ones")
+                 "The chosen model, .safetensors; of several objectives or studies a folder for them")
       ->multi_option_policy(last);
   app.add_option("--rebuild", flags.rebuild, "Search nothing: make the candidate of this trial again, as --output")
       ->multi_option_policy(last);
@@ -96,8 +98,10 @@ Json given_flags() {
 int run() {
   RunFiles files;
   files.reads("--config", flags.config).reads("--space", flags.space).reads("--data", flags.data);
+  if (std::filesystem::exists(flags.model)) files.reads("MODEL", flags.model);
   if (flags.output.ends_with(".safetensors")) files.writes("--output", flags.output);
   files.writes("--report", flags.result.report).check();
+  note_split_files(flags.reading);
   Report report(flags.result);
   report.finish(
       search_model({.tree = flags.config.empty() ? Json::object() : read_search_config(flags.config),

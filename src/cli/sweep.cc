@@ -44,7 +44,7 @@ void setup(CLI::App& app) {
       ->required();
   flags.evaluation.add_choice_to(
       app,
-      "What quality is measured on, half of it to choose the best by and half to report: a file as of --calib, or a "
+      "What quality is measured on, half of it to choose by and half to report: a file as of --calib, or a "
       "data set (default: that of --calib; where the method learns, it learns from the other half)");
   app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
   CLI::Option* train = app.add_flag("--train", flags.train,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/option_flags.h"
 #include "cli/registry.h"
@@ -74,6 +75,7 @@ int run() {
   files.reads("--teacher", options.training.teacher);
   files.writes("--output", options.output).writes("--report", flags.result.report).check();
   options.session = flags.run.options();
+  note_split_files(flags.reading);
   options.command = this_command();
   const std::unique_ptr<Ranks> ranks = Ranks::join();
   if (ranks && !ranks->is_first()) return run_beside(*ranks);

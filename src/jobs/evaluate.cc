@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "jobs/open_session.h"
+#include "jobs/text_inputs.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -15,7 +16,7 @@ constexpr int64_t kMostClassesOfATable = 20;
 constexpr size_t kMostMistakes = 20;
 
 struct Opened {
-  std::string name;
+  std::string name, cut;  // cut: what is to be said of the texts' length
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<Session> session;
 };
@@ -26,6 +27,8 @@ Opened open(const std::string& path, const EvaluationData& data, const QualityOp
   LoadedModel model = load_model(path, folder ? options.inputs : std::vector<std::string>{});
   Opened opened{.name = model.name};
   manifest.push_back({"input", path, model.sha256(), model.file_bytes});
+  if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
+  if (!data.dataset.texts.empty() || !data.dataset.words.empty()) opened.cut = cut_text(model);
   opened.evaluation = std::make_unique<Evaluation>(model, data, options.evaluation);
   opened.session = std::make_unique<Session>(open_session(std::move(model), options.session));
   return opened;
@@ -139,6 +142,7 @@ QualityComparison compare_quality(const std::vector<std::string>& models, const 
     if (opened.evaluation->asks_agreement() && models.size() < 2)
       fail("metric agreement is between models: name the one to agree with first, as in hone evaluate original small");
     ModelQuality quality{.name = opened.name, .evaluated = opened.evaluation->run(*opened.session, options.progress)};
+    if (!opened.cut.empty()) result.notes.push_back(fmt::format("{}: {}", opened.name, opened.cut));
     if (first) {
       for (size_t f = 0; f < quality.evaluated.figures.size(); ++f)
         quality.differences.push_back(difference_of(result.models[0].evaluated.figures[f], quality.evaluated.figures[f],

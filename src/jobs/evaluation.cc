@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "jobs/score_command.h"
 #include "jobs/scratch_folder.h"
+#include "measure/claim.h"
 
 namespace hone {
 namespace {
@@ -339,15 +340,8 @@ Difference difference_of(const Figure& base, const Figure& other, uint64_t seed)
 }
 
 std::string difference_text(const std::optional<Metric>& metric, const Difference& d) {
-  const bool is_share = metric && metric->def->is_share, larger_is_better = !metric || metric->def->larger_is_better;
-  const auto text = [&](double x) { return is_share ? fmt::format("{:.2f}", 100 * x) : fmt::format("{:.3g}", x); };
-  const std::string unit = is_share ? " points" : "";
-  if (!d.ci95) return fmt::format("difference {}{}", text(d.value), unit);
-  if (!d.shown()) return fmt::format("no difference shown ({} to {}{})", text(d.ci95->low), text(d.ci95->high), unit);
-  const double least = std::min(std::abs(d.ci95->low), std::abs(d.ci95->high)),
-               most = std::max(std::abs(d.ci95->low), std::abs(d.ci95->high));
-  return fmt::format("{}{} {} ({}-{}), which is {}", text(std::abs(d.value)), unit, d.value < 0 ? "lower" : "higher",
-                     text(least), text(most), (d.value > 0) == larger_is_better ? "better" : "worse");
+  return verdict(
+      d, {.is_share = metric && metric->def->is_share, .larger_is_better = !metric || metric->def->larger_is_better});
 }
 
 std::string figure_text(double value, const std::optional<Interval>& ci95, bool is_share) {

@@ -20,6 +20,7 @@ struct EvaluationOptions {
   DataChoice data;
   std::vector<std::string> metrics;  // names, "retrieval", "agreement", "cmd:PROGRAM"; empty: what suits the data
   std::string output;                // of the model; empty: the one that fits
+  int64_t max_length = 0;            // of texts, in tokens; 0: as in training, else what the model takes
   double command_seconds = 600;      // that a PROGRAM may take
   bool given() const { return !data.path.empty(); }
 };
@@ -41,7 +42,7 @@ std::string figure_text(double value, const std::optional<Interval>& ci95, bool 
 size_t choose_output(const std::string& model, const std::vector<std::string>& names,
                      const std::vector<Tensor>& outputs, const std::string& name, Judged judged, TargetKind kind);
 
-// "0.50 points lower (0.10-0.90), which is worse", "no difference shown (-0.20 to 0.30 points)".
+// measure/claim.h's words for it.
 std::string difference_text(const std::optional<Metric>& metric, const Difference& difference);
 
 struct Evaluated {

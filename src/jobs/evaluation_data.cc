@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "data/splits.h"
+#include "jobs/class_names.h"
 
 namespace hone {
 namespace {
@@ -46,23 +47,6 @@ size_t text_bytes(const Dataset& dataset, int64_t row) {
   return bytes;
 }
 
-// Names of the classes by number, from config.json; none where it has none but LABEL_0, LABEL_1, …
-std::vector<std::string> names_in_config(const LoadedModel& model) {
-  const auto config = model.files.find("config.json");
-  if (config == model.files.end()) return {};
-  const Json json = parse_json(config->second, model.path + ": config.json");
-  std::vector<std::string> names;
-  if (!json.is_object() || !json.contains("id2label") || !json["id2label"].is_object()) return {};
-  const Json& labels = json["id2label"];
-  for (size_t id = 0; id < labels.size(); ++id) {
-    const auto found = labels.find(std::to_string(id));
-    if (found == labels.end() || !found->is_string() || found->get<std::string>() == fmt::format("LABEL_{}", id))
-      return {};
-    names.push_back(found->get<std::string>());
-  }
-  return names;
-}
-
 }  // namespace
 
 std::string sha256_of(const Dataset& dataset) {
@@ -94,7 +78,7 @@ ClassNumbers class_numbers(const LoadedModel& model, const Dataset& dataset) {
   const std::span<const std::string> data = class_names(dataset.labels);
   ClassNumbers numbers{.of = std::vector<int64_t>(data.size()), .names = {data.begin(), data.end()}};
   std::iota(numbers.of.begin(), numbers.of.end(), int64_t{0});
-  const std::vector<std::string> known = names_in_config(model);
+  const std::vector<std::string> known = classes_of(model);
   if (data.empty() || known.empty()) return numbers;
   std::vector<int64_t> of;
   for (const std::string& name : data) {

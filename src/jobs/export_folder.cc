@@ -18,6 +18,7 @@
 #include "base/temporary.h"
 #include "io/weight_layouts.h"
 #include "ir/bodies.h"
+#include "jobs/text_inputs.h"
 #include "measure/environment.h"
 
 namespace hone {
@@ -121,6 +122,14 @@ void write_companions(const LoadedModel& model, const fs::path& folder) {
     if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", model.path, name);
     if (name != "config.json") write_file((folder / name).string(), content);
   }
+  // What texts are cut to, where Hugging Face's tokenizers look for it.
+  const int64_t length = max_tokens(model);
+  const bool has_tokenizer = model.files.contains("tokenizer.json") || model.files.contains("vocab.txt");
+  if (length < 1 || !has_tokenizer || model.files.contains("tokenizer_config.json")) return;
+  Json settings{{"model_max_length", length}};
+  if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase"); lowercase != model.graph.metadata.end())
+    settings["do_lower_case"] = lowercase->second == "true";
+  write_file((folder / "tokenizer_config.json").string(), settings.dump(2));
 }
 
 void check_read_back(const std::string& path, const Weights& weights) {

@@ -4,10 +4,12 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/file_name.h"
 #include "base/hash.h"
 #include "io/artefact.h"
 #include "io/hf_directory.h"
 #include "io/onnx/import_model.h"
+#include "ir/row_keys.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
 
@@ -48,6 +50,13 @@ LoadedModel load_onnx(const std::string& path, const std::vector<std::string>& i
   LoadedModel model;
   // Weights that the file has as codes and scales stay that small.
   model.graph = run_pass(std::move(import.graph), "recognise_packed");
+  std::erase_if(model.graph.metadata, [&](const auto& entry) {
+    if (!entry.first.starts_with(kCarriedFile)) return false;
+    const std::string name = entry.first.substr(std::string_view(kCarriedFile).size());
+    if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", path, name);
+    model.files[name] = entry.second;
+    return true;
+  });
   model.weight_files = std::move(import.files);
   return model;
 }

@@ -18,6 +18,7 @@ struct LoadedModel {
   std::map<std::string, std::string> stored_names;  // what its files call a constant, where that is another name
   std::vector<std::string> unused;                  // tensors of the source that no part of the graph reads
   int64_t file_bytes = 0;                           // of the weights' files
+  int64_t max_length = 0;                           // tokens that texts are cut to, whatever its metadata say; 0: unset
   std::string sha256() const;                       // of the weights' files
   std::vector<std::string> weight_files;
 };

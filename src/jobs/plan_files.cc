@@ -3,6 +3,7 @@
 #include "io/artefact_size.h"
 #include "io/onnx/export_model.h"
 #include "io/onnx/export_size.h"
+#include "jobs/save_model.h"
 #include "ops/calls.h"
 
 namespace hone {
@@ -41,9 +42,10 @@ QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
 
 int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const {
   if (target_ == "safetensors") return artefact_bytes(graph, carried);
-  if (const std::optional<int64_t> bytes = onnx_bytes(graph)) return *bytes;
+  const Graph whole = with_tokenizer(graph, carried);
+  if (const std::optional<int64_t> bytes = onnx_bytes(whole)) return *bytes;
   const ScratchFolder folder;  // two files
-  return export_onnx(graph, folder.path() + "/size.onnx").bytes;
+  return export_onnx(whole, folder.path() + "/size.onnx").bytes;
 }
 
 double PlanFiles::cost(size_t tensor, int format) const {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "base/text.h"
+#include "ir/row_keys.h"
 #include "jobs/default_inputs.h"
 #include "jobs/text_inputs.h"
 
@@ -35,7 +37,27 @@ std::optional<int64_t> constant(const TensorType& type, size_t axis) {
 }  // namespace
 
 ImageTransform image_transform_of(const LoadedModel& model) {
-  return {.mean = numbers_in(model, kImageMean), .deviation = numbers_in(model, kImageDeviation)};
+  ImageTransform images{.mean = numbers_in(model, kImageMean), .deviation = numbers_in(model, kImageDeviation)};
+  const std::vector<float> size = numbers_in(model, kImageSize);
+  if (size.empty()) return images;
+  constexpr float kMostSide = 1 << 16;
+  for (float side : size)
+    if (size.size() != 2 || !(side >= 1 && side <= kMostSide) || side != std::trunc(side))
+      fail("{}: metadata \"{}\" is \"{}\"; height and width with a comma are expected", model.path, kImageSize,
+           model.graph.metadata.at(kImageSize));
+  images.height = static_cast<int64_t>(size[0]), images.width = static_cast<int64_t>(size[1]);
+  return images;
+}
+
+void describe_images(LoadedModel& model, const ImageTransform& images) {
+  auto& metadata = model.graph.metadata;
+  const auto put = [&](const char* key, const auto& numbers) {
+    if (numbers.empty()) metadata.erase(key);
+    else metadata[key] = fmt::format("{}", fmt::join(numbers, ","));
+  };
+  put(kImageMean, images.mean);
+  put(kImageDeviation, images.deviation);
+  put(kImageSize, images.height > 0 ? std::vector{images.height, images.width} : std::vector<int64_t>());
 }
 
 struct RowInputs::Side {
@@ -98,8 +120,9 @@ void RowInputs::prepare_images(const LoadedModel& model, const Dataset& dataset)
     fail("{}: takes images of {} channels, {} has {}; --channels says how image files are read", model_, *channels,
          dataset.path, dataset.images.channels);
   BatchOptions options{.order = {.batch = 1, .shuffle = false}, .images = image_transform_of(model)};
-  if (const auto height = constant(type, 2), width = constant(type, 3); height && width)
-    options.images.height = *height, options.images.width = *width;
+  if (const auto height = constant(type, 2)) options.images.height = *height;
+  if (const auto width = constant(type, 3)) options.images.width = *width;
+  if (options.images.height == 0 || options.images.width == 0) options.images.height = options.images.width = 0;
   std::vector<int64_t> all(static_cast<size_t>(dataset.rows));
   std::iota(all.begin(), all.end(), int64_t{0});
   sides_.emplace_back(std::make_unique<Side>())->batches.emplace(dataset, all, options);

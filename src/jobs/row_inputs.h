@@ -14,12 +14,10 @@
 
 namespace hone {
 
-// Keys of a model's metadata that say how images are normalised for it: a number a channel, of values from 0 to 1, with
-// commas.
-constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
-
-// As the metadata say, else not at all.
+// Size and normalisation as the metadata say (ir/row_keys.h), else images stay as they are.
 ImageTransform image_transform_of(const LoadedModel& model);
+// Writes them down, without what is drawn anew in each epoch.
+void describe_images(LoadedModel& model, const ImageTransform& images);
 
 class RowInputs {
  public:

@@ -6,12 +6,15 @@
 #include "base/staged_files.h"
 #include "base/text.h"
 #include "io/artefact.h"
+#include "ir/row_keys.h"
 #include "jobs/verify_written.h"
 
 namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kConfigFile = "config.json";  // of a family of models, which ONNX needs not
 
 // `write` writes and verifies at the path that it is given. Its errors name the place that the file is for.
 template <class F>
@@ -61,17 +64,23 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
   }
 }
 
+Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files) {
+  for (const auto& [name, content] : files)
+    if (name != kConfigFile) graph.metadata[kCarriedFile + name] = content;
+  return graph;
+}
+
 int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
-  if (path.ends_with(".onnx")) return export_onnx(graph, path).bytes;
+  if (path.ends_with(".onnx")) return export_onnx(with_tokenizer(graph, source.files), path).bytes;
   save_artefact(path, graph, source.files);
   return static_cast<int64_t>(fs::file_size(path));
 }
 
 std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
   int64_t original = source.file_bytes;
-  const bool carries = fs::is_directory(source.path) && !path.ends_with(".onnx");
+  const bool carries = fs::is_directory(source.path);
   for (const auto& [name, content] : source.files)
-    if (carries) original += static_cast<int64_t>(content.size());
+    if (carries && (name != kConfigFile || !path.ends_with(".onnx"))) original += static_cast<int64_t>(content.size());
   const bool has_tokenizer = source.files.contains("tokenizer.json") || source.files.contains("vocab.txt");
   return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
                      human_bytes(static_cast<double>(saved.bytes)),
@@ -105,7 +114,7 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
   if (path.ends_with(".onnx")) {
     refuse_source_as_output(path, source);
-    return save_as_onnx(path, graph);
+    return save_as_onnx(path, with_tokenizer(graph, source.files));
   }
   if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
   if (fs::is_directory(source.path)) refuse_source_as_output(path, source);

@@ -23,9 +23,12 @@ struct SavedModel {
 // Throws Error when `path` is one of the files that hold the source's weights.
 void refuse_source_as_output(const std::string& path, const LoadedModel& source);
 
-// The artefact with the model's tokenizer and configuration, or ONNX without them, by the name's ending. A file of
-// hone's may be replaced by its successor; the weights of a folder may not.
+// The artefact with the model's tokenizer and configuration, or ONNX with the tokenizer, by the name's ending. A file
+// of hone's may be replaced by its successor; the weights of a folder may not.
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+
+// With the files that ride along as metadata, as ONNX has them: all but the configuration.
+Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files);
 
 // The same file without opening it again: for one that is measured and thrown away. Returns its size.
 int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source);

@@ -104,7 +104,8 @@ std::optional<std::string> held_to_drop(const SqueezeOptions& options, const Loa
 }  // namespace
 
 Record squeeze(const SqueezeOptions& options) {
-  const LoadedModel model = load_model(options.model, options.inputs);
+  LoadedModel model = load_model(options.model, options.inputs);
+  if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
   refuse_source_as_output(options.output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);
   tell(options.progress, "quantizing");

@@ -270,12 +270,8 @@ LoadedModel Supernet::begun(LoadedModel network) const {
   require_nested(network.graph, largest_);
   inherit_weights(network.graph, largest_);
   if (!batches_.empty()) network.graph = with_measured_statistics(std::move(network.graph), batches_, session_);
-  if (!data_->images().mean.empty()) {
-    network.graph.metadata[kImageMean] = fmt::format("{}", fmt::join(data_->images().mean, ","));
-    network.graph.metadata[kImageDeviation] = fmt::format("{}", fmt::join(data_->images().deviation, ","));
-  }
   network.graph.metadata.erase("random_weights");
-  name_classes(network, data_->needs());
+  data_->describe_rows(network);
   return network;
 }
 

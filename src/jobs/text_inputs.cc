@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "ir/row_keys.h"
 
 namespace hone {
 namespace {
@@ -13,6 +14,17 @@ int64_t to_number(const std::string& text, const std::string& what) {
   if (error != std::errc() || end != text.data() + text.size())
     fail("{} is \"{}\"; a whole number is needed", what, text);
   return number;
+}
+
+// The smallest of the numbers that the model's metadata has under these keys; 0: it has none.
+int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> keys) {
+  int64_t least = 0;
+  for (const char* key : keys)
+    if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) {
+      const int64_t length = to_number(found->second, key);
+      if (length > 0 && (least == 0 || length < least)) least = length;
+    }
+  return least;
 }
 
 }  // namespace
@@ -28,14 +40,25 @@ Tokenizer tokenizer_of(const LoadedModel& model) {
                                model.path + ": vocab.txt");
 }
 
+int64_t most_tokens(const LoadedModel& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }
+
 int64_t max_tokens(const LoadedModel& model) {
-  int64_t least = 0;
-  for (const char* key : {"tokenizer.max_length", "max_positions"})
-    if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) {
-      const int64_t length = to_number(found->second, key);
-      if (length > 0 && (least == 0 || length < least)) least = length;
-    }
-  return least;
+  if (model.max_length > 0) return model.max_length;
+  return least_of(model, {"tokenizer.max_length", kPositions, kTextLength});
+}
+
+void cut_texts(LoadedModel& model, int64_t length) {
+  if (length < 1) fail("max-length is {}; at least 1 is needed", length);
+  if (const int64_t most = most_tokens(model); most > 0 && length > most)
+    fail("max-length is {}; the model takes {} tokens", length, most);
+  model.max_length = length;
+}
+
+std::string cut_text(const LoadedModel& model) {
+  if (model.max_length > 0) return fmt::format("texts are cut to {} tokens (--max-length)", model.max_length);
+  if (!model.graph.metadata.contains(kTextLength)) return "";
+  return fmt::format("texts are cut to {} tokens, as in training (--max-length gives another length)",
+                     max_tokens(model));
 }
 
 NamedTensors text_inputs(const LoadedModel& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {

@@ -13,9 +13,14 @@ namespace hone {
 // The tokenizer that came with the model; throws Error when there is none.
 Tokenizer tokenizer_of(const LoadedModel& model);
 
-// Tokens that a text is cut to: what the model states, and no more than its table of positions; 0 when neither is
-// known.
+// Tokens that the model takes: what it states, and no more than its table of positions; 0 when neither is known.
+int64_t most_tokens(const LoadedModel& model);
+// Tokens that a text is cut to: those that it was cut to in training, else those that the model takes.
 int64_t max_tokens(const LoadedModel& model);
+// Cuts texts to another length for as long as the model is open. Throws Error for more than it takes.
+void cut_texts(LoadedModel& model, int64_t length);
+// "texts are cut to 64 tokens, as in training (…)"; empty where all that the model takes is read.
+std::string cut_text(const LoadedModel& model);
 
 // Those of input_ids, attention_mask and token_type_ids (zeros) that the model takes: i64[texts, longest text in
 // tokens].

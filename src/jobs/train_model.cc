@@ -17,8 +17,8 @@
 #include "codegen/llvm/compiled_packer.h"
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
+#include "jobs/class_names.h"
 #include "jobs/load_model.h"
-#include "jobs/row_inputs.h"
 #include "jobs/save_model.h"
 #include "jobs/training_data.h"
 #include "jobs/training_record.h"
@@ -381,11 +381,10 @@ class Job {
   SavedModel save(const Graph& trained) {
     LoadedModel written = model_;
     written.graph = trained;
-    name_classes(written, data_->needs());
-    if (!data_->images().mean.empty()) {
-      written.graph.metadata[kImageMean] = fmt::format("{}", fmt::join(data_->images().mean, ","));
-      written.graph.metadata[kImageDeviation] = fmt::format("{}", fmt::join(data_->images().deviation, ","));
-    }
+    data_->describe_rows(written);
+    written.graph.metadata.erase("compute");  // it computes as it was judged
+    if (const Compute compute = options_.session.compute.value_or(Compute::f32); compute != Compute::f32)
+      written.graph.metadata["compute"] = to_string(compute);
     written.graph.metadata.erase("random_weights");
     if (!options_.training.qat.empty()) written.graph = packed_as_trained(std::move(written.graph), packer_);
     return save_model(options_.output, written.graph, written);

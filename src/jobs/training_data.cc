@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "ir/row_keys.h"
+#include "jobs/class_names.h"
 #include "jobs/row_inputs.h"
 #include "jobs/text_inputs.h"
 #include "train/train_graph.h"
@@ -81,35 +83,6 @@ LabelNeeds label_needs(const Dataset& data) {
       data.labels);
 }
 
-std::vector<std::string> classes_of(const LoadedModel& model) {
-  const auto config = model.files.find("config.json");
-  if (config == model.files.end()) return {};
-  const Json json = parse_json(config->second, model.path + ": config.json");
-  if (!json.is_object() || !json.contains("id2label") || !json["id2label"].is_object()) return {};
-  std::vector<std::string> names;
-  for (size_t id = 0; id < json["id2label"].size(); ++id) {
-    const auto found = json["id2label"].find(std::to_string(id));
-    if (found == json["id2label"].end() || !found->is_string() || *found == fmt::format("LABEL_{}", id)) return {};
-    names.push_back(found->get<std::string>());
-  }
-  return names;
-}
-
-void name_classes(LoadedModel& model, const LabelNeeds& needs) {
-  if (needs.names.empty()) return;
-  const auto found = model.files.find("config.json");
-  Json config = found == model.files.end() ? Json::object() : parse_json(found->second, model.path + ": config.json");
-  Json names = Json::object(), numbers = Json::object();
-  for (size_t i = 0; i < needs.names.size(); ++i) {
-    names[std::to_string(i)] = needs.names[i];
-    numbers[needs.names[i]] = i;
-  }
-  config["id2label"] = names;
-  config["label2id"] = numbers;
-  if (needs.kind == TargetKind::labels) config["problem_type"] = "multi_label_classification";
-  model.files["config.json"] = config.dump(2);
-}
-
 TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
     : data_(std::move(data)), needs_(label_needs(data_)) {
   if (!data_.texts.empty() || !data_.words.empty()) read_tokens(model, options);
@@ -146,10 +119,10 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
 }
 
 void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& options) {
-  const int64_t most = max_tokens(model);
-  if (options.max_length > 0 && most > 0 && options.max_length > most)
-    fail("max-length is {}; the model takes {} tokens", options.max_length, most);
-  const int64_t length = options.max_length > 0 ? options.max_length : most;
+  LoadedModel as_asked = model;
+  if (options.max_length > 0) cut_texts(as_asked, options.max_length);
+  max_length_ = options.max_length;
+  const int64_t length = max_tokens(as_asked);
   tokenizer_.emplace(tokenizer_of(model));
   tokens_.emplace(data_, *tokenizer_, length);
   int64_t cut = 0;
@@ -162,11 +135,13 @@ void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& 
 void TrainingData::set_images(const LoadedModel& model, const TrainingOptions& options) {
   const std::optional<Shape> shape = image_shape(model.graph);
   if (!shape) fail("{}: {} holds images, and the model takes none", model.name, data_.path);
+  const ImageTransform stored = image_transform_of(model);
   const auto side = [&](size_t axis) {
     const Dim& dim = (*shape)[axis];
+    const int64_t open = options.image_size > 0 ? options.image_size : axis == 2 ? stored.height : stored.width;
     if (options.image_size > 0 && dim.is_constant() && dim != Dim(options.image_size))
       fail("image-size is {}; the model takes images of {}", options.image_size, to_string(*shape));
-    return dim.is_constant() ? dim.constant() : options.image_size;
+    return dim.is_constant() ? dim.constant() : open;
   };
   images_ = {.height = side(2),
              .width = side(3),
@@ -192,6 +167,13 @@ void TrainingData::set_pixel_statistics(const LoadedModel& model) {
   images_.deviation = pixels.deviation;
   for (float& d : images_.deviation)
     if (d == 0) d = 1;  // a channel of one value
+}
+
+void TrainingData::describe_rows(LoadedModel& model) const {
+  model.graph.metadata.erase(kClassNames);
+  if (!needs_.names.empty()) name_classes(model, needs_.names, needs_.kind == TargetKind::labels);
+  if (max_length_ > 0) model.graph.metadata[kTextLength] = std::to_string(max_length_);
+  if (data_.images) describe_images(model, images_);
 }
 
 void TrainingData::fit(const Graph& graph) { sources_ = sources_for(graph, "model"); }

@@ -27,12 +27,6 @@ struct LabelNeeds {
 // Throws Error where there are none, or only one class.
 LabelNeeds label_needs(const Dataset& data);
 
-// Names of the classes by number that the model's files give, unless they are LABEL_0, LABEL_1, …
-std::vector<std::string> classes_of(const LoadedModel& model);
-
-// Writes the names of the classes into the model's config.json, where other programs read them.
-void name_classes(LoadedModel& model, const LabelNeeds& needs);
-
 class TrainingData {
  public:
   // `model` comes with its tokenizer where the data are texts. Throws Error where there are too few rows for a batch.
@@ -49,6 +43,10 @@ class TrainingData {
   const Batches* validation() const { return validation_.get(); }  // null: the data have no such split
   const std::vector<std::string>& notes() const { return notes_; }
   const ImageTransform& images() const { return images_; }
+
+  // Writes down in a model that is trained on the data what its rows were made into, and what its classes are called:
+  // every verb reads rows by that.
+  void describe_rows(LoadedModel& model) const;
 
   // The model's inputs and labels, in at most `parts` parts of alike many rows: as many for each share of a batch, the
   // last ones perhaps without rows.
@@ -85,6 +83,7 @@ class TrainingData {
   std::optional<Tokenizer> tokenizer_;
   std::optional<TokenRows> tokens_;
   ImageTransform images_;
+  int64_t max_length_ = 0;  // that texts are cut to, where that is asked for
   std::unique_ptr<Batches> train_, validation_;
   std::vector<Source> sources_, teacher_sources_;
   std::vector<std::string> notes_;

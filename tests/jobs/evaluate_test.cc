@@ -182,6 +182,14 @@ TEST_F(EvaluateTest, ImagesAreNormalisedAsTheModelSays) {
   save_artefact(folder / "bad.safetensors", graph);
   EXPECT_THAT(error_of([&] { evaluated(folder / "bad.safetensors", options); }),
               HasSubstr("metadata \"image.mean\" is \"half\""));
+  graph.metadata["image.mean"] = "0.5";
+  for (const char* size : {"8", "8,0", "8,8.5", "8,70000", "-1,8"}) {
+    graph.metadata["image.size"] = size;
+    save_artefact(folder / "size.safetensors", graph);
+    EXPECT_THAT(error_of([&] { image_transform_of(load_model(folder / "size.safetensors")); }),
+                HasSubstr("metadata \"image.size\" is"))
+        << size;
+  }
 }
 
 // Each word by the class of its first token; a word of two tokens counts once.
