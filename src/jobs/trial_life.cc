@@ -14,6 +14,7 @@
 #include "jobs/prune_model.h"
 #include "jobs/save_model.h"
 #include "jobs/scratch_folder.h"
+#include "jobs/text_inputs.h"
 #include "jobs/train_model.h"
 #include "jobs/trial_start.h"
 #include "jobs/zero_cost.h"
@@ -280,6 +281,7 @@ Figures TrialLife::of_start(const TrialPlan& plan, const LoadedModel& model) con
   LoadedModel begun = model;
   if (begins_anew(plan))
     begun.graph = with_new_weights(canonicalise_for_training(begun.graph), static_cast<uint64_t>(plan.train.seed));
+  if (plan.train.max_length > 0) cut_texts(begun, plan.train.max_length);
   return zero_cost_figures(begun, wanted,
                            {.data = options_.data,
                             .reading = options_.judged.data.reading,
