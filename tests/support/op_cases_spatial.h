@@ -56,6 +56,10 @@ inline OpCases conv_cases(Philox& rng) {
       {{random_floats(rng, {2, 2, 4, 3, 5}), random_floats(rng, {3, 2, 2, 3, 2}), random_floats(rng, {3})},
        {{"strides", Integers{2, 1, 2}}, {"pads", Integers{1, 1, 0, 2, 1, 1}}, {"dilations", Integers{2, 1, 1}}}},
       {{random_floats(rng, {1, 4, 3, 3, 4}), random_floats(rng, {4, 2, 2, 1, 3})}, {{"groups", int64_t{2}}}},
+      {{random_floats(rng, {2, 5, 6, 6}), random_floats(rng, {4, 6, 3, 2}), random_floats(rng, {4})},
+       {{"channels_last", int64_t{1}}, {"planes", int64_t{3}}, {"pads", Integers{1, 0, 1, 1}}}},
+      {{random_floats(rng, {1, 8, 9, 12}), random_floats(rng, {17, 8, 3, 3})},
+       {{"planes", int64_t{2}}, {"pads", Integers{1, 1, 1, 1}}}},
       // Of large dilation, where most taps lie outside the plane.
       {{random_floats(rng, {2, 5, 14, 17}), random_floats(rng, {18, 5, 3, 3}), random_floats(rng, {18})},
        {{"pads", Integers{6, 12, 6, 12}}, {"dilations", Integers{6, 12}}}},

@@ -63,6 +63,7 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   const bool one_tap = plan.turned && element_count(spatial(graph.type(w).shape)) == Dim(1);
   plan.leaves_plane = has_padding(graph, n) || (plan.turned && !one_tap);
   plan.groups = groups;
+  plan.planes = node.attributes.get_or<int64_t>("planes", 1);
   plan.channels = channels / groups;
   plan.product.n = outputs / groups;
   plan.product.a = graph.type(x).dtype;
