@@ -107,7 +107,7 @@ Support lower_resize(const Lowering& lowering, Prepared& prepared) {
   });
   const std::vector<Part> parts = parts_of(std::move(resized), shape);
   if (parts.empty()) return {"no axis that is resized"};
-  prepared.steps.assign(parts.size(), prepared.step());
+  prepared.steps.assign(parts.size(), StepDraft(prepared.step()));
   int64_t passed = 0;  // bytes before those that the next step passes on
   for (size_t i = 0; i < parts.size(); ++i) {
     StepDraft& step = prepared.steps[i];
