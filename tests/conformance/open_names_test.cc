@@ -152,14 +152,27 @@ TEST(OpenNames, TransposedConvolutionsBehindAComputedShape) {
   volume.expect_conforms({{1, 2}, {1, 2, 1, 1, 1}});
 }
 
+TEST(OpenNames, TransposedConvolutionsWithComputedWeights) {
+  OpenNames computed(R"(graph g {
+    %x : f32[b,4,h,w] = input "x"
+    %v : f32[4,3,3,3] = input "v"
+    %b : f32[3] = input "b"
+    %t = tanh %v
+    %y = conv_transpose %x, %t, %b {strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]}
+    return %y as "y"
+  })");
+  computed.expect_conforms({{2, 4, 5, 3}, {4, 3, 3, 3}, {3}});
+  computed.expect_conforms({{1, 4, 1, 1}, {4, 3, 3, 3}, {3}});
+}
+
 TEST(OpenNames, WhatTransposedConvolutionsAreLeftSaysWhy) {
   OpenNames computed(R"(graph g {
-    %x : f32[b,2,h,w] = input "x"
-    %v : f32[2,3,2,2] = input "v"
+    %x : f32[b,2,d,h,w] = input "x"
+    %v : f32[2,3,2,2,1] = input "v"
     %y = conv_transpose %x, %v
     return %y as "y"
   })");
-  EXPECT_THAT(computed.why_interpreted({{1, 2, 3, 4}, {2, 3, 2, 2}}),
+  EXPECT_THAT(computed.why_interpreted({{1, 2, 3, 4, 2}, {2, 3, 2, 2, 1}}),
               testing::HasSubstr("conv_transpose with weights that are no constant"));
 }
 
