@@ -1,4 +1,4 @@
-"""The networks that exports.py exports: 17 of torchvision, 39 architectures of Hugging Face and a U-Net of volumes, small, with random weights.
+"""The networks that exports.py exports: 17 of torchvision, 40 architectures of Hugging Face and a U-Net of volumes, small, with random weights.
 
 Each entry is a function without arguments that gives a Case. Nothing is fetched.
 """
